@@ -1,10 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Refuse a test that sleeps: it is too short on a busy machine, and too long on all others.
+"""Refuse a test that sleeps, or that says for itself how long it waits: both are too short on a busy machine.
 
-Usage: tools/check_sleeps.py [ROOT]. Looks for ``time.sleep(...)`` in manila_lite/tests. Tests wait for a condition,
-with ``until`` of manila_lite/tests/waiting.py. Where a sleep is no wait for a condition (work that is slow on purpose,
-or a process that must stay idle), the line says so: ``# sleeps: reason``, on the same line or alone on the one before.
+Usage: tools/check_sleeps.py [ROOT]. Looks in manila_lite/tests.
+
+Tests wait for a condition, with ``until`` of manila_lite/tests/waiting.py. Where ``time.sleep(...)`` is no wait for a
+condition (work that is slow on purpose, or a process that must stay idle), the line says so: ``# sleeps: reason``.
+
+The limit of all waits is ``waiting.LIMIT``. A number of five seconds or more as ``timeout`` (also ``patience`` or
+``seconds``) of a call, or as what a thread, process or event is waited for, is a limit of its own. Where it is none (a
+call of the product that has this parameter), the line says so: ``# limit: reason``. Shorter ones are tries, or waits for
+what must not come.
+
+Reasons are on the same line, or alone on the one before.
 """
 
 import ast
@@ -15,7 +23,22 @@ from collections.abc import Iterator
 
 #: The module that polls for all tests.
 WAITING = 'manila_lite/tests/waiting.py'
-REASON = re.compile(r'# sleeps: \S.*\S')
+#: Programs that have not this package, and the simulation, whose seconds cost nothing.
+ELSEWHERE = ('conformance', 'nova', 'simulation', 'nfs_client.py', 'nfs_writer.py', 'nfs4_owner.py')
+REASON = '# {}: \\S.*\\S'
+_ADVICE = {'sleeps': 'sleeps; wait for a condition, with waiting.until', 'limit': 'has a limit of its own; use waiting.LIMIT'}
+#: Parameters that are limits.
+_PARAMETERS = ('timeout', 'patience', 'seconds')
+#: Those whose defaults are limits, too.
+_DEFAULTS = ('timeout', 'patience')
+#: Methods whose only argument is a limit.
+_WAITS = ('wait', 'join', 'result', 'exception', 'settimeout')
+#: Calls whose parameters of these names are no waits.
+_OTHERS = ('timedelta', 'note')
+#: Functions that wait with the one limit, and the number of their arguments.
+_UNTIL = {'until': 2, 'eventually': 2, 'wait': 3}
+#: Seconds from which on a number is a limit.
+LEAST = 5
 
 
 def sleeps(tree: ast.AST) -> Iterator[int]:
@@ -35,22 +58,53 @@ def sleeps(tree: ast.AST) -> Iterator[int]:
             yield node.lineno
 
 
-def excused(lines: list[str], number: int) -> bool:
+def limits(tree: ast.AST) -> Iterator[int]:
+    """Yield the line of each limit that a call or a parameter's default has."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield from (value.lineno for value in _limits_of(node) if _is_long(value))
+        elif isinstance(node, ast.FunctionDef):
+            named = zip(reversed([*node.args.posonlyargs, *node.args.args]), reversed(node.args.defaults), strict=False)
+            named = [*named, *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)]
+            yield from (value.lineno for name, value in named if name.arg in _DEFAULTS and _is_long(value))
+        elif isinstance(node, ast.BinOp) and ast.unparse(node.left) == 'time.monotonic()' and _is_long(node.right):
+            yield node.lineno
+
+
+def _limits_of(call: ast.Call) -> Iterator[ast.AST]:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, 'id', '')
+    if name not in _OTHERS:
+        yield from (word.value for word in call.keywords if word.arg in _PARAMETERS)
+    if name in _WAITS and len(call.args) == 1:
+        yield from call.args
+    yield from call.args[_UNTIL.get(name, len(call.args)):]
+
+
+def _is_long(value: ast.AST | None) -> bool:
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float) and value.value >= LEAST
+
+
+def excused(lines: list[str], number: int, kind: str) -> bool:
     """Say whether a line has a reason, or the line before is nothing but a reason."""
     before = lines[number - 2].strip() if number > 1 else ''
-    return bool(REASON.search(lines[number - 1]) or REASON.fullmatch(before))
+    reason = re.compile(REASON.format(kind))
+    return bool(reason.search(lines[number - 1]) or reason.fullmatch(before))
 
 
 def main(root: pathlib.Path) -> int:
     bad = 0
-    for path in sorted((root / 'manila_lite/tests').rglob('*.py')):
+    tests = root / 'manila_lite/tests'
+    for path in sorted(tests.rglob('*.py')):
         if path == root / WAITING:
             continue
         text = path.read_text()
-        for number in sleeps(ast.parse(text)):
-            if not excused(text.splitlines(), number):
-                print(f'{path}:{number}: sleeps; wait for a condition, with waiting.until, or say why: # sleeps: reason')
-                bad += 1
+        tree, lines = ast.parse(text), text.splitlines()
+        found = {'sleeps': sleeps(tree), 'limit': () if path.relative_to(tests).parts[0] in ELSEWHERE else limits(tree)}
+        for kind, numbers in found.items():
+            for number in numbers:
+                if not excused(lines, number, kind):
+                    print(f'{path}:{number}: {_ADVICE[kind]}, or say why: # {kind}: reason')
+                    bad += 1
     return 1 if bad else 0
 
 

@@ -131,14 +131,14 @@ class Service(fixtures.Fixture):
             for manager in self.managers.values():
                 manager.stop()
 
-    def wait_for_pool(self, name, patience=60):
+    def wait_for_pool(self, name):
         """Wait until the backend has reported its pools."""
         from manila_lite.db.queries import services as rows
 
         def known():
             with self.services.db.reader() as conn:
                 return any(f'@{name}#' in row.host for row in rows.list_pools(conn))
-        waiting.until(known, f'backend {name} has reported a pool', patience)
+        waiting.until(known, f'backend {name} has reported a pool')
 
     def knob(self, backend, *texts):
         """Set the knobs of the dummy backend, one a line, none of them used up by an earlier test."""

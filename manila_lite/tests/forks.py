@@ -22,6 +22,8 @@ import sys
 import tempfile
 import threading
 
+from manila_lite.tests import waiting
+
 _PR_SET_PDEATHSIG = 1
 #: Preparation for the product and for a module of its own: modules to import, and functions (with arguments) to run once.
 _BEFOREHAND = {
@@ -126,7 +128,7 @@ def start(command, *args, stdin=None, stdout, stderr, env=None, new_session=Fals
         return _moulds[kind].start(command, args, files, env, new_session)
 
 
-def run(command, *args, env=None, timeout=300, tree=None):
+def run(command, *args, env=None, timeout=waiting.LIMIT, tree=None):
     """Run a command to its end; return status and output, as ``subprocess.run`` does."""
     with tempfile.TemporaryFile('w+') as out, tempfile.TemporaryFile('w+') as err:
         process = start(command, *args, stdout=out, stderr=err, env=env, tree=tree)

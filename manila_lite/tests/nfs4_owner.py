@@ -157,7 +157,7 @@ class Writer(threading.Thread):
         """Wait until some more records are written."""
         wanted = self.acknowledged + more
         waiting.until(lambda: self.acknowledged >= wanted or not self.is_alive(),
-                      lambda: f'{self.acknowledged} records, {self.refusals[-3:]}, {self.reclaims[-3:]}', seconds)
+                      lambda: f'{self.acknowledged} records, {self.refusals[-3:]}, {self.reclaims[-3:]}')
         if self.acknowledged < wanted:
             raise AssertionError(f'the writer ended after {self.acknowledged} records')
 

@@ -79,10 +79,10 @@ class Lite(fixtures.Fixture):
             self.process = forks.start('manila_lite.cmd.all_in_one:main', f'--config-file={self.config}',
                                        stdout=log, stderr=log)
 
-    def start(self, patience=90):
+    def start(self):
         """Start the process, and wait until it answers on its port."""
         self.spawn()
-        end = time.monotonic() + patience
+        end = time.monotonic() + waiting.LIMIT
         while time.monotonic() < end:
             if self.process.poll() is not None:
                 raise AssertionError(f'exit {self.process.returncode}: {self.tail()}')
@@ -92,7 +92,7 @@ class Lite(fixtures.Fixture):
                 time.sleep(0.05)    # sleeps: between two tries; the process is watched at each
             else:
                 return
-        raise AssertionError(f'no answer within {patience} s: {self.tail()}')
+        raise AssertionError(f'no answer within {waiting.LIMIT:g} s: {self.tail()}')
 
     def kill(self, signo=signal.SIGKILL):
         """Kill the process; return its exit status."""
@@ -100,13 +100,13 @@ class Lite(fixtures.Fixture):
             return None
         if self.process.poll() is None:
             self.process.send_signal(signo)
-        status = self.process.wait(timeout=70)
+        status = self.process.wait(timeout=waiting.LIMIT)
         self.process = None
         return status
 
-    def died(self, patience=90):
+    def died(self):
         """Wait until the process ends by itself; return its exit status."""
-        status = self.process.wait(timeout=patience)
+        status = self.process.wait(timeout=waiting.LIMIT)
         self.process = None
         return status
 
@@ -119,7 +119,7 @@ class Lite(fixtures.Fixture):
         """Return the end of the log, and what each thread of a process that does not get on is at."""
         tail, seen = self.tail(), len(self.log.read_text(errors='replace'))
         self.process.send_signal(signal.SIGUSR2)
-        end = time.monotonic() + 20
+        end = time.monotonic() + 20     # limit: the test has failed already
         report = ''
         while 'Configuration' not in report and time.monotonic() < end:
             time.sleep(0.2)     # sleeps: between two looks at a report that may never come
@@ -134,7 +134,7 @@ class Lite(fixtures.Fixture):
             headers={'X-Auth-Token': token or self.token, 'X-OpenStack-Manila-API-Version': version,
                      'X-OpenStack-Manila-API-Experimental': 'true', 'Content-Type': 'application/json'})
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=waiting.LIMIT) as answer:
                 status, text = answer.status, answer.read()
         except urllib.error.HTTPError as refused:
             status, text = refused.code, refused.read()
@@ -147,7 +147,7 @@ class Lite(fixtures.Fixture):
             raise AssertionError(f'{method} {path}: {status} {document}\n{self.tail()}')
         return document
 
-    def wait(self, path, key, until, patience=90, field='status'):
+    def wait(self, path, key, until, field='status'):
         """Poll a resource until its field has a value of ``until``; ``'gone'`` means 404. Return it."""
         wanted = {until} if isinstance(until, str) else set(until)
         seen = []
@@ -156,7 +156,7 @@ class Lite(fixtures.Fixture):
             status, document = self.call('GET', path)
             seen[:] = ('gone', None) if status == 404 else (document[key][field], document[key])
             return seen[0] in wanted
-        waiting.until(found, lambda: f'{path} is {seen[0]}, not {wanted}\n{self.tail()}', patience, pause=0.05)
+        waiting.until(found, lambda: f'{path} is {seen[0]}, not {wanted}\n{self.tail()}', pause=0.05)
         return seen[1]
 
     def knobs(self, *lines, backend='alpha'):
@@ -217,7 +217,7 @@ class Parts(Lite):
             for one in [*children(started), psutil.Process(started.pid)] if started.poll() is None else ():
                 with contextlib.suppress(psutil.NoSuchProcess):
                     one.kill()
-            started.wait(timeout=30)
+            started.wait(timeout=waiting.LIMIT)
 
     def edit(self, old, new):
         """Replace a text in the configuration file."""
@@ -226,9 +226,9 @@ class Parts(Lite):
             raise AssertionError(f'{old} is not in {text}')
         self.config.write_text(text.replace(old, new))
 
-    def until(self, check, what, patience=90):
+    def until(self, check, what):
         """Wait until ``check`` returns something true; return it. A request without an answer counts as false."""
-        return until(check, what, self.tail, patience)
+        return until(check, what, self.tail)
 
     def answers(self):
         """Say whether the API answers."""
@@ -248,9 +248,9 @@ class Parts(Lite):
         return sum(line.startswith(f'{method} ') for line in calls.read_text().splitlines()) if calls.exists() else 0
 
 
-def until(check, what, tail, patience=90):
+def until(check, what, tail):
     """Wait until ``check`` returns something true; return it. A request without an answer counts as false."""
-    return waiting.until(check, lambda: f'{what}\n{tail()}', patience, pause=0.05, ignoring=(OSError,))
+    return waiting.until(check, lambda: f'{what}\n{tail()}', pause=0.05, ignoring=(OSError,))
 
 
 def children(started):

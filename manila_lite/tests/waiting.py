@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits of tests: for a condition, however long a busy machine takes, but not for ever."""
+"""Waits of tests: for a condition, however long a busy machine takes, but not for ever.
+
+All waits have the one ``LIMIT``: it costs nothing where tests pass, and no test guesses how slow a machine may be. Calls
+that take a timeout of their own (a process that ends, an answer of HTTP) are given it, too. ``tools/check_sleeps.py``
+refuses others. What a test says about *time* it measures, with a reason.
+"""
 
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 _Found = TypeVar('_Found')
+#: Seconds that a test waits for anything, on the slowest machine; half of what tests/limits.py gives a test.
+LIMIT = 300.0
 #: Seconds between two looks: at first, and at most after a long wait.
 PAUSE, LONGEST = 0.02, 0.25
 #: Between them a pause is this part of the time waited so far.
@@ -16,7 +23,7 @@ class Late(AssertionError):
     """What was awaited did not come."""
 
 
-def until(condition: Callable[[], _Found], what: str | Callable[[], object], seconds: float = 60, *, pause: float = PAUSE,
+def until(condition: Callable[[], _Found], what: str | Callable[[], object], *, pause: float = PAUSE,
           ignoring: tuple[type[Exception], ...] = ()) -> _Found:
     """Wait until ``condition()`` is true; return what it returned.
 
@@ -24,7 +31,7 @@ def until(condition: Callable[[], _Found], what: str | Callable[[], object], sec
     look often costs as much as a request; if it is shorter than usual it does not. ``ignoring``: what the condition may
     raise for "not yet".
 
-    :raises Late: it was false for all these seconds, and once more after them.
+    :raises Late: it was false for ``LIMIT`` seconds, and once more after them.
     """
     start = time.monotonic()
     over = False
@@ -35,7 +42,7 @@ def until(condition: Callable[[], _Found], what: str | Callable[[], object], sec
         except ignoring:
             pass
         if over:
-            raise Late(f'not within {seconds:g} s: {what() if callable(what) else what}')
+            raise Late(f'not within {LIMIT:g} s: {what() if callable(what) else what}')
         waited = time.monotonic() - start
-        over = waited >= seconds
+        over = waited >= LIMIT
         time.sleep(pause if pause < PAUSE else max(pause, min(waited * _PART, LONGEST)))

@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 from prometheus_client import parser
 
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / 'etc/manila_lite/prometheus/alerts.yaml'
@@ -62,7 +62,7 @@ class Scraped:
     """The metrics of one process. ``names``: also of those that have no sample yet."""
 
     def __init__(self, port):
-        with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=30) as answer:
+        with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=waiting.LIMIT) as answer:
             text = answer.read().decode()
         self.samples, self.names = [], set()
         for family in parser.text_string_to_metric_families(text):

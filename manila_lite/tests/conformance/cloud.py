@@ -123,7 +123,7 @@ class Cloud(fixtures.Fixture):
         def all_are_there() -> bool:
             answer = session.get(f'{self.url}/scheduler-stats/pools', headers={versions.HEADER: versions.show(versions.MAX)})
             return len(answer.json()['pools']) == number
-        waiting.until(all_are_there, lambda: f'pools of all backends\n{self.tail()}', 120, pause=0.2,
+        waiting.until(all_are_there, lambda: f'pools of all backends\n{self.tail()}', pause=0.2,
                       ignoring=(exceptions.ClientException,))
 
     def keep_logs(self, folder: Path) -> None:

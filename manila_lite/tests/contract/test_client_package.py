@@ -14,6 +14,7 @@ from importlib import metadata
 import fixtures
 import testtools
 
+from manila_lite.tests import waiting
 from manila_lite.tests.contract.test_checks import ROOT
 from manila_lite.tests.contract.test_packaging import requirements
 
@@ -56,7 +57,7 @@ class ClientPackage(testtools.TestCase):
         done = subprocess.run(
             [sys.executable, '-m', 'pip', '--disable-pip-version-check', 'wheel', '--no-deps', '--no-build-isolation',
              '--no-index', '--wheel-dir', self.folder, source],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=waiting.LIMIT)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         [wheel] = self.folder.glob('*.whl')
         return wheel
@@ -70,7 +71,7 @@ class ClientPackage(testtools.TestCase):
         blocked = [module for module, dists in metadata.packages_distributions().items() if {*map(normal, dists)} <= of_service]
         self.assertIn('sqlalchemy', blocked)
         done = subprocess.run([sys.executable, '-P', '-c', _ALONE, wheel, 'manila_lite', *blocked], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=waiting.LIMIT)
         loaded = {tuple(line.split()) for line in done.stdout.splitlines() if str(wheel) in line}
         self.assertEqual(COMMANDS, {name for name, _, _ in loaded}, done.stdout + done.stderr)
 

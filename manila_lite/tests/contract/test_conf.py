@@ -12,6 +12,7 @@ import testtools
 
 import manila_lite.conf
 from manila_lite.conf import opts
+from manila_lite.tests import waiting
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
@@ -40,7 +41,7 @@ class Options(testtools.TestCase):
         done = subprocess.run(
             [sys.executable, '-c', 'import sys; from oslo_config.generator import main; sys.exit(main())',
              '--config-file', str(ROOT / 'etc/manila_lite/config-generator.conf'), '--output-file', str(target)],
-            capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL, check=False)
+            capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
         self.assertEqual(0, done.returncode, done.stderr)
         lines = target.read_text().splitlines()
         for group, options in opts.list_opts():
@@ -53,7 +54,7 @@ class Options(testtools.TestCase):
         done = subprocess.run(
             [sys.executable, '-c', 'from oslo_policy.generator import generate_sample; generate_sample()',
              '--config-file', str(ROOT / 'etc/manila_lite/policy-generator.conf'), '--output-file', str(target)],
-            capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False)
+            capture_output=True, text=True, timeout=waiting.LIMIT, stdin=subprocess.DEVNULL, check=False)
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertIn('"share:create"', target.read_text())
 
@@ -140,7 +141,7 @@ class Mistakes(testtools.TestCase):
         return path
 
     def run_python(self, *argv):
-        return subprocess.run([sys.executable, *argv], capture_output=True, text=True, timeout=600,
+        return subprocess.run([sys.executable, *argv], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, check=False)
 
     def assert_one_line(self, said, words):

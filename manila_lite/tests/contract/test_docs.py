@@ -36,7 +36,7 @@ class Build(testtools.TestCase):
         folder = self.home / builder
         done = subprocess.run([sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', '-b', builder,
                                '-d', self.home / 'trees', 'doc/source', folder],
-                              cwd=ROOT, timeout=600, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+                              cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         self.assertEqual((0, ''), (done.returncode, done.stderr))
         return folder
 

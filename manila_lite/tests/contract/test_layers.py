@@ -10,6 +10,7 @@ import fixtures
 import testscenarios
 import testtools
 
+from manila_lite.tests import waiting
 from manila_lite.tests.contract.test_checks import ROOT
 
 # Contract, file that violates it (below manila_lite), import.
@@ -71,7 +72,7 @@ class LayersTest(testscenarios.WithScenarios, testtools.TestCase):
         script = 'import sys; sys.path.insert(0, "."); from importlinter import cli; cli.lint_imports_command()'
         done = subprocess.run(
             [sys.executable, '-P', '-c', script, '--no-cache', '--contract', self.contract],
-            cwd=self.root, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+            cwd=self.root, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=waiting.LIMIT, check=False)
         return done.returncode, done.stdout + done.stderr
 
     def test_planted_import_is_caught(self):

@@ -12,7 +12,7 @@ import fixtures
 import subunit
 import testtools
 
-from manila_lite.tests import limits, order
+from manila_lite.tests import limits, order, waiting
 
 _ROOT = Path(__file__).resolve().parents[3]
 
@@ -116,7 +116,7 @@ class Small(testtools.TestCase):
         mine = (order.SEED, limits.PROGRESS, limits.UNTIL, 'PYTHON', 'OS_TEST_TIMEOUT')
         clean = {name: value for name, value in os.environ.items() if name not in mine}
         return subprocess.run([sys.executable, *words], cwd=self.place, env=clean | {'PYTHONPATH': str(root)} | env,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False)
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=waiting.LIMIT, check=False)
 
 
 class Shuffled(Small):

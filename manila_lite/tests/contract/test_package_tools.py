@@ -20,6 +20,7 @@ from oslo_config import cfg
 
 from manila_lite import conf as options
 from manila_lite.cmd import settings
+from manila_lite.tests import waiting
 from manila_lite.tests.contract.test_checks import ROOT
 
 TOOLS = ROOT / 'tools/packaging'
@@ -29,7 +30,7 @@ COMPOSE = ROOT / 'etc/manila_lite/compose'
 def run(*words, **more):
     """Run a command, which must succeed; return its output."""
     return subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True,
-                          timeout=120, **more).stdout
+                          timeout=waiting.LIMIT, **more).stdout
 
 
 class FolderCase(testtools.TestCase):

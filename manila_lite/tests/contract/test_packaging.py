@@ -11,6 +11,7 @@ from importlib import metadata
 import testscenarios
 import testtools
 
+from manila_lite.tests import waiting
 from manila_lite.tests.contract.test_checks import ROOT
 
 
@@ -83,5 +84,5 @@ class RequirementsTest(testtools.TestCase):
                    if {_normal(name) for name in names} <= only]
         self.assertIn('testtools', modules)
         done = subprocess.run([sys.executable, '-c', _WITHOUT, str(ROOT / 'tools'), *modules], capture_output=True, text=True,
-                              timeout=120, stdin=subprocess.DEVNULL)
+                              timeout=waiting.LIMIT, stdin=subprocess.DEVNULL)
         self.assertEqual(0, done.returncode, done.stderr)

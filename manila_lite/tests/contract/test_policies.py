@@ -13,6 +13,7 @@ import testtools
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite import policies
 from manila_lite.api.contract import OPS
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 
 
@@ -70,7 +71,7 @@ class Rules(testtools.TestCase):
         target = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'policy.yaml'
         done = subprocess.run([sys.executable, '-c', 'from oslo_policy.generator import generate_sample; generate_sample()',
                                '--namespace', 'manila_lite', '--output-file', str(target)],
-                              capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False)
+                              capture_output=True, text=True, timeout=waiting.LIMIT, stdin=subprocess.DEVNULL, check=False)
         self.assertEqual(0, done.returncode, done.stderr)
         text = target.read_text()
         for rule in policies.list_rules():

@@ -77,7 +77,7 @@ class Tool(testtools.TestCase):
         lines = [json.dumps({'code': code, 'caller': 'member', 'status': 409, 'message': message, 'next': 'Wait.'})
                  for code, found in messages.items() for message in found]
         (self.folder / 'notes').write_text('\n'.join(lines))
-        subprocess.run([sys.executable, str(TOOL), *words, '--rows', str(self.rows), str(self.folder)], check=True, timeout=300,
+        subprocess.run([sys.executable, str(TOOL), *words, '--rows', str(self.rows), str(self.folder)], check=True,
                        stdin=subprocess.DEVNULL, capture_output=True)
         with self.rows.open() as stream:
             return {row['code']: row['message'] for row in csv.DictReader(stream, dialect='excel-tab')}

@@ -9,7 +9,7 @@ import sys
 import fixtures
 import testtools
 
-from manila_lite.tests import refusals
+from manila_lite.tests import refusals, waiting
 from manila_lite.tests.contract import noted
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -27,7 +27,7 @@ class RefusalsTest(testtools.TestCase):
     def told(self, *words):
         """Return the exit code and the output lines of the tool."""
         done = subprocess.run([sys.executable, str(TOOL), *words, str(self.folder)], stdin=subprocess.DEVNULL, text=True,
-                              capture_output=True, timeout=120, check=False)
+                              capture_output=True, timeout=waiting.LIMIT, check=False)
         self.assertEqual('', done.stderr)
         return done.returncode, done.stdout.splitlines()
 

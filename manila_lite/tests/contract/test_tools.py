@@ -8,6 +8,8 @@ import sys
 import fixtures
 import testtools
 
+from manila_lite.tests import waiting
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NOTE = 'releasenotes/notes/some-change-0123456789abcdef.yaml'
 
@@ -31,7 +33,7 @@ class ToolCase(testtools.TestCase):
 
     def run_tool(self, *argv: str) -> tuple[int, str]:
         done = subprocess.run([sys.executable, str(ROOT / 'tools' / self.TOOL), *argv, str(self.root)],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=waiting.LIMIT, check=False)
         self.assertEqual('', done.stderr)
         return done.returncode, done.stdout
 
@@ -200,6 +202,23 @@ class SleepsTest(ToolCase):
         self.plant(self.PATH, "import time\nPROGRAM = 'import time; time.sleep(60)'\nself.sleep(1)\nplain = time.sleep\n")
         self.plant('manila_lite/tests/waiting.py', 'import time\ntime.sleep(1)\n')
         self.plant('manila_lite/drivers/slow.py', 'import time\ntime.sleep(1)\n')
+        self.assert_clean()
+
+    def test_limit_of_its_own_is_caught(self):
+        for code in ("until(ready, 'ready', 30)", "self.until(ready, 'ready', seconds=30)", 'thread.join(5)',
+                     'call(timeout=60)', "base.eventually(ready, 'ready', 90)", "api.wait('/shares/a', 'share', 'gone', 60)",
+                     'event.wait(10.0)', 'end = time.monotonic() + 60', 'def call(self, timeout=30): pass',
+                     'def call(*, patience=30): pass'):
+            self.plant(self.PATH, f'import time\n{code}\n')
+            self.assert_caught(f'{self.PATH}:2: has a limit')
+
+    def test_tries_reasons_and_the_limit_of_all_are_accepted(self):
+        for code in ("until(ready, 'ready')", 'thread.join(0.3)', 'call(timeout=waiting.LIMIT)', 'call(timeout=None)',
+                     'boot(timeout=60)  # limit: an option of the product', "', '.join(5)[0]  # limit: a text",
+                     'datetime.timedelta(seconds=60)', 'began = time.monotonic()', 'self.until(7)'):
+            self.plant(self.PATH, f'import time\n{code}\n')
+            self.assert_clean()
+        self.plant('manila_lite/tests/nfs_client.py', 'call(timeout=30)\n')
         self.assert_clean()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from manila_lite.drivers.dummy.store import Store
 from manila_lite.tests.crash import faulty, places, truth
 from manila_lite.tests.crash.deployment import ROLES, Deployment
-from manila_lite.tests.crash.matrix import ANY, BAD, GOOD, PATIENCE, Story, Wave, at_places
+from manila_lite.tests.crash.matrix import ANY, BAD, GOOD, Story, Wave, at_places
 from manila_lite.tests.crash.subjects import ALONE, EVACUATIONS, SUBJECTS, Cell, Subject
 
 KILLED, CUT, BROKER = 'process killed', 'database cut off', 'broker killed'
@@ -204,7 +204,7 @@ def _start(deployment: Deployment, wave: Wave, story: Story) -> None:
         store.shares.put(record)
     deployment.kill(deployment.orders.worker(backend))
     if story.held:
-        deployment.kill(deployment.eventually(lambda: deployment.orders.holder(story.project), 'the hanging start', PATIENCE))
+        deployment.kill(deployment.eventually(lambda: deployment.orders.holder(story.project), 'the hanging start'))
     wave.begin_now()
     started = time.monotonic()
 
@@ -213,7 +213,7 @@ def _start(deployment: Deployment, wave: Wave, story: Story) -> None:
             record = store.share(share.instance_id)
             return record.exported and bool(record.rules)
     try:
-        deployment.eventually(served, f'{story.where}: {story.column}', PATIENCE)
+        deployment.eventually(served, f'{story.where}: {story.column}')
     except AssertionError:
         story.problems.append('stuck: the share is not served')
     wave.judge([story])

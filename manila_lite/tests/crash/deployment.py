@@ -82,7 +82,6 @@ _BACKEND = ('[{name}]\ndriver = dummy\ndummy_pool_size_gb = {size}\ndummy_knobs 
             'migration_driver_continue_update_interval = 0.1\ndummy_replication_domain = matrix\n')
 _SERVING = ('driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
             'dummy_writable_migration = false\n')
-_PATIENCE = 60.0
 ROLES = ('api', 'scheduler', 'share')
 
 
@@ -255,8 +254,7 @@ class Deployment(fixtures.Fixture):
 
     # Clients
 
-    def call(self, method: str, path: str, body: Any = None, project: str = 'admin', prefix: str = '/v2',
-             timeout: float = 240) -> tuple[int, Any]:
+    def call(self, method: str, path: str, body: Any = None, project: str = 'admin', prefix: str = '/v2') -> tuple[int, Any]:
         """Send a request; return (status, document).
 
         :raises OSError: no answer came.
@@ -268,7 +266,7 @@ class Deployment(fixtures.Fixture):
                      'X-OpenStack-Manila-API-Version': '2.99', 'X-OpenStack-Manila-API-Experimental': 'true',
                      'Content-Type': 'application/json'})
         try:
-            with urllib.request.urlopen(request, timeout=timeout) as answer:
+            with urllib.request.urlopen(request, timeout=waiting.LIMIT) as answer:
                 status, text = answer.status, answer.read()
         except urllib.error.HTTPError as refused:
             status, text = refused.code, refused.read()
@@ -283,10 +281,10 @@ class Deployment(fixtures.Fixture):
             raise AssertionError(f'{method} {path}: {status} {document}\n{self.tail()}')
         return document
 
-    def eventually(self, ready: Callable[[], Any], what: str, patience: float = _PATIENCE) -> Any:
+    def eventually(self, ready: Callable[[], Any], what: str) -> Any:
         """Wait until ``ready`` returns something true; return it.
 
-        :raises AssertionError: it did not within ``patience`` seconds.
+        :raises AssertionError: it did not in time.
         """
         def found() -> Any:
             try:
@@ -296,7 +294,7 @@ class Deployment(fixtures.Fixture):
                 pass            # the service is just starting, or was just killed
             self.lives()
             return None
-        return waiting.until(found, lambda: f'{what}\n{self.tail()}', patience, pause=0.05)
+        return waiting.until(found, lambda: f'{what}\n{self.tail()}', pause=0.05)
 
     def lives(self) -> None:
         """Check that every command runs.

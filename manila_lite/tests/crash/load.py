@@ -62,7 +62,7 @@ class Client:
         return document[collection] if status == 200 else []
 
     def _ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        status, document = self.deployment.call(method, path, body, self.project, timeout=30)
+        status, document = self.deployment.call(method, path, body, self.project)
         self.counts[str(status)] += 1
         if status >= 400 and status not in _EXPECTED:
             self.refused.append(f'{method} {path}: {status} {document}')

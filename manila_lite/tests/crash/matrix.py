@@ -8,17 +8,18 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from manila_lite.tests import waiting
 from manila_lite.tests.crash import places, truth
 from manila_lite.tests.crash.deployment import Deployment
 from manila_lite.tests.crash.subjects import SUBJECTS, Cell, Subject, Unmet
 
 #: Seconds without a change after which a story is stuck, however slow the machine is.
-PATIENCE = 30.0
+PATIENCE = waiting.LIMIT
 #: Seconds after which it is stuck although it changes: it goes in circles.
-AT_MOST = 120.0
+AT_MOST = 2 * PATIENCE
 #: Seconds for a story to come to its place before the strike, or longer while any story of its wave changes: the
 #: machine may be busy.
-_ON_THE_WAY = 120.0
+_ON_THE_WAY = PATIENCE
 #: Seconds without a change after which a story is taken to wait for the locks of another one: it runs once more.
 _BEHIND = 5.0
 _numbers = itertools.count(1)
@@ -184,21 +185,21 @@ class Wave:
         """Wait until each story that shall be held is at its place, and note a problem of those that are not. Stories
         ``behind`` others that hold locks have less time, and run once more.
         """
-        waiting = [story for story in stories if story.held]
+        away = [story for story in stories if story.held]
         patience = _BEHIND if behind else PATIENCE
         began = time.monotonic()
         end = began + (_BEHIND if behind else _ON_THE_WAY)
         before: Any = None
-        while waiting := [story for story in waiting if not self.orders.holder(story.project)]:
-            projects = truth.read(self.deployment.engine, [story.project for story in waiting])
-            now = {story.project: list(projects[story.project].unsettled()) for story in waiting}
+        while away := [story for story in away if not self.orders.holder(story.project)]:
+            projects = truth.read(self.deployment.engine, [story.project for story in away])
+            now = {story.project: list(projects[story.project].unsettled()) for story in away}
             if now != before:
                 before, end = now, max(end, time.monotonic() + patience)
             if time.monotonic() > min(end, began + 2 * _ON_THE_WAY):
                 break
             self.deployment.lives()
             time.sleep(0.3)    # sleeps: between two looks; the end moves with each change
-        for story in waiting:
+        for story in away:
             if behind:
                 self._behind.append(story)
             else:

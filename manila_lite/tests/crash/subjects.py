@@ -14,13 +14,12 @@ from oslo_utils import timeutils
 
 from manila_lite.db import models
 from manila_lite.drivers.dummy.store import ServerRecord, ShareRecord, Store
-from manila_lite.tests import waiting
 from manila_lite.tests.crash import files, places
 
 #: Next action of an operator by the task state of a migration; none is left for others.
 _NEXT = {None: 'migration_start', 'migration_driver_phase1_done': 'migration_complete',
          'data_copying_completed': 'migration_complete'}
-#: Seconds for which an operator attends to a migration, with hundreds of other stories on their way to their places.
+#: Seconds for which an operator attends to some work, with hundreds of other stories on their way to their places.
 _OPERATOR = 900.0
 #: Status of a refusal because of the state.
 _CANCELLED = 'migration_cancelled'
@@ -404,7 +403,15 @@ class Cell:
             if answer[0] not in (202, 409):
                 raise AssertionError(f'{host} is not ensured: {answer}')
             return answer[0] == 202
-        waiting.until(begun, f'{host} is ensured', _OPERATOR, pause=0.1)
+        self._repeat(begun, f'{host} is ensured')
+
+    @staticmethod
+    def _repeat(begun: Callable[[], bool], what: str) -> None:
+        end = time.monotonic() + _OPERATOR
+        while not begun():
+            if time.monotonic() > end:
+                raise AssertionError(f'not in time: {what}')
+            time.sleep(0.1)     # sleeps: an operator repeats a request, up to the end above
 
     def with_share_to_evacuate(self) -> None:
         """Make a share of 2 GiB on a backend that is evacuated."""
@@ -424,7 +431,7 @@ class Cell:
             if answer[0] not in (202, 409):
                 raise AssertionError(f'{self.left} is not evacuated: {answer}')
             return answer[0] == 202
-        waiting.until(begun, f'{self.left} is evacuated', _OPERATOR, pause=0.1)
+        self._repeat(begun, f'{self.left} is evacuated')
 
     def ensure_changed(self) -> None:
         """Give the share's backend another address in its section, and request to ensure its shares.

@@ -46,7 +46,7 @@ class TakenOver(testtools.TestCase):
         return document if status == 200 else {'total_progress': 0, 'task_state': None}
 
     def task_is(self, state):
-        self.deployment.eventually(lambda: self.progress()['task_state'] == state, f'the task state is {state}', 240)
+        self.deployment.eventually(lambda: self.progress()['task_state'] == state, f'the task state is {state}')
 
     def goes_on(self, victim):
         """Check that another process completes the migration."""

@@ -10,9 +10,9 @@ from manila_lite.tests import fixtures, hush, waiting
 LATEST = '2.99'
 
 
-def eventually(test, what, patience=90):
-    """Wait until ``test()`` holds, at most ``patience`` seconds; ``what`` is the message of the failure."""
-    waiting.until(test, what, patience)
+def eventually(test, what):
+    """Wait until ``test()`` holds; ``what`` is the message of the failure."""
+    waiting.until(test, what)
 
 
 class Api:
@@ -43,7 +43,7 @@ class Api:
             raise AssertionError(f'{method} {path}: {status} {document}')
         return document
 
-    def wait(self, path, key, until, patience=90, field='status'):
+    def wait(self, path, key, until, field='status'):
         """Poll a resource until its status is one of ``until``; ``'gone'`` means 404. Return the resource."""
         wanted = {until} if isinstance(until, str) else set(until)
         seen = []
@@ -52,7 +52,7 @@ class Api:
             status, document, _ = self.call('GET', path)
             seen[:] = ('gone', None) if status == 404 else (document[key][field], document[key])
             return seen[0] in wanted
-        waiting.until(found, lambda: f'{path} is {seen[0]}, not {wanted}', patience)
+        waiting.until(found, lambda: f'{path} is {seen[0]}, not {wanted}')
         return seen[1]
 
     def share(self, *, wait='available', **values):

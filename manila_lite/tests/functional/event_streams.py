@@ -13,7 +13,7 @@ class Stream:
 
     def __init__(self, port, token, position=None, query='', accept='text/event-stream', receive=None):
         self.socket = socket.socket()
-        self.socket.settimeout(30)
+        self.socket.settimeout(waiting.LIMIT)
         if receive:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
         self.socket.connect(('127.0.0.1', port))
@@ -79,7 +79,7 @@ class Stream:
             if 'data' in fields:
                 self.events.append((fields['event'], json.loads(fields['data'])))
 
-    def until(self, wanted, what, seconds=60):
+    def until(self, wanted, what):
         """Read until ``wanted(event, data)`` holds for an event; return its data."""
         def found():
             for event, data in self.events:
@@ -89,7 +89,7 @@ class Stream:
                 raise AssertionError(f'the stream is over: {self.events}')
             self.read(0.5)
             return None
-        return waiting.until(found, lambda: f'{what}: {self.events}', seconds)[0]
+        return waiting.until(found, lambda: f'{what}: {self.events}')[0]
 
     def begun(self):
         """Read the position that comes first; return this stream."""

@@ -18,7 +18,6 @@ from manila_lite.tests.services.daemon import Broken, Missing
 from manila_lite.tests.services.neutron import Neutron
 
 #: Seconds; Neutron is slow on a busy machine, and a failed request is repeated after five.
-PATIENCE = 90
 
 _CONFIG = """
 [network]
@@ -110,7 +109,7 @@ class NeutronTest(base.ServiceTest):
 
     def no_port_is_nobodys(self):
         """Check that the ports of share servers in Neutron and the allocations in the database are the same."""
-        base.eventually(lambda: not self._difference(), f'not the same in Neutron and here: {self._difference()}', PATIENCE)
+        base.eventually(lambda: not self._difference(), f'not the same in Neutron and here: {self._difference()}')
 
     def _difference(self):
         here = {(row.port_id, row.share_server_id, row.ip_address) for row in self.rows(models.network_allocations)}

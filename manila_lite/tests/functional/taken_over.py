@@ -197,9 +197,9 @@ class Deployment:
         return document
 
     @staticmethod
-    def eventually(ready, what, patience=60):
+    def eventually(ready, what):
         """It is ready within so many seconds."""
-        base.eventually(ready, what, patience)
+        base.eventually(ready, what)
 
     @contextlib.contextmanager
     def unseen(self):

@@ -34,7 +34,7 @@ class Order(served.ServedTest):
         return share, self.admin.ok('GET', f'/shares/{share["id"]}')['share']['share_server_id']
 
     def ends(self, server, status):
-        self.admin.wait(f'/share-servers/{server}', 'share_server', status, patience=60)
+        self.admin.wait(f'/share-servers/{server}', 'share_server', status)
 
     def test_server_keeps_its_addresses_when_teardown_fails(self):
         share, server = self.server_of(self.network())
@@ -72,7 +72,7 @@ class Order(served.ServedTest):
         self.admin.ok('POST', f'{path}/action', {'migration_start': {
             'host': 'test@beta', 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True,
             'new_share_network_id': there}})
-        self.admin.wait(path, 'share_server', 'migration_driver_phase1_done', 60, 'task_state')
+        self.admin.wait(path, 'share_server', 'migration_driver_phase1_done', field='task_state')
         self.admin.ok('POST', f'{path}/action', {'migration_complete': None})
         self.ends(server, 'error')
         self.assertEqual(before, self.addresses(server))

@@ -29,7 +29,7 @@ class Watched(testtools.TestCase):
         self.parts.until(self.parts.answers, 'the API answers')
         self.parts.ok('POST', '/types', process.DEFAULT_TYPE)
         self.parts.until(self.parts.pools, 'a pool')
-        self.parts.wait(f'/shares/{self.parts.share()}', 'share', 'available', patience=60)
+        self.parts.wait(f'/shares/{self.parts.share()}', 'share', 'available')
 
     def scraped(self):
         return [watching.Scraped(port) for port in range(self.port, self.port + 3)]

@@ -49,7 +49,7 @@ class Client(threading.Thread):
         self._over = threading.Event()
 
     def run(self):
-        with urllib3.PoolManager(retries=False, timeout=60) as pool:
+        with urllib3.PoolManager(retries=False, timeout=waiting.LIMIT) as pool:
             while not self._over.is_set():
                 try:
                     answer = pool.request('GET', self._url, headers={} if self._keeps else {'Connection': 'close'})
@@ -59,7 +59,7 @@ class Client(threading.Thread):
 
     def end(self):
         self._over.set()
-        self.join(90)
+        self.join(waiting.LIMIT)
 
 
 class RestartsTest(testtools.TestCase):
@@ -168,7 +168,7 @@ class Restarts(RestartsTest):
     @contextlib.contextmanager
     def under_way(self):
         """Send half of a request; then, after the context, the rest. The answer must be the last of its connection."""
-        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=60)) as wire:
+        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=waiting.LIMIT)) as wire:
             wire.putrequest('POST', '/v2/types')
             for name, value in (('X-OpenStack-Manila-API-Version', '2.82'), ('Content-Type', 'application/json'),
                                 ('Content-Length', str(len(_TYPE)))):
@@ -184,7 +184,7 @@ class Restarts(RestartsTest):
         with self.under_way():
             self.master.terminate()
             self.parts.until(self.refused, 'nobody else is let in')
-        self.assertEqual(0, self.master.wait(timeout=60), self.parts.tail())
+        self.assertEqual(0, self.master.wait(timeout=waiting.LIMIT), self.parts.tail())
 
     def refused(self):
         with contextlib.closing(socket.socket()) as wire:
@@ -200,12 +200,12 @@ class Restarts(RestartsTest):
             everybody = [psutil.Process(pid) for pid in self.workers()]
             self.master.terminate()
             self.parts.until(self.refused, 'nobody else is let in')
-        self.assertEqual(0, self.master.wait(timeout=60), self.parts.tail())
-        self.assertEqual([], psutil.wait_procs(everybody, timeout=60)[1])
+        self.assertEqual(0, self.master.wait(timeout=waiting.LIMIT), self.parts.tail())
+        self.assertEqual([], psutil.wait_procs(everybody, timeout=waiting.LIMIT)[1])
 
     def test_port_that_another_process_has_is_one_line(self):
         self.started()
         second = self.parts.run('api')
-        self.assertEqual(1, second.wait(timeout=60))
+        self.assertEqual(1, second.wait(timeout=waiting.LIMIT))
         said = f'manila_lite: cannot listen on 127.0.0.1:{self.parts.port}: Address already in use (options osapi_share_listen'
         self.assertIn(said, self.parts.log.read_text())

@@ -13,6 +13,7 @@ from manila_lite.db import models
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.plans import FAST, WORK, Plan, Step, hold_many, pass_on_many
 from manila_lite.engine.runner import Runner
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base, test_fair_turns
 
 
@@ -138,7 +139,7 @@ class Passing(BatchTest):
             with self.lock:
                 hangs.append(work.op.id)
             if len(hangs) == 1:
-                go_on.wait(60)
+                go_on.wait(waiting.LIMIT)
             Passing.pass_on(self, work)
         runner = self.runner(many=self.many, after=pass_on)
         runner.start()
@@ -191,7 +192,7 @@ class Passing(BatchTest):
 
         def pass_on(work):
             began.append(work.op.id)
-            go_on.wait(60)
+            go_on.wait(waiting.LIMIT)
             Passing.pass_on(self, work)
         self.addCleanup(go_on.set)
         runner = self.runner(many=self.many, after=pass_on)
@@ -239,7 +240,7 @@ class Ending(BatchTest):
         def slow(ends):
             if not first_writes.is_set():
                 first_writes.set()
-                self.assertTrue(all_wait.wait(60))
+                self.assertTrue(all_wait.wait(waiting.LIMIT))
             return write(ends)
         runner.executor._ends._write = slow
         runner.start()

@@ -2,12 +2,11 @@
 """Broker that stops, returns or hangs: requests are still accepted and executed."""
 
 import threading
-import time
 
 import testtools
 
 from manila_lite.rpc import notices
-from manila_lite.tests import fixtures
+from manila_lite.tests import fixtures, waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.services import broker, daemon, hearing, places
 
@@ -50,19 +49,19 @@ class Broker(testtools.TestCase):
     def create(self):
         return self.api.share(wait=None)['id']
 
-    def available(self, share, patience=60):
-        self.api.wait(f'/shares/{share}', 'share', 'available', patience=patience)
+    def available(self, share):
+        self.api.wait(f'/shares/{share}', 'share', 'available')
 
-    def wake_ups_arrive(self, patience=150):
+    def wake_ups_arrive(self):
         """Wait until a share is created without polling. A wake-up that is sent before all have reconnected may be lost."""
         self.poll(NEVER)
-        end = time.monotonic() + patience
-        while True:
-            try:
-                return self.available(self.create(), patience=5)
-            except AssertionError:
-                if time.monotonic() > end:
-                    raise
+        made = []
+
+        def arrived():
+            found = [self.api.ok('GET', f'/shares/{share}')['share']['status'] for share in made]
+            made.append(self.create())
+            return 'available' in found
+        waiting.until(arrived, 'a wake-up arrives', pause=1)
 
     def test_wake_ups_travel_in_quorum_queues(self):
         self.serve()
@@ -83,7 +82,7 @@ class Broker(testtools.TestCase):
         finally:
             self.broker.start()
         self.wake_ups_arrive()
-        self.useFixture(hearing.Heard(self.service.conf, url=None)).wait('broker.gone', patience=90, id='meanwhile')
+        self.useFixture(hearing.Heard(self.service.conf, url=None)).wait('broker.gone', id='meanwhile')
 
     def test_requests_are_executed_while_the_broker_hangs_and_after(self):
         self.serve(_EXTRA)
@@ -99,9 +98,9 @@ class Broker(testtools.TestCase):
         self.service.start()
         self.wake_ups_arrive()
 
-    def answered(self, call, patience=60):
+    def answered(self, call):
         """Check that the call returns while the broker is silent."""
         thread = threading.Thread(target=call, daemon=True)
         thread.start()
-        thread.join(patience)
+        thread.join(waiting.LIMIT)
         self.assertFalse(thread.is_alive(), f'{call.__name__} waits for the broker')

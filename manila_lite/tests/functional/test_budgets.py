@@ -97,7 +97,7 @@ class Budgets(base.ServiceTest):
             mine = [text for name, text in counter.statements if name == 'MainThread']
             caller_path = f'/shares/{share["id"]}'
             begun = counter.transactions.count('MainThread')
-            caller.wait(caller_path, 'share', 'available', patience=60)     # statements of this wait are not counted
+            caller.wait(caller_path, 'share', 'available')     # statements of this wait are not counted
         workers = [text for name, text in counter.statements if name.startswith(('scheduler-', 'share-'))]
         self.assertLessEqual(len(mine), API_STATEMENTS, mine)
         self.assertLessEqual(begun, API_TRANSACTIONS)

@@ -39,7 +39,7 @@ class ChangedPlans(base.ServiceTest):
             conn.execute(models.operations.update().where(models.operations.c.id == operation_id).values(**values))
         self.runner.start()
         self.addCleanup(self.runner.stop)
-        base.eventually(lambda: self.read(operation_id).state != rows.OPEN, 'it has not ended', 60)
+        base.eventually(lambda: self.read(operation_id).state != rows.OPEN, 'it has not ended')
         return self.read(operation_id)
 
     def read(self, resource_id):

@@ -52,7 +52,7 @@ class Room(base.ServiceTest):
         def ended():
             with self.service.services.db.reader() as conn:
                 return not conn.execute(sa.select(models.operations.c.id).where(models.operations.c.state == 'open')).first()
-        base.eventually(ended, 'operations are open', patience=60)
+        base.eventually(ended, 'operations are open')
 
     def test_capacity_is_free_after_share_creation_fails(self):
         self.silent(alpha='create_share:fail_final')
@@ -76,10 +76,10 @@ class Room(base.ServiceTest):
         before = self.promised('beta')
         self.admin.action(share['id'], 'migration_start', {**_MOVE, 'preserve_metadata': True, 'host': 'test@beta'})
         path = f'/shares/{share["id"]}'
-        self.admin.wait(path, 'share', 'migration_driver_phase1_done', 60, 'task_state')
+        self.admin.wait(path, 'share', 'migration_driver_phase1_done', field='task_state')
         self.assertEqual(before + 3, self.promised('beta'))
         self.admin.action(share['id'], 'migration_cancel')
-        self.admin.wait(path, 'share', 'migration_cancelled', 60, 'task_state')
+        self.admin.wait(path, 'share', 'migration_cancelled', field='task_state')
         self.assertEqual(before, self.promised('beta'))
 
     def copied_server(self):
@@ -90,14 +90,14 @@ class Room(base.ServiceTest):
         self.silent()
         before, path = self.promised('west'), f'/share-servers/{server}'
         self.admin.ok('POST', f'{path}/action', {'migration_start': {**_MOVE, 'host': 'test@west'}})
-        self.admin.wait(path, 'share_server', 'migration_driver_phase1_done', 60, 'task_state')
+        self.admin.wait(path, 'share_server', 'migration_driver_phase1_done', field='task_state')
         self.assertEqual(before + 3, self.promised('west'))
         return path, before
 
     def test_capacity_is_free_after_server_migration_is_cancelled(self):
         path, before = self.copied_server()
         self.admin.ok('POST', f'{path}/action', {'migration_cancel': None})
-        self.admin.wait(path, 'share_server', 'migration_cancelled', 60, 'task_state')
+        self.admin.wait(path, 'share_server', 'migration_cancelled', field='task_state')
         self.assertEqual(before, self.promised('west'))
 
     def test_forced_cancel_frees_capacity_and_writes_the_pool_after_the_note(self):

@@ -11,6 +11,7 @@ from manila_lite_client import events
 from openstack import exceptions
 
 from manila_lite.api.http.server import ApiServer
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base, test_events
 
 
@@ -23,7 +24,7 @@ class Keeping(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         """Pass a request on, and then its answer."""
         self.server.wanted.append(self.headers['Accept'])
-        upstream = http.client.HTTPConnection('127.0.0.1', self.server.behind, timeout=60)
+        upstream = http.client.HTTPConnection('127.0.0.1', self.server.behind, timeout=waiting.LIMIT)
         upstream.request('GET', self.path, headers=dict(self.headers))
         answer = upstream.getresponse()
         body = None if self.server.heads else answer.read()
@@ -57,7 +58,7 @@ class ListeningTest(test_events.EventTest):
     def until_available(self, found, share):
         seen = []
         while not any(one.data.get('resource_id') == share and one.data.get('status') == 'available' for one in seen):
-            seen.append(found.get(timeout=60))
+            seen.append(found.get(timeout=waiting.LIMIT))
         return seen
 
 
@@ -72,7 +73,7 @@ class Iterator(ListeningTest):
         begin = self.listen(self.owner, port=server.port).begun().position
         found = self.heard(self.owner, server.port, last_event_id=begin)
         self.until_available(found, self.owner.share()['id'])
-        server.stop(5)
+        server.stop(waiting.LIMIT)
         missed = self.owner.share()['id']
         server = ApiServer(self.service.wsgi, '127.0.0.1', server.port)
         server.start()

@@ -6,6 +6,7 @@ import sys
 
 from oslo_utils import uuidutils
 
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import commandline, served
 
 _MAY = ['--writable', 'True', '--nondisruptive', 'False', '--preserve-snapshots', 'True']
@@ -53,7 +54,7 @@ class Moves(commandline.OverHttp, served.ServedTest):
         self.run_cli('share', 'server', 'migration', 'complete', server)
         moved = self.admin.wait(f'/shares/{share}', 'share', 'available')
         self.assertEqual(shown['destination_share_server_id'], moved['share_server_id'])
-        rest, complaints = watcher.communicate(timeout=60)
+        rest, complaints = watcher.communicate(timeout=waiting.LIMIT)
         self.assertEqual((0, 'moved'), (watcher.returncode, rest.splitlines()[-1].split()[0]), complaints)
 
     def test_cancelled_migration_ends_the_watch_with_status_1(self):
@@ -63,6 +64,6 @@ class Moves(commandline.OverHttp, served.ServedTest):
         watcher = self.watch(share)             # watches the migration of the share's server
         self.admin.wait(f'/share-servers/{server}', 'share_server', 'migration_driver_phase1_done', field='task_state')
         self.run_cli('share', 'server', 'migration', 'cancel', server)
-        told, complaints = watcher.communicate(timeout=60)
+        told, complaints = watcher.communicate(timeout=waiting.LIMIT)
         self.assertEqual((1, True), (watcher.returncode, 'called off' in told), told + complaints)
         self.admin.wait(f'/shares/{share}', 'share', 'available')

@@ -49,7 +49,7 @@ class Commands(testtools.TestCase):
     def run_module(self, name, *words, status=0, config=True):
         done = subprocess.run(
             [sys.executable, '-m', f'manila_lite.cmd.{name}', *([f'--config-file={self.config}'] if config else []), *words],
-            capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+            capture_output=True, text=True, timeout=waiting.LIMIT, stdin=subprocess.DEVNULL)
         self.assertEqual(status, done.returncode, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
@@ -66,7 +66,7 @@ class Commands(testtools.TestCase):
         if started.poll() is None:
             started.terminate()
             try:
-                started.wait(timeout=30)
+                started.wait(timeout=waiting.LIMIT)
             except subprocess.TimeoutExpired:
                 os.killpg(started.pid, signal.SIGKILL)
                 started.wait()
@@ -75,15 +75,15 @@ class Commands(testtools.TestCase):
         request = urllib.request.Request(
             f'http://127.0.0.1:{self.port}{path}', method=method, data=None if body is None else json.dumps(body).encode(),
             headers={'X-OpenStack-Manila-API-Version': '2.82', 'Content-Type': 'application/json'})
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=waiting.LIMIT) as answer:
             text = answer.read()
             return json.loads(text) if text else None
 
-    def eventually(self, ready, what, patience=60):
+    def eventually(self, ready, what):
         def told():
             logs = '\n'.join(f'{log.name}: {log.read_text()[-1500:]}' for log in self.state.glob('*.log'))
             return f'{what}\n{logs}'
-        return waiting.until(ready, told, patience, pause=0.1, ignoring=(OSError,))
+        return waiting.until(ready, told, pause=0.1, ignoring=(OSError,))
 
     def test_manage_makes_and_shows_the_schema(self):
         self.assertIn('none', self.run_module('manage', 'db', 'version'))
@@ -111,7 +111,7 @@ class Commands(testtools.TestCase):
         for words, folder in ((['--config-file', self.config], self.state), ([f'--config-file={self.config}'], self.state),
                               (['--config-dir', self.state], self.state), ([], at_home)):
             done = subprocess.run([sys.executable, '-c', script, '--namespace', 'manila_lite', *words], capture_output=True,
-                                  text=True, timeout=120, stdin=subprocess.DEVNULL, env=os.environ | {'HOME': str(self.state)})
+                                  text=True, stdin=subprocess.DEVNULL, env=os.environ | {'HOME': str(self.state)})
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
             self.assertEqual([f'"share:create": "role:{folder.name}"'],
                              [line for line in done.stdout.splitlines() if line.startswith('"share:create"')])
@@ -122,7 +122,7 @@ class Commands(testtools.TestCase):
                   'print(Request.blank("/v2/shares").get_response(application).status_int, '
                   'Request.blank("/v2/").get_response(application).json["versions"][0]["version"])')
         self.run_module('manage', 'db', 'sync')
-        done = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True, timeout=60,
+        done = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True, timeout=waiting.LIMIT,
                               env=os.environ | {'MANILA_LITE_CONFIG_FILES': str(self.config)})
         self.assertEqual('200 2.99', done.stdout.strip().splitlines()[-1], done.stderr)
 
@@ -152,5 +152,5 @@ class Commands(testtools.TestCase):
             self.assertIn(host, services)
         for one in started:
             one.terminate()
-        self.assertEqual([0, 0, 0], [one.wait(timeout=70) for one in started])
+        self.assertEqual([0, 0, 0], [one.wait(timeout=waiting.LIMIT) for one in started])
         self.assertEqual(3, self.run_module('manage', 'service', 'list').count(' down '))

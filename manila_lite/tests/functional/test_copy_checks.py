@@ -5,7 +5,6 @@ from manila_lite.tests.functional import base
 
 _BACKEND = 'migration_driver_continue_update_interval = 3600\n'
 #: Three looks come within three seconds. Without the first ones, the second would come after the interval.
-_PATIENCE = 120
 
 
 class CopyChecks(base.ServiceTest):
@@ -21,7 +20,7 @@ class CopyChecks(base.ServiceTest):
         self.admin.action(share['id'], 'migration_start', {
             'host': 'test@beta#pool1', 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True,
             'preserve_metadata': True})
-        self.admin.wait(f'/shares/{share["id"]}', 'share', 'migration_driver_phase1_done', _PATIENCE, field='task_state')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'migration_driver_phase1_done', field='task_state')
         [moving] = self.admin.ok('GET', f'/operations?resource_id={share["id"]}&kind=share.migrate')['operations']
         self.assertEqual(('wait', 100), (moving['phase'], moving['progress']['percent']))
 
@@ -30,7 +29,7 @@ class CopyChecks(base.ServiceTest):
         share = user.share()
         backup = user.ok('POST', '/share-backups', {'share_backup': {'share_id': share['id']}},
                          headers={'X-OpenStack-Manila-API-Experimental': 'true'})['share_backup']
-        base.eventually(lambda: self.seen(user, backup)['state'] == 'done', 'the backup is not done', _PATIENCE)
+        base.eventually(lambda: self.seen(user, backup)['state'] == 'done', 'the backup is not done')
         self.assertEqual(('share_backup.create', 100), (self.seen(user, backup)['kind'],
                                                        self.seen(user, backup)['progress']['percent']))
 

@@ -26,7 +26,7 @@ class Gone(GoneTest):
 
     def force_delete(self, share_id):
         self.assertEqual(202, self.admin.action(share_id, 'force_delete')[0])
-        self.admin.wait(f'/shares/{share_id}', 'share', 'gone', patience=60)
+        self.admin.wait(f'/shares/{share_id}', 'share', 'gone')
 
     def rows_of(self, share, instance):
         """Return the number of rows of metadata and export locations that the database has for the share."""
@@ -97,8 +97,7 @@ class Told(GoneTest):
         """Wait for a run that no user asked for."""
         before = self.asked(self.instance(instance_id))
         run = startup.ask(self.service.managers['alpha'])
-        base.eventually(lambda: self.admin.ok('GET', f'/operations/{run}')['operation']['state'] == 'done', 'is at it for ever',
-                        patience=60)
+        base.eventually(lambda: self.admin.ok('GET', f'/operations/{run}')['operation']['state'] == 'done', 'is at it for ever')
         self.assertGreater(self.asked(self.instance(instance_id)), before)
 
     def test_automatic_runs_report_a_broken_share_once(self):

@@ -41,7 +41,7 @@ class Many(testtools.TestCase):
             found.extend(row for row in rows[-1:] if row.data['why'] == why and row.state != 'open')
             return found
         found = []
-        base.eventually(ended, 'no run has ended', 120)
+        base.eventually(ended, 'no run has ended')
         return found[0]
 
     def costs(self, act, why):

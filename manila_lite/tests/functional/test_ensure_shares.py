@@ -58,7 +58,7 @@ class EnsureTest(base.ServiceTest):
                 conn.execute(table.delete())
         # One that still looks for the end of its run would begin another one, if that is gone.
         base.eventually(lambda: all(getattr(one, 'rests', False) for one in self.service.managers.values()),
-                        'a manager repeats a run', 60)
+                        'a manager repeats a run')
         with self.service.services.db.writer() as conn:
             conn.execute(models.operations.delete())
 
@@ -75,8 +75,8 @@ class EnsureTest(base.ServiceTest):
     def ensuring(self, host=HOST):
         return self.admin.ok('GET', f'/services?host={host}&binary=manila-share')['services'][0]['ensuring']
 
-    def idle(self, host=HOST, patience=30):
-        base.eventually(lambda: not self.ensuring(host), 'is at it for ever', patience)
+    def idle(self, host=HOST):
+        base.eventually(lambda: not self.ensuring(host), 'is at it for ever')
 
     def begin(self, host=HOST):
         """Ask for a run, as soon as no run that the manager began by itself is open. Return the id of its operation."""
@@ -538,7 +538,7 @@ class Interrupted(EnsureTest):
         self.driver.lose_exports()
         self.driver.knobs.turn('ensure_shares:fail_final@times=4')     # more often than one run tries
         self.service.start()
-        base.eventually(lambda: self.driver.store.share(self.instance(instance_id)).exported, 'nobody looks again', 60)
+        base.eventually(lambda: self.driver.store.share(self.instance(instance_id)).exported, 'nobody looks again')
 
 
 class Watched(EnsureTest):

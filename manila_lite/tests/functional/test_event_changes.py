@@ -55,7 +55,7 @@ class Concurrent(base.ServiceTest):
                 if record.event == 'operation':
                     found[record.payload.id] = record.payload.error
             return not any(writer.is_alive() for writer in writers) and written.items() <= found.items()
-        waiting.until(all_found, lambda: f'lost: {written.items() - found.items()}', 90, pause=0.1)
+        waiting.until(all_found, lambda: f'lost: {written.items() - found.items()}', pause=0.1)
         self.assertEqual([], [record for record in look.look() if record.event == 'operation'], 'found twice')
 
     def test_look_back_finds_what_was_before_and_the_look_what_comes(self):

@@ -109,7 +109,7 @@ class Slow(test_events.EventTest):
             while other.read(1.0):
                 pass
             return self.is_dropped(deaf)
-        waiting.until(change, 'the client is kept', 60)
+        waiting.until(change, 'the client is kept')
         self.assertEqual([], [event for event, _ in other.events if event == 'reset'])
         share = self.owner.share()['id']
         other.until(status_of(share, 'available'), 'another client was dropped')
@@ -128,7 +128,7 @@ class Ends(testtools.TestCase):
         lite.ok('POST', '/types', process.DEFAULT_TYPE)
         token = 'u:p:member,reader'
         stream = event_streams.Stream(lite.port, token).begun()
-        waits = http.client.HTTPConnection('127.0.0.1', lite.port, timeout=60)
+        waits = http.client.HTTPConnection('127.0.0.1', lite.port, timeout=waiting.LIMIT)
         waits.request('GET', f'/v2/events?wait=30&last_event_id={stream.position}',
                       headers={'X-Auth-Token': token, 'Accept': 'application/json'})
         server = psutil.Process(lite.process.pid)

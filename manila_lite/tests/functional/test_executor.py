@@ -105,7 +105,7 @@ class Operations(base.ServiceTest):
 
     PARTS = ()
 
-    def run_plan(self, journal, patience=60):
+    def run_plan(self, journal):
         """Run one operation to its end, taking it over after each death. Return its row."""
         services = self.service.services
         queue = uuidutils.generate_uuid()
@@ -125,7 +125,7 @@ class Operations(base.ServiceTest):
                     rows.free_claims_of(conn, row.owner)    # as the next process does at its start
             runner.wake()
             return None
-        return waiting.until(ended, 'the operation has ended', patience)
+        return waiting.until(ended, 'the operation has ended')
 
     def _runner(self, journal, queue):
         runner = engine.Runner(self.service.services, 'share', queue, [journal.plan], None)
@@ -187,7 +187,7 @@ class Operations(base.ServiceTest):
     def test_again_repeats_the_step_without_counting_as_a_failure(self):
         times = 3 * self.service.conf.operations.max_attempts
         journal = Journal(again_at=1, times=times)
-        row = self.run_plan(journal, patience=60)
+        row = self.run_plan(journal)
         self.assertEqual((rows.DONE, None), (row.state, row.error))
         self.assertEqual(['do 0', *['do 1'] * (times + 1), 'do 2'], journal.notes)
         self.assertEqual(['done'], journal.ends)

@@ -15,6 +15,7 @@ from manila_lite.engine.begin import begin
 from manila_lite.engine.hands import kept
 from manila_lite.engine.plans import FAST, WORK, Plan, Step
 from manila_lite.engine.runner import Runner
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base, test_migrations
 
 TOPIC = 'share'
@@ -223,7 +224,7 @@ class Runners(TurnsTest):
     def work(self, work):
         with self.lock:
             self.began.append(work.op.id)
-            self.lock.wait_for(lambda: None in self.ended or work.op.id in self.ended, 60)
+            self.lock.wait_for(lambda: None in self.ended or work.op.id in self.ended, waiting.LIMIT)
 
     def let_go(self, *idents):
         """Let these operations end, or all."""

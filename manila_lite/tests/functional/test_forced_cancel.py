@@ -8,6 +8,7 @@ import sys
 from manila_lite import doctor
 from manila_lite.db.queries import operations, server_migration, share_migration
 from manila_lite.manager.runtime.service import ShareManager
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base, test_server_migration, test_share_migration
 
 _COPIED = 'migration_driver_phase1_done'
@@ -31,7 +32,7 @@ class Force:
         """Run ``manila-manage`` as an operator would. Return what it printed."""
         config = self.service.state / 'manila_lite.conf'
         done = subprocess.run([sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={config}', *words],
-                              capture_output=True, text=True, timeout=120, check=False)
+                              capture_output=True, text=True, timeout=waiting.LIMIT, check=False)
         self.assertEqual(status, done.returncode, done.stdout + done.stderr)
         return done.stdout + done.stderr
 

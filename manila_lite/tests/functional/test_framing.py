@@ -6,6 +6,7 @@ import select
 import socket
 
 from manila_lite.api.http import app, server
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 
 _HEAD = b'POST /v2/shares HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
@@ -62,7 +63,7 @@ class Wire(base.ServiceTest):
 
     def say(self, *parts):
         """Send bytes until the server hangs up; return the statuses of all answers, and the answers."""
-        with socket.create_connection(('127.0.0.1', self.api.port), timeout=60) as wire:
+        with socket.create_connection(('127.0.0.1', self.api.port), timeout=waiting.LIMIT) as wire:
             said = b''
             try:
                 for part in parts:
@@ -101,7 +102,7 @@ class Wire(base.ServiceTest):
     def test_client_that_keeps_sending_still_receives_the_413(self):
         for name, head in {'a length': b'Content-Length: 1000000000\r\n\r\n',
                            'a chunk': b'Transfer-Encoding: chunked\r\n\r\n%X\r\n' % (self.most + 1)}.items():
-            with socket.create_connection(('127.0.0.1', self.api.port), timeout=60) as wire:
+            with socket.create_connection(('127.0.0.1', self.api.port), timeout=waiting.LIMIT) as wire:
                 wire.sendall(_HEAD + head)
                 select.select([wire], [], [])       # waits for the answer
                 for _ in range(20):

@@ -18,6 +18,7 @@ from manila_lite.db.queries import allocations, migration_promises, server_migra
 from manila_lite.drivers.data_mover import share_moves
 from manila_lite.drivers.dummy.driver import DummyDriver
 from manila_lite.manager.plans import host_copy, taken_addresses
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base, test_host_assisted, test_server_migration
 
 _BACKEND = test_server_migration.BACKEND.format('here')
@@ -397,7 +398,7 @@ class Writer:
     def end(self):
         """Stop writing."""
         self._ended.set()
-        self._thread.join(10)
+        self._thread.join(waiting.LIMIT)
 
 
 class Evacuated(CopiedServers):
@@ -668,13 +669,13 @@ class Stayed(CopiedServers):
             if driver.backend.name == 'alpha' and not told:
                 told.append([rule.level for rule in rules])
                 asked.set()
-                go_on.wait(60)
+                go_on.wait(waiting.LIMIT)
                 update(driver, share, rules)
                 raise errors.Final('The rules are in force, and the backend does not say so.')
             return update(driver, share, rules)
         self.patch(DummyDriver, 'update_access', update_access)
         self.assertEqual((202, None), self.start(server, **_FORCED))
-        self.assertTrue(asked.wait(60))
+        self.assertTrue(asked.wait(waiting.LIMIT))
         self.act(server, 'reset_task_state', {'task_state': 'migration_cancelled'})
         go_on.set()
         self.has_stayed(server, shares, 'migration_cancelled')

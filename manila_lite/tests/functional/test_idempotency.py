@@ -22,7 +22,7 @@ from manila_lite.api.http import idempotency
 from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.queries import idempotency_keys
-from manila_lite.tests import forks
+from manila_lite.tests import forks, waiting
 from manila_lite.tests.functional import base, idempotency_victim, test_budgets
 
 SHARE = {'share': {'size': 1, 'share_proto': 'NFS', 'metadata': {'a': 'b', 'c': 'd'}}}
@@ -216,7 +216,7 @@ class AtOnce(IdempotencyTest):
 
         def post(key):
             client = base.Api(webtest.TestApp(self.service.wsgi), 'u', self.id())
-            ready.wait(60)
+            ready.wait(waiting.LIMIT)
             return self.post(key, caller=client)
         with concurrent.futures.ThreadPoolExecutor(self.CLIENTS) as pool:
             for number in range(self.ROUNDS):
@@ -237,7 +237,7 @@ class AtOnce(IdempotencyTest):
 
         def make():
             with concurrent.futures.ThreadPoolExecutor(1) as pool:
-                pool.submit(self.later, claim='another').result(30)
+                pool.submit(self.later, claim='another').result(waiting.LIMIT)
             with req.ctx.db.writer() as conn:
                 conn.execute(models.quota_classes.insert().values(class_name=self.id(), resource='x', hard_limit=1))
             return webob.Response('{}')

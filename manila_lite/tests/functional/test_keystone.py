@@ -11,7 +11,7 @@ from keystoneauth1 import exceptions
 from oslo_utils import uuidutils
 
 from manila_lite.api.http import app
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 from manila_lite.tests.functional import base, keystone_base
 from manila_lite.tests.services.keystone import ADMIN
 from manila_lite.tests.services.memcached import Memcached
@@ -72,7 +72,7 @@ class Logins(keystone_base.KeystoneTest):
         old = f'/{self.keystone.projects["demo"]}'
         share = user.ok('POST', f'{old}/shares', _SHARE)['share']['id']
         self.addCleanup(self.admin.action, share, 'force_delete')
-        user.wait(f'/shares/{share}', 'share', 'available', patience=60)
+        user.wait(f'/shares/{share}', 'share', 'available')
         self.assertIn(share, [one['id'] for one in user.ok('GET', f'{old}/shares')['shares']])
         for path in ('/shares', f'/shares/{share}'):
             found, plain = user.call('GET', f'{old}{path}')[1], user.ok('GET', path)
@@ -187,7 +187,7 @@ class Tokens(keystone_base.KeystoneTest):
     def get(self, token, **headers):
         """Send a request over HTTP; return the answer."""
         sent = {name.replace('_', '-'): value for name, value in headers.items()}
-        return requests.get(f'{self.url}/v2/shares', headers={'X-Auth-Token': token, **sent}, timeout=60)
+        return requests.get(f'{self.url}/v2/shares', headers={'X-Auth-Token': token, **sent}, timeout=waiting.LIMIT)
 
     def test_missing_and_invalid_tokens_are_refused(self):
         good = self.token('demo', 'demo')
@@ -200,7 +200,7 @@ class Tokens(keystone_base.KeystoneTest):
 
     def test_discovery_needs_no_token(self):
         for path, status in (('/', 300), ('/v2', 200), ('/v2/', 200), ('/healthcheck', 200)):
-            self.assertEqual(status, requests.get(f'{self.url}{path}', timeout=60).status_code, path)
+            self.assertEqual(status, requests.get(f'{self.url}{path}', timeout=waiting.LIMIT).status_code, path)
 
     def test_revoked_token_is_refused(self):
         """Check that a revoked token is refused when its time in the cache is over (``token_cache_time``)."""

@@ -84,7 +84,7 @@ class BehindKeystone(keystone_base.KeystoneTest):
         user.call('DELETE', f'/shares/{share["id"]}')
         user.wait(f'/shares/{share["id"]}', 'share', 'gone')
         user.call('DELETE', f'/share-networks/{made["id"]}')
-        base.eventually(lambda: not list(theirs.ports(network_id=net.id)), 'the port is left', 90)
+        base.eventually(lambda: not list(theirs.ports(network_id=net.id)), 'the port is left')
 
     def test_network_of_another_project_is_refused(self):
         status, document = self.share_network(*self.others())

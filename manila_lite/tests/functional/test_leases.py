@@ -10,7 +10,7 @@ from oslo_utils import timeutils
 
 from manila_lite.db.queries import backend_leases, services
 from manila_lite.manager.runtime.backend_lease import BackendLease
-from manila_lite.tests import fixtures
+from manila_lite.tests import fixtures, waiting
 
 HOST, BINARY = 'test@alpha', 'manila-share'
 
@@ -113,9 +113,9 @@ class Tenures(LeaseTestCase):
         answers = []
         waits = threading.Thread(target=lambda: answers.append(backend_lease.wait()), daemon=True)
         waits.start()
-        self.assertTrue(seen.waits.wait(60))
+        self.assertTrue(seen.waits.wait(waiting.LIMIT))
         backend_lease.finish()
-        waits.join(30)
+        waits.join(waiting.LIMIT)
         self.assertEqual([None], answers)
 
     def test_lease_is_kept_after_finish_and_released_after_stop(self):
@@ -138,7 +138,7 @@ class Tenures(LeaseTestCase):
         end = backend_lease.wait()
         self.do(backend_leases.release, self.do(backend_leases.get_holder)[0])
         self.assertTrue(self.do(backend_leases.take, 'elsewhere/w/1/1', 3))
-        self.assertTrue(end.wait(60))
+        self.assertTrue(end.wait(waiting.LIMIT))
         again = backend_lease.wait()
         self.assertIsNot(end, again)
-        self.assertTrue(backend_lease.held() or again.wait(60))
+        self.assertTrue(backend_lease.held() or again.wait(waiting.LIMIT))

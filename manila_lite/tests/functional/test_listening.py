@@ -5,7 +5,7 @@ import socket
 
 import testtools
 
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 
 
 class Listening(testtools.TestCase):
@@ -31,4 +31,4 @@ class Listening(testtools.TestCase):
         lite = self.started('::')
         self.assertIn(f'Listening on [::]:{lite.port}\n', lite.log.read_text())
         for address in ('127.0.0.2', '::1'):
-            socket.create_connection((address, lite.port), timeout=10).close()
+            socket.create_connection((address, lite.port), timeout=waiting.LIMIT).close()

@@ -14,7 +14,7 @@ import fixtures
 import testtools
 
 from manila_lite import release
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 from manila_lite.tests.functional import base
 
 _BACKEND = '[alpha]\ndriver = dummy\n[DEFAULT]\n'
@@ -77,7 +77,7 @@ class Files(testtools.TestCase):
         parts = self.useFixture(process.Parts())
         parts.edit('[DEFAULT]\n', f'[DEFAULT]\nlog_dir = {folder}\n')
         ended = parts.run('scheduler')
-        self.assertEqual(1, ended.wait(timeout=60))
+        self.assertEqual(1, ended.wait(timeout=waiting.LIMIT))
         self.assertRegex(parts.log.read_text(), r'(?m)^manila_lite: the log cannot be written, see log_file, log_dir, .*$')
         self.assertNotIn('Traceback', parts.log.read_text())
 
@@ -129,7 +129,7 @@ class Secrets(testtools.TestCase):
                 'Authorization': f'Basic {word}', 'X-Auth-Token': SECRETS['token'], 'X-Service-Token': SECRETS['token'],
                 'Cookie': SECRETS['header'], 'X-OpenStack-Manila-API-Version': '2.80', 'Content-Type': 'application/json'})
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=waiting.LIMIT) as answer:
                 return answer.status
         except urllib.error.HTTPError as refused:
             with refused:
@@ -142,7 +142,7 @@ class Secrets(testtools.TestCase):
         self.assertEqual(401, self.send('GET', '/shares', password=SECRETS['stored']))
         self.assertEqual(200, self.send('GET', f'/shares?access_key={SECRETS["query"]}'))
         self.assertEqual(400, self.send('POST', '/shares', f'{{"access_key": "{SECRETS["broken"]}'.encode()))
-        with sqlite3.connect(self.lite.state / 'manila_lite.sqlite', timeout=30) as db:
+        with sqlite3.connect(self.lite.state / 'manila_lite.sqlite', timeout=waiting.LIMIT) as db:
             db.execute('ALTER TABLE share_metadata RENAME TO gone')
         share['share']['metadata']['password'] = SECRETS['stored']
         self.assertEqual(500, self.send('POST', '/shares', json.dumps(share).encode()))

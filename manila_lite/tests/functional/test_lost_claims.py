@@ -15,6 +15,7 @@ from manila_lite import context
 from manila_lite.actions import share_migration
 from manila_lite.db import models
 from manila_lite.drivers import load
+from manila_lite.tests import waiting
 from manila_lite.tests.crash import files, places, truth
 from manila_lite.tests.crash.faulty import WithFiles
 from manila_lite.tests.crash.subjects import ALONE, SUBJECTS, Cell, Subject, Way
@@ -40,7 +41,6 @@ _SERVING = ('driver_handles_share_servers = true\nserver_migration_driver_contin
             'dummy_writable_migration = false\n')
 _ADMINISTERED = ('dummy_admin_allocations = 1\nadmin_network_id = management\nadmin_subnet_id = wide\n'
                  'admin_network_config_group = standalone_network\n')
-_PATIENCE = 60
 #: Earlier steps to refuse, for plans whose last step is retried and not undone.
 _BEFORE_IT_IS_TOO_LATE = {('share', kind): [('copy', '_while_copying')] for kind in ('share.migrate', 'share_server.migrate')}
 #: Subjects of the crash matrix that begin while a copy waits for its completion, or that change the configuration file of
@@ -124,7 +124,7 @@ class Stories(base.ServiceTest):
         self.robbed.watch(cell.project, refused)
         self.addCleanup(self.robbed.watch, None)
         with concurrent.futures.ThreadPoolExecutor(1) as client:
-            refusal = client.submit(subject.begin, cell).exception(_PATIENCE)
+            refusal = client.submit(subject.begin, cell).exception(waiting.LIMIT)
         if refusal and not (refused and subject.asks):
             raise refusal
         self.settled(cell)
@@ -135,7 +135,7 @@ class Stories(base.ServiceTest):
     def settled(self, cell):
         """Wait until nothing of the project is under way."""
         try:
-            base.eventually(lambda: not list(self.found(cell.project).unsettled()), '', _PATIENCE)
+            base.eventually(lambda: not list(self.found(cell.project).unsettled()), '')
         except AssertionError:
             self.fail('\n'.join([*self.found(cell.project).unsettled(), *self.robbed.wrong]))
 

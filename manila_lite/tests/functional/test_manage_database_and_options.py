@@ -17,6 +17,7 @@ from manila_lite import conf as options
 from manila_lite.db import models
 from manila_lite.db.core.engine import Database
 from manila_lite.db.queries import operations as rows
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import manage
 from manila_lite.tests.services import places
 
@@ -87,7 +88,7 @@ class AloneTest(manage.AloneTest):
         started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
         self.assertIn('option', started.stdout.readline())
         started.stdout.close()
-        self.assertEqual((141, ''), (started.wait(timeout=60), started.stderr.read()))
+        self.assertEqual((141, ''), (started.wait(timeout=waiting.LIMIT), started.stderr.read()))
         started.stderr.close()
 
     def test_outdated_or_missing_schema_is_reported(self):
@@ -149,7 +150,7 @@ class AloneTest(manage.AloneTest):
             self.configure(url=url)
             for words in (('doctor',), ('db', 'sync'), ('service', 'list')):
                 command = [sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', *words]
-                done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=150)
+                done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=waiting.LIMIT)
                 [line] = done.stderr.splitlines()
                 self.assertEqual((2, ''), (done.returncode, done.stdout), done.stderr)
                 self.assertRegex(line, r'^manila_lite: \[database\] connection: .*127.0.0.1.*$')

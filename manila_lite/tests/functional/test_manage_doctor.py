@@ -10,6 +10,7 @@ from oslo_utils import timeutils, uuidutils
 from manila_lite import doctor
 from manila_lite.db import models
 from manila_lite.db.queries import operations as rows
+from manila_lite.tests import waiting
 from manila_lite.tests.factories import dirty
 from manila_lite.tests.functional import base, manage
 
@@ -244,7 +245,7 @@ class DoctorTest(manage.ManageTest):
 
     def test_operations_with_a_dead_worker_or_a_wrong_clock_are_repaired(self):
         name = 'from manila_lite.engine import process_names; print(process_names.name())'
-        dead = subprocess.run([sys.executable, '-c', name], capture_output=True, text=True, timeout=60,
+        dead = subprocess.run([sys.executable, '-c', name], capture_output=True, text=True, timeout=waiting.LIMIT,
                               check=True).stdout.strip()
         later = timeutils.utcnow() + datetime.timedelta(days=1)
         shares = [self.admin.share() for _ in range(2)]

@@ -10,7 +10,7 @@ from oslo_utils import uuidutils
 from manila_lite.db.queries import evacuation as queries
 from manila_lite.db.queries import operations
 from manila_lite.drivers.dummy.driver import DummyDriver
-from manila_lite.tests import forks
+from manila_lite.tests import forks, waiting
 from manila_lite.tests.functional import base, manage, test_evacuation, test_host_assisted
 
 _ON = 'share_migration_start:hang'
@@ -35,7 +35,7 @@ class EvacuateTest(test_evacuation.EvacuationTest, manage.ManageTest):
         self.addCleanup(process.kill)
 
         def end():
-            status = process.wait(60)
+            status = process.wait(waiting.LIMIT)
             out.seek(0)
             return status, out.read()
         return end

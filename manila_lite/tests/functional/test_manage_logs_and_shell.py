@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from manila_lite.tests import forks
+from manila_lite.tests import forks, waiting
 from manila_lite.tests.functional import manage
 
 _CONFIG = """
@@ -45,7 +45,7 @@ class Alone(manage.AloneTest):
             process = forks.start('manila_lite.cmd.manage:main', f'--config-file={self.config}', *words,
                                   stdin=stdin, stdout=out, stderr=err)
             self.addCleanup(process.kill)
-            got = process.wait(120)
+            got = process.wait(waiting.LIMIT)
             for file in (out, err):
                 file.seek(0)
             found = out.read(), err.read()
@@ -124,7 +124,7 @@ class Logs(Alone):
             process = forks.start('manila_lite.cmd.manage:main', f'--config-file={self.config}', 'logs', 'errors',
                                   stdout=out, stderr=err)
             self.addCleanup(process.kill)
-            self.assertEqual(0, process.wait(120))
+            self.assertEqual(0, process.wait(waiting.LIMIT))
             out.seek(0)
             self.assertIn(b'\xff\xe9\n', out.read())
 

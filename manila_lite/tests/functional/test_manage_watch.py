@@ -6,7 +6,7 @@ import signal
 
 from oslo_utils import uuidutils
 
-from manila_lite.tests import forks
+from manila_lite.tests import forks, waiting
 from manila_lite.tests.functional import base, manage
 
 
@@ -38,13 +38,13 @@ class Watch(manage.ManageTest):
             made.append(self.owner.share()['id'])
             return next((share for line in out.read_text().splitlines() for share in made
                          if share in line and all(word in line for word in words)), None)
-        return base.waiting.until(found, out.read_text, 90, pause=2)        # a project may have 50 shares
+        return base.waiting.until(found, out.read_text, pause=2)        # a project may have 50 shares
 
     def test_lines_for_people(self):
         process, out = self.watch()
         self.until(out, 'operation', 'share.create', 'done')
         process.send_signal(signal.SIGINT)
-        self.assertEqual(130, process.wait(60))
+        self.assertEqual(130, process.wait(waiting.LIMIT))
         self.assertNotIn('Traceback', out.read_text())
 
     def test_json_of_one_project(self):
@@ -53,7 +53,7 @@ class Watch(manage.ManageTest):
         other = self.caller('other').share()['id']
         self.until(out, 'status', 'available')
         process.send_signal(signal.SIGINT)
-        self.assertEqual(130, process.wait(60))
+        self.assertEqual(130, process.wait(waiting.LIMIT))
         events = [json.loads(line) for line in out.read_text().splitlines()]
         self.assertIn(share, [one['data'].get('resource_id') for one in events])
         self.assertNotIn(other, out.read_text())

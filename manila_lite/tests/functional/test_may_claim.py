@@ -10,7 +10,7 @@ from manila_lite.db.queries import operations as rows
 from manila_lite.engine.begin import begin
 from manila_lite.engine.plans import FAST, WORK, Plan, Step
 from manila_lite.engine.runner import Runner
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 from manila_lite.tests.functional import base
 
 
@@ -37,7 +37,7 @@ class MayClaim(base.ServiceTest):
         self.began.append(work.op.id)
         if self.pauses:
             raise errors.Again(self.pauses.pop())
-        self.go_on.wait(60)
+        self.go_on.wait(waiting.LIMIT)
 
     def begin(self, lane=WORK):
         with self.service.services.db.writer() as conn:
@@ -62,7 +62,7 @@ class MayClaim(base.ServiceTest):
         self.runner.may_claim = may_claim
         operation_id = self.begin()
         self.runner.start()
-        self.assertTrue(asked.acquire(timeout=60))
+        self.assertTrue(asked.acquire(timeout=waiting.LIMIT))
         self.assertIsNone(self.row(operation_id).owner)
         allowed.set()
         self.runner.wake()

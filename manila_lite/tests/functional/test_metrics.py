@@ -21,7 +21,7 @@ from manila_lite.api.contract import OPS
 from manila_lite.cmd import metrics_collector, metrics_server, monitor
 from manila_lite.db import models
 from manila_lite.db.queries import metrics_queries, operations
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.watching import Scraped, free_ports
 
@@ -103,7 +103,7 @@ class OneProcess(testtools.TestCase):
         share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
         self.scraped_until('operations_open', 1, kind='share.create', age='under_1m')
         self.lite.knobs('create_share:fail')
-        self.lite.wait(f'/shares/{share}', 'share', 'error', patience=60)
+        self.lite.wait(f'/shares/{share}', 'share', 'error')
         seen = self.scraped_until('operations_ended_total', 1, kind='share.create', outcome='failed')
         self.assertEqual(0, seen.value('operations_ended_total', kind='share.create', outcome='done'))
         base.eventually(lambda: not Scraped(self.port).value('operations_open', kind='share.create'), 'it stays open')
@@ -111,7 +111,7 @@ class OneProcess(testtools.TestCase):
     def test_other_paths_return_404(self):
         for path in ('/', '/metrics/x', '/v2/shares'):
             refused = self.assertRaises(urllib.error.HTTPError, urllib.request.urlopen,
-                                        f'http://127.0.0.1:{self.port}{path}', timeout=30)
+                                        f'http://127.0.0.1:{self.port}{path}', timeout=waiting.LIMIT)
             self.assertEqual(404, refused.code)
             refused.close()
 

@@ -20,6 +20,7 @@ from manila_lite.db.core.engine import Database, retry
 from manila_lite.db.maintenance import schema_migrations, schema_revisions, schema_upgrade
 from manila_lite.db.models import quota_triggers
 from manila_lite.db.queries import quota_sums, quotas
+from manila_lite.tests import waiting
 from manila_lite.tests.factories import dirty, shares
 from manila_lite.tests.functional import base
 from manila_lite.tests.services import databases, places
@@ -215,7 +216,7 @@ class Usage(MigrationTest):
             base.eventually(lambda: len(made) > before + 3, 'nobody writes after it')
             done.set()
             for writer in writers:
-                writer.result(60)
+                writer.result(waiting.LIMIT)
         self.assertEqual([3 + len(made)] * 4, self.used('a'))
 
 
@@ -250,8 +251,8 @@ class Waits(MigrationTest):
             end = pool.submit(end_second)
             first.execute(row)
             first.commit()
-            end.result(60)
-            upgrade.result(60)
+            end.result(waiting.LIMIT)
+            upgrade.result(waiting.LIMIT)
         self.assertEqual('0025', schema_revisions.current(self.db))
 
     def waits(self):

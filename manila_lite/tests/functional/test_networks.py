@@ -17,6 +17,7 @@ from manila_lite.db.queries import services as service_rows
 from manila_lite.manager.plans import server_addresses
 from manila_lite.network import load
 from manila_lite.network.interface import Address
+from manila_lite.tests import waiting
 from manila_lite.tests.factories import networks
 from manila_lite.tests.functional import base
 
@@ -27,7 +28,7 @@ def together(*works):
     gate = threading.Barrier(len(works))
 
     def run(number, work):
-        gate.wait(30)
+        gate.wait(waiting.LIMIT)
         try:
             found[number] = work()
         except Exception as error:
@@ -36,7 +37,7 @@ def together(*works):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(waiting.LIMIT)
     return found
 
 

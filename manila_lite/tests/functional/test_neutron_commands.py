@@ -8,6 +8,8 @@ import sys
 import fixtures
 import testtools
 
+from manila_lite.tests import waiting
+
 _CONFIG = """
 [DEFAULT]
 state_path = {state}
@@ -35,7 +37,7 @@ class HalfConfigured(testtools.TestCase):
         """Run a command; return its exit status and its output."""
         self.path.write_text(_CONFIG.format(state=self.state) + options)
         done = subprocess.run([sys.executable, '-m', f'manila_lite.cmd.{module}', f'--config-file={self.path}', *words],
-                              capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, check=False)
+                              capture_output=True, text=True, timeout=waiting.LIMIT, stdin=subprocess.DEVNULL, check=False)
         return done.returncode, done.stdout + done.stderr
 
     def test_the_share_manager_does_not_start(self):

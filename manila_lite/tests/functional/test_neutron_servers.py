@@ -28,7 +28,7 @@ class ServerTest(neutron_base.NeutronTest):
         return self.became(share, wait) if wait else share
 
     def became(self, share, status):
-        return self.admin.wait(f'/shares/{share["id"]}', 'share', status, neutron_base.PATIENCE)
+        return self.admin.wait(f'/shares/{share["id"]}', 'share', status)
 
     def removed(self, network, *shares):
         """Delete the shares, and the network with its share servers."""
@@ -38,7 +38,7 @@ class ServerTest(neutron_base.NeutronTest):
             self.became(share, 'gone')
         for server in self.servers(network):
             self.admin.ok('DELETE', f'/share-servers/{server.id}')
-        base.eventually(lambda: not self.servers(network), 'a share server stays', neutron_base.PATIENCE)
+        base.eventually(lambda: not self.servers(network), 'a share server stays')
         for row in self.rows_of(network)[1:]:
             self.user.ok('DELETE', f'/share-networks/{network}/subnets/{row.id}')
         self.user.ok('DELETE', f'/share-networks/{network}')
@@ -123,7 +123,7 @@ class Ports(ServerTest):
         network = self.made(net, four)
         share = self.share(network)
         self.add(network, net, six)
-        self.admin.wait(f'/share-networks/{network}', 'share_network', 'active', neutron_base.PATIENCE)
+        self.admin.wait(f'/share-networks/{network}', 'share_network', 'active')
         self.assertEqual(2, len(self.paths(share)))
         [server] = self.servers(network)
         self.assertEqual({(server.id, four.id), (server.id, six.id)},
@@ -207,7 +207,7 @@ class Ports(ServerTest):
         share = self.share(network)
         self.knob('update_share_server_network_allocations:fail_final')
         self.add(network, net, self.subnet(net, 'fd77::/64'))
-        self.admin.wait(f'/share-networks/{network}', 'share_network', 'active', neutron_base.PATIENCE)
+        self.admin.wait(f'/share-networks/{network}', 'share_network', 'active')
         self.assertEqual(1, len(self.ports(network_id=net.id)))
         self.removed(network, share)
 
@@ -218,7 +218,7 @@ class Ports(ServerTest):
         self.server.stop()
         try:
             share = self.share(network, None)
-            base.eventually(self.waiting, 'nothing waits for Neutron', neutron_base.PATIENCE)
+            base.eventually(self.waiting, 'nothing waits for Neutron')
         finally:
             self.server.start()
         self.became(share, 'available')
@@ -227,10 +227,10 @@ class Ports(ServerTest):
         self.server.stop()
         try:
             self.user.ok('DELETE', f'/share-networks/{network}')
-            base.eventually(self.waiting, 'nothing waits for Neutron', neutron_base.PATIENCE)
+            base.eventually(self.waiting, 'nothing waits for Neutron')
         finally:
             self.server.start()
-        base.eventually(lambda: not self.servers(network), 'a share server stays', neutron_base.PATIENCE)
+        base.eventually(lambda: not self.servers(network), 'a share server stays')
         self.assertEqual([], self.ports(network_id=net.id))
 
     def waiting(self):
@@ -299,12 +299,12 @@ class Ports(ServerTest):
         self.user.ok('DELETE', f'/shares/{share["id"]}')
         self.became(share, 'gone')
         self.admin.ok('POST', f'/share-servers/{server.id}/action', {'unmanage': None})
-        base.eventually(lambda: not self.servers(network), 'the server stays', neutron_base.PATIENCE)
+        base.eventually(lambda: not self.servers(network), 'the server stays')
         share_server_plans.free_leftovers(self.service.managers['alpha'])
         self.assertEqual([(port.id, '')], [(one.id, one.device_id) for one in self.ports(network_id=net.id)])
         again = self.admin.ok('POST', '/share-servers/manage', {'share_server': {
             'host': 'test@alpha', 'share_network_id': network, 'identifier': server.id}})['share_server']['id']
-        self.admin.wait(f'/share-servers/{again}', 'share_server', 'active', neutron_base.PATIENCE)
+        self.admin.wait(f'/share-servers/{again}', 'share_server', 'active')
         self.assertEqual([(port.id, again)], [(one.id, one.device_id) for one in self.ports(network_id=net.id)])
         self.removed(network)
         self.assertEqual([], self.ports(network_id=net.id))
@@ -326,13 +326,11 @@ class Moves(ServerTest):
         self.task_is(action, 'migration_driver_phase1_done')
         self.admin.ok('POST', action, {'migration_complete': None})
         self.task_is(action, 'migration_success')
-        base.eventually(lambda: [one.host for one in self.servers(network)] == [target], 'the source stays',
-                        neutron_base.PATIENCE)
+        base.eventually(lambda: [one.host for one in self.servers(network)] == [target], 'the source stays')
         return server
 
     def task_is(self, action, state):
-        base.eventually(lambda: self.admin.ok('POST', action, {'migration_get_progress': None})['task_state'] == state, state,
-                        neutron_base.PATIENCE)
+        base.eventually(lambda: self.admin.ok('POST', action, {'migration_get_progress': None})['task_state'] == state, state)
 
     def test_port_stays_with_the_address_that_a_server_takes_over(self):
         """Move a server there and back: its port names the present server, and no other server may get its address."""

@@ -9,6 +9,8 @@ from pathlib import Path
 import fixtures
 import testtools
 
+from manila_lite.tests import waiting
+
 _CONFIG = """
 [DEFAULT]
 state_path = {state}
@@ -67,6 +69,6 @@ class Threads(testtools.TestCase):
         config = state / 'manila_lite.conf'
         config.write_text(_CONFIG.format(state=state))
         done = subprocess.run([sys.executable, '-c', _SCRIPT, f'--config-file={config}'], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=120, check=False)
+                              capture_output=True, text=True, timeout=waiting.LIMIT, check=False)
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertEqual({'status': 'available', 'loaded': []}, json.loads(done.stdout.strip().splitlines()[-1]), done.stderr)

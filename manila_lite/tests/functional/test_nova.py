@@ -30,7 +30,7 @@ class Nova(keystone_base.KeystoneTest):
                 'demo': self.keystone.projects['demo']}
         done = subprocess.run(
             [str(self.place / 'bin' / 'python'), '-W', 'ignore', str(Path(nova.__file__).parent / name), *words],
-            input=json.dumps(told), capture_output=True, text=True, timeout=600, check=False, cwd=self.service.state,
+            input=json.dumps(told), capture_output=True, text=True, check=False, cwd=self.service.state,
             env={'PATH': os.environ.get('PATH', os.defpath), 'LC_ALL': 'C.UTF-8', 'HOME': str(self.service.state)})
         self.assertEqual(0, done.returncode, f'{done.stdout[-4000:]}{done.stderr[-8000:]}')
         return done.stdout

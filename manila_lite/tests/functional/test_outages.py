@@ -69,7 +69,7 @@ class OutageTest(testtools.TestCase):
 
     def share_is_created(self):
         share = self.parts.share()
-        self.parts.wait(f'/shares/{share}', 'share', 'available', patience=120)
+        self.parts.wait(f'/shares/{share}', 'share', 'available')
 
     def said(self, name):
         """Return the lines of a service since the start that somebody should read; tracebacks too."""
@@ -79,10 +79,10 @@ class OutageTest(testtools.TestCase):
     def everybody_says(self, words):
         def have_said():
             return all(any(words in line for line in self.said(name)) for name in SERVICES)
-        waiting.until(have_said, lambda: {name: self.said(name) for name in SERVICES}, 120, pause=0.2)
+        waiting.until(have_said, lambda: {name: self.said(name) for name in SERVICES}, pause=0.2)
 
     def readiness(self):
-        wire = http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=60)
+        wire = http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=waiting.LIMIT)
         self.addCleanup(wire.close)
         wire.request('GET', '/readiness')
         answer = wire.getresponse()
@@ -183,7 +183,7 @@ class PostgreSQL(DatabaseTest):
             started.terminate()
         for name, started in self.running.items():
             # One that waits for what is away is killed after a minute, and has another status.
-            self.assertEqual(0, started.wait(timeout=120), self.logs[name].read_text()[-3000:])
+            self.assertEqual(0, started.wait(timeout=waiting.LIMIT), self.logs[name].read_text()[-3000:])
             self.assertNotIn('Traceback', self.logs[name].read_text())
 
 

@@ -50,7 +50,7 @@ class Packages(testtools.TestCase):
         cls.folder = Path(tempfile.mkdtemp(prefix='ml-packages-'))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         done = subprocess.run([ROOT / 'tools/package', '--quick', '--venv', sys.prefix, '--out', cls.folder], text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=1200)
+                              stdin=subprocess.DEVNULL, capture_output=True)
         if done.returncode:
             raise AssertionError(f'tools/package: exit status {done.returncode}\n{done.stderr}')
         cls.debs = {path.name.partition('_')[0]: path for path in map(Path, done.stdout.splitlines())}
@@ -132,7 +132,7 @@ class Packages(testtools.TestCase):
         self.assertEqual(0, written.returncode, written)
         self.machine.reboot()
         # The server begins with a time in which only clients of before may come back.
-        waiting.until(lambda: 'written before the reboot' in self.client('read', 'file').stdout, self.machine.tail, 300)
+        waiting.until(lambda: 'written before the reboot' in self.client('read', 'file').stdout, self.machine.tail)
         self.run_in('python3 /test/in_guest.py rebooted')
 
     def recommended(self, name):
@@ -151,11 +151,11 @@ class Packages(testtools.TestCase):
         shutil.copy(TOOLS / 'in_guest.py', self.machine.file('/test'))
 
     def run_in(self, command):
-        done = self.machine.run(command, seconds=900)
+        done = self.machine.run(command, seconds=900)        # limit: packages are installed, in namespaces
         self.assertEqual(0, done.returncode, f'{command}\n{done.stdout}')
 
     def client(self, *words):
         """Do this with the share, in the machine's network."""
         address, _, path = self.machine.file('/test/export').read_text().rpartition(':')
         command = [*self.machine.enter('net'), sys.executable, '-m', 'manila_lite.tests.nfs_client', address, path, *words]
-        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=waiting.LIMIT)

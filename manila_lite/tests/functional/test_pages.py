@@ -24,7 +24,7 @@ from manila_lite.cmd.manage import COMMANDS
 from manila_lite.siblings.compute import conf as compute
 from manila_lite.siblings.compute.drivers import qemu_options
 from manila_lite.siblings.dataproc import conf as dataproc
-from manila_lite.tests import forks, process
+from manila_lite.tests import forks, process, waiting
 
 DOC = Path(__file__).resolve().parents[3] / 'doc' / 'source'
 UNITS = DOC.parents[1] / 'etc' / 'manila_lite' / 'systemd'
@@ -61,7 +61,7 @@ class Typed(testscenarios.WithScenarios, testtools.TestCase):
 
     def run_page(self, command, *words):
         clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
-        done = forks.run(command, *words, env=clean | {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': self.url}, timeout=600)
+        done = forks.run(command, *words, env=clean | {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': self.url})
         self.assertEqual(0, done.returncode, f'{done.stdout}{done.stderr}\n{self.lite.tail()}')
         self.assertEqual([], self.lite.ok('GET', '/shares')['shares'])
         return done.stdout
@@ -197,7 +197,7 @@ class Named(testtools.TestCase):
         for line in ('before', 'after'):
             handler.emit(logging.makeLogRecord({'msg': line}))
             subprocess.run([program, '--force', '--state', folder / 'state', folder / 'rotate'], check=True,
-                           capture_output=True, timeout=60)
+                           capture_output=True, timeout=waiting.LIMIT)
         self.assertEqual('', (folder / 'manila-api.log').read_text())
         self.assertEqual('after\n', (folder / 'manila-api.log.1').read_text())
         self.assertEqual(b'before\n', gzip.decompress((folder / 'manila-api.log.2.gz').read_bytes()))

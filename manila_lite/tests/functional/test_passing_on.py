@@ -42,7 +42,7 @@ class PassingOn(base.ServiceTest):
             runner = engine.Runner(refusing, 'share', queue, [plan], None)
             self.addCleanup(runner.stop)
             runner.start()
-        base.eventually(lambda: self.row(operation_id).state != rows.OPEN, f'not ended: {self.notes}', 60)
+        base.eventually(lambda: self.row(operation_id).state != rows.OPEN, f'not ended: {self.notes}')
         return self.row(operation_id)
 
     def is_passed(self, conn):

@@ -93,7 +93,7 @@ class PreflightTest(testtools.TestCase):
 
     def answer(self, port, path, headers=None):
         """Return the status and the document of an answer."""
-        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', port, timeout=60)) as wire:
+        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', port, timeout=waiting.LIMIT)) as wire:
             wire.request('GET', path, headers=headers or {})
             answer = wire.getresponse()
             text = answer.read()

@@ -7,7 +7,7 @@ import signal
 import psutil
 import testtools
 
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 
 _FEW_SECONDS = 3
 
@@ -31,7 +31,7 @@ class Processes(testtools.TestCase):
 
     def share_becomes_available(self):
         share_id = self.parts.share()
-        self.parts.wait(f'/shares/{share_id}', 'share', 'available', patience=60)
+        self.parts.wait(f'/shares/{share_id}', 'share', 'available')
         return share_id
 
     def service(self, binary):
@@ -53,12 +53,12 @@ class Processes(testtools.TestCase):
         for name in ('share', 'scheduler'):
             child = self.child(name)
             self.started[name].terminate()
-            self.assertEqual(0, self.started[name].wait(timeout=60), self.parts.tail())
+            self.assertEqual(0, self.started[name].wait(timeout=waiting.LIMIT), self.parts.tail())
             self.assertFalse(child.is_running())
             self.assertFalse(self.is_up(f'manila-{name}'))
             self.assertTrue(self.recorded(f'manila-{name}')['stopped'])
         self.started['api'].terminate()
-        self.assertEqual(0, self.started['api'].wait(timeout=60), self.parts.tail())
+        self.assertEqual(0, self.started['api'].wait(timeout=waiting.LIMIT), self.parts.tail())
 
     def test_term_lets_running_work_finish(self):
         self.start('api', 'scheduler', 'share')
@@ -67,7 +67,7 @@ class Processes(testtools.TestCase):
         share_id = self.parts.share()
         self.parts.until(lambda: self.parts.calls('create_share'), 'the backend is at work')
         self.started['share'].terminate()
-        self.assertEqual(0, self.started['share'].wait(timeout=60), self.parts.tail())
+        self.assertEqual(0, self.started['share'].wait(timeout=waiting.LIMIT), self.parts.tail())
         self.assertEqual('available', self.parts.ok('GET', f'/shares/{share_id}')['share']['status'])
 
     def test_term_ends_a_process_with_hanging_work_after_the_timeout(self):
@@ -79,12 +79,12 @@ class Processes(testtools.TestCase):
         self.parts.until(lambda: self.parts.calls('create_share'), 'the backend hangs')
         child = self.child('share')
         self.started['share'].terminate()
-        self.started['share'].wait(timeout=60)
-        psutil.wait_procs([child], timeout=60)
+        self.started['share'].wait(timeout=waiting.LIMIT)
+        psutil.wait_procs([child], timeout=waiting.LIMIT)
         self.assertFalse(child.is_running())
         self.parts.knobs()
         self.started['share'] = self.parts.run('share')
-        self.parts.wait(f'/shares/{share_id}', 'share', 'available', patience=60)
+        self.parts.wait(f'/shares/{share_id}', 'share', 'available')
 
     def test_hup_reads_the_configuration_again(self):
         """Read a default of the API and a pool size of the backend anew when their children are forked again."""
@@ -166,8 +166,8 @@ class Processes(testtools.TestCase):
         for name, started in self.started.items():
             child = self.child(name)
             started.kill()
-            started.wait(timeout=30)
-            gone, _alive = psutil.wait_procs([child], timeout=60)
+            started.wait(timeout=waiting.LIMIT)
+            gone, _alive = psutil.wait_procs([child], timeout=waiting.LIMIT)
             self.assertEqual([child], gone, f'{name}: {self.parts.tail()}')
 
     def test_services_whose_master_was_killed_are_down_and_were_not_stopped(self):
@@ -176,7 +176,7 @@ class Processes(testtools.TestCase):
         for name in ('scheduler', 'share'):
             child = self.child(name)
             self.started[name].kill()
-            gone, _alive = psutil.wait_procs([child], timeout=60)
+            gone, _alive = psutil.wait_procs([child], timeout=waiting.LIMIT)
             self.assertEqual([child], gone, f'{name}: {self.parts.tail()}')
             self.assertFalse(self.recorded(f'manila-{name}')['stopped'], self.parts.tail())
             self.parts.until(lambda name=name: self.recorded(f'manila-{name}')['state'] == 'down', 'it counts as down')

@@ -28,7 +28,7 @@ class Processes(testtools.TestCase):
         found = {}
         for _ in range(20):
             share_id = parts.share()
-            share = parts.wait(f'/shares/{share_id}', 'share', 'available', patience=60)
+            share = parts.wait(f'/shares/{share_id}', 'share', 'available')
             found.setdefault(share['host'].partition('#')[0], share_id)
             if len(found) == 2:
                 break

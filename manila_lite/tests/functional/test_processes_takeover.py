@@ -6,7 +6,7 @@ import signal
 
 import testtools
 
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 
 _STANDS_BY, _TAKES_OVER, _STANDS_BACK = 'works there; waiting', 'this process takes over', 'stops its work there'
 
@@ -33,7 +33,7 @@ class Takeover(testtools.TestCase):
                 if row['binary'] == 'manila-share'] == ['up']
 
     def available(self, share_id):
-        self.parts.wait(f'/shares/{share_id}', 'share', 'available', patience=60)
+        self.parts.wait(f'/shares/{share_id}', 'share', 'available')
 
     def assert_one_call_for_each_of(self, count):
         """Create shares; check that one of the two managers creates each of them, with one call."""
@@ -62,17 +62,17 @@ class Takeover(testtools.TestCase):
     def test_second_manager_takes_over_after_an_orderly_end(self):
         """Take over from a manager that ends in order; show the service as down when the second ends, too."""
         self.first.terminate()
-        self.assertEqual(0, self.first.wait(timeout=60), self.parts.tail())
+        self.assertEqual(0, self.first.wait(timeout=waiting.LIMIT), self.parts.tail())
         self.said(_TAKES_OVER)
         self.parts.until(self.is_up, 'the service is up')
         self.assert_one_call_for_each_of(3)
         self.second.terminate()
-        self.assertEqual(0, self.second.wait(timeout=60), self.parts.tail())
+        self.assertEqual(0, self.second.wait(timeout=waiting.LIMIT), self.parts.tail())
         self.assertFalse(self.is_up())
 
     def test_end_of_the_waiting_manager_changes_nothing(self):
         self.second.terminate()
-        self.assertEqual(0, self.second.wait(timeout=60), self.parts.tail())
+        self.assertEqual(0, self.second.wait(timeout=waiting.LIMIT), self.parts.tail())
         self.assertTrue(self.is_up())
         self.assert_one_call_for_each_of(3)
 

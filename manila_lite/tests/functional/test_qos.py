@@ -39,7 +39,7 @@ class Qos(base.ServiceTest):
         share = self.caller().share(share_type=self.kind('slow', default_qos_type='silver'))['id']
         self.admin.ok('POST', f'/qos-types/{qos_type_id}/specs', {'specs': {'maxbps': '2000'}})
         self.admin.ok('POST', '/services/ensure-shares', {'host': 'test@alpha'})
-        base.eventually(lambda: self.promised(share) == {'maxbps': '2000'}, 'the backend was not told', 60)
+        base.eventually(lambda: self.promised(share) == {'maxbps': '2000'}, 'the backend was not told')
 
     def test_backend_without_qos_is_not_chosen(self):
         """Place no share on a backend without QoS, even if no other has enough capacity."""

@@ -29,7 +29,7 @@ _TOOL = [sys.executable, str(TOP / 'tools' / 'quickstart.py')]
 
 
 def _lines(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout.splitlines()
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=waiting.LIMIT).stdout.splitlines()
 
 
 def traces(state):
@@ -52,7 +52,7 @@ class Quickstart(testtools.TestCase):
 
     def run_tool(self, *words, ok=True):
         done = subprocess.run([*_TOOL, '--state', str(self.state), *words], env=self.env, capture_output=True, text=True,
-                              timeout=600, stdin=subprocess.DEVNULL)
+                              stdin=subprocess.DEVNULL)
         self.assertEqual(ok, done.returncode == 0, done.stdout + done.stderr)
         return done.stdout
 
@@ -76,7 +76,7 @@ class Quickstart(testtools.TestCase):
         """Wait until nothing is left. A node or machine of another test, in mounts of its own, keeps what was mounted
         when it began, and loop devices with it.
         """
-        waiting.until(lambda: not traces(self.state), lambda: f'nothing is left: {traces(self.state)}', _OTHERS)
+        waiting.until(lambda: not traces(self.state), lambda: f'nothing is left: {traces(self.state)}')
 
     def test_dummy_behind_keystone(self):
         try:
@@ -97,15 +97,15 @@ class Quickstart(testtools.TestCase):
         process, said = self.stay('--backend', 'dummy', by='--console')
         url = re.search(r'The console for browsers: (\S+)', said)
         self.assertIsNotNone(url, said)
-        with urllib.request.urlopen(url[1], timeout=30) as page:
+        with urllib.request.urlopen(url[1], timeout=waiting.LIMIT) as page:
             self.assertEqual((200, 'text/html'), (page.status, page.headers.get_content_type()))
         process.send_signal(signal.SIGTERM)
-        rest, _ = process.communicate(timeout=60)
+        rest, _ = process.communicate(timeout=waiting.LIMIT)
         self.assertEqual(0, process.returncode, rest)
         self.run_tool('--down')
 
     def test_help_names_the_way_down(self):
-        done = subprocess.run([str(TOP / 'tools' / 'quickstart'), '--help'], capture_output=True, text=True, timeout=30)
+        done = subprocess.run([str(TOP / 'tools' / 'quickstart'), '--help'], capture_output=True, text=True)
         self.assertIn('--down', done.stdout)
 
 
@@ -151,11 +151,11 @@ class RealStorage(WithRoot):
         exported = dict(
             word.split('=', 1) for line in said.splitlines() if 'export OS_' in line for word in line.split()[1:])
         done = subprocess.run(['openstack', 'share', 'list', '-f', 'value', '-c', 'Name'], env=self.env | exported,
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=waiting.LIMIT)
         self.assertEqual('demo', done.stdout.strip(), done.stderr)
         self._readme(self.env | exported)
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(0, process.wait(timeout=80))
+        self.assertEqual(0, process.wait(timeout=waiting.LIMIT))
 
     def _readme(self, env):
         """Type the commands of the README: as a member of a project, who may not do what the administrator does there."""
@@ -170,7 +170,7 @@ class RealStorage(WithRoot):
             self.assertEqual((1, True), (status, 'HTTP 403' in said), said)
 
     def _openstack(self, words, env):
-        done = forks.run('manila_lite.tests.openstack_page:command', *words.split(), env=env, timeout=120)
+        done = forks.run('manila_lite.tests.openstack_page:command', *words.split(), env=env, timeout=waiting.LIMIT)
         return done.returncode, f'openstack {words}: {done.stdout}{done.stderr}'
 
     def _ensure(self):
@@ -223,7 +223,7 @@ class Moving(WithRoot):
 
     def test_parts_of_the_migration_without_it_are_refused(self):
         for part in ('--evacuate', '--any'):
-            done = subprocess.run([*_TOOL, '--ensure', part], env=self.env, capture_output=True, text=True, timeout=60)
+            done = subprocess.run([*_TOOL, '--ensure', part], env=self.env, capture_output=True, text=True)
             self.assertEqual((2, True), (done.returncode, 'add --migration' in done.stderr), done.stderr)
 
 

@@ -12,6 +12,7 @@ from manila_lite.actions import quotas as quota_actions
 from manila_lite.actions import shares as actions
 from manila_lite.db import models
 from manila_lite.db.queries import quotas
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 
 TYPES = ('default', 'gold')
@@ -57,7 +58,7 @@ class QuotaPropertyTest(base.ServiceTest):
     def _run(self, steps, start):
         """Take the steps; return the shares of this thread that stay, as (user, type, size)."""
         mine = {user: [] for user in USERS}
-        start.wait(10)
+        start.wait(waiting.LIMIT)
         for user, what in steps:
             ctx = self._caller(user)
             if what is not None:
@@ -86,7 +87,7 @@ class QuotaPropertyTest(base.ServiceTest):
         start = threading.Barrier(len(plan))
         with futures.ThreadPoolExecutor(len(plan)) as pool:
             threads = [pool.submit(self._run, steps, start) for steps in plan]
-            return [share for thread in threads for share in thread.result(60)]
+            return [share for thread in threads for share in thread.result(waiting.LIMIT)]
 
     def _check_watched(self, limits, plan):
         """Play the plan while another thread checks that usage never exceeds the limits of the project."""
@@ -101,7 +102,7 @@ class QuotaPropertyTest(base.ServiceTest):
             return self._play(plan)
         finally:
             done.set()
-            watcher.join(30)
+            watcher.join(waiting.LIMIT)
             self.assertTrue(seen)
             for used in seen:
                 self._within(used, limits['project'])
@@ -148,7 +149,7 @@ class QuotaPropertyTest(base.ServiceTest):
             start = threading.Barrier(2)
 
             def lower(start=start):
-                start.wait(10)
+                start.wait(waiting.LIMIT)
                 try:
                     return quota_actions.update(self.service.context('ops', 'admin', ('admin',)), self.project, None, None,
                                                 {'shares': 1})['shares']
@@ -157,5 +158,5 @@ class QuotaPropertyTest(base.ServiceTest):
             with futures.ThreadPoolExecutor(2) as pool:
                 lowered = pool.submit(lower)
                 made = pool.submit(self._run, [('ann', (1, 'default'))] * 3, start)
-                self.assertLessEqual(len(made.result(60)), lowered.result(60))
+                self.assertLessEqual(len(made.result(waiting.LIMIT)), lowered.result(waiting.LIMIT))
             self.assertEqual(len(made.result()), self._used()['shares'])

@@ -12,6 +12,7 @@ from manila_lite import doctor, errors
 from manila_lite.db import models
 from manila_lite.db.doctor.operations import UNDER_WAY
 from manila_lite.db.queries import quota_sums, quotas
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.test_budgets import counting
 from manila_lite.tests.services import places
@@ -228,9 +229,9 @@ class Requests(Sums):
     def test_sums_are_those_of_the_rows_after_each_step_of_concurrent_callers(self):
         with futures.ThreadPoolExecutor(3) as pool:
             for walk in [pool.submit(self.walk, seed) for seed in range(3)]:
-                walk.result(500)
+                walk.result(waiting.LIMIT)
         self.assertEqual(set(self.steps), self.accepted)
-        base.eventually(self.is_quiet, 'there is work left', 60)
+        base.eventually(self.is_quiet, 'there is work left')
         for project in self.PROJECTS:
             self.is_as_counted(project, *self.USERS)
 

@@ -16,7 +16,7 @@ class Readiness(testtools.TestCase):
 
     def ask(self, parts, path='/readiness'):
         """Ask without a login; return status, document and headers."""
-        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', parts.port, timeout=30)) as wire:
+        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', parts.port, timeout=waiting.LIMIT)) as wire:
             wire.request('GET', path)
             answer = wire.getresponse()
             text = answer.read()

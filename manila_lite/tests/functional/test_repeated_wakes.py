@@ -27,10 +27,10 @@ class Repeated(base.ServiceTest):
         self.service.knob('alpha', 'create_share:hang')
         share = self.admin.share(wait=None)['id']
         instance = self.admin.ok('GET', f'/shares/{share}/instances')['share_instances'][0]['id']
-        base.eventually(lambda: self.calls(instance), 'the backend is not asked', patience=60)
+        base.eventually(lambda: self.calls(instance), 'the backend is not asked')
         self.woken(share)
         self.service.knob('alpha', '')
-        self.admin.wait(f'/shares/{share}', 'share', 'available', patience=60)
+        self.admin.wait(f'/shares/{share}', 'share', 'available')
         self.assertEqual(1, self.calls(instance))
 
     def test_ended_operation_is_not_started_again(self):
@@ -40,7 +40,7 @@ class Repeated(base.ServiceTest):
         def ended():
             with self.service.services.db.reader() as conn:
                 return [row.state for row in operations.list_of_resource(conn, share, 'share.create')] == ['done']
-        base.eventually(ended, 'is not done', patience=60)
+        base.eventually(ended, 'is not done')
         before = self.woken(share)
         self.admin.share()          # all effects of the wake-ups come before the end of this
         with self.service.services.db.reader() as conn:

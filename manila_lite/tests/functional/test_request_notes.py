@@ -24,7 +24,7 @@ from manila_lite.api.http.request_notes import Notes
 from manila_lite.cmd import setup
 from manila_lite.db import models
 from manila_lite.db.core.engine import Database
-from manila_lite.tests import hush, process
+from manila_lite.tests import hush, process, waiting
 from manila_lite.tests.functional import base, manage
 from manila_lite.tests.functional.test_budgets import counting
 
@@ -43,7 +43,7 @@ def processes_of(notes, log):
 def ask_often(parts, port):
     """Send requests at the same time, so that more than one process gets some."""
     def ask(_):
-        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', port, timeout=30)) as wire:
+        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', port, timeout=waiting.LIMIT)) as wire:
             wire.request('GET', '/v2/types', headers={'X-Auth-Token': parts.token})
             wire.getresponse().read()
     with futures.ThreadPoolExecutor(4) as callers:
@@ -100,7 +100,7 @@ class NotesTest(manage.ManageTest):
             caller.start()
             base.eventually(lambda: any(task.what.startswith('PUT ') and time.monotonic() - task.since > _SLOW
                                         for task in context.tasks()), 'the request does not wait')
-        caller.join(60)
+        caller.join(waiting.LIMIT)
         return answers[0]
 
 
@@ -314,6 +314,6 @@ class SeveralProcesses(testtools.TestCase):
         parts.until(parts.answers, 'the API answers')
         parts.ok('GET', '/types')
         api.terminate()
-        self.assertEqual(0, api.wait(timeout=60), parts.tail())
+        self.assertEqual(0, api.wait(timeout=waiting.LIMIT), parts.tail())
         with contextlib.closing(sqlite3.connect(parts.state / 'manila_lite.sqlite')) as database:
             self.assertEqual([('/v2/types',)], database.execute('SELECT path FROM request_notes').fetchall())

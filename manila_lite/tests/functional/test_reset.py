@@ -40,7 +40,7 @@ class Hostless(base.ServiceTest):
 
     def test_share_can_be_deleted(self):
         self.assertEqual(202, self.admin.call('DELETE', f'/shares/{self.share_id}')[0])
-        self.admin.wait(f'/shares/{self.share_id}', 'share', 'gone', patience=60)
+        self.admin.wait(f'/shares/{self.share_id}', 'share', 'gone')
 
 
 class Reset(base.ServiceTest):
@@ -54,7 +54,7 @@ class Reset(base.ServiceTest):
         self.service.knob('alpha', 'revert_to_snapshot:delay=1')
         self.admin.action(share, 'revert', {'snapshot_id': snapshot})
         self.admin.action(share, 'reset_status', {'status': 'available'})
-        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available', patience=5)
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
 
     def test_caller_without_project_gets_an_empty_list(self):
         self.admin.share()

@@ -6,7 +6,7 @@ import time
 
 import testtools
 
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 
 
 class Restarts(testtools.TestCase):
@@ -18,7 +18,7 @@ class Restarts(testtools.TestCase):
         parts.edit('restart_wait = 0\n', f'restart_wait = {wait}\n')
         manager = parts.begin()
         manager.terminate()
-        self.assertEqual(0, manager.wait(timeout=60))
+        self.assertEqual(0, manager.wait(timeout=waiting.LIMIT))
         return parts
 
     def test_share_waits_for_a_share_manager_that_is_restarted(self):
@@ -69,7 +69,7 @@ class Migrations(testtools.TestCase):
 
     def end(self, part):
         part.terminate()
-        self.assertEqual(0, part.wait(timeout=60))
+        self.assertEqual(0, part.wait(timeout=waiting.LIMIT))
 
     def start(self):
         """Start the migration in a thread, since its answer may take long; return what it will be."""
@@ -83,7 +83,7 @@ class Migrations(testtools.TestCase):
         time.sleep(2)       # sleeps: several looks of the scheduler change nothing
         self.assertFalse(answer.done())
         self.parts.run('share', config=self.other)
-        self.assertEqual((202, None), answer.result(timeout=60))
+        self.assertEqual((202, None), answer.result(timeout=waiting.LIMIT))
         self.parts.wait(f'/shares/{self.share}', 'share', 'migration_driver_phase1_done', field='task_state')
 
     def test_accepted_migration_waits_for_a_destination_that_is_restarted(self):
@@ -92,7 +92,7 @@ class Migrations(testtools.TestCase):
         answer = self.start()
         self.parts.until(lambda: self.parts.calls('share_migration_check_compatibility', 'beta'), 'the question')
         self.end(self.scheduler)
-        self.assertEqual((202, None), answer.result(timeout=60))
+        self.assertEqual((202, None), answer.result(timeout=waiting.LIMIT))
         self.end(self.beta)
         self.parts.run('scheduler')
         time.sleep(2)       # sleeps: several looks of the scheduler change nothing

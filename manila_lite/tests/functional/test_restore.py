@@ -26,7 +26,7 @@ class Backend(testtools.TestCase):
         manager = service.managers['alpha']
         manager.start()
         self.addCleanup(manager.stop)
-        base.eventually(lambda: manager.worker._working, 'the backend never works', 8)
+        base.eventually(lambda: manager.worker._working, 'the backend never works')
 
     def test_share_is_created_once_the_backend_has_started(self):
         service = self.service('setup:delay=2')
@@ -48,10 +48,10 @@ class Backend(testtools.TestCase):
         def slow():
             setup()
             started.set()
-            go.wait(10)
+            go.wait(waiting.LIMIT)
         manager.driver.setup = slow
         manager.start()
-        started.wait(10)
+        started.wait(waiting.LIMIT)
         stopper = threading.Thread(target=manager.stop)
         with service.services.db.writer():      # the write lock is taken: the first claim of the new worker has to wait
             go.set()
@@ -97,9 +97,9 @@ class Restore(base.ServiceTest):
         self.service.knob('alpha', knob)
         self.service.start()
 
-    def are_back(self, instances, patience=30):
+    def are_back(self, instances):
         store = self.service.managers['alpha'].driver.store
-        base.eventually(lambda: all(store.share(instance).exported for instance in instances), 'not served', patience)
+        base.eventually(lambda: all(store.share(instance).exported for instance in instances), 'not served')
 
     def test_deletion_during_the_restart_does_not_block_other_shares(self):
         self.service.conf.set_override('dummy_export_ips', ['10.9.9.9'], 'alpha')   # so that export locations are written
@@ -113,4 +113,4 @@ class Restore(base.ServiceTest):
 
     def test_shares_are_exported_again_after_a_failed_first_try(self):
         self.restart('ensure_shares:fail@once')
-        self.are_back(self.instances, 15)
+        self.are_back(self.instances)

@@ -116,7 +116,7 @@ class OneHost(testtools.TestCase):
         lite.kill(signal.SIGKILL)
         lite.tree = None
         lite.start()
-        lite.wait(f'/shares/{begun}', 'share', 'available', patience=60)
+        lite.wait(f'/shares/{begun}', 'share', 'available')
         copy = lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'snapshot_id': snapshot}})['share']['id']
         lite.wait(f'/shares/{copy}', 'share', 'available')
         for kind, resource_id in (('share', copy), ('share', begun), ('snapshot', snapshot), ('share', share)):

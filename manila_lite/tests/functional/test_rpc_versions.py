@@ -16,6 +16,7 @@ import testscenarios
 
 from manila_lite.conf import rpc as options
 from manila_lite.rpc import clients, endpoint, server, transport
+from manila_lite.tests import waiting
 from manila_lite.tests.unit.rpc import base
 
 RECORDED = pathlib.Path(__file__).parent / 'rpc_messages'
@@ -45,10 +46,11 @@ class Versions(base.BusTestCase):
     def send(self, message, *, topic='manila-share', host='host@backend', call=False):
         """Send a message unchanged through the transport."""
         target = oslo_messaging.Target(topic=topic, server=host)
-        return transport.get_transport(self.conf)._send(target, {}, message, wait_for_reply=call, timeout=10 if call else None)
+        return transport.get_transport(self.conf)._send(target, {}, message, wait_for_reply=call,
+                                                        timeout=waiting.LIMIT if call else None)
 
     def received(self):
-        return self.got.get(timeout=10)
+        return self.got.get(timeout=waiting.LIMIT)
 
 
 class Recorded(testscenarios.WithScenarios, Versions):
@@ -134,7 +136,7 @@ class Newer(Versions):
         for _ in range(3):
             self.send(self.wake('2.0', work={'everything': True}))
         self.works_still()
-        running.stop(5)
+        running.stop(waiting.LIMIT)
         self.assertTrue(self.got.empty())
         self.assertIn('version 2.0', self.log.output)
         self.assertEqual(1, len(self.log.output.splitlines()), self.log.output)
@@ -144,7 +146,7 @@ class Newer(Versions):
         for _ in range(3):
             self.send({'method': 'sleep', 'namespace': 'operations', 'version': '1.5', 'args': {}})
         self.works_still()
-        running.stop(5)
+        running.stop(waiting.LIMIT)
         self.assertEqual(1, len(self.log.output.splitlines()), self.log.output)
 
     def test_call_of_another_major_version_returns_an_error(self):

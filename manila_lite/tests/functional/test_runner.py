@@ -60,8 +60,8 @@ class Trouble(base.ServiceTest):
         with self.service.services.db.reader() as conn:
             return rows.get(conn, resource_id)
 
-    def ends(self, resource_id, patience=10):
-        base.eventually(lambda: self.row(resource_id).state != rows.OPEN, f'{resource_id} has not ended', patience)
+    def ends(self, resource_id):
+        base.eventually(lambda: self.row(resource_id).state != rows.OPEN, f'{resource_id} has not ended')
         return self.row(resource_id)
 
     def take_over(self, resource_id):
@@ -83,19 +83,19 @@ class Trouble(base.ServiceTest):
         runner.free_dead_claims = lambda: setattr(db, 'failures', 1)    # the first claim meets a locked database
         runner.start()
         for resource_id in idents:
-            self.ends(resource_id, 6)
-        base.eventually(lambda: not runner.busy, 'hands are lost', 3)
+            self.ends(resource_id)
+        base.eventually(lambda: not runner.busy, 'hands are lost')
 
     def test_the_fast_lane_does_not_wait_behind_a_backlog(self):
         release = threading.Event()
-        runner = self.runner([self.plan(lambda work: release.wait(30)),
+        runner = self.runner([self.plan(lambda work: release.wait(waiting.LIMIT)),
                               self.plan(lambda work: None, kind='quick')])
         self.addCleanup(release.set)    # before the runner is stopped, which waits for running work
         for _ in range(30):
             self.begin(runner)
         quick = self.begin(runner, 'quick', lane=FAST)
         runner.start()
-        self.ends(quick, 5)
+        self.ends(quick)
 
     def test_operation_fails_if_its_undo_always_kills_the_process(self):
         died = []
@@ -152,7 +152,7 @@ class Trouble(base.ServiceTest):
                 conn.execute(sa.text("UPDATE operations SET data = '{}' WHERE id = :id"), {'id': bad})
         self.addCleanup(heal)
         runner.start()
-        self.ends(good, 5)
+        self.ends(good)
 
     def test_stop_does_not_wait_for_a_backlog(self):
         runner = self.runner([self.plan(lambda work: time.sleep(0.02))])    # sleeps: work takes a while

@@ -14,6 +14,7 @@ from manila_lite.engine import process_names
 from manila_lite.engine.begin import begin
 from manila_lite.engine.plans import Plan, Step
 from manila_lite.engine.runner import Runner
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 
 
@@ -49,7 +50,7 @@ class Claims(base.ServiceTest):
 
     def work(self, work):
         self.began.append(work.op.id)
-        self.go_on.wait(120)
+        self.go_on.wait(waiting.LIMIT)
 
     def done(self, conn, work):
         if self.refusals:
@@ -65,7 +66,7 @@ class Claims(base.ServiceTest):
             return rows.get(conn, resource_id)
 
     def until(self, test, what):
-        base.eventually(test, what, 60)
+        base.eventually(test, what)
 
     def all_end(self, *idents):
         self.go_on.set()

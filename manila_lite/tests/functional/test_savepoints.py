@@ -7,6 +7,7 @@ from oslo_db import exception as oslo_db_exception
 
 from manila_lite.db import models
 from manila_lite.db.core.savepoints import savepoint
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.services import places
 
@@ -36,7 +37,7 @@ class Savepoints(base.ServiceTest):
         """Two transactions take two rows in different order; the one that is ended may be tried again."""
         if places.backend() == 'sqlite':
             self.skipTest('only PostgreSQL has several writers, and MariaDB')
-        both, ended = threading.Barrier(2, timeout=30), []
+        both, ended = threading.Barrier(2, timeout=waiting.LIMIT), []
 
         def take(first, second):
             try:

@@ -264,7 +264,7 @@ class Backend(base.ServiceTest):
         caller.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})
         rule = caller.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {
             'access_type': 'ip', 'access_to': '10.0.0.1'}})['access']
-        caller.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', field='state', patience=5)
+        caller.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', field='state')
         self.service.knob('alpha', '')
 
     def test_access_rule_refused_by_the_backend_is_in_error_and_can_be_removed(self):

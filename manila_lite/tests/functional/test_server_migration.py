@@ -100,7 +100,7 @@ class MigrationTest(base.ServiceTest):
         def ended():
             with self.service.services.db.reader() as conn:
                 return not conn.execute(sa.select(models.operations.c.id).where(models.operations.c.state == 'open')).first()
-        base.eventually(ended, 'operations are open', patience=180)
+        base.eventually(ended, 'operations are open')
 
     def told(self, heard, server, *, until):
         """Return the notifications of the server's migration, up to this event, as pairs of event and publisher."""

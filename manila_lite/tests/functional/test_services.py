@@ -59,12 +59,12 @@ class Around(testtools.TestCase):
             return False
         return True
 
-    def gone(self, url, patience=60):
-        waiting.until(lambda: not self.answers(url), 'the server has ended', patience, pause=0.05)
+    def gone(self, url):
+        waiting.until(lambda: not self.answers(url), 'the server has ended', pause=0.05)
 
     def test_exit_status_of_the_command_is_returned(self):
         process, url = self.start(0, 5)
-        self.assertEqual(5, process.wait(60))
+        self.assertEqual(5, process.wait(waiting.LIMIT))
         self.assertFalse(self.answers(url))
 
     def test_server_accepts_only_its_password_and_listens_on_loopback(self):
@@ -78,13 +78,13 @@ class Around(testtools.TestCase):
         for signo in (signal.SIGTERM, signal.SIGINT):
             process, url = self.start(60)
             process.send_signal(signo)
-            self.assertEqual(128 + signo, process.wait(60))
+            self.assertEqual(128 + signo, process.wait(waiting.LIMIT))
             self.assertFalse(self.answers(url))
 
     def test_server_stops_when_the_command_is_killed(self):
         process, url = self.start(1)
         process.kill()
-        process.wait(60)
+        process.wait(waiting.LIMIT)
         self.gone(url)
 
     def test_missing_program_is_reported(self):

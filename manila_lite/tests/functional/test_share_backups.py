@@ -64,10 +64,10 @@ class BackingUp(base.ServiceTest):
         return (caller or self.admin).call('POST', f'/share-backups/{backup["id"]}/action', {action: body}, **more)[:2]
 
     def is_now(self, share, status):
-        return self.admin.wait(f'/shares/{share["id"]}', 'share', status, patience=60)
+        return self.admin.wait(f'/shares/{share["id"]}', 'share', status)
 
     def backup_is_now(self, backup, status):
-        return self.admin.wait(f'/share-backups/{backup["id"]}', 'share_backup', status, patience=60)
+        return self.admin.wait(f'/share-backups/{backup["id"]}', 'share_backup', status)
 
     def refused(self, status, reason, method, path, body=None, caller=None):
         got, document, _ = (caller or self.admin).call(method, path, body)
@@ -142,7 +142,7 @@ class Copies(BackingUp):
         about = {'backup_id': backup['id'], 'share_id': share['id'], 'size': 1, 'backup_type': 'nightly', 'owner': 'p'}
         for verb in ('create', 'restore', 'delete'):
             for end in ('start', 'end'):
-                heard.wait(f'share_backup.{verb}.{end}', 60, **about)
+                heard.wait(f'share_backup.{verb}.{end}', **about)
         self.assertEqual(6, len(heard.of(backup_id=backup['id'])))
 
     def test_name_and_description_can_be_changed(self):

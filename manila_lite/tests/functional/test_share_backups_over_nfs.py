@@ -22,10 +22,10 @@ class LetIn(BackingUp):
         return sorted((to, level) for _, to, level in driver.store.share(share_id).rules.values())
 
     def until(self, share, rules):
-        process.until(lambda: self.in_force(share) == rules, f'{rules} are in force', lambda: f'{self.in_force(share)} are', 60)
+        process.until(lambda: self.in_force(share) == rules, f'{rules} are in force', lambda: f'{self.in_force(share)} are')
 
     def is_told(self, share):
-        process.until(lambda: not self.open_syncs(share), 'it was told', lambda: '', 60)
+        process.until(lambda: not self.open_syncs(share), 'it was told', lambda: '')
 
     def open_syncs(self, share):
         with self.service.services.db.reader() as conn:
@@ -90,7 +90,7 @@ class OverNfs(LetIn):
         go_on()
         self.service.managers['alpha']._clean_backups()
         self.until(share, [])
-        process.until(lambda: self.copier(backup) is None, 'that is known', lambda: '', 60)
+        process.until(lambda: self.copier(backup) is None, 'that is known', lambda: '')
 
     def test_removal_of_access_is_retried_less_and_less_often(self):
         share, manager = self.admin.share(), self.service.managers['alpha']
@@ -115,7 +115,7 @@ class OverNfs(LetIn):
         go_on()
         tries[share['id']] = 0.0, pause
         manager._clean_backups()
-        process.until(lambda: self.copier(backup) is None, 'that is known', lambda: '', 60)
+        process.until(lambda: self.copier(backup) is None, 'that is known', lambda: '')
         manager._clean_backups()
         self.assertNotIn(share['id'], tries)
 
@@ -185,6 +185,6 @@ class TakenOver(testtools.TestCase):
         self.is_let_in(share, self.FIRST)
         os.killpg(self.first.pid, signal.SIGKILL)
         self.is_let_in(share, self.SECOND)
-        self.parts.wait(f'/share-backups/{backup}', 'share_backup', 'error', patience=60)
+        self.parts.wait(f'/share-backups/{backup}', 'share_backup', 'error')
         self.parts.wait(f'/shares/{share}', 'share', 'available')
         self.is_let_in(share)

@@ -227,9 +227,9 @@ class Following(Replicating):
         active = self.active(share)
         replica = self.replicate(share, 'zone-c')       # its backend updates replicas every second
         self.driver(active).write(active['id'], 'later')
-        base.eventually(lambda: self.holds(replica, 'later'), 'nobody looked', 60)
+        base.eventually(lambda: self.holds(replica, 'later'), 'nobody looked')
         with self.away('alpha'):
-            self.admin.wait(self.path(replica), 'share_replica', 'out_of_sync', field='replica_state', patience=60)
+            self.admin.wait(self.path(replica), 'share_replica', 'out_of_sync', field='replica_state')
         self.is_in_sync(replica)
         self.drop(share)
 

@@ -45,10 +45,10 @@ class SnapshotAccess(base.ServiceTest):
         return {rule['access_to']: rule['state'] for rule in found}
 
     def settled(self, snapshot, states):
-        base.eventually(lambda: self.states(snapshot) == states, f'the rules are not {states}', 60)
+        base.eventually(lambda: self.states(snapshot) == states, f'the rules are not {states}')
 
     def granted(self, snapshot, rules):
-        base.eventually(lambda: self.in_force(snapshot) == rules, f'{rules} are not in force', 60)
+        base.eventually(lambda: self.in_force(snapshot) == rules, f'{rules} are not in force')
 
     def messages(self, snapshot):
         return [row['user_message'] for row in self.user.ok('GET', f'/messages?resource_id={snapshot}')['messages']]

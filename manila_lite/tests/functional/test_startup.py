@@ -29,7 +29,7 @@ class Startup(base.ServiceTest):
         return {rule[1] for rule in record.rules.values()} if record.exported else set()
 
     def eventually(self, expected, instance):
-        base.eventually(lambda: self.granted(instance) == expected, f'not {expected} is granted', 60)
+        base.eventually(lambda: self.granted(instance) == expected, f'not {expected} is granted')
 
     def restart(self):
         self.service.stop()
@@ -59,11 +59,11 @@ class Startup(base.ServiceTest):
         self.service.knob('alpha', 'ensure_shares:hang')
         self.service.start()
         # The backend is in the call, which has both rules.
-        base.eventually(lambda: len(self.driver.store.calls('ensure_shares')) > before, 'is not ensured', 60)
+        base.eventually(lambda: len(self.driver.store.calls('ensure_shares')) > before, 'is not ensured')
         caller.ok('POST', f'/shares/{share["id"]}/action', {'deny_access': {'access_id': doomed['id']}})
-        caller.wait(f'/share-access-rules/{doomed["id"]}', 'access', 'gone', field='state', patience=60)
+        caller.wait(f'/share-access-rules/{doomed["id"]}', 'access', 'gone', field='state')
         self.service.knob('alpha', '')
-        base.eventually(lambda: not self.ensuring(), 'is ensured for ever', 60)
+        base.eventually(lambda: not self.ensuring(), 'is ensured for ever')
         self.eventually({'10.0.0.1'}, instance)
 
     def ensuring(self):

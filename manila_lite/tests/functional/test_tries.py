@@ -84,7 +84,7 @@ class Tries(base.ServiceTest):
         for runner in runners:
             runner.start()
             self.addCleanup(runner.stop)
-        base.eventually(lambda: self.row(operation_id).state != rows.OPEN, 'it has not ended', 60)
+        base.eventually(lambda: self.row(operation_id).state != rows.OPEN, 'it has not ended')
         return self.row(operation_id)
 
     def plan(self, steps):

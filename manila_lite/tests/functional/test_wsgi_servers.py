@@ -92,9 +92,9 @@ class Servers(WebTest):
         self.parts.until(self.parts.pools, 'a pool')
         self.parts.run('scheduler')
         for share_id in idents:
-            self.parts.wait(f'/shares/{share_id}', 'share', 'available', patience=60)
+            self.parts.wait(f'/shares/{share_id}', 'share', 'available')
         self.web.terminate()
-        self.assertEqual(0, self.web.wait(timeout=60), self.parts.tail())
+        self.assertEqual(0, self.web.wait(timeout=waiting.LIMIT), self.parts.tail())
         self.assertIn('POST', self.parts.log.read_text())
         self.assertNotIn('Traceback', self.parts.log.read_text())
 
@@ -116,14 +116,14 @@ class Servers(WebTest):
         caller = threading.Thread(target=lambda: answers.append(self.parts.call('POST', '/types', process.DEFAULT_TYPE)))
         caller.start()
         # This is the first request, so only its process has opened the database.
-        self.parts.until(self.workers, 'the request has begun', patience=8)
+        self.parts.until(self.workers, 'the request has begun')
         self.web.terminate()
-        self.parts.until(self.is_ending, 'the server noticed', patience=8)
+        self.parts.until(self.is_ending, 'the server noticed')
         self.assertEqual([], answers)
         lock.execute('COMMIT')
-        caller.join(timeout=60)
+        caller.join(timeout=waiting.LIMIT)
         self.assertEqual(200, answers[0][0], answers)
-        self.assertEqual(0, self.web.wait(timeout=60), self.parts.tail())
+        self.assertEqual(0, self.web.wait(timeout=waiting.LIMIT), self.parts.tail())
         self.assertEqual([('default',)], self.rows("SELECT name FROM share_types WHERE name = 'default'"))
 
     def is_ending(self):
@@ -137,7 +137,7 @@ class Requests(WebTest):
         """Send a body, and then nothing, on one connection, as long as the server keeps it; else it says that it closes it."""
         headers = {'X-Auth-Token': 'u:p:admin,member,reader', 'X-OpenStack-Manila-API-Version': '2.86',
                    'Content-Type': 'application/json'}
-        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=30)) as wire:
+        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=waiting.LIMIT)) as wire:
             for number in range(5):
                 for method, path, body in (('GET', '/v2/types', None), ('POST', '/v2/types', {'share_type': {
                         'name': f'kind-{number}', 'extra_specs': {'driver_handles_share_servers': 'False'}}})):
@@ -154,7 +154,7 @@ class Requests(WebTest):
         self.parts.until(noted, 'each process has written notes')
         self.assertEqual(7, len(self.parts.ok('GET', '/request-notes?slow=true')['request_notes']))
         self.web.terminate()
-        self.assertEqual(0, self.web.wait(timeout=60), self.parts.tail())
+        self.assertEqual(0, self.web.wait(timeout=waiting.LIMIT), self.parts.tail())
         self.assertNotIn('Traceback', self.parts.log.read_text())
 
     def test_events_go_on_in_any_process_and_streams_end_at_once(self):
@@ -165,7 +165,7 @@ class Requests(WebTest):
             missing.add(self.parts.share())
             seen |= self.later()
         # An answer has the changes of one look, and the last share may be in the next.
-        waiting.until(lambda: seen.update(self.later()) or missing <= seen, lambda: f'not told: {missing - seen}', 30)
+        waiting.until(lambda: seen.update(self.later()) or missing <= seen, lambda: f'not told: {missing - seen}')
         kind, text = self.events('', 'text/event-stream')
         self.assertEqual('text/event-stream', kind)
         self.assertRegex(text, r'\Aretry: \d+\nid: \S+\n\n\Z')
@@ -179,7 +179,7 @@ class Requests(WebTest):
 
     def events(self, query, accept='application/json'):
         """Ask for events; return the media type and the text of the answer."""
-        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=60)) as wire:
+        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=waiting.LIMIT)) as wire:
             wire.request('GET', f'/v2/events{query}', headers={'X-Auth-Token': self.parts.token, 'Accept': accept})
             answer = wire.getresponse()
             text = answer.read().decode()

@@ -39,12 +39,12 @@ class Backups(base.LinuxTest):
         self.addCleanup(self.copies.delete_backup, backup)
         return backup
 
-    def ends(self, verb, share, backup, patience=120):
+    def ends(self, verb, share, backup):
         """Wait for the end of the backup or restore. Return the message of its failure, or ''."""
         try:
             getattr(self.copies, f'{verb}_backup')(share, backup)
             waiting.until(lambda: getattr(self.copies, f'{verb}_backup_continue')(share, backup).percent >= 100,
-                          f'the {verb} ends', patience)
+                          f'the {verb} ends')
         except errors.Final as bad:
             return str(bad)
         return ''

@@ -9,6 +9,8 @@ import threading
 import time
 from typing import Self
 
+from manila_lite.tests import waiting
+
 #: Bytes that a client of each kind sends when it has connected, and then again and again.
 ATTACKS = {
     'idle': (b'', b''),
@@ -94,7 +96,7 @@ class Crowd(threading.Thread):
         return not gone
 
 
-def ask(port: int, path: str, token: str = '', patience: float = 10.0) -> tuple[int, float]:
+def ask(port: int, path: str, token: str = '', patience: float = waiting.LIMIT) -> tuple[int, float]:
     """Return the status of the answer, or 0 without one, and the seconds until it came."""
     began = time.monotonic()
     connection = http.client.HTTPConnection('127.0.0.1', port, timeout=patience)

@@ -8,7 +8,7 @@ import socket
 import bcrypt
 import testtools
 
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 from manila_lite.tests.functional.test_wsgi_servers import gunicorn
 
 
@@ -24,7 +24,7 @@ class BehindGunicorn(testtools.TestCase):
     def say(self, target, *headers):
         """Send a request; return the status and the bytes of the reply."""
         lines = [b'GET %s HTTP/1.1' % target, *headers, b'Connection: close', b'', b'']
-        with socket.create_connection(('127.0.0.1', self.parts.port), timeout=60) as wire:
+        with socket.create_connection(('127.0.0.1', self.parts.port), timeout=waiting.LIMIT) as wire:
             wire.sendall(b'\r\n'.join(lines))
             said = b''
             while got := wire.recv(65536):

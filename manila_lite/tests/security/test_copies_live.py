@@ -49,5 +49,5 @@ class OverNfs(copies_base.Backups):
         self.patch(rsync, '_STILL', 0.5)        # seconds, in place of ten minutes
         with tenant.swapping(place / 'f199', place / 'pipe'):
             for _ in range(copies_base.ROUNDS):
-                self.assertIn(self.ends('create', self.mine, backup, 60), (
+                self.assertIn(self.ends('create', self.mine, backup), (
                     '', 'The copy broke 5 times. The log of the share manager says why.'))

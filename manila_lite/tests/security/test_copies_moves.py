@@ -47,13 +47,13 @@ class Moves(testtools.TestCase):
         return values.Share(name, 's', 'p', 1, 'NFS', 'pool', export_locations=(
             values.ExportLocation(f'nas:/shares/{name}', True),))
 
-    def ends(self, call, patience=120):
+    def ends(self, call):
         """Wait for the end of a pass or comparison. Return it, or the message of its failure."""
         def ended():
             run = call(Side(self.share('source')), Side(self.share('target')))
             return run.is_complete and run
         try:
-            run = waiting.until(ended, 'it ends', patience)
+            run = waiting.until(ended, 'it ends')
         except errors.Final as bad:
             return str(bad)
         self.moves.forget('target')
@@ -115,6 +115,6 @@ class Moves(testtools.TestCase):
         self.patch(rsync, '_STILL', 0.5)        # seconds, in place of ten minutes
         with tenant.swapping(self.source / 'f199', self.source / 'pipe'):
             for _ in range(_ROUNDS):
-                result = self.ends(self.moves.copy, 60)
+                result = self.ends(self.moves.copy)
                 if isinstance(result, str):
                     self.assertTrue(result.startswith(_BROKEN), result)

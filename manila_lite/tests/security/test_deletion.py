@@ -10,7 +10,6 @@ from manila_lite.db import models
 from manila_lite.tests.functional import base
 
 #: Seconds until all of it is deleted, on a busy machine.
-PATIENCE = 60
 
 
 class Deletion(base.ServiceTest):
@@ -61,7 +60,7 @@ class Deletion(base.ServiceTest):
         many = self.statements(lambda: self.assertEqual(202, self.user.call('DELETE', f'/shares/{share}')[0]))
         self.assertEqual(few, many)
         for rule_id in (plain, share):
-            self.user.wait(f'/shares/{rule_id}', 'share', 'gone', patience=PATIENCE)
+            self.user.wait(f'/shares/{rule_id}', 'share', 'gone')
         self.assertEqual((0, 0, 0), (self.count(table, table.c.owner_id == share), self.count(rules, rules.c.share_id == share),
                                      self.count(models.resource_locks, models.resource_locks.c.share_id == share)))
 
@@ -90,5 +89,5 @@ class Deletion(base.ServiceTest):
         self.write(rules, [{'id': uuidutils.generate_uuid(), 'snapshot_id': snapshot, 'access_type': 'ip', 'state': 'active',
                             'access_to': f'10.0.{number >> 8}.{number & 255}'} for number in range(2000)])
         self.user.ok('DELETE', f'/snapshots/{snapshot}')
-        self.user.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone', patience=PATIENCE)
+        self.user.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
         self.assertEqual((0, 0), (self.count(table), self.count(rules)))

@@ -36,7 +36,7 @@ class Greedy(base.ServiceTest):
 
     def done(self, shares, status='available'):
         for share in shares:
-            self.admin.wait(f'/shares/{share["id"]}', 'share', status, 60)
+            self.admin.wait(f'/shares/{share["id"]}', 'share', status)
 
     def test_creates_that_hang_do_not_block_others(self):
         """The workers that the attacker may use hang for good; another project's create begins, and that of a third."""
@@ -111,7 +111,7 @@ class GreedyAtTheScheduler(base.ServiceTest):
         self.assertLess(len(before), BACKLOG / 2)
         self.service.knob('alpha', '')
         for one in [*many, share]:
-            self.admin.wait(f'/shares/{one["id"]}', 'share', 'available', 60)
+            self.admin.wait(f'/shares/{one["id"]}', 'share', 'available')
 
     def placed_at(self, share):
         """Return when the operation came to the backend's queue; None if it has not."""

@@ -92,7 +92,7 @@ mount.call('nfs_mkdir2', b'/all', 0o777)
 
 def _run(program, *words, given=''):
     """Run one of the programs above; return its output."""
-    done = subprocess.run([sys.executable, '-c', program, *words], input=given, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, '-c', program, *words], input=given, capture_output=True, text=True)
     if done.returncode:
         raise AssertionError(done.stderr)
     return done.stdout
@@ -146,7 +146,7 @@ class LocalUser(testtools.TestCase):
         cls.addClassCleanup(os.umask, cls.old_umask)
         cls.lite.start()
         cls.lite.ok('POST', '/types', process.DEFAULT_TYPE)
-        process.until(lambda: cls.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'the pool is known', cls.lite.tail, 60)
+        process.until(lambda: cls.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'the pool is known', cls.lite.tail)
         made = [cls._share(proto) for proto in ('NFS', 'CIFS')]
         cls.share, cls.other = (cls._name(share) for share in made)
         rule = cls.lite.ok('POST', f'/shares/{made[0]}/action', {'allow_access': {
@@ -157,7 +157,7 @@ class LocalUser(testtools.TestCase):
     @classmethod
     def _share(cls, proto):
         share = cls.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': proto}})['share']['id']
-        cls.lite.wait(f'/shares/{share}', 'share', 'available', 60)
+        cls.lite.wait(f'/shares/{share}', 'share', 'available')
         return share
 
     @classmethod

@@ -7,7 +7,7 @@ import urllib.parse
 
 import testtools
 
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 from manila_lite.tests.functional import base
 
 _LINE = re.compile(r'^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \d+ (DEBUG|INFO|WARNING|ERROR|CRITICAL) \S+ ')
@@ -34,7 +34,7 @@ class Log(testtools.TestCase):
                      f'/messages?resource_id={evil}'):
             self.assertLess(lite.call('GET', path)[0], 500, path)
         lite.call('POST', f'/shares/{refused}/action', {'allow_access': {'access_type': 'user', 'access_to': EVIL[:200]}})
-        with sqlite3.connect(lite.state / 'manila_lite.sqlite', timeout=30) as database:
+        with sqlite3.connect(lite.state / 'manila_lite.sqlite', timeout=waiting.LIMIT) as database:
             database.execute('ALTER TABLE share_metadata RENAME TO "gone"')
             database.execute(f'CREATE VIEW share_metadata AS SELECT * FROM "nothing{EVIL}"')
         self.assertEqual(500, lite.call('POST', '/shares', {'share': {**share, 'metadata': {'a': 'b'}}})[0])

@@ -12,7 +12,7 @@ import bcrypt
 import fixtures
 
 from manila_lite.api.http import app, server
-from manila_lite.tests import hush
+from manila_lite.tests import hush, waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.services.daemon import Missing
 from manila_lite.tests.services.memcached import Memcached
@@ -41,7 +41,7 @@ class Flood(base.ServiceTest):
         """Send a request from an address. Return status, document and headers."""
         sent = {'X-Auth-Token': f'u:{project}:member,reader:{hush.MARK}token', 'X-OpenStack-Manila-API-Version': '2.99',
                 **{name.replace('_', '-'): value for name, value in headers.items()}}
-        wire = http.client.HTTPConnection('127.0.0.1', port, timeout=30, source_address=(source, 0))
+        wire = http.client.HTTPConnection('127.0.0.1', port, timeout=waiting.LIMIT, source_address=(source, 0))
         with contextlib.closing(wire):
             wire.request('GET', path, headers=sent)
             answer = wire.getresponse()

@@ -18,6 +18,7 @@ import webob
 from manila_lite.api.http import app, server
 from manila_lite.siblings.compute import cmd as compute
 from manila_lite.siblings.dataproc import cmd as dataproc
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.siblings.compute.base import Compute
 from manila_lite.tests.functional.siblings.dataproc.base import LOGIN, Dataproc
@@ -192,7 +193,7 @@ class Wire(ApisTest):
 
     def say(self, one, sent):
         """Send bytes; return the statuses of all answers until the server closes the connection."""
-        with socket.create_connection(('127.0.0.1', one.port), timeout=60) as wire:
+        with socket.create_connection(('127.0.0.1', one.port), timeout=waiting.LIMIT) as wire:
             wire.sendall(sent)
             wire.shutdown(socket.SHUT_WR)
             said = b''
@@ -244,7 +245,7 @@ class Literals(base.ServiceTest):
         began = threading.Barrier(16)
 
         def ask(number):
-            began.wait(30)
+            began.wait(waiting.LIMIT)
             for turn in range(12):
                 text = self.NESTED[(number + turn) % len(self.NESTED)]
                 path = f'/shares?metadata={urllib.parse.quote(text)}'

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import psutil
 
+from manila_lite.tests import waiting
 from manila_lite.tests.services import broker, daemon, databases, places
 
 _DATABASES = {'sqlite': None, 'postgresql': databases.PostgreSQL, 'mariadb': databases.MariaDB}
@@ -46,7 +47,7 @@ def _run(command: Sequence[str], variables: dict[str, str]) -> int:
     return status if status >= 0 else 128 - status
 
 
-def _end(pid: int, patience: float = 90) -> None:
+def _end(pid: int, patience: float = waiting.LIMIT) -> None:
     """End the process and all its children: by SIGTERM, and by SIGKILL after ``patience`` seconds."""
     with contextlib.suppress(psutil.NoSuchProcess):
         first = psutil.Process(pid)

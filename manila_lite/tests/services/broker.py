@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
+from manila_lite.tests import waiting
 from manila_lite.tests.services.daemon import Daemon, program
 
 _CONFIG = """
@@ -115,6 +116,6 @@ def order(admin_url: str, method: str, path: str, body: Any = None) -> Any:
         f'http://{parts.hostname}:{parts.port}{parts.path}/{path}', method=method,
         data=None if body is None else json.dumps(body).encode(),
         headers={'Authorization': f'Basic {login}', 'Content-Type': 'application/json'})
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=waiting.LIMIT) as answer:
         text = answer.read()
     return json.loads(text) if text else None

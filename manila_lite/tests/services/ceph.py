@@ -132,7 +132,6 @@ class Ceph(fixtures.Fixture):
     ``admin_conf`` is the file of ``client.admin``; ``conf`` that of ``client.manila``, the share service's own user.
     """
 
-    PATIENCE = 90
 
     def __init__(self, filesystems: Sequence[str] = ('a',), *, store: str = 'memstore', standbys: int = 0, grace: float = 15,
                  family: int = 4, address: str = '', netns: str = ''):
@@ -235,7 +234,7 @@ class Ceph(fixtures.Fixture):
         """Make an NFS cluster without gateways, once its module is enabled."""
         self._run('rados', '--conf', str(self.admin_conf), '--pool', NFS_POOL, '--namespace', name, 'create',
                   f'conf-nfs.{name}')
-        waiting.until(lambda: self._has_nfs_cluster(name), self._why_not, self.PATIENCE, pause=0.1)
+        waiting.until(lambda: self._has_nfs_cluster(name), self._why_not, pause=0.1)
 
     def _has_nfs_cluster(self, name: str) -> bool:
         return self._succeeds('nfs', 'export', 'ls', name)
@@ -263,7 +262,7 @@ class Ceph(fixtures.Fixture):
     def wait_usable(self) -> None:
         """Wait until the volumes module answers for each file system."""
         for name in self._filesystems:
-            waiting.until(lambda name=name: self._is_usable(name), self._why_not, self.PATIENCE, pause=0.1)
+            waiting.until(lambda name=name: self._is_usable(name), self._why_not, pause=0.1)
 
     def _is_usable(self, filesystem: str) -> bool:
         dead = [daemon for daemon in self.daemons.values() if daemon.process and daemon.process.poll() is not None]
@@ -331,7 +330,7 @@ class Ceph(fixtures.Fixture):
 
     def _run(self, name: str, *words: str) -> str:
         done = subprocess.run([*self.inside, program(name), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              errors='replace', timeout=120, cwd=self.home, env=self._environment(), check=False)
+                              errors='replace', timeout=waiting.LIMIT, cwd=self.home, env=self._environment(), check=False)
         if done.returncode:
             raise Broken(f'{name}: exit {done.returncode}: {done.stdout[-1000:]}{done.stderr[-2000:]}')
         return done.stdout
@@ -344,7 +343,6 @@ class Ceph(fixtures.Fixture):
 class FuseMount(fixtures.Fixture):
     """A native mount by ``ceph-fuse``, as a tenant makes it: with an id and its key, from the export location of a share."""
 
-    PATIENCE = 30
 
     def __init__(self, ceph: Ceph, filesystem: str, ident: str, key: str, path: str):
         super().__init__()
@@ -375,7 +373,7 @@ class FuseMount(fixtures.Fixture):
         with (self.home / 'out').open('wb') as out:
             self.process = subprocess.Popen(
                 self._words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
-        waiting.until(lambda: self.root.is_mount() or self.process.poll() is not None, self.said, self.PATIENCE, pause=0.02)
+        waiting.until(lambda: self.root.is_mount() or self.process.poll() is not None, self.said, pause=0.02)
         if not self.root.is_mount():
             raise PermissionError(f'ceph-fuse: exit {self.process.returncode}: {self.said()}')
         return self.root
@@ -393,11 +391,12 @@ class FuseMount(fixtures.Fixture):
         if self.process is None:
             return
         with contextlib.suppress(subprocess.TimeoutExpired):
+            # limit: it goes by force after it
             subprocess.run(['umount', str(self.root)], capture_output=True, timeout=5, check=False)
-            self.process.wait(5)
+            self.process.wait(5)    # limit: it goes by force after it
         self.process.kill()
         self.process.wait()
-        subprocess.run(['umount', '--lazy', str(self.root)], capture_output=True, timeout=30, check=False)
+        subprocess.run(['umount', '--lazy', str(self.root)], capture_output=True, timeout=waiting.LIMIT, check=False)
 
 
 #: Classes of tests that use the shared cluster.

@@ -14,7 +14,7 @@ from types import FrameType
 
 import fixtures
 
-from manila_lite.tests import hush, process
+from manila_lite.tests import hush, process, waiting
 from manila_lite.tests.services import groups
 
 #: Where Debian keeps programs that are not on every user's PATH.
@@ -59,7 +59,7 @@ def _exit(signo: int, frame: FrameType | None) -> None:
 
 def serves(port: int, path: str) -> bool:
     """Say whether an HTTP server on a port of the loopback answers 200 for the path."""
-    probe = http.client.HTTPConnection('127.0.0.1', port, timeout=5)
+    probe = http.client.HTTPConnection('127.0.0.1', port, timeout=5)     # limit: a try; the caller repeats it
     try:
         probe.request('GET', path)
         return probe.getresponse().status == http.HTTPStatus.OK
@@ -80,7 +80,6 @@ class Daemon(fixtures.Fixture):
     END = signal.SIGTERM
     ABORT = signal.SIGKILL
     PORTS: Sequence[str] = ('port',)
-    PATIENCE = 90.0
 
     def __init__(self) -> None:
         super().__init__()
@@ -131,21 +130,21 @@ class Daemon(fixtures.Fixture):
     def start(self) -> None:
         """Start the server, and wait until it answers.
 
-        :raises Broken: it does not, after ``PATIENCE`` seconds, or it ended.
+        :raises Broken: it does not in time, or it ended.
         """
         with (self.home / 'out').open('ab') as out:
             self.process = subprocess.Popen(self._as_user(self.command()), cwd=self.home, env=self._environment(),
                                             stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
-        end = time.monotonic() + self.PATIENCE
+        end = time.monotonic() + waiting.LIMIT
         while not self.answers():
             status = self.process.poll()
             if status is not None or time.monotonic() > end:
                 raise Broken(f'{type(self).__name__}: exit {status}\n{self.tail()}')
             time.sleep(0.05)    # sleeps: between two looks; the process is watched at each
 
-    def stop(self, patience: float = 60.0) -> None:
-        """End the server cleanly, or kill it after ``patience`` seconds."""
-        self._end(self.END, patience)
+    def stop(self) -> None:
+        """End the server cleanly, or kill it if it does not end."""
+        self._end(self.END, waiting.LIMIT)
 
     def abort(self) -> None:
         """Kill the server, as in a crash. May be called twice."""
@@ -178,7 +177,7 @@ class Daemon(fixtures.Fixture):
         :raises Broken: it failed.
         """
         done = subprocess.run(self._as_user(command), cwd=self.home, env=self._environment(), stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, errors='replace', timeout=300, check=False)
+                              capture_output=True, text=True, errors='replace', timeout=waiting.LIMIT, check=False)
         if done.returncode:
             raise Broken(f'{command[0]}: exit {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-2000:]}')
 

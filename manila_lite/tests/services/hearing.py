@@ -49,11 +49,11 @@ class Heard(fixtures.Fixture):
         """Return the notifications whose payload has these values."""
         return [event for event in list(self.events) if payload.items() <= event['payload'].items()]
 
-    def wait(self, event, patience=30, **payload):
+    def wait(self, event, **payload):
         """Wait for a notification of this type with these values; return the first."""
         def heard():
             return next((found for found in self.of(**payload) if found['event'] == event), None)
 
         def told():
             return f'{event} with {payload}; heard: {[(one["event"], one["payload"]) for one in self.events]}'
-        return waiting.until(heard, told, patience)
+        return waiting.until(heard, told)

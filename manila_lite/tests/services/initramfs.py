@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from manila_lite.tests import waiting
 from manila_lite.tests.services import groups
 
 QEMU = 'qemu-system-x86_64'
@@ -54,7 +55,7 @@ def in_order(files, wanted, found):
 def with_libraries(*programs):
     """Return the entries of programs of this machine and of their libraries, each at its path on this machine."""
     paths = [program(name) for name in programs]
-    told = subprocess.run(['ldd', *paths], check=True, capture_output=True, text=True, timeout=30).stdout
+    told = subprocess.run(['ldd', *paths], check=True, capture_output=True, text=True, timeout=waiting.LIMIT).stdout
     paths += [os.path.normpath(path) for path in re.findall(r'(/\S+) \(0x', told)]
     return {path.lstrip('/'): (0o100755, Path(path).read_bytes()) for path in paths}
 

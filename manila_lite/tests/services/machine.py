@@ -32,7 +32,6 @@ ADDRESSES = ('192.0.2.11', '192.0.2.12')
 #: Names under which pages know the hosts of an installation. It is all of them.
 NAMES = ('store1', 'db1', 'mq1', 'mq2', 'cache1', 'shares.example.org')
 #: Seconds until a machine has booted, or is down.
-PATIENCE = 180
 #: Joins a cgroup of its own, puts the layer over the tree, and becomes the program.
 _START = 'set -e; echo $$ >"$1"; mount -t overlay overlay -o "$2" "$3"; shift 3; exec "$@"'
 #: Runs a command as a shell that stays would: where the one before it was, with the variables that it exported.
@@ -126,15 +125,16 @@ class Machine(fixtures.Fixture):
         with (self.home / 'console').open('ab') as console:
             self._nspawn = subprocess.Popen(words, env=os.environ | {'SYSTEMD_NSPAWN_UNIFIED_HIERARCHY': '1'},
                                             stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True)
-        waiting.until(lambda: self._is_up(states), self.tail, PATIENCE)
+        waiting.until(lambda: self._is_up(states), self.tail)
 
     def reboot(self) -> None:
         """Shut the machine down, and boot it again with what it has written."""
-        subprocess.run(self._shell('systemctl reboot'), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE)
-        self._nspawn.wait(PATIENCE)
+        subprocess.run(self._shell('systemctl reboot'), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       timeout=waiting.LIMIT)
+        self._nspawn.wait(waiting.LIMIT)
         # It forbids a second mount, since the layer may not be on the disk; that matters only if this machine has crashed.
         shutil.rmtree(self.home / 'work/work/incompat')
-        waiting.until(self._swept, f'{self._cgroup} is empty', PATIENCE)
+        waiting.until(self._swept, f'{self._cgroup} is empty')
         self._cgroup.mkdir()
         # Packages may have brought units that cannot work in namespaces, as those of the kernel's own NFS.
         self._boot('running', 'degraded')
@@ -199,10 +199,10 @@ class Machine(fixtures.Fixture):
             else:
                 self._nspawn.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._nspawn.wait(PATIENCE)
+                self._nspawn.wait(waiting.LIMIT)
             (self._cgroup / 'cgroup.kill').write_text('1')
             self._nspawn.wait()
-        waiting.until(self._swept, f'{self._cgroup} is empty', PATIENCE)
+        waiting.until(self._swept, f'{self._cgroup} is empty')
         _removed(Path('/run/systemd/nspawn/propagate', self.name))
 
     def _swept(self) -> bool:
@@ -214,7 +214,7 @@ class Machine(fixtures.Fixture):
 def copy_checkout(root: Path, into: Path) -> None:
     """Copy the files of a checkout that git knows or would add."""
     listed = subprocess.run(['git', '-C', root, 'ls-files', '-z', '--cached', '--others', '--exclude-standard'], check=True,
-                            capture_output=True, text=True, timeout=60).stdout
+                            capture_output=True, text=True, timeout=waiting.LIMIT).stdout
     for name in filter(None, listed.split('\0')):
         if (root / name).is_file():
             (into / name).parent.mkdir(parents=True, exist_ok=True)
@@ -240,4 +240,4 @@ def _cgroup() -> Path:
 
 
 def _out(*words: str) -> str:
-    return subprocess.run(words, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+    return subprocess.run(words, check=True, capture_output=True, text=True, timeout=waiting.LIMIT).stdout.strip()

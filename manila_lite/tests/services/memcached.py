@@ -22,6 +22,7 @@ class Memcached(Daemon):
     def answers(self) -> bool:
         """Say whether memcached accepts connections."""
         try:
+            # limit: a try; the caller repeats it
             socket.create_connection(('127.0.0.1', self.ports['port']), timeout=5).close()
         except OSError:
             return False

@@ -12,6 +12,7 @@ from pathlib import Path
 from oslo_utils import uuidutils
 
 from manila_lite.siblings.dataproc.remote import host_key as key_pair
+from manila_lite.tests import waiting
 from manila_lite.tests.services import initramfs
 
 MODULES = ('virtio_pci', 'virtio_net', 'nfsv4')
@@ -112,7 +113,7 @@ class Node:
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=(image.folder / f'{name}.qemu').open('w'))
 
     def _ip(self, *words):
-        subprocess.run(['ip', '-n', self._netns, *words], check=True, capture_output=True, timeout=30)
+        subprocess.run(['ip', '-n', self._netns, *words], check=True, capture_output=True, timeout=waiting.LIMIT)
 
     def inventory(self):
         """Return the node's entry for an inventory file."""
@@ -122,9 +123,9 @@ class Node:
         """Return how often the node has booted."""
         return self._console.read_text(errors='replace').count(f'{self.name} is up')
 
-    def wait(self, boots=1, patience=300):
-        """Wait until the node has booted so often. ``patience`` in seconds: the guest is emulated, the machine may be busy."""
-        end = time.monotonic() + patience
+    def wait(self, boots=1):
+        """Wait until the node has booted so often."""
+        end = time.monotonic() + waiting.LIMIT
         while self.boots() < boots:
             if self._process.poll() is not None or time.monotonic() > end:
                 raise AssertionError(f'{self.name} did not come up: {self.tail()}')
@@ -136,7 +137,7 @@ class Node:
             monitor.connect(f'{self._image.folder / self.name}.monitor')
             monitor.sendall(b'system_reset\n')
             # The monitor has read the command when it answers after its greeting.
-            monitor.settimeout(60)
+            monitor.settimeout(waiting.LIMIT)
             while b'system_reset' not in monitor.recv(4096):
                 pass
 
@@ -149,4 +150,4 @@ class Node:
         """Kill the node, as by pulling the plug, and delete its interface."""
         self._process.kill()
         self._process.wait()
-        subprocess.run(['ip', '-n', self._netns, 'link', 'delete', self._tap], capture_output=True, timeout=30)
+        subprocess.run(['ip', '-n', self._netns, 'link', 'delete', self._tap], capture_output=True, timeout=waiting.LIMIT)

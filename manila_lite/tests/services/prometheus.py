@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from manila_lite.tests import waiting
 from manila_lite.tests.services.daemon import Daemon, program, serves
 
 #: Seconds between two scrapes, each of which may take as long, and between two evaluations of the rules.
@@ -54,7 +55,7 @@ class Prometheus(Daemon):
         :raises HTTPError: it was refused.
         """
         url = f'http://127.0.0.1:{self.ports["port"]}/api/v1/{path}?{urllib.parse.urlencode(query)}'
-        with urllib.request.urlopen(url, timeout=30) as answer:
+        with urllib.request.urlopen(url, timeout=waiting.LIMIT) as answer:
             return json.load(answer)['data']
 
     def query(self, expression: str) -> list[Any]:

@@ -71,7 +71,7 @@ def run(folder, words, env, patience):
     with _started(folder, _VIRTIOFSD, f'--socket-path={folder / "socket"}', '-f', '-o',
                   'source=/,cache=always,xattr,sandbox=chroot') as served:
         with contextlib.suppress(waiting.Late):     # the machine's output is returned then
-            waiting.until(lambda: (folder / 'socket').exists() or served.poll() is not None, 'the socket', _SECONDS)
+            waiting.until(lambda: (folder / 'socket').exists() or served.poll() is not None, 'the socket')
         with _started(folder, *_qemu(folder, image)) as machine, contextlib.suppress(subprocess.TimeoutExpired):
             machine.wait(patience)
     return _ended(folder)

@@ -9,6 +9,7 @@ from oslo_context import context as oslo_context
 from oslo_context import fixture
 
 from manila_lite import context
+from manila_lite.tests import waiting
 
 
 def logged():
@@ -65,11 +66,11 @@ class Working(testtools.TestCase):
         def work():
             with context.working(context.RequestContext(request_id='req-1'), 'there'):
                 going.set()
-                go.wait(30)
+                go.wait(waiting.LIMIT)
                 return logged()
         with concurrent.futures.ThreadPoolExecutor(1, 'hand') as pool:
             there = pool.submit(work)
-            self.assertTrue(going.wait(30))
+            self.assertTrue(going.wait(waiting.LIMIT))
             self.assertIsNone(logged())
             task, = context.tasks()
             self.assertIn('hand', task.thread)

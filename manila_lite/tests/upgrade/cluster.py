@@ -63,7 +63,6 @@ migration_driver_continue_update_interval = 0.1
 _PIN = '[upgrade_levels]\noperations = {}\n'
 #: The version of the API that the clients speak: both releases know it.
 _VERSION = '2.82'
-_PATIENCE = 120.0
 _COMPLAINT = re.compile(r' (ERROR|CRITICAL) \S+ \[(?!instance)|is dropped|are dropped|have more fields')
 #: A deadlock is no complaint: the work is done again.
 _FINE = 'will be tried again'
@@ -125,7 +124,7 @@ class Balancer:
         """Send no more requests to the port, and wait until those under way are answered."""
         with self._changed:
             self._leaving = {port: self._under_way.pop(port)}
-            if not self._changed.wait_for(lambda: not self._leaving[port], _PATIENCE):
+            if not self._changed.wait_for(lambda: not self._leaving[port], waiting.LIMIT):
                 raise AssertionError(f'{self._leaving[port]} requests are still under way at port {port}')
 
     @contextlib.contextmanager
@@ -215,7 +214,7 @@ class Cluster(fixtures.Fixture):
         if service.role == 'api':
             self.balancer.remove(self.ports[service.machine])
         self.running[service].terminate()
-        if self.running.pop(service).wait(_PATIENCE):
+        if self.running.pop(service).wait(waiting.LIMIT):
             raise AssertionError(f'{service} did not end well\n{self.tail()}')
 
     def replace(self, service: Service, *, old: bool) -> None:
@@ -290,7 +289,7 @@ class Cluster(fixtures.Fixture):
             headers={'X-Auth-Token': f'u:{project}:admin,member,reader:{hush.MARK}token',
                      'X-OpenStack-Manila-API-Version': _VERSION, 'Content-Type': 'application/json'})
         try:
-            with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:
+            with urllib.request.urlopen(request, timeout=waiting.LIMIT) as answer:
                 status, text = answer.status, answer.read()
         except urllib.error.HTTPError as refused:
             status, text = refused.code, refused.read()
@@ -305,7 +304,7 @@ class Cluster(fixtures.Fixture):
             raise AssertionError(f'{method} {path}: {status} {document}\n{self.tail()}')
         return document
 
-    def until(self, ready: Callable[[], Any], what: str, patience: float = _PATIENCE) -> Any:
+    def until(self, ready: Callable[[], Any], what: str) -> Any:
         """Wait until ``ready`` returns something true; return it.
 
         :raises AssertionError: it did not in time, or a service has ended by itself.
@@ -314,7 +313,7 @@ class Cluster(fixtures.Fixture):
             if gone := [str(service) for service, running in self.running.items() if running.poll() is not None]:
                 raise AssertionError(f'ended: {gone}\n{self.tail()}')
             return ready()
-        return waiting.until(look, lambda: f'{what}\n{self.tail()}', patience, pause=0.05,
+        return waiting.until(look, lambda: f'{what}\n{self.tail()}', pause=0.05,
                              ignoring=(OSError, sa.exc.OperationalError))
 
     def begin(self) -> None:
@@ -347,7 +346,7 @@ class Cluster(fixtures.Fixture):
             left[:] = [what for rows in truth.read(self.engine).values() for what in rows.unsettled()]
             return not left
         with contextlib.suppress(waiting.Late):
-            waiting.until(quiet, 'quiet', _PATIENCE, pause=0.3)
+            waiting.until(quiet, 'quiet', pause=0.3)
         yield from (f'stuck: {what}' for what in left)
         projects = truth.read(self.engine)
         backends = truth.Backends(self.state, BACKENDS)

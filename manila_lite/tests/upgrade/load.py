@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from manila_lite.tests import waiting
 from manila_lite.tests.upgrade.cluster import MACHINES, Cluster
 
 #: Seconds for which a client waits for the end of what it asked for, and between two looks.
-_PATIENCE, _LOOK = 180.0, 0.3
+_LOOK = 0.3
 #: Seconds that a client waits after a failure, before it begins anew.
 _PAUSE = 1.0
 #: Shares that a user makes at once, so that they are placed and made in batches; and how many of these batches stay.
@@ -129,10 +130,10 @@ class Client:
 
         :raises Unfulfilled: it did not in time.
         """
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + waiting.LIMIT
         while not (found := look()):
             if time.monotonic() > end or self._abandoned.wait(_LOOK):
-                raise Unfulfilled(f'not within {_PATIENCE:g} s: {what}')
+                raise Unfulfilled(f'not within {waiting.LIMIT:g} s: {what}')
         return found
 
     def make(self, resource_type: str, bodies: Iterable[dict[str, Any]]) -> list[str]:

@@ -73,7 +73,7 @@ class Reader:
             nonlocal last
             last = self._machine.run(command)
             return last.returncode == 0 and bool(re.search(wanted, last.stdout, re.DOTALL))
-        waiting.until(shown, lambda: f'{command}: no {wanted} in\n{last and last.stdout}', _PATIENCE, pause=0.5)
+        waiting.until(shown, lambda: f'{command}: no {wanted} in\n{last and last.stdout}', pause=0.5)
         return last.stdout
 
     def _once(self, command: str, typed: str) -> str:

@@ -63,7 +63,7 @@ class CephTest(testtools.TestCase):
     @classmethod
     def until(cls, check, what):
         """Wait until ``check`` returns something true; return its value."""
-        return process.until(check, what, cls.lite.tail, 120)
+        return process.until(check, what, cls.lite.tail)
 
     def share(self, size=1, token=None, **more):
         """Create a share; return its id. It is deleted at the end, with its snapshots."""
@@ -75,7 +75,7 @@ class CephTest(testtools.TestCase):
 
     def ends(self, share, status):
         """Wait until the share is in a status that lasts, which must be this one; return the share."""
-        found = self.lite.wait(f'/shares/{share}', 'share', {'available', 'error', status}, 120)
+        found = self.lite.wait(f'/shares/{share}', 'share', {'available', 'error', status})
         self.assertEqual(status, found['status'], self.lite.tail())
         return found
 
@@ -83,9 +83,9 @@ class CephTest(testtools.TestCase):
         """Delete the share, with its snapshots."""
         for snapshot in self.lite.ok('GET', f'/snapshots/detail?share_id={share}&all_tenants=1')['snapshots']:
             self.lite.call('DELETE', f'/snapshots/{snapshot["id"]}')
-            self.lite.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'gone', 120)
+            self.lite.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'gone')
         self.lite.call('DELETE', f'/shares/{share}')
-        self.lite.wait(f'/shares/{share}', 'share', 'gone', 120)
+        self.lite.wait(f'/shares/{share}', 'share', 'gone')
 
     def ident(self, name='user'):
         """Return an auth id that no other test uses."""
@@ -95,7 +95,7 @@ class CephTest(testtools.TestCase):
         """Add an access rule, which must end in the state; return the rule."""
         rule = self.lite.ok('POST', f'/shares/{share}/action', {'allow_access': {
             'access_type': kind, 'access_to': to, 'access_level': level}}, token=token)['access']['id']
-        found = self.lite.wait(f'/share-access-rules/{rule}', 'access', ('active', 'error'), 120, field='state')
+        found = self.lite.wait(f'/share-access-rules/{rule}', 'access', ('active', 'error'), field='state')
         self.assertEqual(ends, found['state'], self.lite.tail())
         return found
 
@@ -103,7 +103,7 @@ class CephTest(testtools.TestCase):
         """Delete the access rule, and wait until it is gone."""
         self.lite.ok('POST', f'/shares/{share}/action', {'deny_access': {'access_id': rule['id']}})
         if wait:
-            self.lite.wait(f'/share-access-rules/{rule["id"]}', 'access', 'gone', 120, field='state')
+            self.lite.wait(f'/share-access-rules/{rule["id"]}', 'access', 'gone', field='state')
 
     def location(self, share):
         """Return the preferred export location of the share."""
@@ -126,7 +126,7 @@ class CephTest(testtools.TestCase):
     def snapshot(self, share):
         """Take a snapshot; return its id."""
         snapshot = self.lite.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
-        self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available', 120)
+        self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         return snapshot
 
     def messages(self, share):
@@ -164,7 +164,7 @@ class Writer(threading.Thread):
     def end(self):
         """Have it end, and wait for that."""
         self._ending.set()
-        self.join(60)
+        self.join(waiting.LIMIT)
 
     def is_shut_out(self, seconds=10.0):
         """Say whether it gets an error within these seconds."""

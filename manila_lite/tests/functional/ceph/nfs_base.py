@@ -14,7 +14,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import values
 from manila_lite.drivers.cephfs.nfs import fsal
-from manila_lite.tests import lasting, nfs_client
+from manila_lite.tests import lasting, nfs_client, waiting
 from manila_lite.tests.functional.ceph import host
 from manila_lite.tests.functional.linux import base
 from manila_lite.tests.security import nfs4
@@ -176,7 +176,7 @@ class GatewayTest(testtools.TestCase):
     def addresses(self, name):
         """Return the addresses of a host's interface."""
         return subprocess.run(['ip', '-n', self.fabric.name(name), 'address', 'show', 'dev', 'eth0'], check=True,
-                              capture_output=True, text=True, timeout=30).stdout
+                              capture_output=True, text=True, timeout=waiting.LIMIT).stdout
 
 
 class Levels:

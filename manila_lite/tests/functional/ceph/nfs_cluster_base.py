@@ -80,7 +80,7 @@ class ClusterTest(nfs_base.GatewayTest):
     def apply(self, export):
         """Change an export by hand."""
         done = subprocess.run([*self.cluster.inside, program('ceph'), '--conf', str(self.cluster.admin_conf), 'nfs', 'export',
-                               'apply', NAME, '-i', '-'], input=json.dumps(export), capture_output=True, text=True, timeout=60)
+                               'apply', NAME, '-i', '-'], input=json.dumps(export), capture_output=True, text=True)
         self.assertEqual(0, done.returncode, done.stderr)
 
     def ids(self):

@@ -5,6 +5,7 @@ import errno
 import os
 import subprocess
 
+from manila_lite.tests import waiting
 from manila_lite.tests.functional.ceph import base
 
 
@@ -78,12 +79,12 @@ class Clients(base.CephTest):
         conf = self.ceph.client_conf(rule['access_to'], rule['access_key'])
         for words in (('ls', '--all'), ('--namespace', f'fsvolumens_{self.name_of(theirs)}', 'ls'), ('ls',)):
             done = subprocess.run(['rados', '--conf', str(conf), '--id', rule['access_to'], '-p', 'a.data', *words],
-                                  capture_output=True, text=True, timeout=60, check=False)
+                                  capture_output=True, text=True, timeout=waiting.LIMIT, check=False)
             self.assertNotEqual(0, done.returncode, done.stdout)
             self.assertIn('not permitted', done.stderr)
         for words in (('auth', 'ls'), ('fs', 'subvolume', 'ls', 'a'), ('config-key', 'ls')):
             done = subprocess.run(['ceph', '--conf', str(conf), '--id', rule['access_to'], *words], capture_output=True,
-                                  text=True, timeout=60, check=False)
+                                  text=True, timeout=waiting.LIMIT, check=False)
             self.assertNotEqual(0, done.returncode, done.stdout)
 
     def name_of(self, share):
@@ -169,9 +170,9 @@ class ForeignGroups(base.CephTest):
                 'service_host': host, 'export_path': path, 'protocol': 'CEPHFS', 'share_type': 'default'}})
             self.assertEqual(200, status, answer)
             made = answer['share']['id']
-            self.lite.wait(f'/shares/{made}', 'share', 'manage_error', 120)
+            self.lite.wait(f'/shares/{made}', 'share', 'manage_error')
             self.lite.ok('POST', f'/shares/{made}/action', {'force_delete': None})
-            self.lite.wait(f'/shares/{made}', 'share', 'gone', 120)
+            self.lite.wait(f'/shares/{made}', 'share', 'gone')
         self.assertEqual(paths, [self.ceph.ask('fs', 'subvolume', 'getpath', 'a', 'precious', '--group_name', 'theirs'),
                                  self.ceph.ask('fs', 'subvolume', 'getpath', 'a', 'loose')])
         self.assertEqual({}, self.ceph.ask('fs', 'subvolume', 'metadata', 'ls', 'a', 'loose') or {})

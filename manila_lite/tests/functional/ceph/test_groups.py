@@ -19,7 +19,7 @@ class Groups(base.CephTest):
         """Make a group, or a snapshot of one; return its id. It is deleted at the end."""
         made = self.lite.ok('POST', path, {key: values})[key]['id']
         self.addCleanup(self.gone, f'{path}/{made}', key)
-        self.lite.wait(f'{path}/{made}', key, wait, 120)
+        self.lite.wait(f'{path}/{made}', key, wait)
         return made
 
     def group(self, **values):
@@ -27,7 +27,7 @@ class Groups(base.CephTest):
 
     def gone(self, path, key):
         self.lite.call('DELETE', path)
-        self.lite.wait(path, key, 'gone', 120)
+        self.lite.wait(path, key, 'gone')
 
     def remove(self, share):
         """Leave the share to ``remove_of``: who deletes it has to name its group."""
@@ -38,7 +38,7 @@ class Groups(base.CephTest):
         for share in found:
             self.lite.call('DELETE', f'/shares/{share}?share_group_id={group}')
         for share in found:
-            self.lite.wait(f'/shares/{share}', 'share', 'gone', 120)
+            self.lite.wait(f'/shares/{share}', 'share', 'gone')
 
     def test_group_is_snapshotted_and_made_anew_from_its_snapshot(self):
         group = self.group(share_group_type_id=self.loose)

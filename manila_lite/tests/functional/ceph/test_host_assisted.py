@@ -66,7 +66,7 @@ class Moves(filled.Filled, base.CephTest):
         self.assertEqual(202, status, document)
 
     def task_is(self, share, state):
-        shown = self.lite.wait(f'/shares/{share}', 'share', (state, 'migration_error', 'migration_success'), 180,
+        shown = self.lite.wait(f'/shares/{share}', 'share', (state, 'migration_error', 'migration_success'),
                                field='task_state')
         self.assertEqual(state, shown['task_state'], self.messages(share))
         return shown
@@ -76,7 +76,7 @@ class Moves(filled.Filled, base.CephTest):
         it, which may have lost it when the rules are applied.
         """
         self.until(lambda: not self.ceph.ask('fs', 'subvolume', 'ls', 'a'), 'the source is deleted')
-        shown = self.lite.wait(f'/share-access-rules/{rule["id"]}', 'access', ('active', 'error'), 120, field='state')
+        shown = self.lite.wait(f'/share-access-rules/{rule["id"]}', 'access', ('active', 'error'), field='state')
         if shown['state'] == 'error':
             self.assertIn('is not free', ' '.join(self.messages(share)))
         self.deny(share, rule)
@@ -140,7 +140,7 @@ class Moved(Moves):
         self.migrate(share)
         self.task_is(share, READY)
         self.assertEqual(202, self.act(share, 'migration_cancel')[0])
-        self.lite.wait(f'/shares/{share}', 'share', 'migration_cancelled', 120, field='task_state')
+        self.lite.wait(f'/shares/{share}', 'share', 'migration_cancelled', field='task_state')
         self.until(lambda: not self.ceph.ask('fs', 'subvolume', 'ls', 'b'), 'the copy is deleted')
         self.nothing_is_left()
         self.ends(share, 'available')

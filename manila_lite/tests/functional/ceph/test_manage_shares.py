@@ -27,14 +27,14 @@ class Managed(base.CephTest):
 
         snapshot = self.lite.ok('POST', '/snapshots/manage', {'snapshot': {
             'share_id': share, 'provider_location': 'of-manila'}})['snapshot']['id']
-        self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available', 120)
+        self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         copy = self.share(2, snapshot_id=snapshot)
         self.assertEqual('precious', (self.mount(copy, self.grant(copy, self.ident())) / 'f').read_text())
         self.lite.ok('POST', f'/snapshots/{snapshot}/action', {'unmanage': None})
-        self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone', 120)
+        self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
 
         self.lite.ok('POST', f'/shares/{share}/action', {'unmanage': None})
-        self.lite.wait(f'/shares/{share}', 'share', 'gone', 120)
+        self.lite.wait(f'/shares/{share}', 'share', 'gone')
         self.assertEqual((path, ['of-manila'], []), (
             self.volumes('getpath', name), [one['name'] for one in self.volumes('snapshot', 'ls', name)],
             self.volumes('authorized_list', name)))

@@ -9,6 +9,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import values
 from manila_lite.host.daemon import Daemon
+from manila_lite.tests import waiting
 from manila_lite.tests.functional.ceph import host, nfs_base
 from manila_lite.tests.functional.linux import base
 from manila_lite.tests.security import nfs4
@@ -227,7 +228,7 @@ class Restart(nfs_base.GatewayTest):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(waiting.LIMIT)
         for share in shares:
             self.works('one', share, 'write', 'f', share.id)
         for share in shares:

@@ -38,7 +38,7 @@ class Addresses(testtools.TestCase):
 
         thread = threading.Thread(target=run)
         thread.start()
-        thread.join(30)
+        thread.join(waiting.LIMIT)
         return results[0]
 
     def knock(self, address):

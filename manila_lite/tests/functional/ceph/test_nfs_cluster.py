@@ -60,7 +60,7 @@ class Access(nfs_base.Levels, ClusterTest):
             yield answers
         finally:
             ended.set()
-            thread.join(60)
+            thread.join(waiting.LIMIT)
 
     def test_deleted_share_leaves_no_export_no_key_and_no_session(self):
         share = self.share()

@@ -45,7 +45,7 @@ class Failover(nfs_base.GatewayTest):
                 return False
 
         tried = []
-        waiting.until(writes, lambda: f'the client writes: {tried[-1:]}', 30, pause=0.05)
+        waiting.until(writes, lambda: f'the client writes: {tried[-1:]}', pause=0.05)
 
     def process(self, name, record='ganesha.json'):
         return Daemon(self.state / name / record).process()

@@ -7,7 +7,6 @@ import threading
 
 from manila_lite.tests import forks, waiting
 
-_PATIENCE = 120
 #: Characters of an output that are shown if what is waited for does not come.
 _SHOWN = 10_000
 
@@ -57,7 +56,7 @@ class Running:
         """Wait until the output has the text, or an object with ``search`` finds something in it."""
         found = text.search if hasattr(text, 'search') else (lambda said: text in said)
         waiting.until(lambda: found(self.out),
-                      lambda: f'not said: {text!r}\n{self.out[-_SHOWN:]}\n{self.err[-_SHOWN:]}', _PATIENCE)
+                      lambda: f'not said: {text!r}\n{self.out[-_SHOWN:]}\n{self.err[-_SHOWN:]}')
 
     def interrupt(self):
         """Do as Ctrl-C does."""
@@ -69,12 +68,12 @@ class Running:
 
     def ended(self):
         """Wait for the end; return the exit status."""
-        status = self._process.wait(_PATIENCE)
+        status = self._process.wait(waiting.LIMIT)
         for reader in self._readers:
-            reader.join(_PATIENCE)
+            reader.join(waiting.LIMIT)
         return status
 
     def close(self):
         """End it if it still runs."""
         self._process.kill()
-        self._process.wait(_PATIENCE)
+        self._process.wait(waiting.LIMIT)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 from manila_lite.api import contract
+from manila_lite.tests import waiting
 from manila_lite.tests.functional.clients import commands, osc, service
 
 _SERVERS = 'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
@@ -22,19 +23,19 @@ class Commands(service.ClientTest):
 
     BACKENDS = {'alpha': _SHARES, 'beta': _SHARES, 'gamma': _SERVERS, 'delta': _SERVERS}
 
-    def walk(self, by, *roles, text=commands.LINES, patience=60):
+    def walk(self, by, *roles, text=commands.LINES, waits=True):
         """Run the lines as these roles of a project; check that each command does what is expected. Return the results.
 
-        ``patience``: seconds that a line waits for its text.
+        ``waits``: whether a line waits for its text.
         """
         project = f'{"-".join(roles)}-by-{by}'
         wired = self.caller(project).ok('POST', '/share-networks', {'share_network': {
             'name': 'wired', 'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}})['share_network']['id']
         lines = osc.read(text)
-        asked = {'lines': [dataclasses.asdict(line) for line in lines], 'patience': patience, 'by': by,
+        asked = {'lines': [dataclasses.asdict(line) for line in lines], 'patience': waiting.LIMIT if waits else 0, 'by': by,
                  'callers': {role: ['--os-token', f'{role}:{project}:{_WITH[role]}'] for role in roles},
                  'known': {'PROJECT': project, 'WIRED': wired}}
-        run = subprocess.run([sys.executable, '-m', osc.__name__], capture_output=True, text=True, timeout=500,
+        run = subprocess.run([sys.executable, '-m', osc.__name__], capture_output=True, text=True,
                              env=self.env(OS_AUTH_TYPE='admin_token'), input=json.dumps(asked))
         self.assertEqual(0, run.returncode, run.stderr)
         done = [osc.Done(**json.loads(line)) for line in run.stdout.splitlines()]

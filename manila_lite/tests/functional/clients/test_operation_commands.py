@@ -6,6 +6,7 @@ import socket
 import time
 
 from manila_lite.cmd.api import Api
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base, commandline
 from manila_lite.tests.functional.clients import terminal
 
@@ -192,7 +193,7 @@ class Waits(OperationTest):
         running.says('share.create')
         api.stop()
         with socket.create_server(('127.0.0.1', api.port)) as away:
-            away.settimeout(60)
+            away.settimeout(waiting.LIMIT)
             for _ in range(2):
                 away.accept()[0].close()    # that is how a dying API answers
         self.turn()

@@ -10,7 +10,7 @@ import openstack
 import testtools
 from openstack import exceptions
 
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 from manila_lite.tests.functional import commandline
 from manila_lite.tests.services import daemon, databases
 
@@ -39,7 +39,7 @@ class Outage(commandline.Calls, testtools.TestCase):
     def refused(self, agent):
         """Return headers and document of a refused request."""
         request = urllib.request.Request(f'{self.url}/v2/shares', headers={'User-Agent': agent})
-        with self.assertRaises(urllib.error.HTTPError) as refused, urllib.request.urlopen(request, timeout=60):
+        with self.assertRaises(urllib.error.HTTPError) as refused, urllib.request.urlopen(request, timeout=waiting.LIMIT):
             pass
         self.assertEqual(503, refused.exception.code)
         return refused.exception.headers, json.load(refused.exception)['serviceUnavailable']
@@ -76,7 +76,7 @@ class Outage(commandline.Calls, testtools.TestCase):
         self.addCleanup(asking.join)
         self.parts.until(lambda: self.refusals() > before + 1, 'openstacksdk asks again')
         self.server.start()
-        asking.join(120)
+        asking.join(waiting.LIMIT)
         self.assertEqual([[]], found)
 
     def refusals(self):

@@ -58,7 +58,7 @@ class Sdk(service.ClientTest):
         def looks():
             found = find()
             return (found,) if getattr(found, field) == wanted else None
-        return waiting.until(looks, lambda: f'{field} is {wanted}: {find()}', 60)[0]
+        return waiting.until(looks, lambda: f'{field} is {wanted}: {find()}')[0]
 
     def share(self, name):
         made = self.recorder.create_share(name=name, size=1, share_protocol='NFS', share_type='default')
@@ -105,7 +105,7 @@ class Sdk(service.ClientTest):
         self.until(lambda: proxy.get_access_rule(rule.id), 'active', 'state')
         self.assertEqual(['10.0.0.9'], [row.access_to for row in proxy.access_rules(one.id)])
         proxy.delete_access_rule(rule.id, one.id, unrestrict=True)
-        base.eventually(lambda: not proxy.access_rules(one.id), 'it stays', patience=60)
+        base.eventually(lambda: not proxy.access_rules(one.id), 'it stays')
 
     def locks(self, proxy, one):
         lock = proxy.create_resource_lock(resource_id=one.id, resource_type='share', resource_action='delete')

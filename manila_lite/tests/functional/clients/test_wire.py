@@ -11,6 +11,7 @@ import testscenarios
 from oslo_utils import uuidutils
 
 from manila_lite import tests
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.clients import wire
 from manila_lite.tests.functional.clients.exchange import ABSENT
@@ -50,7 +51,7 @@ class Wire(testscenarios.WithScenarios, base.ServiceTest):
             self.ask(ask, known)
 
     def ask(self, ask, known):
-        end = time.monotonic() + 60
+        end = time.monotonic() + waiting.LIMIT
         while True:
             status, document, headers = self.send(ask, known)
             said = f'{ask.method} {ask.path} at {ask.version}: {status} {document}'

@@ -122,12 +122,12 @@ class Page:
         if title is not None:
             self.see_title(title)
 
-    def until(self, condition, what, patience=60, ignoring=()):
+    def until(self, condition, what, ignoring=()):
         """Wait until a page, or what a test sees of the service behind it, is as it should be."""
         from selenium.common.exceptions import StaleElementReferenceException
 
         # What is drawn anew while a test looks at it is looked at again.
-        return waiting.until(condition, what, patience, pause=_PAUSE, ignoring=(StaleElementReferenceException, *ignoring))
+        return waiting.until(condition, what, pause=_PAUSE, ignoring=(StaleElementReferenceException, *ignoring))
 
     def see_title(self, title):
         self.see(f'//h1[normalize-space()={literal(title)}]')
@@ -135,14 +135,14 @@ class Page:
     def all(self, path):
         return self.driver.find_elements('xpath', path)
 
-    def see(self, path, patience=30, *, hidden=False):
+    def see(self, path, *, hidden=False):
         """Wait until an element is shown; return it. ``hidden``: it need only be there, such as in a part that is closed."""
         def shown():
             return next((element for element in self.all(path) if hidden or element.is_displayed()), None)
-        return self.until(shown, lambda: f'{path} in:\n{self.text}', patience)
+        return self.until(shown, lambda: f'{path} in:\n{self.text}')
 
-    def see_gone(self, path, patience=30):
-        self.until(lambda: not self.all(path), lambda: f'{path} is still in:\n{self.text}', patience)
+    def see_gone(self, path):
+        self.until(lambda: not self.all(path), lambda: f'{path} is still in:\n{self.text}')
 
     @property
     def text(self):
@@ -167,7 +167,7 @@ class Page:
             act()
             return True
         # Whoever raises one of these has done nothing.
-        self.until(used, lambda: f'{what} cannot be used in:\n{self.text}', 30, ignoring=(
+        self.until(used, lambda: f'{what} cannot be used in:\n{self.text}', ignoring=(
             exceptions.ElementClickInterceptedException, exceptions.ElementNotInteractableException))
 
     def field(self, label, within=''):

@@ -26,7 +26,7 @@ class WithRows(base.ConsoleTest):
 
     def rows(self):
         """Return a connection to it, which changes nothing before COMMIT."""
-        rows = sqlite3.connect(self.lite.state / 'manila_lite.sqlite', timeout=30)
+        rows = sqlite3.connect(self.lite.state / 'manila_lite.sqlite', timeout=waiting.LIMIT)
         self.addCleanup(rows.close)
         return rows
 
@@ -116,7 +116,7 @@ class RequestsTest(WithRows):
         caller.start()
         time.sleep(_LONG)       # sleeps: so long the request has to take
         lock.rollback()
-        caller.join(60)
+        caller.join(waiting.LIMIT)
         self.assertEqual([200], answers)
 
     def test_requests_are_shown_with_ids_to_copy(self):

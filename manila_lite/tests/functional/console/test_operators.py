@@ -129,7 +129,7 @@ class MovesTest(base.ConsoleTest):
         self.see_title('Migrations')
         target = waiting.until(lambda: self.instance(share, 'migrating_to'), 'the target')
         (self.served / target).mkdir()
-        self.see("//li[contains(@class, 'card')]//*[normalize-space()='data copying completed']", 60)
+        self.see("//li[contains(@class, 'card')]//*[normalize-space()='data copying completed']")
         self.press('Complete: mover')
         self.press('Complete', '//dialog')
         self.lite.wait(f'/shares/{share}', 'share', 'migration_success', field='task_state')
@@ -156,6 +156,6 @@ class MovesTest(base.ConsoleTest):
         self.press('Evacuate now')
         self.press('Evacuate now', '//dialog')
         self.until(lambda: self.lite.ok('GET', f'/shares/{self.share["id"]}')['share']['host'] == 'test@beta#pool1',
-                   lambda: self.text, 90)
-        self.see("//div[contains(@class, 'card')]//span[normalize-space()='done']", 60)
+                   lambda: self.text)
+        self.see("//div[contains(@class, 'card')]//span[normalize-space()='done']")
         self.assert_quiet()

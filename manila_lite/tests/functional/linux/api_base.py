@@ -55,7 +55,7 @@ class ApiTest(server_base.MachineTest):
 
     def until(self, check, what):
         """Wait until ``check`` returns something true; return its value."""
-        return process.until(check, what, self.lite.tail, 120)
+        return process.until(check, what, self.lite.tail)
 
     # Requests ---------------------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ class ApiTest(server_base.MachineTest):
         """Create a share; return its id and the id of its share server."""
         share = self.lite.ok('POST', '/shares', {'share': {
             'size': 1, 'share_proto': 'NFS', 'share_network_id': network, **more}})['share']['id']
-        made = self.lite.wait(f'/shares/{share}', 'share', ('available', 'error'), 120)
+        made = self.lite.wait(f'/shares/{share}', 'share', ('available', 'error'))
         self.assertEqual('available', made['status'], self.lite.tail())
         self.machine.spaces.append(f'manila-{made["share_server_id"]}')
         return share, made['share_server_id']
@@ -84,7 +84,7 @@ class ApiTest(server_base.MachineTest):
         """Add an access rule and check that it ends in the given state. Return its id."""
         rule = self.lite.ok('POST', f'/shares/{share}/action', {'allow_access': {
             'access_type': 'ip', 'access_to': to, 'access_level': level}})['access']['id']
-        found = self.lite.wait(f'/share-access-rules/{rule}', 'access', ('active', 'error'), 120, field='state')
+        found = self.lite.wait(f'/share-access-rules/{rule}', 'access', ('active', 'error'), field='state')
         self.assertEqual(ends, found['state'], self.lite.tail())
         return rule
 
@@ -125,10 +125,10 @@ class ApiTest(server_base.MachineTest):
         for share in shares:
             self.lite.ok('DELETE', f'/shares/{share}')
         for share in shares:
-            self.lite.wait(f'/shares/{share}', 'share', 'gone', 120)
+            self.lite.wait(f'/shares/{share}', 'share', 'gone')
         for server in servers:
             self.lite.ok('DELETE', f'/share-servers/{server}')
-            self.lite.wait(f'/share-servers/{server}', 'share_server', 'gone', 120)
+            self.lite.wait(f'/share-servers/{server}', 'share_server', 'gone')
         path = f'/share-networks/{network}'
         for subnet in self.lite.ok('GET', path)['share_network']['share_network_subnets'][1:]:
             self.lite.ok('DELETE', f'{path}/subnets/{subnet["id"]}')

@@ -32,7 +32,7 @@ def missing():
 
 def command(*words):
     """Run a command of the machine; return its output."""
-    return subprocess.run(words, check=True, capture_output=True, text=True, timeout=30,
+    return subprocess.run(words, check=True, capture_output=True, text=True, timeout=waiting.LIMIT,
                           env={**os.environ, 'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin'}).stdout
 
 
@@ -48,9 +48,9 @@ def power_off(state, images, spaces=()):
         with contextlib.suppress(psutil.Error):
             if any(mine in word for word in process.cmdline()):
                 process.kill()
-                process.wait(30)
+                process.wait(waiting.LIMIT)
     for space in spaces:
-        subprocess.run(['ip', 'netns', 'delete', space], capture_output=True, timeout=30)
+        subprocess.run(['ip', 'netns', 'delete', space], capture_output=True, timeout=waiting.LIMIT)
     table = [line.split(' ')[4] for line in Path('/proc/self/mountinfo').read_text().splitlines()]
     for place in sorted((place for place in table if place.startswith(mine)), reverse=True):
         mounts.unmount(Path(place))
@@ -105,7 +105,7 @@ class Fabric:
     def down(self):
         """Delete the namespaces."""
         for host in ('fabric', *self.hosts):
-            subprocess.run(['ip', 'netns', 'del', self.name(host)], capture_output=True, timeout=30)
+            subprocess.run(['ip', 'netns', 'del', self.name(host)], capture_output=True, timeout=waiting.LIMIT)
 
 
 class LinuxTest(testtools.TestCase):

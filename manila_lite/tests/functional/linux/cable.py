@@ -7,6 +7,8 @@ import threading
 
 import fixtures
 
+from manila_lite.tests import waiting
+
 _MOST = 65536
 
 
@@ -37,7 +39,7 @@ class Cable(fixtures.Fixture):
         self._listener.close()
         self.mend()
         self.hang_up()
-        self._thread.join(30)
+        self._thread.join(waiting.LIMIT)
 
     def cut(self):
         """Let nothing pass."""

@@ -142,7 +142,7 @@ class Host:
             return [place for place in self._mount_points() if place.startswith((f'{tempfile.gettempdir()}/', '/run/'))]
 
         # One whose mount point another test removes meanwhile is gone from here, too: only what is left counts.
-        subprocess.run(self.inside('umount', '--lazy', *reversed(theirs())), capture_output=True, timeout=30, check=False)
+        subprocess.run(self.inside('umount', '--lazy', *reversed(theirs())), capture_output=True, check=False)
         waiting.until(lambda: not theirs(), theirs)
 
     def _plug(self, switch):
@@ -226,7 +226,7 @@ class Host:
             waits = [one for one in psutil.process_iter(['cmdline']) if f'--target={holder.pid}' in (one.info['cmdline'] or ())]
             self.signal([holder, *waits], signal.SIGKILL)
         self._shell.kill()
-        self._shell.wait(30)
+        self._shell.wait(waiting.LIMIT)
 
 
 class FailoverTest(server_base.MachineTest):
@@ -299,9 +299,9 @@ class FailoverTest(server_base.MachineTest):
         """Wait until a share manager has said this."""
         self.until(lambda: self.parts.log.read_text().count(words) >= times, f'{words} ({times})')
 
-    def until(self, check, what, seconds=90):
+    def until(self, check, what):
         """Wait until ``check`` returns something true; return it."""
-        return process.until(check, what, self.parts.tail, seconds)
+        return process.until(check, what, self.parts.tail)
 
     def begin(self, more=''):
         """Start both share managers, and a client that may write to a share. Return the path of the share."""
@@ -340,11 +340,11 @@ class FailoverTest(server_base.MachineTest):
 
     def location(self, share, server):
         """Wait for the share at this address; return its path. The friend may write to it."""
-        made = self.parts.wait(f'/shares/{share}', 'share', ('available', 'error'), 120)
+        made = self.parts.wait(f'/shares/{share}', 'share', ('available', 'error'))
         self.assertEqual('available', made['status'], self.parts.tail())
         rule = self.parts.ok('POST', f'/shares/{share}/action', {'allow_access': {
             'access_type': 'ip', 'access_to': server_base.address('four', 101), 'access_level': 'rw'}})['access']['id']
-        self.parts.wait(f'/share-access-rules/{rule}', 'access', 'active', 120, field='state')
+        self.parts.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         [location] = self.parts.ok('GET', f'/shares/{share}/export_locations')['export_locations']
         address, _, path = location['path'].partition(':')
         self.assertEqual(server, address)
@@ -384,7 +384,7 @@ class FailoverTest(server_base.MachineTest):
 
     def stop(self, host, processes):
         """Stop processes of the host, none of them in the middle of a write to the database: SQLite would wait for it."""
-        with contextlib.closing(sqlite3.connect(self.machine.state / 'rows.sqlite', timeout=60, isolation_level=None)) as rows:
+        with contextlib.closing(sqlite3.connect(self.machine.state / 'rows.sqlite', isolation_level=None)) as rows:
             rows.execute('BEGIN IMMEDIATE')
             host.signal(processes, signal.SIGSTOP)
             waiting.until(lambda: all(one.status() == psutil.STATUS_STOPPED for one in processes), 'all are stopped')

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import time
 
+from manila_lite.tests import waiting
 from manila_lite.tests.services import initramfs
 
 MODULES = ('virtio_pci', 'virtio_net', 'nfsv4')
@@ -54,9 +55,9 @@ class Guest:
         self._shell = None
         self._sent = 0
 
-    def boot(self, patience=300):
-        """Wait until the shell answers, at most ``patience`` seconds: the guest is emulated, and the machine may be busy."""
-        end = time.monotonic() + patience
+    def boot(self):
+        """Wait until the shell answers."""
+        end = time.monotonic() + waiting.LIMIT
         while self._shell is None:
             with contextlib.suppress(OSError):
                 self._shell = socket.socket(socket.AF_UNIX)
@@ -91,12 +92,12 @@ class Guest:
             return re.split(r'END \d+ \d+\n', printed)[-1].strip(), int(status)
         return None
 
-    def run(self, command, patience=120):
+    def run(self, command, patience=waiting.LIMIT):
         """Run a command in the guest; return (success, output)."""
         output, status = self.answer(command, patience)
         return status == 0, output
 
-    def answer(self, command, patience=120):
+    def answer(self, command, patience=waiting.LIMIT):
         """Run a command in the guest; return (output, exit status)."""
         answer = self._answer(command, time.monotonic() + patience)
         if answer is None:

@@ -53,14 +53,14 @@ class Writer(threading.Thread):
         """
         wanted = len(self.acknowledged) + more
         try:
-            waiting.until(lambda: len(self.acknowledged) >= wanted, 'a client writes', 60)
+            waiting.until(lambda: len(self.acknowledged) >= wanted, 'a client writes')
         except waiting.Late:
             raise TimeoutError(f'a client writes no more after {len(self.acknowledged)} files: {self.refusals[-3:]}') from None
 
     def end(self):
         """Stop writing: after the present file, unless the server is gone, which a client waits for."""
         self._ending.set()
-        self.join(10)
+        self.join(waiting.LIMIT)
         if self.is_alive():
             self._session.kill()
-        self.join(60)
+        self.join(waiting.LIMIT)

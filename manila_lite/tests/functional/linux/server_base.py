@@ -17,7 +17,7 @@ from oslo_utils import uuidutils
 from manila_lite import values
 from manila_lite.drivers import load
 from manila_lite.drivers.linux.servers.fabric import bridge_of
-from manila_lite.tests import nfs_client
+from manila_lite.tests import nfs_client, waiting
 from manila_lite.tests.functional.linux import base
 
 SUBNETS = {
@@ -104,7 +104,7 @@ class Machine:
     def clear(self):
         """Remove namespaces and files, whatever the test left."""
         for space in self.spaces:
-            subprocess.run(['ip', 'netns', 'del', space], capture_output=True, timeout=30)
+            subprocess.run(['ip', 'netns', 'del', space], capture_output=True, timeout=waiting.LIMIT)
         shutil.rmtree(self.state, ignore_errors=True)
 
     def traces(self):

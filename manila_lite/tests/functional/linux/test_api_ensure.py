@@ -53,7 +53,7 @@ class ApiEnsure(api_base.ApiTest):
         self.works('friend-four', FOUR, self.directory, 'write', 'f', 'hello')
         self.alone = self.lite.ok('POST', '/shares', {'share': {
             'size': 1, 'share_proto': 'NFS', 'share_type': 'plain'}})['share']['id']
-        self.lite.wait(f'/shares/{self.alone}', 'share', 'available', 120)
+        self.lite.wait(f'/shares/{self.alone}', 'share', 'available')
         self.grant(self.alone, self.plain.v4('one'))
         self.assertTrue(self.read_alone('write', 'f', 'hello')[0])
 
@@ -165,7 +165,7 @@ class ApiEnsure(api_base.ApiTest):
         base.ip('-n', self.plain.name('nas'), 'addr', 'add', '10.99.0.9/24', 'dev', 'eth0')
         self.lite.config.write_text(self.lite.config.read_text().replace(
             f'linux_export_ips = {self.plain.v4("nas")}', 'linux_export_ips = 10.99.0.9'))
-        self.lite.start(120)
+        self.lite.start()
         path = self.until(lambda: [path for path, _ in self.locations(self.alone) if path.startswith('10.99.0.9:')],
                           'the export location follows')[0].partition(':')[2]
         self.assertEqual((True, 'hello'), nfs_client.call('10.99.0.9', path, 'read', 'f', netns=self.plain.name('one')))

@@ -39,7 +39,7 @@ class ApiServers(api_base.ApiTest):
         bad = self.grant(share, 'fd66:2::/112', ends='error')
         self.refused('NOENT', 'stranger-six', SIX, directory, 'list')
         self.lite.ok('POST', f'/shares/{share}/action', {'deny_access': {'access_id': bad}})
-        self.lite.wait(f'/share-access-rules/{bad}', 'access', 'gone', 120, field='state')
+        self.lite.wait(f'/share-access-rules/{bad}', 'access', 'gone', field='state')
         for subnet, server in (('four', FOUR), ('six', SIX)):
             self.refused('NOENT', f'stranger-{subnet}', server, directory, 'list')
 
@@ -51,7 +51,7 @@ class ApiServers(api_base.ApiTest):
         self.addCleanup(writer.end)
         writer.goes_on()
         self.assertEqual(200, self.add_subnet(network, 'a-flat-one', 'more'))
-        self.lite.wait(f'/share-networks/{network}', 'share_network', 'active', 120)
+        self.lite.wait(f'/share-networks/{network}', 'share_network', 'active')
         writer.goes_on()
         self.assertEqual([], writer.end())
         self.assertEqual([(f'{FOUR}:{directory}', True), (f'{MORE}:{directory}', False), (f'[{SIX}]:{directory}', False)],
@@ -65,7 +65,7 @@ class ApiServers(api_base.ApiTest):
         """Reboot: the server is set up again from the database alone, and its clients find their data."""
         self.power_off()
         self.assertEqual([], [trace for trace in self.machine.traces() if not trace.startswith('ml')])
-        self.lite.start(120)
+        self.lite.start()
         for subnet, server in (('four', FOUR), ('six', SIX), ('more', MORE)):
             self.until(lambda: self.machine.fabric in base.command('ip', 'netns'), 'the fabric is there')
             self.until(lambda name=subnet: server_base.bridge_of(server_base.network(name, 1)) in base.command(
@@ -88,7 +88,7 @@ class ApiServers(api_base.ApiTest):
         self.works('friend-four', FOUR, directory, 'write', 'f', 'hello')
         self.lite.ok('POST', f'/share-servers/{server}/action', {'reset_status': {'status': 'error'}})
         self.power_off()
-        self.lite.start(120)
+        self.lite.start()
         for name in (self.machine.fabric, f'manila-{server}'):
             self.until(lambda space=name: space in base.command('ip', 'netns'), f'{name} is there')
         bridge = server_base.bridge_of(server_base.network('four', 1))
@@ -98,7 +98,7 @@ class ApiServers(api_base.ApiTest):
         self.assertEqual('hello', self.works('friend-four', FOUR, directory, 'read', 'f'))
         self.refused('NOENT', 'stranger-four', FOUR, directory, 'list')
         self.until(lambda: manage.run(self.machine.state / 'lite.conf', 'manage', 'doctor', '--fix')[0] == 0, 'all is well')
-        self.lite.wait(f'/share-servers/{server}', 'share_server', 'active', 120)
+        self.lite.wait(f'/share-servers/{server}', 'share_server', 'active')
         self.assertEqual('hello', self.works('friend-four', FOUR, directory, 'read', 'f'))
         for name in ('friend-four', 'stranger-four'):
             self.machine.unplug(name)
@@ -145,7 +145,7 @@ class ApiServers(api_base.ApiTest):
 
     def _settled(self, network):
         """Wait until the network is active again; return its subnet in the flat network."""
-        self.lite.wait(f'/share-networks/{network}', 'share_network', 'active', 120)
+        self.lite.wait(f'/share-networks/{network}', 'share_network', 'active')
         subnets = self.lite.ok('GET', f'/share-networks/{network}/subnets')['share_network_subnets']
         [subnet] = [subnet for subnet in subnets if subnet['neutron_subnet_id'] == 'more']
         return subnet

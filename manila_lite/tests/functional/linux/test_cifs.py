@@ -264,7 +264,7 @@ class Served(Cifs, server_base.ServerTest):
         self.assertTrue(processes(server.id))
         self.driver.delete_share(theirs)
         self.driver.teardown_server(server)
-        process.until(lambda: not processes(server.id), 'nothing of the server runs', str, 60)
+        process.until(lambda: not processes(server.id), 'nothing of the server runs', str)
         self.assertEqual([], [line for line in self.machine.traces() if server.id in line])
 
     def test_a_new_subnet_is_served(self):
@@ -303,7 +303,7 @@ class Asked(api_base.ApiTest):
         for kind, to, state in (('user', 'alice', 'active'), ('ip', '10.66.1.101', 'error')):
             rule = self.lite.ok('POST', f'/shares/{share}/action', {'allow_access': {
                 'access_type': kind, 'access_to': to, 'access_level': 'rw'}})['access']['id']
-            found = self.lite.wait(f'/share-access-rules/{rule}', 'access', ('active', 'error'), 120, field='state')
+            found = self.lite.wait(f'/share-access-rules/{rule}', 'access', ('active', 'error'), field='state')
             self.assertEqual(state, found['state'], self.lite.tail())
         space = self.machine.space('friend')
         worked, said = smb_client.call(space, path, 'alice', 'open-sesame', 'put local f', text='hello')

@@ -10,7 +10,7 @@ import fixtures
 import testtools
 
 from manila_lite.drivers.linux.protocols import samba_users, user_list
-from manila_lite.tests import smb_client
+from manila_lite.tests import smb_client, waiting
 from manila_lite.tests.functional.linux import cifs_base
 
 
@@ -25,7 +25,7 @@ class UserList(testtools.TestCase):
     def run_it(self, *words, said=''):
         """Run the command; return its exit status and its error output."""
         done = subprocess.run([sys.executable, '-m', user_list.__name__, *words], input=said, capture_output=True, text=True,
-                              timeout=120, check=False)
+                              timeout=waiting.LIMIT, check=False)
         return done.returncode, done.stderr
 
     def test_users_are_added_changed_and_deleted(self):

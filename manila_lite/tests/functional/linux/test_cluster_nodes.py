@@ -9,7 +9,7 @@ import yaml
 from manila_lite import errors
 from manila_lite.drivers.linux.servers.fabric import bridge_of
 from manila_lite.siblings.dataproc.interface import Mount, NodeAway, Wanted
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 from manila_lite.tests.functional.linux import api_base, server_base
 from manila_lite.tests.functional.siblings.dataproc.base import LOGIN, Caller, Dataproc, group
 from manila_lite.tests.services import nodes
@@ -80,16 +80,16 @@ class ClusterNodes(api_base.ApiTest):
             with contextlib.suppress(errors.Again, NodeAway):
                 return self.sessions.enter_context(self.infra.connect(self.infra.ready(name, Wanted('i', name, 'c', 'g'))))
         if name not in self.opened:
-            self.opened[name] = process.until(opened, f'{name} answers', self.nodes[name].tail, 120)
+            self.opened[name] = process.until(opened, f'{name} answers', self.nodes[name].tail)
         return self.opened[name]
 
     def on(self, name, *words):
         """Run a command on a node; return its result."""
         try:
-            return self.remote(name).run(words, timeout=120)
+            return self.remote(name).run(words, timeout=waiting.LIMIT)
         except NodeAway:
             del self.opened[name]
-            return self.remote(name).run(words, timeout=120)
+            return self.remote(name).run(words, timeout=waiting.LIMIT)
 
     def says(self, name, *words):
         """Check that the command succeeds; return its output."""
@@ -135,7 +135,7 @@ class ClusterNodes(api_base.ApiTest):
             self.assertEqual('', self.handler.unmount(remote, mount))
         self.assertEqual(before, self._files('n3'))
         self.lite.ok('POST', f'/shares/{self.data}/action', {'deny_access': {'access_id': rule}})
-        self.lite.wait(f'/share-access-rules/{rule}', 'access', 'gone', 120, field='state')
+        self.lite.wait(f'/share-access-rules/{rule}', 'access', 'gone', field='state')
         self.clean('n3')
 
     def _files(self, name):
@@ -148,7 +148,7 @@ class ClusterNodes(api_base.ApiTest):
             'name': 'c', 'plugin_name': 'plain', 'plugin_version': '1.0', 'node_groups': [
                 group('writers', 1, shares=[{'id': self.data, 'path': _HOSTILE}]),
                 group('readers', 1, shares=[{'id': self.data, 'access_level': 'ro'}])]})['cluster']['id']
-        found = self.me.wait(made, 'Active', patience=240)
+        found = self.me.wait(made, 'Active')
         taken = {one['name']: [node['internal_ip'] for node in one['instances']] for one in found['node_groups']}
         self.writer, self.reader = (next(name for name, node in self.nodes.items() if node.address in taken[of])
                                     for of in ('writers', 'readers'))
@@ -178,13 +178,13 @@ class ClusterNodes(api_base.ApiTest):
         self.clean(self.writer)
         self.dataproc.engine.check()
         process.until(lambda: 'mlite' in self.says(self.writer, 'cat', '/etc/fstab'), 'it is mounted again',
-                      self.nodes[self.writer].tail, 240)
-        self.me.wait(cluster, 'Active', patience=240)
+                      self.nodes[self.writer].tail)
+        self.me.wait(cluster, 'Active')
         self._works()
 
     def _resize(self, cluster, count):
         self.me.ok('PUT', f'/clusters/{cluster}', {'resize_node_groups': [{'name': 'writers', 'count': count}]})
-        self.me.wait(cluster, 'Active', patience=240)
+        self.me.wait(cluster, 'Active')
 
     def _scale(self, cluster):
         """Check that a new node has the share, and that a removed node has nothing left."""
@@ -200,6 +200,6 @@ class ClusterNodes(api_base.ApiTest):
     def _delete(self, cluster):
         """Delete the cluster: no rule, no mount and no line in fstab is left."""
         self.me.call('DELETE', f'/clusters/{cluster}')
-        self.me.wait(cluster, 'gone', patience=240)
+        self.me.wait(cluster, 'gone')
         self.assertEqual({}, self.rules())
         self.clean(*_NAMES)

@@ -10,6 +10,7 @@ import psutil
 
 from manila_lite.drivers.linux.servers.fabric import bridge_of
 from manila_lite.siblings.dataproc import remote, steps, store
+from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import api_base, base, server_base
 from manila_lite.tests.functional.siblings.compute import test_qemu_driver
 from manila_lite.tests.functional.siblings.compute.base import Caller as ComputeCaller
@@ -45,7 +46,6 @@ endpoint = {url}
 token = sahara:service:member,reader
 """
 _OPTIONS = {'infra': 'compute', 'handlers': {'NFS': 'nfs'}, 'attempts': 20, 'retry_delay': 1, 'share_timeout': 300}
-_PATIENCE = 600
 
 
 class ClusterServers(api_base.ApiTest):
@@ -62,12 +62,12 @@ class ClusterServers(api_base.ApiTest):
         made = self.me.ok('POST', '/clusters', {
             'name': 'c', 'plugin_name': 'plain', 'plugin_version': '1.0', 'node_groups': [group(count=2)],
             'shares': [{'id': self.data, 'path': '/srv/data'}]})['cluster']['id']
-        cluster = self.me.wait(made, 'Active', patience=_PATIENCE)
+        cluster = self.me.wait(made, 'Active')
         shown = {node['instance_name']: node['internal_ip'] for node in cluster['node_groups'][0]['instances']}
         self._servers(shown)
         self._shares(*self.rows(made))
         self.assertEqual(204, self.me.call('DELETE', f'/clusters/{made}', {'force': True})[0])
-        self.me.wait(made, 'gone', patience=_PATIENCE)
+        self.me.wait(made, 'gone')
         self.assertEqual(({}, []), (self.rules(), self.servers()))
         self.until(lambda: not self.taps() and not self.guests(), 'no guest is left, nor its interface')
 
@@ -104,7 +104,7 @@ class ClusterServers(api_base.ApiTest):
         for process in self.guests():
             with contextlib.suppress(psutil.Error):
                 process.kill()
-                process.wait(60)
+                process.wait(waiting.LIMIT)
 
     def guests(self):
         """Return the processes of guests."""
@@ -161,6 +161,6 @@ class ClusterServers(api_base.ApiTest):
     def says(self, node, *words):
         """Check that the command succeeds on a node; return its output."""
         with self.dataproc.engine.tools.infra.connect(node) as session:
-            done = session.run(words, timeout=120)
+            done = session.run(words, timeout=waiting.LIMIT)
         self.assertEqual(0, done.status, f'{words}: {done}')
         return done.out.decode()

@@ -60,7 +60,7 @@ class SpaceNodes(base.LinuxTest):
                 return self.infra.ready(name, WANTED)
             except errors.Again:
                 return None
-        return process.until(answers, f'{name} answers', self.nodes[name].tail, 120)
+        return process.until(answers, f'{name} answers', self.nodes[name].tail)
 
     def refused(self, call, *words, error=errors.Final, says=''):
         """Check that a call ends with this error and these words."""

@@ -15,6 +15,7 @@ from oslo_utils import uuidutils
 from manila_lite import values
 from manila_lite.drivers.linux.pool import btrfs, convert
 from manila_lite.host import mounts
+from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import base
 
 _IDENT = uuidutils.generate_uuid()
@@ -56,7 +57,7 @@ class Converted(base.LinuxTest):
     def make(cls):
         cls.said = subprocess.run([sys.executable, '-m', 'manila_lite.drivers.linux.pool.convert', cls.old,
                                    cls.state / cls.POOL,
-                                   '--size-gb', '4'], capture_output=True, text=True, timeout=120)
+                                   '--size-gb', '4'], capture_output=True, text=True, timeout=waiting.LIMIT)
         return super().make()
 
     def test_converted_pool_has_all_files_and_is_served(self):

@@ -10,6 +10,7 @@ from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.servers import fabric, namespace
 from manila_lite.host import mounts
 from manila_lite.host.commands import CommandFailed
+from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import base, server_base
 
 GIB = 1 << 30
@@ -277,7 +278,7 @@ class OnServer(Ensure, server_base.ServerTest):
         self.refused('ROFS', 'one6', SIX, self.made, 'write', 'g', 'no')
 
     def test_deleted_fabric_is_set_up_again(self):
-        subprocess.run(['ip', 'netns', 'delete', self.machine.fabric], check=True, timeout=30)
+        subprocess.run(['ip', 'netns', 'delete', self.machine.fabric], check=True, timeout=waiting.LIMIT)
         self.ensure_server(FOUR, SIX)
         for name, subnet, host in (('one4', 'four', 101), ('two4', 'four', 102), ('one6', 'six', 101)):
             base.ip('netns', 'delete', self.machine.space(name))

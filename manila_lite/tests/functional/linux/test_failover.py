@@ -45,7 +45,7 @@ class Failover(base.FailoverTest):
     def test_servers_come_up_elsewhere_after_their_host_died(self):
         path, writer = self.begin()
         self.one.power_off()
-        waiting.until(self.shelf.is_free, 'the pool is free', 3)
+        waiting.until(self.shelf.is_free, 'the pool is free')
         self.moved('host killed', writer, path)
 
     def test_no_acknowledged_write_is_lost_with_the_power(self):
@@ -56,7 +56,7 @@ class Failover(base.FailoverTest):
         self.stop(self.one, self.one.processes())
         self.shelf.copy()
         self.one.power_off()
-        waiting.until(self.shelf.is_free, 'the pool is free', 3)
+        waiting.until(self.shelf.is_free, 'the pool is free')
         self.shelf.lose_power()
         self.moved('power lost', writer, path)
 
@@ -69,14 +69,14 @@ class Failover(base.FailoverTest):
         users = []
         for words in ((f'--wdns={pool}', 'sleep'), ('unshare', '--mount', '--propagation', 'private', 'sleep')):
             users.append(user := subprocess.Popen(self.one.inside(*words, '1000')))
-            self.addCleanup(user.wait, 30)
+            self.addCleanup(user.wait, waiting.LIMIT)
             self.addCleanup(user.kill)
         self.until(lambda: len(self.one.processes('sleep 1000')) == 2, 'two programs have the pool')
         self.assertEqual(2, len(self.one.managers()))
         self.one.signal([*self.one.managers(), *self.one.servers()], base.KILL)
         self.moved('share manager and servers killed', writer, path)
         self.assertEqual([], self.one.guards())     # nobody reaps it there
-        self.assertEqual([-base.KILL] * 2, [user.wait(30) for user in users])
+        self.assertEqual([-base.KILL] * 2, [user.wait(waiting.LIMIT) for user in users])
         self.assertEqual([], self.one.remains())
         self.start(self.one)
         self.said(_WAITS, 2)

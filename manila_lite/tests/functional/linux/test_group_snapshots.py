@@ -16,11 +16,10 @@ from oslo_utils import uuidutils
 from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.drivers.linux.protocols import quiesce, quiesce_guard
-from manila_lite.tests import nfs_client
+from manila_lite.tests import nfs_client, waiting
 from manila_lite.tests.functional import base as functional
 from manila_lite.tests.functional.linux import api_base, base, server_base, standstill, test_cifs
 
-_PATIENCE = 60
 _FOUR = server_base.address('four', 5)
 
 
@@ -48,11 +47,11 @@ class Records(threading.Thread):
     def goes_on(self):
         """Wait until some more records are written."""
         wanted = self.written + 4
-        functional.eventually(lambda: self.written >= wanted or self.refusals, 'a client writes no more', _PATIENCE)
+        functional.eventually(lambda: self.written >= wanted or self.refusals, 'a client writes no more')
 
     def end(self):
         self._ending.set()
-        self.join(_PATIENCE)
+        self.join(waiting.LIMIT)
 
 
 class GroupTest(base.LinuxTest):
@@ -60,7 +59,7 @@ class GroupTest(base.LinuxTest):
 
     def setUp(self):
         super().setUp()
-        self.patch(quiesce, '_SECONDS', _PATIENCE)
+        self.patch(quiesce, '_SECONDS', waiting.LIMIT)
 
     def on_nfs(self):
         """Return a share that the client may write to."""
@@ -119,7 +118,7 @@ class GroupSnapshots(GroupTest):
         return process
 
     def assert_goes_on(self):
-        functional.eventually(lambda: self.server().status() != psutil.STATUS_STOPPED, 'the server stands still', _PATIENCE)
+        functional.eventually(lambda: self.server().status() != psutil.STATUS_STOPPED, 'the server stands still')
 
     def test_group_snapshots_are_consistent_across_the_pool(self):
         """Check the capability of the pool. For a driver on a plain directory see Directory in test_cifs.py."""
@@ -141,7 +140,7 @@ class GroupSnapshots(GroupTest):
             names = set.union(*map(self.names, found))
             return {f'r{number}' for number in range(len(names))} != names
 
-        functional.eventually(torn, 'two snapshots one after another never differ', _PATIENCE)
+        functional.eventually(torn, 'two snapshots one after another never differ')
 
     def test_incomplete_group_snapshot_is_taken_again_completely(self):
         found = self.snapshots()
@@ -159,7 +158,7 @@ class GroupSnapshots(GroupTest):
         together = threading.Barrier(len(groups))
 
         def take(found):
-            together.wait(_PATIENCE)
+            together.wait(waiting.LIMIT)
             return self.driver.create_group_snapshot(found)
 
         with concurrent.futures.ThreadPoolExecutor(len(groups)) as hands:
@@ -172,7 +171,7 @@ class GroupSnapshots(GroupTest):
         def interfered():
             with quiesce.still([server]):
                 server.send_signal(signal.SIGCONT)
-                functional.eventually(lambda: not quiesce_guard.is_still(server.pid), 'it stands still', _PATIENCE)
+                functional.eventually(lambda: not quiesce_guard.is_still(server.pid), 'it stands still')
 
         self.assertRaises(errors.Unavailable, interfered)
         self.assert_goes_on()
@@ -184,7 +183,7 @@ class GroupSnapshots(GroupTest):
 
         def slow():
             with quiesce.still([server]):
-                functional.eventually(lambda: not quiesce_guard.is_still(server.pid), 'nobody lets it go on', _PATIENCE)
+                functional.eventually(lambda: not quiesce_guard.is_still(server.pid), 'nobody lets it go on')
 
         self.assertRaises(errors.Final, slow)
         self.assert_goes_on()
@@ -205,7 +204,7 @@ class GroupSnapshots(GroupTest):
             guard.suspend()
             try:
                 asked.kill()
-                asked.wait(_PATIENCE)
+                asked.wait(waiting.LIMIT)
                 self.assertRaises(BlockingIOError, fcntl.flock, mine, fcntl.LOCK_EX | fcntl.LOCK_NB)
             finally:
                 guard.resume()
@@ -231,10 +230,10 @@ class GroupSnapshots(GroupTest):
 
         def killed():
             with quiesce.still([server]):
-                functional.eventually(guards, 'the kernel knows the words of the guard', _PATIENCE)
+                functional.eventually(guards, 'the kernel knows the words of the guard')
                 guard, = guards()
                 guard.kill()
-                guard.wait(_PATIENCE)
+                guard.wait(waiting.LIMIT)
 
         self.assertRaises(errors.Unavailable, killed)
         self.assert_goes_on()
@@ -242,12 +241,12 @@ class GroupSnapshots(GroupTest):
     def test_child_processes_are_stopped_and_resumed_too(self):
         child = psutil.Popen(['sh', '-c', 'sleep 600 & wait'])
         self.addCleanup(self._end, child)
-        functional.eventually(child.children, 'it has a child', _PATIENCE)
+        functional.eventually(child.children, 'it has a child')
         family = [child, *child.children()]
         with quiesce.still([child]):
             self.assertEqual([True, True], [quiesce_guard.is_still(process.pid) for process in family])
         for process in family:
-            functional.eventually(lambda process=process: not quiesce_guard.is_still(process.pid), 'it goes on', _PATIENCE)
+            functional.eventually(lambda process=process: not quiesce_guard.is_still(process.pid), 'it goes on')
 
     @staticmethod
     def _end(process):
@@ -286,7 +285,7 @@ class ThroughTheApi(api_base.ApiTest):
     def group(self, **values):
         """Create a share group; return its id."""
         made = self.lite.ok('POST', '/share-groups', {'share_group': values})['share_group']['id']
-        found = self.lite.wait(f'/share-groups/{made}', 'share_group', ('available', 'error'), 120)
+        found = self.lite.wait(f'/share-groups/{made}', 'share_group', ('available', 'error'))
         self.assertEqual(('available', 'pool'), (found['status'], found['consistent_snapshot_support']), self.lite.tail())
         return made
 
@@ -313,7 +312,7 @@ class ThroughTheApi(api_base.ApiTest):
         taken = self.lite.ok('POST', '/share-group-snapshots', {
             'share_group_snapshot': {'share_group_id': group}})['share_group_snapshot']['id']
         self.assertEqual('available', self.lite.wait(f'/share-group-snapshots/{taken}', 'share_group_snapshot',
-                                                     ('available', 'error'), 120)['status'], self.lite.tail())
+                                                     ('available', 'error'))['status'], self.lite.tail())
         records.goes_on()
         records.end()
         copy = self.group(source_share_group_snapshot_id=taken, **self.of_type)

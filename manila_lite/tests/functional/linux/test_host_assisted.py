@@ -39,12 +39,12 @@ class HostAssisted(filled.Filled, test_share_migration.Moves):
         self.lite.kill()
         with self.lite.config.open('a') as config:
             config.write('\n'.join(('', *lines, '')))
-        self.lite.start(self.PATIENCE)
+        self.lite.start()
 
     def again(self):
         """Kill the service and start it again."""
         self.lite.kill()
-        self.lite.start(self.PATIENCE)
+        self.lite.start()
 
     def granted(self):
         """Return a share of ``alpha`` which the host "one" may write to."""
@@ -54,7 +54,7 @@ class HostAssisted(filled.Filled, test_share_migration.Moves):
         return share
 
     def rules_are_active(self, share):
-        self.lite.wait(f'/shares/{share}', 'share', 'active', self.PATIENCE, field='access_rules_status')
+        self.lite.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
 
     def place(self, backend, share):
         """Return the directory of the share's files at the backend."""
@@ -69,7 +69,7 @@ class HostAssisted(filled.Filled, test_share_migration.Moves):
         self.assertEqual(202, status, document)
 
     def task_is(self, share, *states):
-        return self.lite.wait(f'/shares/{share}', 'share', states, 2 * self.PATIENCE, field='task_state')
+        return self.lite.wait(f'/shares/{share}', 'share', states, field='task_state')
 
     def complete(self, share):
         self.assertEqual(202, self.act(share, 'migration_complete')[0])
@@ -84,9 +84,9 @@ class HostAssisted(filled.Filled, test_share_migration.Moves):
         """Check that the share is at ``beta``, and nothing of it or of its migration elsewhere."""
         self.task_is(share, 'migration_success')
         self.rules_are_active(share)
-        process.until(lambda: not self.held('alpha'), 'nothing is left at the source', self.lite.tail, self.PATIENCE)
+        process.until(lambda: not self.held('alpha'), 'nothing is left at the source', self.lite.tail)
         [instance] = process.until(lambda: len(found := self.instances(share)) == 1 and found, 'the source has no row',
-                                   self.lite.tail, self.PATIENCE)
+                                   self.lite.tail)
         self.assertEqual(({instance['id']}, 'test@beta#pool', False), (
             self.held('beta'), instance['host'], instance['cast_rules_to_readonly']))
         self.nothing_is_mounted()
@@ -96,9 +96,9 @@ class HostAssisted(filled.Filled, test_share_migration.Moves):
         shown = self.task_is(share, state)
         self.assertEqual(('available', 'test@alpha#pool'), (shown['status'], shown['host']))
         self.rules_are_active(share)
-        process.until(lambda: not self.held('beta'), 'nothing is left at the destination', self.lite.tail, self.PATIENCE)
+        process.until(lambda: not self.held('beta'), 'nothing is left at the destination', self.lite.tail)
         self.nothing_is_mounted()
-        process.until(lambda: self.nfs(share, 'write', 'after', 'the migration')[0], 'a client can write', self.lite.tail, 30)
+        process.until(lambda: self.nfs(share, 'write', 'after', 'the migration')[0], 'a client can write', self.lite.tail)
 
     def nothing_is_mounted(self):
         self.assertNotIn(f'{self.state}/lib/beta/moves', Path('/proc/mounts').read_text())
@@ -184,7 +184,7 @@ class Snapshots(HostAssisted):
 
     def taken(self, share):
         snapshot = self.lite.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
-        self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available', self.PATIENCE)
+        self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         return snapshot
 
     def mountable(self, backend='alpha'):
@@ -214,13 +214,13 @@ class Snapshots(HostAssisted):
         self.complete(share)
         self.task_is(share, 'migration_success')
         self.rules_are_active(share)
-        process.until(lambda: not self.held('alpha'), 'nothing is left at the source', self.lite.tail, self.PATIENCE)
+        process.until(lambda: not self.held('alpha'), 'nothing is left at the source', self.lite.tail)
         self.assertEqual('at the end of all', self.works(share, 'read', 'f'))
         for snapshot in (first, second):
             shown = self.lite.ok('GET', f'/snapshots/{snapshot}')['snapshot']
             self.assertEqual(('available', f'/snapshots/{snapshot}'), (shown['status'], shown['provider_location']))
         self.assertEqual(202, self.act(share, 'revert', {'snapshot_id': second})[0])
-        self.lite.wait(f'/shares/{share}', 'share', 'available', self.PATIENCE)
+        self.lite.wait(f'/shares/{share}', 'share', 'available')
         self.assertEqual('second one', self.works(share, 'read', 'f'))
 
     def test_cancelled_migration_leaves_the_snapshots_where_they_are(self):
@@ -247,7 +247,7 @@ class Slow(HostAssisted):
         (self.place('alpha', share) / 'big').write_bytes(os.urandom(16 << 20))
         self.start(share, **more)
         self.task_is(share, 'data_copying_in_progress')
-        process.until(lambda: self.progress(share)['total_progress'] > 0, 'it copies', self.lite.tail, self.PATIENCE)
+        process.until(lambda: self.progress(share)['total_progress'] > 0, 'it copies', self.lite.tail)
         return share
 
     def test_cancelled_migration_leaves_the_source_writable(self):
@@ -295,7 +295,7 @@ class Slow(HostAssisted):
 
     def test_service_killed_in_the_last_pass_goes_on(self):
         share = self.in_the_last_pass()
-        process.until(lambda: list((self.state / 'lib/beta/pool/shares').glob('*/.more.*')), 'it copies', self.lite.tail, 60)
+        process.until(lambda: list((self.state / 'lib/beta/pool/shares').glob('*/.more.*')), 'it copies', self.lite.tail)
         self.again()
         self.has_moved(share)
         self.assertEqual(16 << 20, (self.place('beta', share) / 'more').stat().st_size)

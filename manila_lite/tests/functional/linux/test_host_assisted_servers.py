@@ -73,21 +73,21 @@ class HostAssistedServers(filled.Filled, test_server_migration.MigrationTest):
             found = self.lite.ok('GET', f'/shares/{share}')['share']
             self.assertEqual(('beta', target), (self.host(share), found['share_server_id']))
             self.assertTrue(self.locations(share)[0][0].startswith(f'{_OLD}:'), self.locations(share))
-            self.lite.wait(f'/shares/{share}', 'share', 'active', 120, field='access_rules_status')
+            self.lite.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
         self.assertEqual([], self.left('alpha'))
         self.nothing_is_mounted()
 
     def cut_over_ends(self):
         for share in self.shares:
-            self.lite.wait(f'/shares/{share}', 'share', 'available', 240)
-        self.lite.wait(f'/share-servers/{self.server}', 'share_server', 'gone', 240)
+            self.lite.wait(f'/shares/{share}', 'share', 'available')
+        self.lite.wait(f'/share-servers/{self.server}', 'share_server', 'gone')
 
     def has_stayed(self, directories):
         """Check that everything is as it was, and that clients can write."""
         for share in self.shares:
-            self.lite.wait(f'/shares/{share}', 'share', 'available', 240)
+            self.lite.wait(f'/shares/{share}', 'share', 'available')
             self.assertEqual('alpha', self.host(share))
-            self.lite.wait(f'/shares/{share}', 'share', 'active', 120, field='access_rules_status')
+            self.lite.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
         self.until(lambda: not self.left('beta'), 'nothing is left at the destination')
         self.until(lambda: [_OLD, server_base.address('six', 5)] == self.addresses(), 'the addresses are given back')
         for directory in directories:
@@ -153,7 +153,7 @@ class Moved(HostAssistedServers):
         for text in ('first', 'second one'):
             (self.place('alpha', share) / 'f').write_text(text)
             snapshot = self.lite.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
-            self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available', 60)
+            self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
             taken[snapshot] = text
         (self.place('alpha', share) / 'f').write_text('at the end of all')
         target = self.begin()

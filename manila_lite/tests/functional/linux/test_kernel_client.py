@@ -60,7 +60,7 @@ class KernelClient(server_base.ServerTest):
             self.run_in_guest(command, ok=False)
             return
         # Retry while the server is silent, as mount.nfs does and busybox does not.
-        waiting.until(lambda: self.tried(command), command, 120)
+        waiting.until(lambda: self.tried(command), command)
         self.addCleanup(self.guest.run, f'umount {place}')
         self.assertIn(f'{address}:/shares/{share.id} {place} nfs4 ', self.run_in_guest('cat /proc/mounts'))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.siblings import nfs
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 from manila_lite.tests.functional.linux import base
 
 
@@ -35,7 +35,7 @@ class Mounted(base.ShareTest):
         mounter.mount(f'[{self.fabric.v6("nas")}]:/shares/{self.made.id}', str(self.place))
 
     def _fails(self, *words):
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, 'LC_ALL': 'C'})
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, 'LC_ALL': 'C'})
         self.assertNotEqual(0, done.returncode, done.stdout)
         return done.stderr
 
@@ -64,6 +64,6 @@ class Mounted(base.ShareTest):
         process.until(lambda: log.read_text() == 'before\n', 'the first line is there', str)
         base.kill(self.driver.services.protocol_servers.of('NFS').server._server)
         self.driver.setup()
-        writer.communicate(b'go\n', timeout=120)
+        writer.communicate(b'go\n', timeout=waiting.LIMIT)
         self.assertEqual((0, 'before\nafter\n'), (writer.returncode, log.read_text()))
         self.assertEqual(['log'], os.listdir(self.place))

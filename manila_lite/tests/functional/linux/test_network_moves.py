@@ -32,7 +32,7 @@ class NetworkMovesTest(api_base.ApiTest):
             self.grant(share, server_base.address('more', 101))
         self.works('friend-four', FOUR, self.directories[0], 'write', 'f', 'first')
         self.snapshot = self.lite.ok('POST', '/snapshots', {'snapshot': {'share_id': self.shares[0]}})['snapshot']['id']
-        self.lite.wait(f'/snapshots/{self.snapshot}', 'snapshot', 'available', 60)
+        self.lite.wait(f'/snapshots/{self.snapshot}', 'snapshot', 'available')
         self.works('friend-four', FOUR, self.directories[0], 'write', 'f', 'later')
 
     def lone(self, net, subnet):
@@ -59,7 +59,7 @@ class NetworkMovesTest(api_base.ApiTest):
         self.machine.spaces.append(f'manila-{self.target}')
 
     def task_is(self, state):
-        self.lite.wait(f'/share-servers/{self.server}', 'share_server', state, 120, field='task_state')
+        self.lite.wait(f'/share-servers/{self.server}', 'share_server', state, field='task_state')
 
     def complete(self):
         status, document = self.ask('migration_complete')
@@ -68,14 +68,14 @@ class NetworkMovesTest(api_base.ApiTest):
     def moved(self):
         """Wait until the server has moved, and its source is gone. Bring clients into the new network."""
         for share in self.shares:
-            self.lite.wait(f'/shares/{share}', 'share', 'available', 120)
-        self.lite.wait(f'/share-servers/{self.server}', 'share_server', 'gone', 120)
+            self.lite.wait(f'/shares/{share}', 'share', 'available')
+        self.lite.wait(f'/share-servers/{self.server}', 'share_server', 'gone')
         self.clients('more')
 
     def restart(self):
         """Kill the share manager and all other parts of the service, and start them again."""
         self.lite.kill()
-        self.lite.start(120)
+        self.lite.start()
 
     def homes(self):
         """Return the ids of all servers that have a folder at the backend."""
@@ -99,7 +99,7 @@ class NetworkMovesTest(api_base.ApiTest):
     def assert_unserved(self):
         """Check that the old network has no share. Where nobody answers, a client tries for half a minute."""
         try:
-            worked, said = nfs_client.call(FOUR, self.directories[0], 'list', seconds=8,
+            worked, said = nfs_client.call(FOUR, self.directories[0], 'list', seconds=8,      # limit: nobody may answer
                                            netns=self.machine.space('friend-four'))
         except subprocess.TimeoutExpired:
             return
@@ -108,7 +108,7 @@ class NetworkMovesTest(api_base.ApiTest):
     def assert_reverts(self, client, address):
         """Check that the snapshot has the former content of its share."""
         self.lite.ok('POST', f'/shares/{self.shares[0]}/action', {'revert': {'snapshot_id': self.snapshot}})
-        self.lite.wait(f'/shares/{self.shares[0]}', 'share', 'available', 60)
+        self.lite.wait(f'/shares/{self.shares[0]}', 'share', 'available')
         self.assertEqual('first', self.works(client, address, self.directories[0], 'read', 'f'))
 
     def assert_serves_as_before(self, target_is_gone=True):
@@ -151,7 +151,7 @@ class NetworkMovesTest(api_base.ApiTest):
         self.assert_serves_only_there()
         self.assert_reverts('friend-more', MORE)
         self.lite.ok('DELETE', f'/snapshots/{self.snapshot}')
-        self.lite.wait(f'/snapshots/{self.snapshot}', 'snapshot', 'gone', 60)
+        self.lite.wait(f'/snapshots/{self.snapshot}', 'snapshot', 'gone')
         self.lite.ok('DELETE', f'/share-networks/{self.old}')
 
     def test_cancelled_move_leaves_everything_as_it_was(self):
@@ -160,7 +160,7 @@ class NetworkMovesTest(api_base.ApiTest):
         self.assert_serves_as_before(target_is_gone=False)
         self.assertEqual(202, self.ask('migration_cancel')[0])
         self.task_is('migration_cancelled')
-        self.lite.wait(f'/share-servers/{self.target}', 'share_server', 'gone', 60)
+        self.lite.wait(f'/share-servers/{self.target}', 'share_server', 'gone')
         self.assert_serves_as_before()
         self.assert_reverts('friend-four', FOUR)
 
@@ -191,8 +191,8 @@ class NetworkMovesTest(api_base.ApiTest):
         status, _, said = manage.run(self.machine.state / 'lite.conf', 'manage', 'migration', 'cancel', '--force', self.server)
         self.assertEqual(0, status, said)
         self.assert_serves_as_before(target_is_gone=False)
-        self.lite.start(120)
-        self.lite.wait(f'/share-servers/{self.target}', 'share_server', 'gone', 120)
+        self.lite.start()
+        self.lite.wait(f'/share-servers/{self.target}', 'share_server', 'gone')
         self.assert_serves_as_before()
         self.assert_reverts('friend-four', FOUR)
 
@@ -203,7 +203,7 @@ class NetworkMovesTest(api_base.ApiTest):
         block.parent.mkdir(parents=True, exist_ok=True)
         block.write_text('no directory')
         self.complete()
-        self.lite.wait(f'/share-servers/{self.server}', 'share_server', 'error', 120)
+        self.lite.wait(f'/share-servers/{self.server}', 'share_server', 'error')
         self.restart()
         self.assertEqual(403, self.lite.call('DELETE', f'/shares/{self.shares[1]}')[0])
         for server in (self.server, self.target):

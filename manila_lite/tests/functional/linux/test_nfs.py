@@ -9,6 +9,7 @@ import time
 from manila_lite import errors, values
 from manila_lite.drivers.file_servers import ganesha_clients
 from manila_lite.drivers.linux.pool import btrfs
+from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import base
 
 
@@ -94,7 +95,7 @@ class Access(base.LinuxTest):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(waiting.LIMIT)
         for share in (shares[0], shares[-1]):
             self.works('one', share, 'write', 'f', share.id)
         numbers = list(self.driver.services.protocol_servers.of('NFS').server.exports._numbers.values())

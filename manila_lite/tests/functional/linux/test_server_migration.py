@@ -70,7 +70,7 @@ class MigrationTest(api_base.ApiTest):
             for number in range(FILES // 2):
                 (folder / f'old{number}').write_text(f'{share} {number} ' * 100)
             snapshot = self.lite.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
-            self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available', 60)
+            self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
             snapshots.append(snapshot)
             for number in range(FILES // 2):
                 (folder / f'new{number}').write_text(f'{share} {number} ' * 100)
@@ -102,8 +102,8 @@ class MigrationTest(api_base.ApiTest):
         target = self.act('migration_complete')['destination_share_server_id']
         self.machine.spaces.append(f'manila-{target}')
         for share in self.shares:
-            self.lite.wait(f'/shares/{share}', 'share', 'available', 120)
-        self.lite.wait(f'/share-servers/{self.server}', 'share_server', 'gone', 120)
+            self.lite.wait(f'/shares/{share}', 'share', 'available')
+        self.lite.wait(f'/share-servers/{self.server}', 'share_server', 'gone')
         return target
 
     def left(self, backend):

@@ -68,7 +68,7 @@ class TwoHostsTest(test_linux.LinuxMigrationBinding):
         with (self.root / 'sshd.log').open('ab') as said:
             sshd = subprocess.Popen(['nsenter', f'--net=/run/netns/{self.hosts[1]}', '/usr/sbin/sshd', '-D', '-e', '-f',
                                      str(self.root / 'sshd_config')], stdout=said, stderr=said, stdin=subprocess.DEVNULL)
-        self.addCleanup(sshd.wait, 30)
+        self.addCleanup(sshd.wait, waiting.LIMIT)
         self.addCleanup(sshd.terminate)
         waiting.until((self.root / 'sshd.pid').exists, (self.root / 'sshd.log').read_text)
 
@@ -130,4 +130,4 @@ class TwoHostsTest(test_linux.LinuxMigrationBinding):
         return subprocess.run(
             ['ssh', '-F', 'none', '-T', '-p', str(PORT), '-i', str(self.root / 'peer_key'), '-o', 'BatchMode=yes', '-o',
              f'UserKnownHostsFile={self.root / "known_hosts"}', '-o', 'LogLevel=ERROR', f'root@{THERE}', command],
-            input=said, capture_output=True, text=True, timeout=60)
+            input=said, capture_output=True, text=True, timeout=waiting.LIMIT)

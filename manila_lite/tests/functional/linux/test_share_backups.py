@@ -42,7 +42,7 @@ class BacksUp(filled.Filled, test_share_migration.Moves):
             'share_id': share, 'backup_options': {'backup_type': kind}}})['share_backup']['id']
 
     def ends(self, backup, status='available'):
-        self.lite.wait(f'/share-backups/{backup}', 'share_backup', status, patience=2 * self.PATIENCE)
+        self.lite.wait(f'/share-backups/{backup}', 'share_backup', status)
 
     def restore(self, backup, target=None):
         self.lite.ok('POST', f'/share-backups/{backup}/action', {'restore': target}, version='2.91')
@@ -50,7 +50,7 @@ class BacksUp(filled.Filled, test_share_migration.Moves):
     def again(self):
         """Kill the service and start it again."""
         self.lite.kill()
-        self.lite.start(self.PATIENCE)
+        self.lite.start()
 
     def assert_nothing_is_left(self, backend):
         self.assertEqual([], list((self.state / 'lib' / backend / 'backups').glob('*')))
@@ -74,14 +74,14 @@ class BacksUp(filled.Filled, test_share_migration.Moves):
         self.works(share, 'write', 'f', 'spoilt')
         self.restore(backup)
         self.again()
-        self.lite.wait(f'/shares/{share}', 'share', 'available', patience=120)
+        self.lite.wait(f'/shares/{share}', 'share', 'available')
         self.assert_as(copy, place)
         self.assertEqual('hello', self.works(share, 'read', 'f'))
         self.assert_nothing_is_left('alpha')
         for backend, more in (('beta', {}), ('plain', {'share_type': 'any'})):
             target = self.make(backend, **more)
             self.restore(backup, target)
-            self.lite.wait(f'/shares/{target}', 'share', 'available', patience=120)
+            self.lite.wait(f'/shares/{target}', 'share', 'available')
             self.assert_as(copy, self.place(backend, target))
         second = self.back_up(target)
         self.ends(second)
@@ -95,10 +95,10 @@ class BacksUp(filled.Filled, test_share_migration.Moves):
         share = self.make('alpha')
         (self.place('alpha', share) / 'big').write_bytes(os.urandom(200 << 20))
         backup = self.back_up(share)
-        process.until((self.state / 'export' / backup).exists, 'it has begun', self.lite.tail, self.PATIENCE)
+        process.until((self.state / 'export' / backup).exists, 'it has begun', self.lite.tail)
         self.assertEqual(202, self.act(share, 'reset_status', {'status': 'available'})[0])
         left = [self.state / 'lib/alpha/backups', self.state / 'lib/alpha/pool/backups']
-        process.until(lambda: not any(list(place.iterdir()) for place in left), 'nothing is left', self.lite.tail, 90)
+        process.until(lambda: not any(list(place.iterdir()) for place in left), 'nothing is left', self.lite.tail)
         self.assert_nothing_is_left('alpha')
 
     def test_intermediate_copy_is_removed_after_a_switch_to_nfs_backups(self):
@@ -107,13 +107,13 @@ class BacksUp(filled.Filled, test_share_migration.Moves):
         (self.place('alpha', share) / 'big').write_bytes(os.urandom(200 << 20))
         backup = self.back_up(share)
         kept = self.state / 'lib/alpha/pool/backups' / backup
-        process.until(kept.exists, 'it has begun', self.lite.tail, self.PATIENCE)
+        process.until(kept.exists, 'it has begun', self.lite.tail)
         self.lite.kill()
         self.assertTrue(kept.exists())
         with self.lite.config.open('a') as config:
             config.write('[alpha]\nbackup_over_nfs = true\n')
-        self.lite.start(self.PATIENCE)
-        process.until(lambda: not kept.exists(), 'it is gone', self.lite.tail, 90)
+        self.lite.start()
+        process.until(lambda: not kept.exists(), 'it is gone', self.lite.tail)
 
     def test_another_backend_deletes_the_backup_of_a_removed_backend(self):
         """Check that another backend deletes the backup."""
@@ -122,7 +122,7 @@ class BacksUp(filled.Filled, test_share_migration.Moves):
         self.lite.kill()
         text = self.lite.config.read_text()
         self.lite.config.write_text(text.replace('enabled_share_backends = alpha, beta,', 'enabled_share_backends = beta,'))
-        self.lite.start(self.PATIENCE)
+        self.lite.start()
         self.lite.ok('DELETE', f'/share-backups/{backup}')
         self.assertEqual([backup], os.listdir(self.state / 'export'))
         done = forks.run('manila_lite.cmd.manage:main', f'--config-file={self.lite.config}', 'share_backup', 'update_host',

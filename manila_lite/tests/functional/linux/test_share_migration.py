@@ -37,7 +37,6 @@ class Moves(testtools.TestCase):
     #: For each backend: its name, its peer, and its pool.
     BACKENDS = (('alpha', 'beta', 'alpha.img'), ('beta', 'alpha', 'beta.img'), ('plain', 'alpha', 'folder'))
     #: Seconds.
-    PATIENCE = 60
 
     def setUp(self):
         super().setUp()
@@ -59,12 +58,12 @@ class Moves(testtools.TestCase):
         self.addCleanup(self.power_off)
         self.lite = self.useFixture(process.Lite(config.format(state=self.state, names=names)))
         (self.state / 'lite.conf').symlink_to(self.lite.config)
-        self.lite.start(self.PATIENCE)
+        self.lite.start()
         self.lite.ok('POST', '/types', process.DEFAULT_TYPE)
         self.lite.ok('POST', '/types', {'share_type': {
             'name': 'any', 'extra_specs': {'driver_handles_share_servers': 'False'}}})
         process.until(lambda: len(self.lite.ok('GET', '/scheduler-stats/pools')['pools']) == len(self.BACKENDS),
-                      'the pools are known', self.lite.tail, self.PATIENCE)
+                      'the pools are known', self.lite.tail)
 
     def power_off(self):
         """Remove all that a reboot removes."""
@@ -75,7 +74,7 @@ class Moves(testtools.TestCase):
         share = self.lite.ok('POST', '/shares', {'share': {
             'size': 1, 'share_proto': 'CIFS' if backend == 'plain' else 'NFS',
             'scheduler_hints': {'only_host': f'test@{backend}'}, **more}})['share']
-        return self.lite.wait(f'/shares/{share["id"]}', 'share', 'available', self.PATIENCE)['id']
+        return self.lite.wait(f'/shares/{share["id"]}', 'share', 'available')['id']
 
     def act(self, share, action, body=None):
         return self.lite.call('POST', f'/shares/{share}/action', {action: body})
@@ -130,7 +129,7 @@ class Moves(testtools.TestCase):
         self.works(share, 'write', 'f', 'at home again')
         pool = self.state / 'lib' / 'beta' / 'pool'
         self.assertEqual('before', (pool / 'snapshots' / snapshot / 'f').read_text())
-        process.until(lambda: not self.held('alpha'), 'nothing is left at the source', self.lite.tail, 60)
+        process.until(lambda: not self.held('alpha'), 'nothing is left at the source', self.lite.tail)
         [instance] = self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']
         self.assertEqual({instance['id'], snapshot}, self.held('beta'))
         self.assertEqual((1, 'test@beta#pool'), (self.lite.ok('GET', f'/shares/{share}')['share']['size'], instance['host']))
@@ -158,9 +157,9 @@ class OnServers(test_server_migration.MigrationTest):
     def test_a_share_moves_and_its_neighbour_stays(self):
         share, stays = self.shares
         self.lite.ok('POST', f'/shares/{share}/action', {'migration_start': {**_WANTED, 'host': 'test@beta'}})
-        self.lite.wait(f'/shares/{share}', 'share', 'migration_driver_phase1_done', field='task_state', patience=60)
+        self.lite.wait(f'/shares/{share}', 'share', 'migration_driver_phase1_done', field='task_state')
         self.lite.ok('POST', f'/shares/{share}/action', {'migration_complete': None})
-        self.lite.wait(f'/shares/{share}', 'share', 'migration_success', field='task_state', patience=60)
+        self.lite.wait(f'/shares/{share}', 'share', 'migration_success', field='task_state')
         self.assertEqual(('beta', 'alpha'), (self.host(share), self.host(stays)))
         self.until(lambda: len(self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']) == 1, 'the source is gone')
         self.assertTrue(self.place('beta', share).is_dir())

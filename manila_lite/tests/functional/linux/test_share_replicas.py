@@ -39,7 +39,7 @@ class Replicates(test_share_migration.Moves):
         return share
 
     def in_sync(self, replica):
-        self.lite.wait(f'/share-replicas/{replica}', 'share_replica', 'in_sync', field='replica_state', patience=60)
+        self.lite.wait(f'/share-replicas/{replica}', 'share_replica', 'in_sync', field='replica_state')
 
     def resync(self, replica):
         self.lite.ok('POST', f'/share-replicas/{replica}/action', {'resync': None})
@@ -58,10 +58,10 @@ class Replicates(test_share_migration.Moves):
         self.assertFalse(self.read_of(replica, 'write', 'f', 'not here')[0])
         self.works(share, 'write', 'f', 'hello')
         self.resync(replica)
-        process.until(lambda: self.read_of(replica, 'read', 'f') == (True, 'hello'), 'it follows', self.lite.tail, 60)
+        process.until(lambda: self.read_of(replica, 'read', 'f') == (True, 'hello'), 'it follows', self.lite.tail)
         self.works(share, 'write', 'f', 'the last word')
         self.lite.ok('POST', f'/share-replicas/{replica}/action', {'promote': None})
-        self.lite.wait(f'/share-replicas/{replica}', 'share_replica', 'active', field='replica_state', patience=60)
+        self.lite.wait(f'/share-replicas/{replica}', 'share_replica', 'active', field='replica_state')
         self.lite.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
         self.assertEqual('test@beta#pool', self.at(f'/shares/{share}')['host'])
         self.assertEqual('the last word', self.works(share, 'read', 'f'))
@@ -69,9 +69,9 @@ class Replicates(test_share_migration.Moves):
         self.assertEqual('before', (self.state / 'lib' / 'beta' / 'pool' / 'snapshots' / snapshot / 'f').read_text())
         self.in_sync(old)
         self.resync(old)
-        process.until(lambda: self.read_of(old, 'read', 'f') == (True, 'at the new place'), 'it follows', self.lite.tail, 60)
+        process.until(lambda: self.read_of(old, 'read', 'f') == (True, 'at the new place'), 'it follows', self.lite.tail)
         self.lite.ok('DELETE', f'/share-replicas/{old}')
-        process.until(lambda: not self.held('alpha'), 'nothing is left there', self.lite.tail, 60)
+        process.until(lambda: not self.held('alpha'), 'nothing is left there', self.lite.tail)
         self.assertEqual('at the new place', self.works(share, 'read', 'f'))
 
 
@@ -101,12 +101,12 @@ class Lost(Replicates):
             self.works(share, 'put', f'f{number}', 'x')
             written[f'f{number}'] = time.time()         # it is on the disk of the active replica by now
         self.resync(replica)
-        self.lite.wait(f'/share-replicas/{replica}', 'share_replica', 'out_of_sync', field='replica_state', patience=60)
+        self.lite.wait(f'/share-replicas/{replica}', 'share_replica', 'out_of_sync', field='replica_state')
         process.until(lambda: Scraped(self.port).value('database_readable') == 1, 'there are no metrics', self.lite.tail)
         time.sleep(_KEPT)       # sleeps: until the metrics are of now
         since = time.time() - self.age()
         self.lite.ok('POST', f'/share-replicas/{replica}/action', {'promote': None})
-        self.lite.wait(f'/share-replicas/{replica}', 'share_replica', 'active', field='replica_state', patience=60)
+        self.lite.wait(f'/share-replicas/{replica}', 'share_replica', 'active', field='replica_state')
         self.lite.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
         there = set(self.works(share, 'list').split())
         lost = sorted(name for name in written if name not in there)

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from manila_lite.tests import forks
+from manila_lite.tests import forks, waiting
 from manila_lite.tests.functional import manage
 from manila_lite.tests.functional.linux import failover_base as base
 
@@ -67,7 +67,7 @@ class SwitchTest(base.FailoverTest):
         out = self.enterContext(tempfile.TemporaryFile('w+'))
         started = forks.start('manila_lite.cmd.manage:main', f'--config-file={self.parts.config}', 'host', 'drain', name,
                               '--yes', stdout=out, stderr=out)
-        self.addCleanup(started.wait, 30)
+        self.addCleanup(started.wait, waiting.LIMIT)
         self.addCleanup(started.kill)
         return started
 
@@ -148,7 +148,7 @@ class Crash(SwitchTest):
             drain = self.begin_drain('one')
             self.said(_ENDS)
             self.one.signal(self.one.managers(), base.KILL)
-        self.assertEqual(0, drain.wait(90))
+        self.assertEqual(0, drain.wait(waiting.LIMIT))
         self.alone(self.two)
         self.gap('holder killed', writer, path)
         self.start(self.one)
@@ -164,7 +164,7 @@ class Crash(SwitchTest):
             self.until(self.two.mounts, 'two has mounted the pool')
             self.two.signal(self.two.managers(), base.KILL)
         self.alone(self.one)
-        self.assertEqual(1, drain.wait(90))
+        self.assertEqual(1, drain.wait(waiting.LIMIT))
         self.assertEqual({'one': ('serves', 'drained'), 'two': ('gone', 'enabled')}, self.machines())
         self.gap('taker killed', writer, path)
         writer = self.writer(path, 'log-2')

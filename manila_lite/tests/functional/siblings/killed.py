@@ -12,8 +12,8 @@ import time
 from manila_lite.tests import forks
 from manila_lite.tests.crash import victim
 from manila_lite.tests.crash.orders import VARIABLE, Orders
+from manila_lite.tests import waiting
 
-PATIENCE = 180
 _PR_SET_PDEATHSIG = 1
 
 
@@ -60,7 +60,7 @@ class Victims:
 
     def until(self, what, ready):
         """Wait until ``ready`` returns nothing any more."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + waiting.LIMIT
         while left := ready():
             if time.monotonic() > end:
                 logs = ''.join(log.read_text(errors='replace')[-5000:] for log in self._folder.glob('*.log'))

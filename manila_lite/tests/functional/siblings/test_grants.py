@@ -4,7 +4,6 @@
 import contextlib
 import datetime
 import threading
-import time
 
 import fixtures
 import sqlalchemy as sa
@@ -13,6 +12,7 @@ from oslo_utils import timeutils, uuidutils
 from manila_lite import errors
 from manila_lite.siblings import grant_rows, grants
 from manila_lite.siblings.grants import Target
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.siblings.relay import Relay
 from manila_lite.tests.functional.siblings.share_service import ShareServiceTest
@@ -113,16 +113,9 @@ class GrantTest(ShareServiceTest):
             return grant_rows.get(conn, _GRANTS, grant)
 
     @staticmethod
-    def until(call, *args, patience=60):
+    def until(call, *args):
         """Repeat a call while it raises Again. Return its result."""
-        end = time.monotonic() + patience
-        while True:
-            try:
-                return call(*args)
-            except errors.Again as again:
-                if time.monotonic() > end:
-                    raise AssertionError(f'still: {again}') from again
-                time.sleep(0.02)    # sleeps: between two tries, up to the end above
+        return waiting.until(lambda: (call(*args),), 'it is not to be tried again', ignoring=(errors.Again,))[0]
 
     def put_in_force(self, grant):
         return self.until(self.grants.put_in_force, grant)
@@ -362,7 +355,7 @@ class Together(GrantTest):
         try:
             call(grant)
         except errors.Again:
-            base.eventually(lambda: all(rule.state == 'active' for rule in self.rules()), 'the backend does nothing', 60)
+            base.eventually(lambda: all(rule.state == 'active' for rule in self.rules()), 'the backend does nothing')
             call(grant)
 
     def test_concurrent_uses_keep_one_rule(self):

@@ -9,6 +9,7 @@ from oslo_config import cfg
 
 from manila_lite.cmd import log_rate_limit
 from manila_lite.conf import api
+from manila_lite.tests import waiting
 
 
 class TestFlood(testtools.TestCase):
@@ -48,7 +49,7 @@ class TestFlood(testtools.TestCase):
         for number in range(7):
             self.log.warning('%s was refused', number)
         self.log.warning('once')
-        end = time.monotonic() + 20
+        end = time.monotonic() + waiting.LIMIT
         while 'more lines' not in self.said.output and time.monotonic() < end:
             self.log.info('the clock')
         self.assertEqual([f'{self.log.name} 5 more lines like this were left out: %s was refused'],

@@ -15,6 +15,7 @@ import testtools
 from oslo_config import cfg
 
 from manila_lite.cmd import runner
+from manila_lite.tests import waiting
 
 PREAMBLE = """
 import manila_lite.cmd
@@ -107,7 +108,7 @@ class RunnerTestCase(testtools.TestCase):
 
     def finish(self, child):
         """Return the exit status, and the rest of stdout and stderr."""
-        out, err = child.communicate(timeout=30)
+        out, err = child.communicate(timeout=waiting.LIMIT)
         return child.returncode, out.split('\n')[:-1], err
 
 
@@ -265,7 +266,7 @@ class TestAllInOne(RunnerTestCase):
 
     @staticmethod
     def ask(port):
-        connection = http.client.HTTPConnection('127.0.0.1', port, timeout=20)
+        connection = http.client.HTTPConnection('127.0.0.1', port, timeout=waiting.LIMIT)
         connection.request('GET', '/')
         answer = connection.getresponse()
         return answer.status, answer.read()
@@ -279,7 +280,7 @@ class TestAllInOne(RunnerTestCase):
         child.terminate()
         begin = time.monotonic()
         self.assertEqual((0, [], ''), self.finish(child))
-        caller.join(5)
+        caller.join(waiting.LIMIT)
         self.assertEqual([(200, b'woken')], answers)
         self.assertGreater(time.monotonic() - begin, 1)
 

@@ -13,8 +13,7 @@ from manila_lite.conf import backend as backend_conf
 from manila_lite.drivers import interface, load
 from manila_lite.drivers.dummy import knobs, options, report, store
 from manila_lite.drivers.dummy.driver import DummyDriver
-
-WAIT = 10
+from manila_lite.tests import waiting
 
 
 def a_share(share_id: str = 's1', **changes) -> values.Share:
@@ -119,7 +118,7 @@ class KnobsTest(DummyCase):
         self.assertTrue(caller.is_alive())
         self.assertIsNone(driver.store.shares.get('s1'))
         driver.knobs.turn()
-        caller.join(WAIT)
+        caller.join(waiting.LIMIT)
         self.assertFalse(caller.is_alive())
         self.assertIsNotNone(driver.store.shares.get('s1'))
 
@@ -221,7 +220,7 @@ class PoolsTest(DummyCase):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(WAIT)
+            thread.join(waiting.LIMIT)
         self.assertEqual(15, len(refused))
         self.assertEqual(0, driver.report()[0].free_gb)
 

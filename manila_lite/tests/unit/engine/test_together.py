@@ -8,6 +8,7 @@ import testtools
 
 from manila_lite.engine import together
 from manila_lite.engine.environment import REAL
+from manila_lite.tests import waiting
 
 
 class TogetherTest(testtools.TestCase):
@@ -23,7 +24,7 @@ class TogetherTest(testtools.TestCase):
     def write(self, items):
         self.written.append(list(items))
         self.begun.release()
-        self.assertTrue(self.go_on.wait(60))
+        self.assertTrue(self.go_on.wait(waiting.LIMIT))
         if 'worst' in items:
             raise LookupError('worst')
         return [ValueError(item) if item == 'bad' else item.upper() for item in items]
@@ -31,7 +32,7 @@ class TogetherTest(testtools.TestCase):
     def put_meanwhile(self, *items):
         """Put the first item, and the others while it is being written. Return the futures."""
         first = self.pool.submit(self.group.put, items[0])
-        self.assertTrue(self.begun.acquire(timeout=60))
+        self.assertTrue(self.begun.acquire(timeout=waiting.LIMIT))
         others = []
         for count, item in enumerate(items[1:], 1):
             others.append(self.pool.submit(self.group.put, item))
@@ -47,12 +48,12 @@ class TogetherTest(testtools.TestCase):
 
     def test_items_that_come_meanwhile_are_written_together(self):
         futures = self.put_meanwhile('a', 'b', 'c', 'd')
-        self.assertEqual(['A', 'B', 'C', 'D'], [future.result(60) for future in futures])
+        self.assertEqual(['A', 'B', 'C', 'D'], [future.result(waiting.LIMIT) for future in futures])
         self.assertEqual([['a'], ['b', 'c', 'd']], self.written)
 
     def test_each_gets_its_own_error(self):
         futures = self.put_meanwhile('a', 'bad', 'c')
-        self.assertEqual('C', futures[2].result(60))
+        self.assertEqual('C', futures[2].result(waiting.LIMIT))
         self.assertEqual(('bad',), self.assertRaises(ValueError, futures[1].result, 60).args)
 
     def test_failed_write_fails_for_all_of_it_and_the_next_goes_on(self):
@@ -64,5 +65,5 @@ class TogetherTest(testtools.TestCase):
     def test_write_has_a_limit_and_what_is_left_comes_next(self):
         items = [f'item {number}' for number in range(together.MOST + 6)]
         futures = self.put_meanwhile(*items)
-        self.assertEqual([item.upper() for item in items], [future.result(60) for future in futures])
+        self.assertEqual([item.upper() for item in items], [future.result(waiting.LIMIT) for future in futures])
         self.assertEqual([1, together.MOST, 5], [len(batch) for batch in self.written])

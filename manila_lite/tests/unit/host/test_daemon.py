@@ -104,7 +104,7 @@ class Daemons(testtools.TestCase):
 
     def test_ended_process_is_reaped(self):
         started = self.start(sys.executable, '-c', 'pass')
-        end = time.monotonic() + 10
+        end = time.monotonic() + waiting.LIMIT
         while started and psutil.pid_exists(started.pid) and time.monotonic() < end:
             self.daemon.process()       # reaps the process if it is dead
         self.assertFalse(psutil.pid_exists(started.pid) if started else False)

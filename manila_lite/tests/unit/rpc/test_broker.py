@@ -16,6 +16,7 @@ from cryptography.x509.oid import NameOID
 from oslo_config import cfg
 
 from manila_lite.rpc import broker, transport
+from manila_lite.tests import waiting
 
 
 class TestTls(testtools.TestCase):
@@ -54,7 +55,7 @@ class TestTls(testtools.TestCase):
         server = threading.Thread(target=serve)
         server.start()
         self.assertTrue(broker.answers(self.conf))
-        server.join(60)
+        server.join(waiting.LIMIT)
         self.assertEqual([b''], said)       # no password for somebody that it does not know
 
     def test_server_that_is_away_does_not_answer(self):

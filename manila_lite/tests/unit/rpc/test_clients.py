@@ -10,6 +10,7 @@ import time
 import fixtures
 
 from manila_lite.rpc import clients, endpoint, server
+from manila_lite.tests import waiting
 from manila_lite.tests.unit.rpc import base
 
 
@@ -35,17 +36,17 @@ class TestBus(base.BusTestCase):
     def test_a_wake_up_arrives_with_its_id(self):
         self.listen()
         self.bus.wake('share', 'h@one', 'op-1')
-        self.assertEqual(['op-1'], self.got.get(timeout=5))
+        self.assertEqual(['op-1'], self.got.get(timeout=waiting.LIMIT))
 
     def test_wake_up_without_an_id_delivers_an_empty_list(self):
         self.listen()
         self.bus.wake('share', 'h@one')
-        self.assertEqual([], self.got.get(timeout=5))
+        self.assertEqual([], self.got.get(timeout=waiting.LIMIT))
 
     def test_wake_up_without_a_host_reaches_a_server_of_the_topic(self):
         self.listen('manila-scheduler', 'a')
         self.bus.wake('scheduler', None, 'op-1')
-        self.assertEqual(['op-1'], self.got.get(timeout=5))
+        self.assertEqual(['op-1'], self.got.get(timeout=waiting.LIMIT))
 
     def test_unknown_kind_of_service_raises_keyerror(self):
         self.assertRaises(KeyError, self.bus.wake, 'shares', None, 'op-1')
@@ -56,19 +57,19 @@ class TestBus(base.BusTestCase):
         for host in ('h@one', 'h@two'):
             self.listen(host=host)
             self.bus.wake('share', host, f'{host}-1')
-            self.assertEqual([f'{host}-1'], self.got.get(timeout=5))
+            self.assertEqual([f'{host}-1'], self.got.get(timeout=waiting.LIMIT))
         for number in (2, 3):
             self.bus.wake('share', 'h@one', f'h@one-{number}')
         self.assertRaises(queue.Empty, self.got.get, timeout=0.1)
         self.bus.close(5)       # sends all that is queued, and does not wait
-        self.assertEqual(['h@one-2', 'h@one-3'], self.got.get(timeout=5))
+        self.assertEqual(['h@one-2', 'h@one-3'], self.got.get(timeout=waiting.LIMIT))
 
     def test_queued_wake_ups_are_merged_into_one(self):
         self.hold_the_sender()
         for number in (3, 1, 2, 1):
             self.bus.wake('share', 'h@one', f'op-{number}')
         self.release.set()
-        self.assertEqual(['op-1', 'op-2', 'op-3'], self.got.get(timeout=5))
+        self.assertEqual(['op-1', 'op-2', 'op-3'], self.got.get(timeout=waiting.LIMIT))
         self.bus.close(5)
         self.assertTrue(self.got.empty())
 
@@ -77,7 +78,7 @@ class TestBus(base.BusTestCase):
         for number in range(clients.MAX_IDS + 5):
             self.bus.wake('share', 'h@one', f'op-{number}')
         self.release.set()
-        self.assertEqual([], self.got.get(timeout=5))
+        self.assertEqual([], self.got.get(timeout=waiting.LIMIT))
         self.bus.close(5)
         self.assertTrue(self.got.empty())
 
@@ -88,20 +89,20 @@ class TestBus(base.BusTestCase):
 
         def held(receiver, ids):
             inside.set()
-            self.release.wait(5)
+            self.release.wait(waiting.LIMIT)
             real(receiver, ids)
 
         self.bus._send = held
         self.listen()
         self.bus.wake('scheduler', 'nobody')
-        self.assertTrue(inside.wait(5))
+        self.assertTrue(inside.wait(waiting.LIMIT))
 
     def test_close_sends_queued_wake_ups_and_later_ones_are_dropped(self):
         self.listen()
         self.bus.wake('share', 'h@one', 'op-1')
         self.assertTrue(self.bus.close(5))
         self.bus.wake('share', 'h@one', 'op-2')
-        self.assertEqual(['op-1'], self.got.get(timeout=5))
+        self.assertEqual(['op-1'], self.got.get(timeout=waiting.LIMIT))
         self.assertTrue(self.got.empty())
 
     def test_close_of_an_unused_bus_succeeds(self):
@@ -116,8 +117,8 @@ class TestBus(base.BusTestCase):
         receiver = self.listen(on_wake=fail)
         for resource_id in ('op-1', 'op-2'):
             self.bus.wake('share', 'h@one', resource_id)
-            self.assertEqual([resource_id], self.got.get(timeout=5))
-        receiver.stop(5)                    # the received message is done, its log line included
+            self.assertEqual([resource_id], self.got.get(timeout=waiting.LIMIT))
+        receiver.stop(waiting.LIMIT)                    # the received message is done, its log line included
         self.assertIn('op-1: wake-up failed', log.output)
 
     def test_wake_up_is_delivered_within_10_milliseconds(self):
@@ -126,20 +127,20 @@ class TestBus(base.BusTestCase):
         for number in range(50):
             begin = time.perf_counter()
             self.bus.wake('share', 'h@one', str(number))
-            self.got.get(timeout=5)
+            self.got.get(timeout=waiting.LIMIT)
             times.append(time.perf_counter() - begin)
         self.assertLess(sorted(times)[25], 0.01)        # a transport that polls needs 25 to 50 ms
 
     def test_child_process_sends_from_its_own_thread(self):
         self.listen()
         self.bus.wake('share', 'h@one', 'op-1')
-        self.got.get(timeout=5)
+        self.got.get(timeout=waiting.LIMIT)
         child = os.fork()
         if child == 0:
             self.got = queue.SimpleQueue()
             self.listen()
             self.bus.wake('share', 'h@one', 'op-2')
-            os._exit(7 if self.got.get(timeout=5) == ['op-2'] else 1)
+            os._exit(7 if self.got.get(timeout=waiting.LIMIT) == ['op-2'] else 1)
         self.assertEqual(7, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
@@ -169,5 +170,5 @@ class TestDeadBroker(base.BusTestCase):
             receiver = server.Server(self.conf, 'manila-share', 'h@one', [endpoint.Operations(print)])
             answered = receiver.start(patience=0.2)
             begin = time.monotonic()
-            os._exit(7 if not answered and receiver.stop(5) and time.monotonic() - begin < 1 else 1)
+            os._exit(7 if not answered and receiver.stop(waiting.LIMIT) and time.monotonic() - begin < 1 else 1)
         self.assertEqual(7, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

@@ -11,6 +11,7 @@ import oslo_messaging
 
 from manila_lite import errors
 from manila_lite.rpc import inproc, server, transport
+from manila_lite.tests import waiting
 from manila_lite.tests.unit.rpc import base
 
 
@@ -40,7 +41,7 @@ class Recorder:
 
     def slow(self, ctxt):
         self.arrived.release()
-        self.go_on.wait(10)
+        self.go_on.wait(waiting.LIMIT)
         return 'done'
 
 
@@ -65,14 +66,14 @@ class InprocTestCase(base.BusTestCase):
         running.stop()
         running.wait()
 
-    def client(self, topic, host=None, timeout=5, **kwargs):
+    def client(self, topic, host=None, timeout=waiting.LIMIT, **kwargs):
         return oslo_messaging.get_rpc_client(
             transport.get_transport(self.conf), oslo_messaging.Target(topic=topic, server=host, **kwargs),
             timeout=timeout)
 
     def wait_for(self, endpoint, count):
         for _ in range(count):
-            self.assertTrue(endpoint.arrived.acquire(timeout=5))
+            self.assertTrue(endpoint.arrived.acquire(timeout=waiting.LIMIT))
 
 
 class TestDelivery(InprocTestCase):
@@ -133,7 +134,7 @@ class TestAbsence(InprocTestCase):
 
     def test_call_without_a_server_fails_at_once(self):
         begin = time.monotonic()
-        self.assertRaises(oslo_messaging.MessagingTimeout, self.client('t', 'a', timeout=60).call, {}, 'echo', value=1)
+        self.assertRaises(oslo_messaging.MessagingTimeout, self.client('t', 'a').call, {}, 'echo', value=1)
         self.assertLess(time.monotonic() - begin, 1)
 
     def test_cast_before_the_first_server_start_is_dropped(self):
@@ -211,7 +212,7 @@ class TestStopAndCost(InprocTestCase):
         listener = inproc.Listener(inproc.Bus(), [('e', 't', 'a')])
         listener.stop()
         begin = time.monotonic()
-        self.assertEqual([[], []], [listener.poll(), listener.poll(timeout=30)])
+        self.assertEqual([[], []], [listener.poll(), listener.poll(timeout=waiting.LIMIT)])
         self.assertLess(time.monotonic() - begin, 1)
 
     def test_poll_returns_empty_after_its_timeout(self):
@@ -233,7 +234,7 @@ class TestStopAndCost(InprocTestCase):
         stopper.start()
         end.go_on.set()
         for thread in [*callers, stopper]:
-            thread.join(5)
+            thread.join(waiting.LIMIT)
         self.assertEqual(['done'] * 3, answers)
 
     def test_requeued_message_is_delivered_again(self):
@@ -257,7 +258,7 @@ class TestStopAndCost(InprocTestCase):
         child = os.fork()
         if child == 0:
             try:
-                self.client('t', 'a', timeout=60).call({}, 'echo', value=1)
+                self.client('t', 'a').call({}, 'echo', value=1)
             except oslo_messaging.MessagingTimeout:
                 os._exit(7)
             finally:

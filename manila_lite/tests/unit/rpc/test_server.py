@@ -6,6 +6,7 @@ import time
 import fixtures
 
 from manila_lite.rpc import clients, endpoint, server
+from manila_lite.tests import waiting
 from manila_lite.tests.unit.rpc import base
 
 
@@ -19,7 +20,7 @@ class TestServer(base.BusTestCase):
 
     def work(self, ids):
         self.inside.set()
-        self.go_on.wait(10)
+        self.go_on.wait(waiting.LIMIT)
         self.done.set()
 
     def busy(self):
@@ -27,14 +28,14 @@ class TestServer(base.BusTestCase):
         receiver.start()
         bus = clients.Bus(self.conf)
         bus.wake('share', 'h', 'op-1')
-        self.assertTrue(self.inside.wait(5))
+        self.assertTrue(self.inside.wait(waiting.LIMIT))
         bus.close(5)
         return receiver
 
     def test_stop_waits_for_running_work(self):
         receiver = self.busy()
         threading.Timer(0.2, self.go_on.set).start()
-        self.assertTrue(receiver.stop(5))
+        self.assertTrue(receiver.stop(waiting.LIMIT))
         self.assertTrue(self.done.is_set())
 
     def test_stop_returns_false_if_work_outlasts_its_timeout(self):
@@ -45,9 +46,9 @@ class TestServer(base.BusTestCase):
 
     def test_stop_succeeds_twice_and_without_start(self):
         receiver = server.Server(self.conf, 'manila-share', 'h', [])
-        self.assertTrue(receiver.stop(1))
+        self.assertTrue(receiver.stop(waiting.LIMIT))
         receiver.start()
-        self.assertEqual([True, True], [receiver.stop(5), receiver.stop(5)])
+        self.assertEqual([True, True], [receiver.stop(waiting.LIMIT), receiver.stop(waiting.LIMIT)])
 
     def test_an_idle_server_stops_at_once(self):
         receiver = server.Server(self.conf, 'manila-share', 'h', [endpoint.Operations(lambda _ids: self.inside.set())])
@@ -55,7 +56,7 @@ class TestServer(base.BusTestCase):
         bus = clients.Bus(self.conf)
         bus.wake('share', 'h')
         bus.close(5)
-        self.assertTrue(self.inside.wait(5))
+        self.assertTrue(self.inside.wait(waiting.LIMIT))
         begin = time.monotonic()
-        receiver.stop(5)
+        receiver.stop(waiting.LIMIT)
         self.assertLess(time.monotonic() - begin, 0.5)

@@ -11,6 +11,7 @@ from importlib import metadata
 import testscenarios
 import testtools
 
+from manila_lite.tests import waiting
 from manila_lite.tests.contract.test_checks import ROOT
 from manila_lite.tests.contract.test_packaging import requirements
 
@@ -74,7 +75,7 @@ class ExtrasTest(testscenarios.WithScenarios, testtools.TestCase):
         modules = [top for top, names in metadata.packages_distributions().items() if foreign & set(map(normalised, names))]
         self.assertNotEqual([], modules)
         subprocess.run([sys.executable, '-W', 'ignore', '-c', _IMPORT, self.name, *modules], cwd=ROOT, check=True,
-                       stdin=subprocess.DEVNULL, timeout=120)
+                       stdin=subprocess.DEVNULL, timeout=waiting.LIMIT)
 
 
 class BothTest(testtools.TestCase):

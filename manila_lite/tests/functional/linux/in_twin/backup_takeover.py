@@ -6,7 +6,7 @@ import os
 import signal
 from pathlib import Path
 
-from manila_lite.tests import forks, process
+from manila_lite.tests import forks, process, waiting
 from manila_lite.tests.functional.linux import base
 from manila_lite.tests.functional.linux.in_twin import backups
 
@@ -44,7 +44,7 @@ class TakenOver(backups.KernelNfs):
         self.assert_nothing_is_mounted('alpha')
 
     def until(self, check, what):
-        process.until(check, what, self.lite.tail, self.PATIENCE)
+        process.until(check, what, self.lite.tail)
 
     @contextlib.contextmanager
     def started(self, name):
@@ -56,7 +56,7 @@ class TakenOver(backups.KernelNfs):
             yield
         finally:
             os.killpg(part.pid, signal.SIGKILL)
-            part.wait(timeout=60)
+            part.wait(timeout=waiting.LIMIT)
 
     def is_mounted_from(self, address, backup):
         lines = Path('/proc/mounts').read_text().splitlines()

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import fixtures
 
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 from manila_lite.tests.functional.linux import base, test_share_backups, test_share_migration
 
 #: Looks of tests and of the service are rare: the twin is emulated, and each takes it a second.
 SECONDS_BETWEEN_LOOKS = 3
+#: The limit of waits there.
+SECONDS_OF_WAITS = 900
 RARE_LOOKS = """
 [DEFAULT]
 report_interval = 5
@@ -37,8 +39,6 @@ class KernelNfs(test_share_backups.BacksUp):
 
     BACKEND = test_share_migration.Moves.BACKEND
     BACKENDS = (('alpha', 'beta', 'alpha.img'), ('beta', 'alpha', 'beta.img'))
-    # Seconds; the twin is emulated, and the machine may be busy.
-    PATIENCE = 400
     ATTRIBUTES = ()
     # These tests keep backups in a directory.
     test_backup_restores_all_files_after_a_restart_and_at_other_backends = None
@@ -50,6 +50,7 @@ class KernelNfs(test_share_backups.BacksUp):
 
     def setUp(self):
         self.useFixture(fixtures.MonkeyPatch('manila_lite.tests.waiting.LONGEST', SECONDS_BETWEEN_LOOKS))
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.tests.waiting.LIMIT', SECONDS_OF_WAITS))
         super().setUp()
         self.reach_backends()
         with self.lite.config.open('a') as config:
@@ -83,7 +84,7 @@ class KernelNfs(test_share_backups.BacksUp):
     def admit(self, share, address, level='rw'):
         """Add an access rule and wait until it is active; return its id."""
         _, made = self.act(share, 'allow_access', {'access_type': 'ip', 'access_to': address, 'access_level': level})
-        self.lite.wait(f'/share-access-rules/{made["access"]["id"]}', 'access', 'active', field='state', patience=self.PATIENCE)
+        self.lite.wait(f'/share-access-rules/{made["access"]["id"]}', 'access', 'active', field='state')
         return made['access']['id']
 
     def rules(self, share):
@@ -96,7 +97,7 @@ class KernelNfs(test_share_backups.BacksUp):
         place = self.state / 'mounted'
         place.mkdir(exist_ok=True)
         done = subprocess.run(['mount', '-t', 'nfs', '-o', 'vers=4.2,soft,timeo=300,retry=0', self.location(share), place],
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=waiting.LIMIT)
         yield None if done.returncode else place
         if not done.returncode:
             base.command('umount', str(place))
@@ -111,7 +112,7 @@ class KernelNfs(test_share_backups.BacksUp):
         with self.mounted(share) as place:
             self.spoil(place)
         self.act(share, 'deny_access', {'access_id': rule})
-        self.lite.wait(f'/share-access-rules/{rule}', 'access', 'gone', self.PATIENCE, 'state')
+        self.lite.wait(f'/share-access-rules/{rule}', 'access', 'gone', field='state')
 
     @contextlib.contextmanager
     def told(self, name):
@@ -161,7 +162,7 @@ class KernelNfs(test_share_backups.BacksUp):
             self.assert_nothing_is_mounted(backend)
 
     def is_back(self, share):
-        self.lite.wait(f'/shares/{share}', 'share', 'available', self.PATIENCE)
+        self.lite.wait(f'/shares/{share}', 'share', 'available')
 
     def copied_in_part(self):
         """Return a share and a backup of it that is partly copied."""
@@ -171,7 +172,7 @@ class KernelNfs(test_share_backups.BacksUp):
                 big.write(b'x' * (1 << 20))
         backup = self.back_up(share)
         some = [str(percent) for percent in range(1, 100)]
-        self.lite.wait(f'/share-backups/{backup}', 'share_backup', some, field='progress', patience=self.PATIENCE)
+        self.lite.wait(f'/share-backups/{backup}', 'share_backup', some, field='progress')
         return share, backup
 
     def reset_meanwhile(self):
@@ -179,6 +180,6 @@ class KernelNfs(test_share_backups.BacksUp):
         self.act(share, 'reset_status', {'status': 'available'})
         self.ends(backup, 'error')
         left = self.state / 'lib' / 'alpha' / 'backups'
-        process.until(lambda: not list(left.iterdir()), 'nothing is left', self.lite.tail, self.PATIENCE)
+        process.until(lambda: not list(left.iterdir()), 'nothing is left', self.lite.tail)
         self.assert_shut_out(share)
         self.assert_nothing_is_mounted('alpha')

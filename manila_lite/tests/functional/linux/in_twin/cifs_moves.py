@@ -9,7 +9,7 @@ import subprocess
 import fixtures
 
 from manila_lite.drivers.linux.protocols import user_list
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 from manila_lite.tests.functional.linux import base, test_host_assisted
 from manila_lite.tests.functional.linux.in_twin import backups, moves
 
@@ -30,11 +30,10 @@ class KernelCifs(test_host_assisted.Cifs):
 
     BACKEND = test_host_assisted.Cifs.BACKEND.partition('[DEFAULT]')[0].replace(
         'continue_update_interval = 0.2', 'continue_update_interval = 2') + _MOUNTS + backups.RARE_LOOKS
-    # Seconds; the twin is emulated, and the machine may be busy.
-    PATIENCE = 400
 
     def setUp(self):
         self.useFixture(fixtures.MonkeyPatch('manila_lite.tests.waiting.LONGEST', backups.SECONDS_BETWEEN_LOOKS))
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.tests.waiting.LIMIT', backups.SECONDS_OF_WAITS))
         super().setUp()
         user_list.put(self.state / 'users', 'mover', user_list.entry('mover', _SECRET))
         backups.KernelNfs.reach_backends(self)
@@ -50,7 +49,7 @@ class KernelCifs(test_host_assisted.Cifs):
         copy = self.state / 'copy'
         base.command('cp', '-a', str(self.place('alpha', share)), str(copy))
         self.start(share)
-        mounts = process.until(self.both_mounts, 'both sides are mounted', self.lite.tail, self.PATIENCE)
+        mounts = process.until(self.both_mounts, 'both sides are mounted', self.lite.tail)
         self.assertEqual([('cifs', True)] * 2, [
             (mount[2], {'nosuid', 'nodev', 'noexec', 'username=mover'} <= set(mount[3].split(','))) for mount in mounts])
         self.task_is(share, test_host_assisted.READY)
@@ -85,7 +84,7 @@ class KernelCifs(test_host_assisted.Cifs):
         place.mkdir(exist_ok=True)
         location = self.lite.ok('GET', f'/shares/{share}/export_locations')['export_locations'][0]['path'].replace('\\', '/')
         done = subprocess.run(['mount', '-t', 'cifs', '-o', 'username=alice,password=alice', location, place],
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=waiting.LIMIT)
         self.assertEqual(0, done.returncode, done.stderr)
         yield place
         base.command('umount', str(place))

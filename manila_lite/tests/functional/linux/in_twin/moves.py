@@ -19,12 +19,11 @@ class KernelNfs(test_host_assisted.HostAssisted):
 
     BACKEND = test_host_assisted.HostAssisted.BACKEND.partition('[DEFAULT]')[0].replace(
         'continue_update_interval = 0.2', 'continue_update_interval = 2') + _MOUNTS + backups.RARE_LOOKS
-    # Seconds; the twin is emulated, and the machine may be busy.
-    PATIENCE = 400
     ATTRIBUTES = ()
 
     def setUp(self):
         self.useFixture(fixtures.MonkeyPatch('manila_lite.tests.waiting.LONGEST', backups.SECONDS_BETWEEN_LOOKS))
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.tests.waiting.LIMIT', backups.SECONDS_OF_WAITS))
         super().setUp()
         backups.KernelNfs.reach_backends(self)
 
@@ -38,7 +37,7 @@ class KernelNfs(test_host_assisted.HostAssisted):
         share = self.granted()
         copy = self.fill(self.place('alpha', share))
         self.start(share)
-        mounts = process.until(self.both_mounts, 'both sides are mounted', self.lite.tail, self.PATIENCE)
+        mounts = process.until(self.both_mounts, 'both sides are mounted', self.lite.tail)
         self.assertEqual({'nfs4'}, {mount[2] for mount in mounts})
         for mount in mounts:
             self.assertLessEqual({'nosuid', 'nodev', 'noexec', f'clientaddr={backups.ME}'}, set(mount[3].split(',')))

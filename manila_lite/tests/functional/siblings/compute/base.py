@@ -2,7 +2,6 @@
 """Base of tests of the compute service: it runs beside a real share service, with guests that are records on disk."""
 
 import json
-import time
 from pathlib import Path
 
 import fixtures
@@ -13,6 +12,7 @@ from oslo_utils import uuidutils
 from manila_lite.db.maintenance import schema_migrations
 from manila_lite.siblings.compute import cmd
 from manila_lite.siblings.compute.agent import Agent
+from manila_lite.tests import waiting
 from manila_lite.tests.functional.siblings.share_service import ShareServiceTest, register_messaging
 from manila_lite.tests.services import places
 
@@ -147,30 +147,26 @@ class Caller:
         """Send a server action that must succeed. Return the document."""
         return self.ok('POST', f'/servers/{server_id}/action', {action: body}, **more)
 
-    def wait(self, server_id, *statuses, patience=90):
+    def wait(self, server_id, *statuses):
         """Poll a server until it has no task and one of these statuses; ``gone`` is one. Return the server."""
-        end = time.monotonic() + patience
-        while True:
-            status, document, _ = self.call('GET', f'/servers/{server_id}')
-            server = None if status == 404 else document['server']
-            seen = 'gone' if server is None else server['status']
-            if seen in statuses and (server is None or server['OS-EXT-STS:task_state'] is None):
-                return server
-            if time.monotonic() > end:
-                raise AssertionError(f'Server {server_id} is {seen} after {patience} s, not {statuses}: {document}')
-            time.sleep(0.05)    # sleeps: between two looks, up to the end above
+        def look():
+            status, shown, _ = self.call('GET', f'/servers/{server_id}')
+            server = None if status == 404 else shown['server']
+            seen[:] = 'gone' if server is None else server['status'], server
+            return seen[0] in statuses and (server is None or server['OS-EXT-STS:task_state'] is None)
+        seen = []
+        waiting.until(look, lambda: f'server {server_id} is {seen}, not {statuses}', pause=0.05)
+        return seen[1]
 
-    def attached(self, server_id, share, *statuses, patience=90):
+    def attached(self, server_id, share, *statuses):
         """Poll an attachment until it has one of these statuses; ``gone`` is one. Return the attachment."""
-        end = time.monotonic() + patience
-        while True:
+        def look():
             status, document, _ = self.call('GET', f'/servers/{server_id}/shares/{share}')
-            seen = 'gone' if status == 404 else document['share']['status']
-            if seen in statuses:
-                return None if status == 404 else document['share']
-            if time.monotonic() > end:
-                raise AssertionError(f'Share {share} is {seen} after {patience} s, not {statuses}')
-            time.sleep(0.05)    # sleeps: between two looks, up to the end above
+            seen[:] = ('gone', None) if status == 404 else (document['share']['status'], document['share'])
+            return seen[0] in statuses
+        seen = []
+        waiting.until(look, lambda: f'share {share} is {seen}, not {statuses}', pause=0.05)
+        return seen[1]
 
     def server(self, *, until='ACTIVE', **more):
         """Create a server and wait for it. Return its id."""

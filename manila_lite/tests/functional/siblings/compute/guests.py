@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import testtools
 
-from manila_lite.tests import forks, nfs_client, process
+from manila_lite.tests import forks, nfs_client, process, waiting
 from manila_lite.tests.functional.linux import base, test_mount
 from manila_lite.tests.functional.siblings.compute import test_qemu_driver
 from manila_lite.tests.functional.siblings.compute.base import Caller
@@ -87,7 +87,7 @@ class ComputeProcess(process.Lite):
         """Send a request, as ``webtest.TestApp`` would."""
         sent = urllib.request.Request(f'http://127.0.0.1:{self.port}{path}', method=method, data=body or None, headers=headers)
         try:
-            with urllib.request.urlopen(sent, timeout=60) as answer:
+            with urllib.request.urlopen(sent, timeout=waiting.LIMIT) as answer:
                 return _Answer(answer.status, answer.read(), answer.headers)
         except urllib.error.HTTPError as refused:
             return _Answer(refused.code, refused.read(), refused.headers)
@@ -152,10 +152,10 @@ class GuestTest(testtools.TestCase):
     def share(self):
         """Create a share that the client "two" may write to; return its id."""
         share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
-        self.assertEqual('available', self.lite.wait(f'/shares/{share}', 'share', ('available', 'error'), 120)['status'])
+        self.assertEqual('available', self.lite.wait(f'/shares/{share}', 'share', ('available', 'error'))['status'])
         rule = self.lite.ok('POST', f'/shares/{share}/action', {'allow_access': {
             'access_type': 'ip', 'access_to': self.fabric.v4('two'), 'access_level': 'rw'}})['access']['id']
-        self.lite.wait(f'/share-access-rules/{rule}', 'access', 'active', 120, field='state')
+        self.lite.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         return share
 
     def export(self, share):
@@ -207,7 +207,7 @@ class GuestTest(testtools.TestCase):
 
     def until(self, check, what, tail=None):
         """Wait until ``check`` returns something true; return its value."""
-        return process.until(check, what, tail or self.compute.tail, 240)
+        return process.until(check, what, tail or self.compute.tail)
 
     def processes(self, *words):
         """Return the processes of guests whose command line has all these words."""

@@ -16,7 +16,7 @@ from oslo_utils import timeutils, uuidutils
 from manila_lite.siblings.compute import models
 from manila_lite.siblings.compute.agent import PLANS
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 from manila_lite.tests.crash import places
 from manila_lite.tests.functional import base as functional_base
 from manila_lite.tests.functional.siblings import killed
@@ -282,7 +282,7 @@ class ApiTest(Killed):
                                       headers={'X-Auth-Token': f'u:{story.project}:member,reader',
                                                'OpenStack-API-Version': 'compute 2.97', 'Content-Type': 'application/json'})
         try:
-            with urllib.request.urlopen(sent, timeout=killed.PATIENCE) as answer:
+            with urllib.request.urlopen(sent, timeout=waiting.LIMIT) as answer:
                 return answer.status
         except urllib.error.HTTPError as refused:
             return refused.code, refused.read()
@@ -291,7 +291,7 @@ class ApiTest(Killed):
 
     def answers(self):
         try:
-            with urllib.request.urlopen(f'http://127.0.0.1:{self.port}/', timeout=5) as answer:
+            with urllib.request.urlopen(f'http://127.0.0.1:{self.port}/', timeout=waiting.LIMIT) as answer:
                 return answer.status == 200
         except OSError:
             return False

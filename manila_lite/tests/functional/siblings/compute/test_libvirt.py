@@ -21,6 +21,7 @@ from manila_lite.siblings.compute.drivers import libvirt_xml
 from manila_lite.siblings.compute.drivers.interface import Nic, Power, Server, Share
 from manila_lite.siblings.compute.drivers.libvirt import LibvirtDriver
 from manila_lite.siblings.compute.drivers.local import Files
+from manila_lite.tests import waiting
 from manila_lite.tests.functional.siblings.compute import test_qemu_driver
 from manila_lite.tests.process import until
 from manila_lite.tests.services import groups, initramfs
@@ -75,7 +76,7 @@ class Schema(testtools.TestCase):
             file = folder / f'{number}.xml'
             file.write_text(libvirt_xml.domain(conf, 'mlite-1', server, Files(folder), folder, shares, [('br0', nic)] * number))
             done = subprocess.run(['xmllint', '--noout', '--relaxng', str(_SCHEMA), str(file)], capture_output=True,
-                                  text=True, timeout=120, check=False)
+                                  text=True, timeout=waiting.LIMIT, check=False)
             self.assertEqual(0, done.returncode, f'{done.stderr}\n{file.read_text()}')
 
 
@@ -101,9 +102,9 @@ class Libvirt(test_qemu_driver.QemuCase, testtools.TestCase):
         # A shared mount, so that libvirtd also sees mounts that the driver makes below it later.
         cls.base = cls.daemon / 'base'
         cls.base.mkdir()
-        subprocess.run(['mount', '--bind', str(cls.base), str(cls.base)], check=True, env=ENV, timeout=60)
+        subprocess.run(['mount', '--bind', str(cls.base), str(cls.base)], check=True, env=ENV, timeout=waiting.LIMIT)
         cls.addClassCleanup(unmount, cls.base)
-        subprocess.run(['mount', '--make-shared', str(cls.base)], check=True, env=ENV, timeout=60)
+        subprocess.run(['mount', '--make-shared', str(cls.base)], check=True, env=ENV, timeout=waiting.LIMIT)
         log = cls.daemon / 'log'
         with log.open('wb') as out:
             words = ['unshare', '--mount', '--propagation', 'slave', 'sh', '-c', _START, 'sh', str(cls.daemon)]
@@ -112,7 +113,7 @@ class Libvirt(test_qemu_driver.QemuCase, testtools.TestCase):
         cls.addClassCleanup(cls._end, process)
         cls.uri = f'qemu:///system?socket={cls.daemon}/libvirt-sock'
         try:
-            until(lambda: process.poll() is not None or cls._answers(), 'libvirtd answers', log.read_text, 60)
+            until(lambda: process.poll() is not None or cls._answers(), 'libvirtd answers', log.read_text)
         except AssertionError as bad:
             raise unittest.SkipTest(f'libvirtd cannot run here: {bad}') from bad
         if process.poll() is not None:
@@ -129,14 +130,14 @@ class Libvirt(test_qemu_driver.QemuCase, testtools.TestCase):
 
     @classmethod
     def _answers(cls):
-        done = subprocess.run(['virsh', '-c', cls.uri, 'version'], capture_output=True, timeout=60, env=ENV, check=False)
+        done = subprocess.run(['virsh', '-c', cls.uri, 'version'], capture_output=True, env=ENV, check=False)
         return done.returncode == 0
 
     @classmethod
     def _end(cls, process):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait(60)
+        process.wait(waiting.LIMIT)
 
     def temporary(self):
         """Return a new directory below the shared mount; see ``Contract.temporary``."""
@@ -153,11 +154,11 @@ class Libvirt(test_qemu_driver.QemuCase, testtools.TestCase):
         self.assertRaises(errors.Final, self.driver.suspend, self.server)
         self.assertEqual(Power.RUNNING, self.power(self.server))
         self.kill('virtiofsd', str(self.driver.files(self.server) / 'share1'))
-        until(lambda: self.driver.inspect(self.server, (one, two)).broken == {two.id}, 'its death is seen', str, 60)
+        until(lambda: self.driver.inspect(self.server, (one, two)).broken == {two.id}, 'its death is seen', str)
         self.driver.reboot(self.server, (one, two), hard=True)
         self.assertEqual(frozenset(), self.driver.inspect(self.server, (one, two)).broken)
         self.driver.power_off(self.server)
-        until(lambda: not self.processes('virtiofsd'), 'none is left', str, 60)
+        until(lambda: not self.processes('virtiofsd'), 'none is left', str)
 
     def test_a_tag_of_37_bytes_is_refused(self):
         share = self.share('a' * 36)

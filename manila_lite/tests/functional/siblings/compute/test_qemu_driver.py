@@ -18,6 +18,7 @@ from manila_lite.host.mounts import is_mounted, unmount
 from manila_lite.siblings.compute.drivers import qemu_host
 from manila_lite.siblings.compute.drivers.interface import Nic, Power, Share
 from manila_lite.siblings.compute.drivers.qemu import QemuDriver
+from manila_lite.tests import waiting
 from manila_lite.tests.functional.siblings.compute import driver_contract
 from manila_lite.tests.process import until
 from manila_lite.tests.services import groups, initramfs
@@ -58,7 +59,7 @@ class QemuCase(driver_contract.Contract):
         for process in self.processes():
             with contextlib.suppress(psutil.Error):
                 process.kill()
-                process.wait(30)
+                process.wait(waiting.LIMIT)
         for place in sorted((self.folder / 's' / 'mounts').glob('*')):
             while is_mounted(place):
                 unmount(place)
@@ -99,7 +100,7 @@ class Qemu(QemuCase, testtools.TestCase):
         self.assertRaisesRegex(errors.Final, 'non-migratable', self.driver.suspend, self.server)
         self.assertEqual(Power.RUNNING, self.power(self.server))
         self.kill('virtiofsd', f'source={self.driver.place(one)}')
-        until(lambda: self.driver.inspect(self.server, (one, two)).broken == {one.id}, 'its death is seen', str, 60)
+        until(lambda: self.driver.inspect(self.server, (one, two)).broken == {one.id}, 'its death is seen', str)
         self.driver.power_on(self.server, (one, two))
         self.assertEqual(frozenset(), self.driver.inspect(self.server, (one, two)).broken)
         self.driver.power_off(self.server)
@@ -117,7 +118,7 @@ class Qemu(QemuCase, testtools.TestCase):
             for pid in victims:
                 os.kill(pid, signal.SIGKILL)
             if victims:
-                until(lambda: self.driver.inspect(self.server, (share,)).broken == {share.id}, 'its death is seen', str, 60)
+                until(lambda: self.driver.inspect(self.server, (share,)).broken == {share.id}, 'its death is seen', str)
 
     def test_killed_qemu_and_a_lost_pid_are_noticed(self):
         share = self.share()
@@ -127,7 +128,7 @@ class Qemu(QemuCase, testtools.TestCase):
                 record.unlink()
         self.assertEqual(Power.RUNNING, self.power(self.server, share, driver=self.again()))
         self.kill('qemu')
-        until(lambda: self.power(self.server, share) == Power.OFF, 'its death is seen', str, 60)
+        until(lambda: self.power(self.server, share) == Power.OFF, 'its death is seen', str)
         self.driver.power_off(self.server)
         self.assertEqual([], self.processes())
 
@@ -156,7 +157,7 @@ class Qemu(QemuCase, testtools.TestCase):
         self.driver.resume(server)
         self.assertEqual(before[0], plugged())
         self.kill('qemu')
-        until(lambda: not plugged(), 'they are gone with it', str, 60)
+        until(lambda: not plugged(), 'they are gone with it', str)
         self.driver.power_on(server, ())
         self.assertEqual(before[0], plugged())
         self.driver.destroy(server)
@@ -208,7 +209,7 @@ class Qemu(QemuCase, testtools.TestCase):
         self.driver.power_on(self.server, ())
         image = Path(self.folder, 's', 'servers', self.server.id, 'config.iso')
         said = subprocess.run(['blkid', '-p', '-s', 'LABEL', '-o', 'value', str(image)], capture_output=True, text=True,
-                              timeout=60, check=False, env={**os.environ, 'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin'})
+                              check=False, env={**os.environ, 'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin'})
         self.assertEqual('config-2', said.stdout.strip(), said.stderr)
 
 

@@ -53,7 +53,7 @@ class ReconcileTest(ComputeTest):
         records['mounts'].clear()
         (self.compute.folder / 'records.json').write_text(json.dumps(records))
         self.compute.start()
-        eventually(lambda: self.compute.records()['servers'][server]['power'] == 'running', 'it is off', 90)
+        eventually(lambda: self.compute.records()['servers'][server]['power'] == 'running', 'it is off')
         self.me.wait(server, 'ACTIVE')
         self.me.attached(server, share, 'active')
         self.assertTrue(self.mounted(share))
@@ -76,14 +76,14 @@ class ReconcileTest(ComputeTest):
         """Delete the access rule of the share in spite of its locks."""
         [rule] = self.shares.rules(share)
         self.shares.deny(share, rule.id)
-        eventually(lambda: not self.shares.rules(share), 'the rule is still there', 90)
+        eventually(lambda: not self.shares.rules(share), 'the rule is still there')
         return rule.id
 
     def test_lost_access_rule_in_use_is_made_again(self):
         share, server = self.running()
         lost = self.lose_rule(share)
         self.compute.agent.reconcile()
-        eventually(lambda: [rule.state for rule in self.shares.rules(share)] == ['active'], 'it is not made again', 90)
+        eventually(lambda: [rule.state for rule in self.shares.rules(share)] == ['active'], 'it is not made again')
         [rule] = self.shares.rules(share)
         self.assertEqual(('10.0.0.1', 'rw', True), (rule.to, rule.level, rule.id != lost))
         self.assertIn('share_rule_restored', self.events(server))
@@ -142,7 +142,7 @@ class ReconcileTest(ComputeTest):
         lost = self.lose_rule(other)
         self.knob('share_mount fail')
         self.change(lambda records: records['mounts'].clear())
-        eventually(lambda: {rule.state for rule in self.shares.rules(other)} == {'active'}, 'it is not made again', 90)
+        eventually(lambda: {rule.state for rule in self.shares.rules(other)} == {'active'}, 'it is not made again')
         self.assertNotIn(lost, [rule.id for rule in self.shares.rules(other)])
 
     def test_unknown_guests_and_mounts_are_removed(self):
@@ -164,7 +164,7 @@ class ReconcileTest(ComputeTest):
         with self.compute.services.db.writer() as conn:
             conn.execute(models.share_attachments.delete().where(models.share_attachments.c.server_id == server))
         self.compute.agent.reconcile()
-        eventually(lambda: self.compute.agent.reconcile() or not self.rules(share), 'the rule is still there', 90)
+        eventually(lambda: self.compute.agent.reconcile() or not self.rules(share), 'the rule is still there')
 
     def test_transient_statuses_without_an_operation_are_resolved(self):
         share, server = self.shared(), self.me.off()
@@ -227,7 +227,7 @@ class AwayTest(ComputeTest):
         self.me.wait(server, 'ERROR')
         self.me.attached(server, share, 'error')
         self.me.ok('DELETE', f'/servers/{server}/shares/{share}')
-        eventually(lambda: self.fault(server), 'nobody says why it takes so long', 90)
+        eventually(lambda: self.fault(server), 'nobody says why it takes so long')
         self.me.attached(server, share, 'detaching')
         self.assertEqual({'10.0.0.1': 'rw'}, self.rules(share))
         self.away(False)
@@ -252,7 +252,7 @@ class NoticesTest(ComputeTest):
         self.me.attach(server, other, until='error')
         self.me.ok('DELETE', f'/servers/{server}/shares/{share}')
         self.me.attached(server, share, 'gone')
-        eventually(lambda: len(heard) == 6, f'heard only {heard}', 90)
+        eventually(lambda: len(heard) == 6, f'heard only {heard}')
         self.assertEqual([('share_attach.start', share), ('share_attach.end', share), ('share_attach.start', other),
                           ('share_attach.error', other), ('share_detach.start', share), ('share_detach.end', share)],
                          [(one.event_type.removeprefix('instance.'), one.payload['nova_object.data']['share_id'])

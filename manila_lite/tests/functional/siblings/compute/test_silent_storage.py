@@ -19,6 +19,7 @@ from manila_lite import errors
 from manila_lite.host.commands import run
 from manila_lite.siblings.compute.drivers.interface import Health, Share
 from manila_lite.siblings.compute.drivers.qemu import QemuDriver
+from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import test_mount
 from manila_lite.tests.functional.siblings.compute import driver_contract, test_qemu_driver
 from manila_lite.tests.functional.siblings.compute.guests import GuestTest
@@ -51,7 +52,7 @@ class Deaf(testtools.TestCase):
         deaf = subprocess.Popen(['nsenter', f'--net=/run/netns/{space}', sys.executable, '-c', _DEAF],
                                 stdout=subprocess.PIPE, text=True)
         self.addCleanup(deaf.stdout.close)
-        self.addCleanup(deaf.wait, 60)
+        self.addCleanup(deaf.wait, waiting.LIMIT)
         self.addCleanup(deaf.kill)
         self.assertEqual('ready', deaf.stdout.readline().strip())
         folder = Path(tempfile.mkdtemp(prefix='mlc-'))

@@ -3,7 +3,6 @@
 
 import json
 import shutil
-import time
 from pathlib import Path
 
 import fixtures
@@ -12,6 +11,7 @@ from oslo_config import cfg
 
 from manila_lite.siblings.dataproc import cmd, models
 from manila_lite.siblings.dataproc.engine import Engine
+from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.siblings.share_service import ShareServiceTest, register_messaging
 from manila_lite.tests.schemas import newest_schema
@@ -142,17 +142,20 @@ class Caller:
             raise AssertionError(f'{method} {path}: {status} {document}')
         return status, document['error_name'], document['error_message']
 
-    def wait(self, cluster_id, *statuses, patience=90):
+    def wait(self, cluster_id, *statuses):
         """Poll a cluster until it has one of these statuses; ``gone`` is one. Return the cluster."""
-        end = time.monotonic() + patience
-        while True:
+        def look():
             status, document = self.call('GET', f'/clusters/{cluster_id}?show_progress=True')
-            seen = 'gone' if status == 404 else document['cluster']['status']
-            if seen in statuses:
-                return None if status == 404 else document['cluster']
-            if time.monotonic() > end or seen in ('Active', 'Error'):
-                raise AssertionError(f'The cluster is {seen} after {patience} s, not {statuses}: {document}')
-            time.sleep(0.1)     # sleeps: between two looks, up to the end above
+            seen[:] = ('gone', None) if status == 404 else (document['cluster']['status'], document['cluster'])
+            if seen[0] not in statuses and seen[0] in ('Active', 'Error'):
+                raise AssertionError(told())
+            return seen[0] in statuses
+
+        def told():
+            return f'the cluster is {seen}, not {statuses}'
+        seen = []
+        waiting.until(look, told, pause=0.1)
+        return seen[1]
 
 
 def group(name='workers', count=2, **more):

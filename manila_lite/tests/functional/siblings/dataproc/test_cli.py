@@ -10,6 +10,7 @@ import fixtures
 
 from manila_lite.api.http.server import ApiServer
 from manila_lite.siblings.dataproc import cmd
+from manila_lite.tests import waiting
 from manila_lite.tests.functional.siblings.dataproc.base import DataprocTest
 from manila_lite.tests.services import environments
 from manila_lite.tests.services.daemon import Missing
@@ -43,7 +44,7 @@ class CommandsTest(DataprocTest):
 
     def _end(self):
         self.process.stdin.close()
-        self.process.wait(60)
+        self.process.wait(waiting.LIMIT)
         self.process.stdout.close()
 
     def command(self, version, *words, fails=False):

@@ -16,11 +16,11 @@ from oslo_utils import uuidutils
 from manila_lite.siblings.dataproc import models
 from manila_lite.siblings.dataproc.converge import PLAN
 from manila_lite.siblings.dataproc.states import CLUSTER, MOUNT, NODE
-from manila_lite.tests import process
+from manila_lite.tests import process, waiting
 from manila_lite.tests.crash import places
 from manila_lite.tests.functional import base as functional_base
 from manila_lite.tests.functional.siblings.dataproc.base import LOGIN, Caller, Dataproc, group
-from manila_lite.tests.functional.siblings.killed import PATIENCE, Victims
+from manila_lite.tests.functional.siblings.killed import Victims
 from manila_lite.tests.functional.siblings.share_service import ShareServiceTest
 
 #: Eight requests come at once, and each waits for the share service.
@@ -205,7 +205,7 @@ class ApiTest(Killed):
             f'http://127.0.0.1:{self.port}/v2{path}', method=method, data=None if body is None else json.dumps(body).encode(),
             headers={'X-Auth-Token': f'u:{story.project}:member,reader', 'Content-Type': 'application/json'})
         try:
-            with urllib.request.urlopen(sent, timeout=PATIENCE) as answer:
+            with urllib.request.urlopen(sent, timeout=waiting.LIMIT) as answer:
                 return answer.status
         except urllib.error.HTTPError as refused:
             return refused.code, refused.read()
@@ -215,7 +215,7 @@ class ApiTest(Killed):
     def answers(self):
         """Say whether the API answers."""
         try:
-            with urllib.request.urlopen(f'http://127.0.0.1:{self.port}/v2', timeout=5) as answer:
+            with urllib.request.urlopen(f'http://127.0.0.1:{self.port}/v2', timeout=waiting.LIMIT) as answer:
                 return answer.status == 200
         except OSError:
             return False

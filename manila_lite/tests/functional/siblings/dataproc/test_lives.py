@@ -134,16 +134,16 @@ class LivesTest(DataprocTest):
         heard = self.useFixture(hearing.Heard(self.dataproc.conf, f'inproc:///{uuidutils.generate_uuid()}'))
         share = self.shared()
         made = self.make(group(count=1), shares=[{'id': share}])
-        mounted = heard.wait('sahara.cluster.share_mount.end', cluster_id=made['id'], patience=90)
+        mounted = heard.wait('sahara.cluster.share_mount.end', cluster_id=made['id'])
         self.assertEqual(('data-processing.test', share, f'/mnt/{share}', 'p'), (
             mounted['publisher'], mounted['payload']['share_id'], mounted['payload']['path'], mounted['payload']['project_id']))
-        heard.wait('sahara.cluster.update', cluster_status='Active', patience=90)
+        heard.wait('sahara.cluster.update', cluster_status='Active')
         self.me.ok('DELETE', f'/clusters/{made["id"]}')
-        heard.wait('sahara.cluster.share_unmount.end', cluster_id=made['id'], patience=90)
-        heard.wait('sahara.cluster.delete', cluster_name='one', patience=90)
+        heard.wait('sahara.cluster.share_unmount.end', cluster_id=made['id'])
+        heard.wait('sahara.cluster.delete', cluster_name='one')
         self.dataproc.conf.set_override('fake_nodes', 1, 'dataproc')
         self.make(group(count=2), wait=('Error',))
-        self.assertEqual('ERROR', heard.wait('sahara.cluster.error', cluster_status='Error', patience=90)['priority'])
+        self.assertEqual('ERROR', heard.wait('sahara.cluster.error', cluster_status='Error')['priority'])
 
     def test_protected_cluster_is_not_deleted(self):
         made = self.make(group(count=1), is_protected=True)
@@ -258,7 +258,7 @@ class FaultsTest(DataprocTest):
         for place in (self.dataproc.nodes / 'fake-2' / 'mounts').iterdir():
             place.unlink()
         self.dataproc.engine.check()
-        base.eventually(lambda: self.dataproc.mounted('fake-2'), 'nothing is mounted again', 90)
+        base.eventually(lambda: self.dataproc.mounted('fake-2'), 'nothing is mounted again')
         self.me.wait(made['id'], 'Active')
 
     def test_failed_rule_is_reported(self):

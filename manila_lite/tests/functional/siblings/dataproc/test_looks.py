@@ -23,7 +23,7 @@ class LooksTest(DataprocTest):
         def done():
             self.look()
             return ready()
-        base.eventually(done, what, 60)
+        base.eventually(done, what)
 
     def cluster(self, made):
         """Return the cluster as it is now."""
@@ -34,7 +34,7 @@ class LooksTest(DataprocTest):
         made = self.make(shares=[{'id': share, 'access_level': 'ro'}])
         wanted, lost = self.rules(share), self.shares.rules(share)[0]
         self.shares.deny(share, lost.id)
-        base.eventually(lambda: lost.id not in {rule.id for rule in self.shares.rules(share)}, 'the rule stays', 60)
+        base.eventually(lambda: lost.id not in {rule.id for rule in self.shares.rules(share)}, 'the rule stays')
         self.until(lambda: self.rules(share) == wanted, 'the rule is not made again')
         self.me.wait(made['id'], 'Active')
         self.assertEqual([1, 1], list(map(len, self.dataproc.mounted().values())))
@@ -76,10 +76,10 @@ class LooksTest(DataprocTest):
         self.addCleanup(self.dataproc.conf.clear_override, 'attempts', 'dataproc')
         late = self.node(1, 'late')
         made = self.make(group(count=1), shares=[{'id': self.shared()}], wait=('Waiting',))
-        base.eventually(lambda: self.cluster(made)['fault'] == 'one-workers-001: fake-1 is not ready.', 'no fault', 60)
+        base.eventually(lambda: self.cluster(made)['fault'] == 'one-workers-001: fake-1 is not ready.', 'no fault')
         away = self.node(1, 'away')
         late.unlink()
-        base.eventually(lambda: 'does not answer.' in (self.cluster(made)['fault'] or ''), 'no fault of the mount', 60)
+        base.eventually(lambda: 'does not answer.' in (self.cluster(made)['fault'] or ''), 'no fault of the mount')
         away.unlink()
         self.assertIsNone(self.me.wait(made['id'], 'Active')['fault'])
 

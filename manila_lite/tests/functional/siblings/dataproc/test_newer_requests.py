@@ -53,4 +53,4 @@ class NewerRequestsTest(DataprocTest):
         def states():
             cluster = self.me.ok('GET', f'/clusters/{cluster_id}')['cluster']
             return {one['state'] for group in cluster['node_groups'] for node in group['instances'] for one in node['shares']}
-        base.eventually(lambda: states() == {'mounting'}, 'the look has not begun', 60)
+        base.eventually(lambda: states() == {'mounting'}, 'the look has not begun')

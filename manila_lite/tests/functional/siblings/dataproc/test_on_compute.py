@@ -103,7 +103,7 @@ class Servers(DataprocTest):
         self.compute.knob()
         self.me.ok('PATCH', f'/clusters/{made["id"]}', {'shares': []})
         self.me.wait(made['id'], 'Active')
-        process.until(lambda: len(self.on.servers()) == 1, 'the first one is gone', str, 90)
+        process.until(lambda: len(self.on.servers()) == 1, 'the first one is gone', str)
         self.gone(made)
 
     def test_impossible_nodes_are_reported(self):
@@ -124,8 +124,8 @@ class Servers(DataprocTest):
         ref = self.infra.offer(wanted, frozenset())
         for _ in range(2):
             self.infra._ask('POST', '/servers', json={'server': self.infra._body(ref, wanted)})
-        process.until(lambda: self.ready(ref, wanted), 'it is there', str, 90)
-        process.until(lambda: len(self.on.servers()) == 1, 'one is left', str, 90)
+        process.until(lambda: self.ready(ref, wanted), 'it is there', str)
+        process.until(lambda: len(self.on.servers()) == 1, 'one is left', str)
         self.assertEqual(next(iter(self.on.servers())), self.ready(ref, wanted).address)
 
     def ready(self, ref, wanted):
@@ -141,7 +141,7 @@ class Servers(DataprocTest):
         self.on.them.act(server['id'], 'os-stop')
         self.on.them.wait(server['id'], 'SHUTOFF')
         wanted = Wanted('i', 'n', made['id'], 'workers')
-        process.until(lambda: self.ready(server['name'], wanted), 'it answers again', str, 90)
+        process.until(lambda: self.ready(server['name'], wanted), 'it answers again', str)
         self.assertEqual('ACTIVE', self.on.servers()[next(iter(self.on.servers()))]['status'])
 
     def test_only_unknown_servers_are_removed(self):

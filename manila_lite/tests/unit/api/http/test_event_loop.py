@@ -30,7 +30,7 @@ class App:
     def __call__(self, environ, start_response):
         path = environ['PATH_INFO']
         if path == '/slow':
-            self.go_on.wait(20)
+            self.go_on.wait(waiting.LIMIT)
         body = b'x' * (_LARGE if path == '/large' else 2)
         start_response('200 OK', [('Content-Length', str(len(body)))])
         return [body]
@@ -54,7 +54,7 @@ class TestCrowd(testtools.TestCase):
         self.addCleanup(self.api.stop, 1)
 
     def connect(self, said=b''):
-        wire = socket.create_connection(('127.0.0.1', self.api.port), timeout=20)
+        wire = socket.create_connection(('127.0.0.1', self.api.port), timeout=waiting.LIMIT)
         self.addCleanup(wire.close)
         wire.sendall(said)
         return wire
@@ -152,7 +152,7 @@ class TestCrowd(testtools.TestCase):
         self.wait_for(lambda: len(self.api._crowd._table.all_in(State.IDLE)) == count)
 
     def wait_for(self, check):
-        end = time.monotonic() + 20
+        end = time.monotonic() + waiting.LIMIT
         while not check():
             self.assertLess(time.monotonic(), end)
 

@@ -23,7 +23,7 @@ class App:
     def __call__(self, environ, start_response):
         if environ['PATH_INFO'] == '/slow':
             self.inside.set()
-            self.go_on.wait(20)
+            self.go_on.wait(waiting.LIMIT)
         body = environ['wsgi.input'].read()
         start_response('200 OK', [('Content-Type', 'application/json')])
         return [json.dumps({'path': environ['PATH_INFO'], 'body': len(body)}).encode()]
@@ -44,7 +44,7 @@ class TestApiServer(testtools.TestCase):
         return api
 
     def ask(self, api, path='/x', body=None, headers=None):
-        connection = http.client.HTTPConnection(api.host, api.port, timeout=10)
+        connection = http.client.HTTPConnection(api.host, api.port, timeout=waiting.LIMIT)
         self.addCleanup(connection.close)
         connection.request('POST', path, body, headers or {})
         answer = connection.getresponse()
@@ -55,7 +55,7 @@ class TestApiServer(testtools.TestCase):
         answers = []
         thread = threading.Thread(target=lambda: answers.append(self.ask(api, '/slow')))
         thread.start()
-        self.assertTrue(self.app.inside.wait(5))
+        self.assertTrue(self.app.inside.wait(waiting.LIMIT))
         return thread, answers
 
     def test_request_is_answered_on_the_reported_port(self):
@@ -80,7 +80,7 @@ class TestApiServer(testtools.TestCase):
         error = self.assertRaises(errors.BadConfig, second.start)
         self.assertIn(f'127.0.0.1:{api.port}: Address already in use', str(error))
         self.assertIn('osapi_share_listen_port', str(error))
-        self.assertTrue(second.stop(1))
+        self.assertTrue(second.stop(waiting.LIMIT))
 
     def test_start_on_an_address_of_another_machine_fails_and_names_it(self):
         error = self.assertRaises(errors.BadConfig, server.ApiServer(self.app, '192.0.2.1', 0).start)
@@ -107,7 +107,7 @@ class TestApiServer(testtools.TestCase):
 
     def test_a_connection_serves_many_requests(self):
         api = self.serve()
-        connection = http.client.HTTPConnection('127.0.0.1', api.port, timeout=10)
+        connection = http.client.HTTPConnection('127.0.0.1', api.port, timeout=waiting.LIMIT)
         self.addCleanup(connection.close)
         ports = set()
         for _ in range(3):
@@ -120,18 +120,18 @@ class TestApiServer(testtools.TestCase):
         api = self.serve()
         caller, answers = self.ask_slowly(api)
         threading.Timer(1.0, self.app.go_on.set).start()
-        self.assertTrue(api.stop(10))
-        caller.join(5)
+        self.assertTrue(api.stop(waiting.LIMIT))
+        caller.join(waiting.LIMIT)
         self.assertEqual([200], [answer.status for answer, _body in answers])
         self.assertEqual('close', answers[0][0].getheader('Connection'))
         self.assertRaises(ConnectionRefusedError, self.ask, api)
-        self.assertTrue(api.stop(1))
+        self.assertTrue(api.stop(waiting.LIMIT))
 
     def test_last_answer_of_a_connection_says_that_no_other_follows(self):
         """A connection without a request when the server stops gets one more answer, if it asks soon."""
         self.useFixture(fixtures.MonkeyPatch('manila_lite.api.http.event_loop._LAST', 60.0))
         api = self.serve()
-        kept = http.client.HTTPConnection('127.0.0.1', api.port, timeout=10)
+        kept = http.client.HTTPConnection('127.0.0.1', api.port, timeout=waiting.LIMIT)
         self.addCleanup(kept.close)
         kept.request('GET', '/first')
         answer = kept.getresponse()
@@ -144,8 +144,8 @@ class TestApiServer(testtools.TestCase):
         answer = kept.getresponse()
         self.assertEqual((200, 'close'), (answer.status, answer.getheader('Connection')))
         self.app.go_on.set()
-        ending.join(10)
-        caller.join(5)
+        ending.join(waiting.LIMIT)
+        caller.join(waiting.LIMIT)
 
     def refused(self, api):
         with socket.socket() as wire:
@@ -158,13 +158,13 @@ class TestApiServer(testtools.TestCase):
         port = listener.getsockname()[1]
         for _ in range(2):
             api = server.ApiServer(self.app, '127.0.0.1', 0, listener=listener.dup())
-            with socket.create_connection(('127.0.0.1', port), timeout=10) as early:
+            with socket.create_connection(('127.0.0.1', port), timeout=waiting.LIMIT) as early:
                 early.sendall(b'GET /early HTTP/1.0\r\n\r\n')
                 api.start()
                 self.addCleanup(api.stop, 1)
                 self.assertEqual(port, api.port)
                 self.assertIn(b' 200 ', early.recv(100))
-            self.assertTrue(api.stop(5))
+            self.assertTrue(api.stop(waiting.LIMIT))
 
     def test_listener_elsewhere_than_configured_is_said(self):
         listener = server.ApiServer(self.app, '127.0.0.1', 0).listen()
@@ -175,7 +175,7 @@ class TestApiServer(testtools.TestCase):
             log = self.useFixture(fixtures.FakeLogger())
             api = server.ApiServer(self.app, host, wanted, listener=listener.dup())
             api.start()
-            self.assertTrue(api.stop(5))
+            self.assertTrue(api.stop(waiting.LIMIT))
             self.assertEqual(said, 'needs a restart (options osapi_share_listen' in log.output, log.output)
 
     def test_stop_gives_up_after_its_time(self):
@@ -186,4 +186,4 @@ class TestApiServer(testtools.TestCase):
         self.assertLess(time.monotonic() - begin, 4)
         self.assertEqual([], answers)
         self.app.go_on.set()
-        caller.join(5)
+        caller.join(waiting.LIMIT)

@@ -11,6 +11,7 @@ import testtools
 
 from manila_lite.drivers.data_mover import dos_attributes
 from manila_lite.host.commands import CommandFailed
+from manila_lite.tests import waiting
 
 
 class Silent(dos_attributes.Copy):
@@ -52,7 +53,7 @@ class Copied(testtools.TestCase):
         (source / 'link').symlink_to(file)
         os.setxattr(source / file, 'user.cifs.dosattrib', b'\x22\0\0\0')
         copy = dos_attributes.Copy(source, target, '--checksum', '--no-xattrs')
-        copy.join(120)
+        copy.join(waiting.LIMIT)
         self.assertEqual((True, {}), (copy.is_complete, copy.failed), copy.error)
         self.assertEqual(b'\x22\0\0\0', os.getxattr(target / file, 'user.cifs.dosattrib'))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import testtools
 
 from manila_lite.drivers.data_mover import rsync
+from manila_lite.tests import waiting
 
 
 class Said(testtools.TestCase):
@@ -54,7 +55,7 @@ class Ends(testtools.TestCase):
 
     def copy(self, source, target):
         copy = rsync.Copy(source, target, '--checksum')
-        copy.join(120)
+        copy.join(waiting.LIMIT)
         self.assertFalse(copy.is_alive())
         return copy
 

@@ -9,6 +9,7 @@ from manila_lite.drivers.file_servers import fencing
 from manila_lite.drivers.file_servers.ganesha import Ganesha
 from manila_lite.drivers.linux.protocols.vfs import Vfs
 from manila_lite.host.commands import CommandFailed
+from manila_lite.tests import waiting
 
 
 class HaltingTest(testtools.TestCase):
@@ -37,7 +38,7 @@ class HaltingTest(testtools.TestCase):
             other = threading.Thread(target=self._enter, args=(entered,))
             other.start()
             self.assertFalse(entered.wait(0.1))
-        other.join(30)
+        other.join(waiting.LIMIT)
         self.assertTrue(entered.is_set())
 
     def _enter(self, entered):

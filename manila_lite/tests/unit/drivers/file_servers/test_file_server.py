@@ -11,6 +11,7 @@ from manila_lite.drivers.file_servers.file_server import FileServer
 from manila_lite.drivers.linux.protocols import samba_shares
 from manila_lite.host.commands import CommandFailed
 from manila_lite.host.daemon import Daemon
+from manila_lite.tests import waiting
 
 
 class Sleeper(FileServer):
@@ -61,7 +62,7 @@ class Life(testtools.TestCase):
         self.server.start(self.mount)
         self.assertEqual((False, first, 1), (self.server.restart_if_dead(), self.server.process, self.mounted))
         first.kill()
-        first.wait(60)
+        first.wait(waiting.LIMIT)
         self.assertEqual((True, 2), (self.server.restart_if_dead(), self.mounted))
         self.assertNotEqual(first, self.server.process)
 

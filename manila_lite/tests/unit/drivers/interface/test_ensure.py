@@ -7,6 +7,7 @@ import testtools
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface
+from manila_lite.tests import waiting
 
 
 def target(share_id):
@@ -19,7 +20,7 @@ class Slow(interface.EnsuresOneByOne):
     def __init__(self):
         self.lock = threading.Lock()
         self.now = self.most = 0
-        self.met = threading.Barrier(self.ENSURED_AT_ONCE, timeout=20)
+        self.met = threading.Barrier(self.ENSURED_AT_ONCE, timeout=waiting.LIMIT)
 
     def ensure_share(self, target):
         with self.lock:

@@ -16,6 +16,7 @@ import testtools
 
 from manila_lite.siblings.compute.drivers import config_drive, metadata, relay
 from manila_lite.siblings.compute.drivers.interface import Server, Share
+from manila_lite.tests import waiting
 
 SERVER = Server('11111111-2222-3333-4444-555555555555', 'p', 'a "name"', 64, 1, metadata={'k': 'v'},
                 user_data=base64.b64encode(b'#!/bin/sh\n').decode())
@@ -37,12 +38,12 @@ class Told(testtools.TestCase):
         with mine:
             started = subprocess.Popen([sys.executable, '-I', '-S', relay.__file__, str(self.socket)], stdin=its, stdout=its)
             its.close()
-            mine.settimeout(60)
+            mine.settimeout(waiting.LIMIT)
             mine.sendall(f'{method} {path} HTTP/1.1\r\nHost: 169.254.169.254\r\n\r\n'.encode())
             answer = b''
             while part := mine.recv(65536):
                 answer += part
-            self.assertEqual(0, started.wait(60))
+            self.assertEqual(0, started.wait(waiting.LIMIT))
         head, _, body = answer.partition(b'\r\n\r\n')
         return int(head.split()[1]), body.decode()
 
@@ -80,7 +81,7 @@ class Told(testtools.TestCase):
             config_drive.make(image, metadata.files(SERVER, shares))
         self.assertEqual([image], list(self.folder.iterdir()))
         subprocess.run(['xorriso', '-osirrox', 'on', '-indev', str(image), '-extract', '/', str(self.folder / 'out')],
-                       check=True, capture_output=True, timeout=60)
+                       check=True, capture_output=True, timeout=waiting.LIMIT)
         files = {str(file.relative_to(self.folder / 'out')): file.read_bytes()
                  for file in (self.folder / 'out').rglob('*') if file.is_file()}
         for place, _, _ in os.walk(self.folder / 'out'):

@@ -14,6 +14,7 @@ from manila_lite import errors
 from manila_lite.siblings.compute.drivers.local import Files
 from manila_lite.siblings.compute.drivers.qemu_monitor import Monitor, Refused
 from manila_lite.siblings.compute.drivers.qemu_processes import CommandLines
+from manila_lite.tests import waiting
 
 
 class Monitored(testtools.TestCase):
@@ -49,7 +50,7 @@ class Monitored(testtools.TestCase):
                         stream.flush()
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        self.addCleanup(thread.join, 60)
+        self.addCleanup(thread.join, waiting.LIMIT)
         return Monitor(self.folder / 'qmp')
 
     def test_answer_is_found_among_events(self):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from manila_lite import errors
 from manila_lite.siblings.dataproc.remote import command_line
+from manila_lite.tests import waiting
 
 _WORDS = st.lists(st.text(st.characters(blacklist_characters='\0', blacklist_categories=['Cs'])), max_size=3)
 
@@ -18,7 +19,7 @@ class CommandLine(testtools.TestCase):
     @given(_WORDS)
     def test_shell_passes_arguments_unchanged(self, words):
         line = command_line(['printf', '%s\\0', *words, '; rm -rf "$(pwd)"\n'], 'root', 5)
-        said = subprocess.run(['sh', '-c', line], check=True, capture_output=True, timeout=60).stdout
+        said = subprocess.run(['sh', '-c', line], check=True, capture_output=True, timeout=waiting.LIMIT).stdout
         self.assertEqual([*words, '; rm -rf "$(pwd)"\n', ''], said.decode().split('\0'))
 
     def test_command_has_timeout_locale_and_user(self):

@@ -7,6 +7,7 @@ import testtools
 
 from manila_lite.drivers.cephfs.cluster.answers import Answer, Away, Refused
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
+from manila_lite.tests import waiting
 
 
 class Script:
@@ -29,7 +30,7 @@ class Script:
 
 
 class Commands(testtools.TestCase):
-    def asked(self, *answers, patience=30.0):
+    def asked(self, *answers, patience=waiting.LIMIT):
         script = Script(*answers)
         return script, Cluster(lambda: patience, lambda: script)
 

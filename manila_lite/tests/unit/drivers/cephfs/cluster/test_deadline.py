@@ -6,6 +6,7 @@ import threading
 import testtools
 
 from manila_lite.drivers.cephfs.cluster import deadline
+from manila_lite.tests import waiting
 
 
 class Deadline(testtools.TestCase):
@@ -19,16 +20,16 @@ class Deadline(testtools.TestCase):
         def take(value):
             late.append(value)
             came.set()
-        self.assertRaises(deadline.Hangs, deadline.call, lambda: go.wait(60) and 'late', 0.01, late=take)
+        self.assertRaises(deadline.Hangs, deadline.call, lambda: go.wait(waiting.LIMIT) and 'late', 0.01, late=take)
         go.set()
-        self.assertTrue(came.wait(60))
+        self.assertTrue(came.wait(waiting.LIMIT))
         self.assertEqual(['late'], late)
 
     def test_calls_that_hang_do_not_pile_up(self):
         go = threading.Event()
         self.addCleanup(go.set)
         for _ in range(deadline.MOST):
-            self.assertRaises(deadline.Hangs, deadline.call, lambda: go.wait(60), 0)
+            self.assertRaises(deadline.Hangs, deadline.call, lambda: go.wait(waiting.LIMIT), 0)
         self.assertIn('hang already', str(self.assertRaises(deadline.Hangs, deadline.call, lambda: 1, 60)))
         go.set()
         for _ in range(6000):

@@ -9,6 +9,7 @@ from manila_lite.drivers.cephfs.nfs import addresses, keeper
 from manila_lite.drivers.cephfs.nfs.objects import Objects
 from manila_lite.drivers.file_servers import fencing
 from manila_lite.host.daemon import Daemon
+from manila_lite.tests import waiting
 from manila_lite.tests.unit.drivers.cephfs.nfs import base
 
 
@@ -54,7 +55,7 @@ class KeeperTest(testtools.TestCase):
         self.assertFalse((self.home / keeper.KEPT).exists())
         self.assertIn('another host', fencing.by(self.home))
         self.assertEqual(b'me', self.objects.kept[keeper.FREED])
-        self.assertEqual(-signal.SIGKILL, server._child.wait(30))
+        self.assertEqual(-signal.SIGKILL, server._child.wait(waiting.LIMIT))
 
     def test_addresses_are_removed_while_the_cluster_is_away_for_long(self):
         server = self.server()

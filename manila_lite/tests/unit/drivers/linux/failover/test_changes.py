@@ -111,14 +111,14 @@ class ChangesTest(testtools.TestCase):
             one.send_signal(signal.SIGSTOP)
         self.files.fenced.touch()
         letting_go.let_go(self.task)
-        self.assertEqual(-signal.SIGKILL, manager.wait(30))
+        self.assertEqual(-signal.SIGKILL, manager.wait(waiting.LIMIT))
         waiting.until(lambda: not command.is_running() or command.status() == psutil.STATUS_ZOMBIE, 'the command has ended')
         self.assertFalse(letting_go.has_remains(self.task))
 
     def test_command_of_a_share_manager_that_died_in_a_change_is_killed(self):
         manager, command = self._manager()
         manager.kill()
-        manager.wait(30)
+        manager.wait(waiting.LIMIT)
         self.assertTrue(letting_go.has_remains(self.task))
         self.files.fenced.touch()
         letting_go.let_go(self.task)

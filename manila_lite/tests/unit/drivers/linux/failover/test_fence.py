@@ -10,6 +10,7 @@ import testtools
 from manila_lite import errors
 from manila_lite.drivers.linux.failover import fence, mark
 from manila_lite.host.commands import CommandFailed
+from manila_lite.tests import waiting
 
 _OTHER = mark.Mark('other', 'stor1', '/lib/a')
 
@@ -37,7 +38,7 @@ class FenceTest(testtools.TestCase):
 
         thread = threading.Thread(target=beat)
         thread.start()
-        self.addCleanup(thread.join, 10)
+        self.addCleanup(thread.join, waiting.LIMIT)
         self.addCleanup(self.ended.set)
 
     def test_pool_that_nobody_has_is_taken_at_once(self):

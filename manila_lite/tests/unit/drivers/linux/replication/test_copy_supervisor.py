@@ -6,6 +6,7 @@ import testtools
 from manila_lite import errors, values
 from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
 from manila_lite.host.commands import CommandFailed
+from manila_lite.tests import waiting
 
 
 class _Copy:
@@ -16,7 +17,7 @@ class _Copy:
         self.go = threading.Event()
 
     def approach(self):
-        self.go.wait(30)
+        self.go.wait(waiting.LIMIT)
         if self._ending:
             raise self._ending
         self.rounds = 1
@@ -46,7 +47,7 @@ class SupervisorTest(testtools.TestCase):
             return self.made[-1]
         for thread in threading.enumerate():
             if thread.name == 'copy':
-                thread.join(30)
+                thread.join(waiting.LIMIT)
         return self.supervisor.poll('m', make)
 
     def release(self):

@@ -2,6 +2,7 @@
 import threading
 
 from manila_lite import errors
+from manila_lite.tests import waiting
 from manila_lite.tests.unit.drivers.linux.shares import base
 
 
@@ -33,5 +34,5 @@ class StorageTest(base.ServiceTest):
         with self.storage.exclusive('a'):
             other.start()
             order.append('first')
-        other.join(30)
+        other.join(waiting.LIMIT)
         self.assertEqual(['first', 'second'], order)
