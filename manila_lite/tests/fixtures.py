@@ -7,6 +7,7 @@ Choice of database and bus: see :mod:`manila_lite.tests.services.places`.
 from pathlib import Path
 
 import fixtures
+import sqlalchemy as sa
 import webtest
 from oslo_config import cfg
 
@@ -14,7 +15,7 @@ from manila_lite import context, encryption
 from manila_lite.api.http import app
 from manila_lite.cmd import setup
 from manila_lite.db import models
-from manila_lite.db.queries import share_types
+from manila_lite.db.queries import operations, share_types
 from manila_lite.drivers.dummy import knobs
 from manila_lite.manager.runtime.service import ShareManager
 from manila_lite.rpc import transport
@@ -130,6 +131,20 @@ class Service(fixtures.Fixture):
         if 'share' in self._parts:
             for manager in self.managers.values():
                 manager.stop()
+
+    @classmethod
+    def works(cls):
+        """Say whether a service runs that executes operations of backends."""
+        return cls._present is not None and 'share' in cls._present._parts
+
+    def settled(self, resource_id):
+        """Wait until no operation of the resource is open: nothing changes it any more, and nothing holds it."""
+        def still():
+            with self.services.db.reader() as conn:
+                rows = models.operations
+                return conn.execute(sa.select(rows.c.kind).where(
+                    rows.c.resource_id == resource_id, rows.c.state == operations.OPEN)).scalars().all()
+        waiting.until(lambda: not still(), lambda: f'{still()} of {resource_id} has ended')
 
     def wait_for_pool(self, name):
         """Wait until the backend has reported its pools."""

@@ -140,11 +140,13 @@ class Lite(fixtures.Fixture):
             status, text = refused.code, refused.read()
         return status, json.loads(text) if text[:1] in (b'{', b'[') else None
 
-    def ok(self, method, path, body=None, **more):
-        """Send a request that must succeed; return the document."""
+    def ok(self, method, path, body=None, *, wait=True, **more):
+        """Send a request that must succeed; return the document. A deletion has ended then, unless ``wait`` is false."""
         status, document = self.call(method, path, body, **more)
         if status >= 400:
             raise AssertionError(f'{method} {path}: {status} {document}\n{self.tail()}')
+        if wait and (method, status) == ('DELETE', 202):
+            waiting.until_deleted(lambda: self.call('GET', path, **more), path)
         return document
 
     def wait(self, path, key, until, field='status'):

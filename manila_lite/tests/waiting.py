@@ -8,7 +8,7 @@ refuses others. What a test says about *time* it measures, with a reason.
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _Found = TypeVar('_Found')
 #: Seconds that a test waits for anything, on the slowest machine; half of what tests/limits.py gives a test.
@@ -46,3 +46,19 @@ def until(condition: Callable[[], _Found], what: str | Callable[[], object], *, 
         waited = time.monotonic() - start
         over = waited >= LIMIT
         time.sleep(pause if pause < PAUSE else max(pause, min(waited * _PART, LONGEST)))
+
+
+def until_deleted(get: Callable[[], tuple[Any, ...]], path: str) -> None:
+    """Wait until a resource whose deletion was requested is gone; ``get`` asks for it, and returns (status, document, ...).
+
+    :raises Late: it is in an error, or stays. What has no status is deleted at once, or is none of the resources that go.
+    """
+    def ended() -> bool:
+        answer[:] = get()[:2]
+        status, document = answer
+        state = next((one.get('status') for one in (document or {}).values() if isinstance(one, dict)), None)
+        if status == 200 and state and 'error' in state:
+            raise Late(f'{path} is {state}, not deleted')
+        return status != 200 or not state
+    answer: list[Any] = []
+    until(ended, lambda: f'{path} is deleted: {answer}')

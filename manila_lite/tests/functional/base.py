@@ -36,11 +36,13 @@ class Api:
         return answer.status_int, (answer.json if answer.body and answer.content_type == 'application/json' else None), \
             answer.headers
 
-    def ok(self, method, path, body=None, **more):
-        """Send a request that must succeed; return the document."""
+    def ok(self, method, path, body=None, *, wait=True, **more):
+        """Send a request that must succeed; return the document. A deletion has ended then, unless ``wait`` is false."""
         status, document, _ = self.call(method, path, body, **more)
         if status >= 400:
             raise AssertionError(f'{method} {path}: {status} {document}')
+        if wait and (method, status) == ('DELETE', 202) and fixtures.Service.works():
+            waiting.until_deleted(lambda: self.call('GET', path, **more), path)
         return document
 
     def wait(self, path, key, until, field='status'):

@@ -273,7 +273,7 @@ class Access(base.ServiceTest):
         rule = self.allow('10.0.0.1')['id']
         self.wait(rule, 'active')
         self.knobs('delete_share:hang')
-        self.user.ok('DELETE', f'/shares/{self.share}')
+        self.user.ok('DELETE', f'/shares/{self.share}', wait=False)
         self.deny(rule, 400)
         status, document, _ = self.user.action(self.share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.2'})
         self.assertEqual((400, 'share_not_available'), (status, document['badRequest']['reason']))
@@ -284,7 +284,7 @@ class Access(base.ServiceTest):
     def test_rule_queued_just_before_share_deletion_leaves_no_operation(self):
         self.knobs('update_access:fail@once', 'delete_share:hang')
         self.allow('10.0.0.1')
-        self.user.ok('DELETE', f'/shares/{self.share}')
+        self.user.ok('DELETE', f'/shares/{self.share}', wait=False)
         time.sleep(1.5)     # sleeps: the next try for the rule must come during the deletion, and leaves no trace
         self.knobs()
         self.user.wait(f'/shares/{self.share}', 'share', 'gone')
@@ -305,7 +305,7 @@ class Access(base.ServiceTest):
         rule = self.allow('10.0.0.1')['id']
         self.wait(rule, 'active')
         self.knobs('delete_share:fail_final')
-        self.user.ok('DELETE', f'/shares/{self.share}')
+        self.user.ok('DELETE', f'/shares/{self.share}', wait=False)
         self.user.wait(f'/shares/{self.share}', 'share', 'error_deleting')
         self.deny(rule)
         self.wait(rule, 'gone')

@@ -65,7 +65,7 @@ class BurstTest(base.ServiceTest):
 
     def delete(self, shares):
         for share in shares:
-            self.admin.ok('DELETE', f'/shares/{share}')
+            self.admin.ok('DELETE', f'/shares/{share}', wait=False)
 
     def gone(self, shares):
         for share in shares:
@@ -132,7 +132,7 @@ class Costs(BurstTest):
         with self.counting() as workers:
             with self.held(self.manager):
                 for snapshot in taken:
-                    self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+                    self.admin.ok('DELETE', f'/snapshots/{snapshot}', wait=False)
             for snapshot in taken:
                 self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
         self.assertLessEqual(len(workers), TO_SNAPSHOT * COUNT)

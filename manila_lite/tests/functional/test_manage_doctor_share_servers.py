@@ -38,7 +38,6 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         share = self.share(self.network_id)
         if idle:
             self.user.ok('DELETE', f'/shares/{share["id"]}')
-            self.user.wait(f'/shares/{share["id"]}', 'share', 'gone')
         [server] = self.servers(self.network_id)
         return server
 

@@ -27,7 +27,7 @@ class WithoutItsBackend(manage.ManageTest, BackingUp):
 
     def waits(self, backup):
         """Ask for the deletion of the backup; check that the operation waits."""
-        self.admin.ok('DELETE', f'/share-backups/{backup}')
+        self.admin.ok('DELETE', f'/share-backups/{backup}', wait=False)
         with self.service.services.db.reader() as conn:
             self.assertTrue(operations.is_open(conn, f'backup:{backup}'))
 

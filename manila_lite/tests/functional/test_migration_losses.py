@@ -48,10 +48,8 @@ class OfServers(test_server_migration.MigrationTest):
         for share in shares:
             self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
         self.admin.ok('DELETE', f'/snapshots/{snapshot}')
-        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
         for share in shares:
             self.admin.ok('DELETE', f'/shares/{share["id"]}')
-            self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
         self.at_rest()
         self.assertEqual(before, (self.held('alpha'), self.held('beta')))
 
@@ -62,7 +60,6 @@ class OfServers(test_server_migration.MigrationTest):
         self.task_is(server, 'migration_cancelled')
         self.at_rest()
         self.admin.ok('DELETE', f'/shares/{shares[0]["id"]}')
-        self.admin.wait(f'/shares/{shares[0]["id"]}', 'share', 'gone')
 
     def test_backend_that_is_away_for_a_moment_does_not_fail_the_cut_over(self):
         server, shares = self.make_shares()

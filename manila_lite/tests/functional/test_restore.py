@@ -108,7 +108,7 @@ class Restore(base.ServiceTest):
         before = len(calls('ensure_shares'))
         self.restart('ensure_shares:delay_after=1@once')
         waiting.until(lambda: len(calls('ensure_shares')) > before, 'the backend is at it')
-        self.admin.ok('DELETE', f'/shares/{self.instances[first]}')
+        self.admin.ok('DELETE', f'/shares/{self.instances[first]}', wait=False)
         self.are_back(others)
 
     def test_shares_are_exported_again_after_a_failed_first_try(self):

@@ -81,7 +81,6 @@ class Timer(served.ServedTest):
         network = self.network()
         share = self.share(network)
         self.user.ok('DELETE', f'/shares/{share["id"]}')
-        self.user.wait(f'/shares/{share["id"]}', 'share', 'gone')
         self.service.conf.set_override('unused_share_server_cleanup_interval', 0)
         self.addCleanup(self.service.conf.clear_override, 'unused_share_server_cleanup_interval')
         self.service.managers['alpha']._remove_unused()

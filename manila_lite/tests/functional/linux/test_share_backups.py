@@ -123,7 +123,7 @@ class BacksUp(filled.Filled, test_share_migration.Moves):
         text = self.lite.config.read_text()
         self.lite.config.write_text(text.replace('enabled_share_backends = alpha, beta,', 'enabled_share_backends = beta,'))
         self.lite.start()
-        self.lite.ok('DELETE', f'/share-backups/{backup}')
+        self.lite.ok('DELETE', f'/share-backups/{backup}', wait=False)
         self.assertEqual([backup], os.listdir(self.state / 'export'))
         done = forks.run('manila_lite.cmd.manage:main', f'--config-file={self.lite.config}', 'share_backup', 'update_host',
                          '--currenthost', 'test@alpha', '--newhost', 'test@beta', '--force')
