@@ -13,7 +13,7 @@ import fixtures
 import subunit
 import testtools
 
-from manila_lite.tests import limits
+from manila_lite.tests import limits, waiting
 
 _ROOT = Path(__file__).resolve().parents[3]
 
@@ -233,5 +233,5 @@ class All(Case):
             print(found.countTestCases() > 5, found.countTestCases() == sum(suite.countTestCases() for suite in limited))
         """
         done = subprocess.run([sys.executable, '-c', script, str(_ROOT / 'manila_lite/tests'), str(_ROOT)], env=self.env,
-                              cwd=self.place, stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False)
+                              cwd=self.place, stdin=subprocess.DEVNULL, capture_output=True, timeout=waiting.LIMIT, check=False)
         self.assertEqual('True True', done.stdout.decode().strip(), done.stderr.decode())

@@ -6,6 +6,7 @@ import subprocess
 
 import testtools
 
+from manila_lite.tests import waiting
 from manila_lite.tests.contract.test_checks import ROOT
 from manila_lite.tests.services import groups
 
@@ -21,7 +22,7 @@ _ASKS = re.compile(r'''(?:groups\.want|environments\.find)\('(\w+)\'''')
 def packages(*options: str) -> set[str]:
     """Return the Debian packages that these options install."""
     done = subprocess.run([ROOT / 'tools/setup-env', '--list', *options], stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, timeout=60, check=True)
+                          text=True, timeout=waiting.LIMIT, check=True)
     return set(done.stdout.split())
 
 
