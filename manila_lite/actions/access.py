@@ -88,7 +88,7 @@ def _begin_sync(conn: Connection, ctx: RequestContext, share: Row[Any]) -> engin
         raise errors.WrongState(f'Share {share.id} is on no backend, so its access rules cannot be applied.')
     # The worker writes these rows in the same order, so two transactions never wait for each other.
     transitions.set_rules_status(conn, share.instance_id, states.Rules.SYNCING)
-    return apply_rules(conn, ctx, share.id, share.host)
+    return apply_rules(conn, ctx, share.id, share.host, owner=share.project_id)
 
 
 def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool = False,

@@ -10,6 +10,7 @@ from manila_lite import engine, errors, extra_specs, states, values
 from manila_lite.actions import (
     encryption,
     mount_points,
+    owners,
     resource_locks,
     share_bin,
     share_group_membership,
@@ -237,7 +238,7 @@ def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_server
             raise errors.Exists(f'provider_location: {location} is {_describe(ctx, "snapshot", known)}.',
                                 code='snapshot_already_managed')
         transitions.create(conn, states.SNAPSHOT, {
-            'id': snapshot_id, 'share_id': share.id, 'project_id': share.project_id, 'user_id': ctx.user_id,
+            'id': snapshot_id, 'share_id': share.id, **owners.of_part(ctx, share)._asdict(),
             'name': wanted.get('name'), 'description': wanted.get('description'), 'size': share.size,
             'share_size': share.size, 'share_proto': share.share_proto, 'progress': '0%',
             'provider_location': location}, 'manage')

@@ -145,10 +145,10 @@ class Requests(abc.ABC, Generic[M]):
             lane=engine.FAST, data=self.data(move)), move.host)
 
     def begin_operation(self, conn: Connection, ctx: RequestContext, resource_id: str, serial: str,
-                        data: dict[str, Any]) -> tuple[engine.Wake, dict[str, Any]]:
-        """Begin the operation of the migration. Return its wake-up and its data."""
+                        data: dict[str, Any], owner: str | None = None) -> tuple[engine.Wake, dict[str, Any]]:
+        """Begin the operation of the migration. Return its wake-up and its data. ``owner``: as for ``engine.begin``."""
         return engine.begin(conn, ctx, self.migrations.kind, self.migrations.resource_type, resource_id, topic='scheduler',
-                            serial=serial, open_key=f'{self.open_key}:{resource_id}', data=data), data
+                            serial=serial, open_key=f'{self.open_key}:{resource_id}', data=data, owner=owner), data
 
     def complete(self, ctx: RequestContext, resource_id: str) -> str:
         """Begin the cut-over to the target, or retry a failed one. Return the target's id.

@@ -7,7 +7,7 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import engine, errors, states
-from manila_lite.actions import resource_locks, share_bin, share_group_membership, share_guards
+from manila_lite.actions import owners, resource_locks, share_bin, share_group_membership, share_guards
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
@@ -35,9 +35,10 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
         share = _share(conn, ctx, 'share_id', wanted['share_id'])
         _hold(conn, share, 'back_up')
         _must_have_no_snapshots(conn, share.id)
-        quotas.check(conn, ctx.conf, share.project_id, ctx.user_id, None, {'backups': 1, 'backup_gigabytes': share.size})
+        owner = owners.of_part(ctx, share)
+        quotas.check(conn, ctx.conf, *owner, None, {'backups': 1, 'backup_gigabytes': share.size})
         transitions.create(conn, states.SHARE_BACKUP, {
-            'id': backup_id, 'share_id': share.id, 'project_id': share.project_id, 'user_id': ctx.user_id,
+            'id': backup_id, 'share_id': share.id, **owner._asdict(),
             'size': share.size, 'name': wanted.get('name'), 'description': wanted.get('description'),
             'backup_type': backup_type, 'host': engine.backend_of(share.host), 'availability_zone': share.availability_zone,
             'progress': '0', 'restore_progress': '0'})
@@ -83,7 +84,8 @@ def _must_have_no_snapshots(conn: Connection, share_id: str) -> None:
 
 def _begin(conn: Connection, ctx: RequestContext, kind: str, backup_id: str, share: Row[Any]) -> engine.Wake:
     return engine.begin(conn, ctx, kind, 'share_backup', backup_id, topic='share', host=share.host,
-                        serial=share.instance_id, open_key=f'backup:{backup_id}', data={'share_id': share.id})
+                        serial=share.instance_id, open_key=f'backup:{backup_id}', data={'share_id': share.id},
+                        owner=share.project_id)
 
 
 def restore(ctx: RequestContext, backup_id: str, target_id: str | None = None) -> Row[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import engine, errors, states
-from manila_lite.actions import share_group_membership, superseding
+from manila_lite.actions import owners, share_group_membership, superseding
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
@@ -40,9 +40,10 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
         members = share_groups.shares_of(conn, group.id)
         for share in members:
             _must_be_snapshottable(conn, share)
-        quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, None, {'share_group_snapshots': 1})
+        owner = owners.of_part(ctx, group)
+        quotas.check(conn, ctx.conf, *owner, None, {'share_group_snapshots': 1})
         transitions.create(conn, states.SHARE_GROUP_SNAPSHOT, {
-            'id': group_snapshot_id, 'share_group_id': group.id, 'project_id': ctx.project_id, 'user_id': ctx.user_id,
+            'id': group_snapshot_id, 'share_group_id': group.id, **owner._asdict(),
             'name': wanted.get('name'), 'description': wanted.get('description')})
         share_group_snapshots.insert_members(conn, [
             {'id': uuidutils.generate_uuid(), 'share_group_snapshot_id': group_snapshot_id, 'share_id': share.id,

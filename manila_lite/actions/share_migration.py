@@ -121,7 +121,8 @@ class ShareRequests(Requests[ShareMove]):
             'id': asked.target, 'share_id': share.id, 'share_type_id': move.share_type.id, 'is_aside': True,
             'availability_zone_id': move.zone_id, 'share_network_id': move.network_id,
             'access_rules_status': states.Rules.ACTIVE.value}, 'receive')
-        return self.begin_operation(conn, ctx, share.id, share.instance_id, self.data(asked) | agreed(support))
+        return self.begin_operation(conn, ctx, share.id, share.instance_id, self.data(asked) | agreed(support),
+                                    share.project_id)
 
     def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
         """Set the share's task state."""

@@ -67,6 +67,7 @@ def _push(conn: Connection, ctx: RequestContext, subnet_id: str, changed: Iterab
         return []
     return [engine.begin_once(conn, ctx, 'share_server.push_metadata', 'share_server', server.id, topic='share',
                               host=server.host, serial=f'server:{server.id}',
-                              open_key=f'metadata:{server.id}:{subnet_id}', data={'subnet_id': subnet_id})
+                              open_key=f'metadata:{server.id}:{subnet_id}', data={'subnet_id': subnet_id},
+                              owner=server.project_id)
             for server in share_server_queries.list_in_subnets(conn, (subnet_id,))
             if server.status in share_server_queries.RUNNING]

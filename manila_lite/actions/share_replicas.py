@@ -61,7 +61,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
             'access_rules_status': states.Rules.ACTIVE.value})
         key_values.insert(conn, share_instance_metadata, replica_id, metadata, ctx.conf)
         wake = engine.begin(conn, ctx, share_replicas.CREATE, 'share_replica', replica_id, topic='scheduler',
-                            serial=replica_id, open_key=f'replica:{replica_id}', data={
+                            serial=replica_id, open_key=f'replica:{replica_id}', owner=share.project_id, data={
                                 'share_id': share.id, 'zone': wanted.get('availability_zone'),
                                 'only_host': share_requests.get_only_host(ctx, wanted.get('scheduler_hints') or {})})
         row = share_replicas.get(conn, ctx, replica_id)
@@ -143,7 +143,7 @@ def promote(ctx: RequestContext, replica_id: str, wait: int = 0) -> tuple[Any, b
         transitions.begin(conn, _SHARE, over, share.instance_id)
         transitions.begin(conn, _SHARE, 'promote', replica_id)
         wake = engine.begin(conn, ctx, share_replicas.PROMOTE, 'share_replica', replica_id, topic='share',
-                            host=row.host, serial=replica_id, open_key=f'replica:{replica_id}', data={
+                            host=row.host, serial=replica_id, open_key=f'replica:{replica_id}', owner=share.project_id, data={
                                 'share_id': share.id, 'over': over, 'quiesce': wait,
                                 'mounted': share.replication_type == 'readable'})
         row = share_replicas.get(conn, ctx, replica_id)

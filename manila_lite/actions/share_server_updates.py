@@ -271,7 +271,7 @@ def begin(conn: Connection, ctx: RequestContext, question: UpdateCheck, data: Ma
         raise errors.WrongState('The share servers changed in the meantime; try again.')
     return [engine.begin(conn, ctx, question.change.do, 'share_server', server.id, topic='share', host=server.host,
                          serial=f'server:{server.id}', open_key=f'server:{server.id}',
-                         data={'network_id': question.network_id, **data})
+                         data={'network_id': question.network_id, **data}, owner=server.project_id)
             for server in question.servers]
 
 

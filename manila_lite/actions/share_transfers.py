@@ -122,7 +122,8 @@ def accept(ctx: RequestContext, transfer_id: str, key: str, *, clear_rules: bool
         share = _end(conn, ctx, transfer)
         _must_fit(conn, ctx, share)
         share_transfers.give_share(conn, share.id, ctx.project_id, ctx.user_id)
-        wakes = [*rules.deny_all(conn, ctx, share), *snapshot_rules.deny_all(conn, ctx, share)] if clear_rules else []
+        given = shares.get(conn, ctx.elevated(), share.id)
+        wakes = [*rules.deny_all(conn, ctx, given), *snapshot_rules.deny_all(conn, ctx, given)] if clear_rules else []
     for wake in wakes:
         wake.send(ctx)
     _notify(ctx, 'accept', transfer)

@@ -238,7 +238,7 @@ def extend(ctx: RequestContext, share_id: str, new_size: int, *, force: bool = F
         shares.update(conn, share_id, target_size=new_size)
         wake = engine.begin(conn, ctx, 'share.extend', 'share', share_id, topic='share' if force else 'scheduler',
                             host=share.host if force else '', data={'size': share.size, 'new_size': new_size},
-                            serial=share.instance_id, open_key=f'share:{share_id}')
+                            serial=share.instance_id, open_key=f'share:{share_id}', owner=share.project_id)
     wake.send(ctx)
 
 

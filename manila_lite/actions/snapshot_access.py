@@ -44,7 +44,7 @@ def allow(ctx: RequestContext, snapshot_id: str, wanted: dict[str, Any], *, ipv6
         rule_id = uuidutils.generate_uuid()
         transitions.create(conn, states.SNAPSHOT_ACCESS, {
             'id': rule_id, 'snapshot_id': snapshot_id, 'access_type': access_type, 'access_to': access_to})
-        wake = snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host)
+        wake = snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host, share.project_id)
         row = snapshot_access.get(conn, snapshot_id, rule_id)
     wake.send(ctx)
     return row
@@ -90,7 +90,7 @@ def deny(ctx: RequestContext, snapshot_id: str, access_id: str) -> None:
         if snapshot.status in _ENDING:
             raise errors.WrongState(f'Snapshot {snapshot_id} is {snapshot.status}; its access rules are deleted with it.')
         transitions.begin(conn, states.SNAPSHOT_ACCESS, 'revoke', access_id)
-        wake = snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host)
+        wake = snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host, share.project_id)
     wake.send(ctx)
 
 
@@ -110,5 +110,5 @@ def deny_all(conn: Connection, ctx: RequestContext, share: Row[Any]) -> list[eng
     """
     rules = snapshot_access.of_share(conn, share.id) if share.host else []
     transitions.begin_many(conn, states.SNAPSHOT_ACCESS, 'revoke', [rule.id for rule in rules])
-    return [snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host)
+    return [snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host, share.project_id)
             for snapshot_id in sorted({rule.snapshot_id for rule in rules})]

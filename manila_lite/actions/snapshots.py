@@ -6,7 +6,7 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import engine, errors, states
-from manila_lite.actions import share_bin, share_group_membership, share_guards, superseding
+from manila_lite.actions import owners, share_bin, share_group_membership, share_guards, superseding
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
@@ -42,13 +42,14 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
         _check_share(conn, share, _FORCED if wanted.get('force') else _AVAILABLE)
         share_bin.must_still_be_out(conn, share.id)
         share_group_membership.must_have_settled_group(conn, share)
+        owner = owners.of_part(ctx, share)
         transitions.create(conn, states.SNAPSHOT, {
-            'id': snapshot_id, 'share_id': share.id, 'project_id': ctx.project_id, 'user_id': ctx.user_id,
+            'id': snapshot_id, 'share_id': share.id, **owner._asdict(),
             'name': wanted.get('name'), 'description': wanted.get('description'), 'size': share.size,
             'share_size': share.size, 'share_proto': share.share_proto, 'progress': '0%'})
         key_values.insert(conn, snapshot_metadata, snapshot_id, metadata, ctx.conf)
         wake = begin_at_backend(conn, ctx, 'snapshot.create', snapshot_id, share)
-        quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share.share_type_id,
+        quotas.check(conn, ctx.conf, *owner, share.share_type_id,
                      {'snapshots': 1, 'snapshot_gigabytes': share.size}, written=True)
         row = snapshots.get(conn, ctx, snapshot_id)
     wake.send(ctx)

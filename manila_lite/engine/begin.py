@@ -33,15 +33,14 @@ def begin(conn: Connection, ctx: context.RequestContext, kind: str, resource_typ
           open_key: str | None = None, lane: str = WORK, owner: str | None = None) -> Wake:
     """Insert the operation in the caller's transaction. Return the wake-up to send after the commit.
 
-    ``owner``: the project of the resource, for an operation after which its row may be gone: the owner is told (events).
+    ``owner``: the project of the resource; without it, the caller's. The operation belongs to it whoever asked: it sees the
+    operation and its events, its turns are used, and it gets the user messages.
 
     :raises errors.WrongState: another operation with this key is open. That is so if a status was reset by hand meanwhile.
     """
     ctx.resource_uuid = ctx.resource_uuid or resource_id
-    if owner and owner != ctx.project_id:
-        data = {**(data or {}), rows.OWNER: owner}
     try:
-        operation_id = rows.insert(conn, **_row(ctx, host, data, kind=kind, resource_type=resource_type,
+        operation_id = rows.insert(conn, **_row(ctx, host, data, owner, kind=kind, resource_type=resource_type,
                                                 resource_id=resource_id, topic=topic, serial=serial, open_key=open_key,
                                                 lane=lane))
     except db_exception.DBDuplicateEntry:
@@ -64,14 +63,15 @@ def begin_many_once(conn: Connection, ctx: context.RequestContext, kind: str, re
                     resources: Mapping[str, str], *, topic: str, host: str, lane: str = WORK) -> None:
     """Do as ``begin_once`` for each of these ids, in a constant number of statements. Each one's key is its serial too."""
     known = rows.request_reruns(conn, resources)
-    rows.insert_many(conn, [_row(ctx, host, None, kind=kind, resource_type=resource_type, resource_id=resource_id, topic=topic,
-                                 serial=key, open_key=key, lane=lane)
+    rows.insert_many(conn, [_row(ctx, host, None, None, kind=kind, resource_type=resource_type, resource_id=resource_id,
+                                 topic=topic, serial=key, open_key=key, lane=lane)
                             for key, resource_id in resources.items() if key not in known])
 
 
-def _row(ctx: context.RequestContext, host: str, data: Mapping[str, Any] | None, **values: Any) -> dict[str, Any]:
-    return {**values, 'host': backend_of(host), 'data': {**(data or {}), **trace.carried()}, 'project_id': ctx.project_id,
-            'user_id': ctx.user_id, 'request_id': ctx.request_id}
+def _row(ctx: context.RequestContext, host: str, data: Mapping[str, Any] | None, owner: str | None,
+         **values: Any) -> dict[str, Any]:
+    return {**values, 'host': backend_of(host), 'data': {**(data or {}), **trace.carried()},
+            'project_id': owner or ctx.project_id, 'user_id': ctx.user_id, 'request_id': ctx.request_id}
 
 
 def backend_of(host: str) -> str:

@@ -12,13 +12,16 @@ from manila_lite.engine.plans import FAST
 
 
 def apply_rules(conn: Connection, ctx: context.RequestContext, share_id: str, host: str,
-               readonly: Mapping[str, bool] | None = None, data: dict[str, Any] | None = None) -> Wake:
-    """Have the backend ``host`` apply all rules of the share. ``readonly``: whether instances have them read-only."""
+               readonly: Mapping[str, bool] | None = None, data: dict[str, Any] | None = None,
+               owner: str | None = None) -> Wake:
+    """Have the backend ``host`` apply all rules of the share. ``readonly``: whether instances have them read-only.
+    ``owner``: the share's project, if that may be another than the context's.
+    """
     for instance_id, value in (readonly or {}).items():
         shares.update_instance(conn, instance_id, cast_rules_to_readonly=value)
     key = access.open_key(share_id)
     return begin_once(conn, ctx, access.SYNC, 'share', share_id, topic='share', host=host, lane=FAST, serial=key,
-                      open_key=key, data=data)
+                      open_key=key, data=data, owner=owner)
 
 
 def apply_rules_of(conn: Connection, ctx: context.RequestContext, share_ids: Iterable[str], host: str) -> None:

@@ -53,10 +53,10 @@ def let_in(conn: Connection, ctx: RequestContext, backup_id: str, share_id: str,
     apply_rules(conn, ctx, share_id, host).send(ctx)
 
 
-def shut_out(conn: Connection, ctx: RequestContext, share_id: str, host: str) -> None:
+def shut_out(conn: Connection, ctx: RequestContext, share_id: str, host: str, owner: str | None = None) -> None:
     """Have the backend ``host`` withdraw the access of a copy that has ended, which ``access.in_force`` lists no more."""
     access.lock(conn, share_id)
-    apply_rules(conn, ctx, share_id, host, data={QUIET: True}).send(ctx)
+    apply_rules(conn, ctx, share_id, host, data={QUIET: True}, owner=owner).send(ctx)
 
 
 def withdraw(conn: Connection, ctx: RequestContext, backup: Any) -> None:
@@ -64,7 +64,7 @@ def withdraw(conn: Connection, ctx: RequestContext, backup: Any) -> None:
     share_id = backup.target_share_id or backup.share_id
     instance = share_backups.instance_of(conn, share_id) if backup.copier else None
     if instance is not None and instance.host:
-        shut_out(conn, ctx, share_id, instance.host)
+        shut_out(conn, ctx, share_id, instance.host, backup.project_id)
 
 
 def notify(conn: Connection, work: Work, action: messages.Action, error: Exception, resource_type: str = RESOURCE,

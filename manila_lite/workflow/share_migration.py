@@ -126,7 +126,7 @@ def begin_release(conn: Connection, ctx: context.RequestContext, row: Any, left:
 
 def _begin_removal(conn: Connection, ctx: context.RequestContext, row: Any, kind: str, data: dict[str, Any]) -> Wake:
     return begin(conn, ctx, kind, 'share', row.id, topic='share', host=row.host, serial=row.instance_id,
-                 open_key=f'release:{row.instance_id}', data=data)
+                 open_key=f'release:{row.instance_id}', data=data, owner=row.project_id)
 
 
 def _noted(conn: Connection, row: Any) -> tuple[str, dict[str, Any]]:

@@ -44,7 +44,8 @@ def resync(conn: Connection, ctx: context.RequestContext, row: Any, **more: Any)
     ``more`` is for the data of the operation, if none is open yet.
     """
     return begin_once(conn, ctx, share_replicas.UPDATE, 'share_replica', row.id, topic='share', host=row.host, serial=row.id,
-                      open_key=f'{share_replicas.UPDATE}:{row.id}', data={'share_id': row.share_id, **more})
+                      open_key=f'{share_replicas.UPDATE}:{row.id}', data={'share_id': row.share_id, **more},
+                      owner=row.project_id)
 
 
 def give_up(conn: Connection, ctx: context.RequestContext, row: Any) -> None:
@@ -73,7 +74,8 @@ def apply_rules(conn: Connection, ctx: context.RequestContext, share_id: str) ->
     for row in share_replicas.list_non_active(conn, share_id):
         if row.host and row.status in FOLLOWING and row.cast_rules_to_readonly:
             begin_once(conn, ctx, share_replicas.ACCESS, 'share_replica', row.id, topic='share', host=row.host, lane=FAST,
-                       serial=f'access:{row.id}', open_key=f'{share_replicas.ACCESS}:{row.id}', data={'share_id': share_id})
+                       serial=f'access:{row.id}', open_key=f'{share_replicas.ACCESS}:{row.id}', data={'share_id': share_id},
+                       owner=row.project_id)
             transitions.set_rules_status(conn, row.id, states.Rules.SYNCING)
 
 

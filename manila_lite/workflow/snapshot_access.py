@@ -11,11 +11,14 @@ from manila_lite.engine.begin import Wake, begin_many_once, begin_once
 from manila_lite.engine.plans import FAST
 
 
-def begin(conn: Connection, ctx: context.RequestContext, snapshot_id: str, host: str) -> Wake:
-    """Have the backend ``host`` apply all rules of the snapshot. Return the wake-up to send after the commit."""
+def begin(conn: Connection, ctx: context.RequestContext, snapshot_id: str, host: str, owner: str | None = None) -> Wake:
+    """Have the backend ``host`` apply all rules of the snapshot. Return the wake-up to send after the commit.
+
+    ``owner``: the snapshot's project, if that may be another than the context's.
+    """
     key = open_key(snapshot_id)
     return begin_once(conn, ctx, snapshot_access.KIND, 'snapshot', snapshot_id, topic='share', host=host, serial=key,
-                      open_key=key, lane=FAST)
+                      open_key=key, lane=FAST, owner=owner)
 
 
 def open_key(snapshot_id: str) -> str:

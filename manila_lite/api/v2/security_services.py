@@ -42,7 +42,7 @@ def detail(req: Request) -> list[Any]:
     """List security services with details."""
     with req.ctx.db.reader() as conn:
         rows = _list(conn, req)
-        req.related['networks'] = security_services.networks_of(conn, [row.id for row in rows])
+        req.related['networks'] = security_services.networks_of(conn, [row.id for row in rows], seen=True)
     return rows
 
 

@@ -31,7 +31,7 @@ SUPERSEDED = 'superseded'
 
 #: The step at which the scheduler places a resource: the only one of each of its plans.
 PLACE = 'place'
-#: The key of an operation's data under which the project of the resource is kept, if somebody else asked for the operation.
+#: The key of an operation's data with the project of its resource, where a release before 0.2.0 began it for somebody else.
 OWNER = '_owner'
 #: Values of an operation that begins at the first step of whatever plan its queue has.
 BEGINNING = {'step': 0, 'steps': None}

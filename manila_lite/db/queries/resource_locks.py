@@ -14,6 +14,7 @@ from manila_lite.db.core.prepared import Query
 from manila_lite.db.core.rows import get_row, group_rows
 
 _locks = models.resource_locks
+_shares = models.shares
 
 SHARE, RULE = 'share', 'access_rule'
 DELETE, SHOW = 'delete', 'show'
@@ -53,7 +54,11 @@ def get(conn: Connection, lock_id: str, *, project_id: str | None) -> Row:
 
 
 def _of_project(project_id: str | None) -> list[sa.ColumnElement[bool]]:
-    return [] if project_id is None else [_locks.c.project_id == project_id]
+    if project_id is None:
+        return []
+    # A rule's lock does not keep its share from being deleted if its owner may lift it. It is hidden with the share.
+    seen = sa.exists().where(_shares.c.id == _locks.c.share_id, ~_shares.c.is_going)
+    return [_locks.c.project_id == project_id, seen]
 
 
 def _conditions(filters: dict[str, Any], project_id: str | None) -> list[sa.ColumnElement[bool]]:

@@ -16,6 +16,7 @@ from manila_lite.db.core.rows import get_row
 _services = models.security_services
 _used = models.share_network_security_services
 _servers = models.share_servers
+_networks = models.share_networks
 
 #: All columns that a list may be sorted by; not the password, whose order would reveal it.
 SORTABLE = {column.name: column for column in _services.c if column.name != 'password'}
@@ -55,11 +56,15 @@ def list_services(conn: Connection, filters: dict[str, Any], page: paging.Page, 
     return list(conn.execute(page.apply(query, SORTABLE, tie=_services.c.id)).all())
 
 
-def networks_of(conn: Connection, service_ids: Iterable[str]) -> dict[str, list[str]]:
-    """Return the ids of the share networks that use services, by service id."""
+def networks_of(conn: Connection, service_ids: Iterable[str], *, seen: bool = False) -> dict[str, list[str]]:
+    """Return the ids of the share networks that use services, by service id; with ``seen``, without those that are deleted
+    for their owner, whose servers use the services until they are deleted.
+    """
     network_ids: dict[str, list[str]] = defaultdict(list)
-    for row in conn.execute(sa.select(_used).where(_used.c.security_service_id.in_(tuple(service_ids)))
-                            .order_by(_used.c.share_network_id)):
+    query = sa.select(_used).where(_used.c.security_service_id.in_(tuple(service_ids)))
+    if seen:
+        query = query.where(sa.exists().where(_networks.c.id == _used.c.share_network_id, ~_networks.c.is_going))
+    for row in conn.execute(query.order_by(_used.c.share_network_id)):
         network_ids[row.security_service_id].append(row.share_network_id)
     return network_ids
 

@@ -57,12 +57,16 @@ def select(*, aside: bool = False, replicas: bool = False) -> sa.Select:
             .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id))
 
 
+#: Shares that other projects see, too. Those in the recycle bin are their owner's matter.
+_PUBLIC = sa.and_(_shares.c.is_public, ~_shares.c.is_soft_deleted)
+
+
 @functools.cache
 def _one(of: str) -> Query:
     query = select().where(_shares.c.id == sa.bindparam('share_id'))
     mine = _shares.c.project_id == sa.bindparam('project')
     there = query.where(~_shares.c.is_going)
-    return Query({'any': query, 'own': there.where(mine), 'seen': there.where(sa.or_(mine, _shares.c.is_public))}[of])
+    return Query({'any': query, 'own': there.where(mine), 'seen': there.where(sa.or_(mine, _PUBLIC))}[of])
 
 
 def get(conn: Connection, ctx: context.RequestContext, share_id: str, *, own: bool = False) -> Row:
@@ -190,7 +194,7 @@ def _listed(filters: dict[str, Any], project_id: Any, public: bool, deferred: bo
         query = query.where(~_shares.c.is_going)
     if project_id is not None:
         mine = _shares.c.project_id == project_id
-        query = query.where(sa.or_(mine, _shares.c.is_public) if public else mine)
+        query = query.where(sa.or_(mine, _PUBLIC) if public else mine)
     return query
 
 

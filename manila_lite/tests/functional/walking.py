@@ -53,13 +53,13 @@ def named(op):
     return set(world.parameters(op)) - COMMON - {'quota_project_id'}
 
 
-def opened(cls):
-    """Return configuration lines, for a class of tests, that allow members the calls of administrators."""
+def opened(cls, but=()):
+    """Return configuration lines, for a class of tests, that allow members the calls of administrators, ``but`` these rules."""
     state = fixtures.TempDir()
     state.setUp()
     cls.addClassCleanup(state.cleanUp)
     path = pathlib.Path(state.path) / 'policy.yaml'
-    path.write_text(''.join(f'"{name}": "{rules.MEMBER}"\n' for name in TO_OPEN))
+    path.write_text(''.join(f'"{name}": "{rules.MEMBER}"\n' for name in TO_OPEN if name not in but))
     return f'[oslo_policy]\npolicy_file = {path}\n[DEFAULT]\n'
 
 
