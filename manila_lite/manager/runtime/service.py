@@ -137,6 +137,7 @@ class ShareManager:
         """Set up the backend lease, events and threads of the worker. The simulation passes another environment."""
         self.worker = worker
         self._environment = environment
+        self.clock = environment.monotonic
         self._fails_over = self.driver if isinstance(self.driver, FailsOver) and self.driver.fails_over else None
         self.backend_lease = BackendLease(self.services, self.host, worker.binary, environment, self._fails_over)
         worker.runner.may_claim = self._may_work
