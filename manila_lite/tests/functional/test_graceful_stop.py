@@ -6,11 +6,14 @@ For points in time that are rare see ``tests/simulation``: ``test_gaps.Stops``, 
 
 import datetime
 import threading
+import time
 
 import sqlalchemy as sa
 
 from manila_lite.db import models
-from manila_lite.tests.functional import base
+from manila_lite.db.queries import backend_machines
+from manila_lite.manager.runtime.backend_lease import BackendLease
+from manila_lite.tests.functional import base, test_leases
 from manila_lite.tests.waiting import until
 
 #: What says that a process lives and works, and has to be renewed: the table of operations or of services, and the time there.
@@ -64,3 +67,45 @@ class GracefulStopTest(base.ServiceTest):
         service, operation = self.row(models.services), self.row(models.operations)
         self.assertEqual(('done', None, None, True),
                          (operation.state, operation.owner, service.lease_owner, service.stopped))
+
+
+class _Served:
+    """A backend that serves until it is told otherwise: ``until`` is a time of the clock that goes on while machines sleep."""
+
+    until = 0.0
+
+    def take_up(self, until):
+        self.until = until
+
+    def keep(self, until):
+        self.until = until
+        return True
+
+    def let_go(self):
+        self.until = 0.0
+
+    def obstacle(self):
+        return ''
+
+
+class GuardedBackendTest(test_leases.LeaseTestCase):
+    """A backend that several machines can serve: this one goes on as long as the stop takes."""
+
+    def machine(self):
+        with self.services.db.reader() as conn:
+            return backend_machines.list_machines(conn, test_leases.HOST)[0]
+
+    def test_backend_is_allowed_to_serve_until_the_last_work_has_ended(self):
+        self.services.conf.set_override('lease', 2.0, 'operations')
+        self.addCleanup(self.services.conf.clear_override, 'lease', 'operations')
+        served = _Served()
+        lease = BackendLease(self.services, test_leases.HOST, test_leases.BINARY, guarded=served)
+        self.addCleanup(lease.stop)
+        lease.start()
+        until(lease.held, 'the lease is free')
+        lease.finish()                          # a stop begins with this
+        began, reported = time.clock_gettime(time.CLOCK_BOOTTIME), self.machine().expires_at
+        until(lambda: served.until > began + 4, 'the backend is not told any more that it may serve')
+        until(lambda: self.machine().expires_at > reported + datetime.timedelta(seconds=2),
+              'the machine is not reported any more')
+        until(lease.held, 'the lease is kept')
