@@ -58,6 +58,8 @@ _RETRY_MOST_ELSEWHERE = 4.0
 #: Seconds for work under way to end before the backend is passed on to another machine, and between looks. Work that takes
 #: longer is done again there.
 _FINISH, _FINISHED = 30.0, 0.05
+#: Seconds for the manager's own threads to end by themselves at a stop. Then the driver shuts down, which ends its waits.
+_PATIENCE = 10.0
 #: Seconds within which requests for a report are collected.
 _SETTLE = 0.2
 #: Seconds between looks for unused share servers.
@@ -170,8 +172,10 @@ class ShareManager:
         self.worker.stop(last=not self.backend_lease.elsewhere())
         self._let_copies(run=False)
         for thread in self._threads:
-            thread.join(timeout=10)
+            thread.join(_PATIENCE)
         self.driver.shutdown()
+        for thread in self._threads:
+            thread.join()       # while it is at the backend, no other process may be
         self.backend_lease.stop()
 
     def _holds_lease(self) -> bool:

@@ -8,10 +8,11 @@ import datetime
 import threading
 import time
 
+import fixtures
 import sqlalchemy as sa
 
 from manila_lite.db import models
-from manila_lite.db.queries import backend_machines
+from manila_lite.db.queries import backend_machines, services
 from manila_lite.manager.runtime.backend_lease import BackendLease
 from manila_lite.tests.functional import base, test_leases
 from manila_lite.tests.waiting import until
@@ -67,6 +68,37 @@ class GracefulStopTest(base.ServiceTest):
         service, operation = self.row(models.services), self.row(models.operations)
         self.assertEqual(('done', None, None, True),
                          (operation.state, operation.owner, service.lease_owner, service.stopped))
+
+
+class StartThatHangsTest(base.ServiceTest):
+    """The stop of a share manager whose backend is not even ready, and does not answer."""
+
+    PARTS = ()
+
+    def test_lease_is_kept_while_a_start_is_at_the_backend(self):
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.manager.runtime.service._PATIENCE', 0.01))
+        manager, at_work, answers, shut = self.service.managers['alpha'], *(threading.Event() for _ in range(3))
+        self.addCleanup(answers.set)
+
+        def setup():
+            at_work.set()
+            answers.wait(60)
+        manager.driver.setup, manager.driver.shutdown = setup, shut.set
+
+        def owner():
+            with self.service.services.db.reader() as conn:
+                return services.get(conn, manager.host, 'manila-share').lease_owner
+        manager.start()
+        self.assertTrue(at_work.wait(60))
+        stop = threading.Thread(target=manager.stop, daemon=True)
+        stop.start()
+        self.assertTrue(shut.wait(60))
+        stop.join(0.5)          # it would not take so long to give the lease up
+        self.assertTrue(stop.is_alive())
+        self.assertIsNotNone(owner())
+        answers.set()
+        stop.join(60)
+        self.assertIsNone(owner())
 
 
 class _Served:
