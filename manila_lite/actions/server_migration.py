@@ -5,11 +5,10 @@ Source of the rules: Manila API 2.57.
 """
 
 import dataclasses
-import time
 from collections.abc import Mapping
 from typing import Any
 
-from oslo_utils import uuidutils
+from oslo_utils import timeutils, uuidutils
 
 from manila_lite import engine, errors, states
 from manila_lite.actions import migration_check, migration_targets
@@ -133,7 +132,7 @@ class ServerRequests(Requests[ServerMove]):
                 'shares': len(move.shares), 'snapshots': len(move.snapshots),
                 'zone_id': move.zone_id, 'keeps_addresses': move.keeps_addresses, 'options': dict(move.options),
                 'types': sorted(server_migration.types_of(move.shares)), 'size': sum(row.size for row in move.shares),
-                'proto': move.shares[0].share_proto, 'phase_one_began': time.time(),
+                'proto': move.shares[0].share_proto, 'phase_one_began': timeutils.utcnow_ts(microsecond=True),
                 'parts': [(row.instance_id, row.share_type_id, row.size) for row in move.shares], **move.how}
 
     def begin(self, conn: Connection, ctx: RequestContext, asked: ServerMove, move: ServerMove,

@@ -5,11 +5,10 @@ Source of the rules: Manila API 2.22.
 """
 
 import dataclasses
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from oslo_utils import uuidutils
+from oslo_utils import timeutils, uuidutils
 
 from manila_lite import engine, errors, states
 from manila_lite.actions import encryption, migration_targets, share_bin, share_requests
@@ -102,7 +101,7 @@ class ShareRequests(Requests[ShareMove]):
                 'from': engine.backend_of(share.host), 'network_id': move.network_id, 'zone_id': move.zone_id,
                 'type_id': move.share_type.id, 'types': [move.share_type.id], 'size': share.size, 'proto': share.share_proto,
                 'options': dict(move.options), 'abilities': share_requests.abilities(move.share_type),
-                'phase_one_began': time.time(), **move.how,
+                'phase_one_began': timeutils.utcnow_ts(microsecond=True), **move.how,
                 'excluded': {share.host: 'the share is there'} if move.changes_only_the_host else {}}
 
     def begin(self, conn: Connection, ctx: RequestContext, asked: ShareMove, move: ShareMove,

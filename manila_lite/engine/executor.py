@@ -10,7 +10,7 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import context, errors, metrics, trace
-from manila_lite.db.core.engine import TRANSIENT
+from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.begin import Wake, backend_of
 from manila_lite.engine.environment import REAL, Environment
@@ -293,21 +293,24 @@ class Executor:
         if work.send:
             self._pass_on(work)
             return None
-        if self._is_outdated(plan, work):
-            return self._later(work.op, 0.0, **plan.at(0), data=work.data, attempts=0, undoing=False)
         with self.services.db.writer() as conn:
             rows.move(conn, work.op.id, self.owner, data=work.data)     # keep the error text that the owner may read
-            plan.failed(conn, work, error)
-            rows.finish(conn, work.op.id, self.owner, rows.FAILED, str(error), error_code=_code(error))
+            # From here to the end of the transaction nobody asks for it again.
+            outdated = self._is_outdated(conn, plan, work)
+            if not outdated:
+                plan.failed(conn, work, error)
+                rows.finish(conn, work.op.id, self.owner, rows.FAILED, str(error), error_code=_code(error))
+        if outdated:
+            return self._later(work.op, 0.0, **plan.at(0), data=work.data, attempts=0, undoing=False)
         self._count(work.op, rows.FAILED)
         return None
 
-    def _is_outdated(self, plan: Plan, work: Work) -> bool:
+    @staticmethod
+    def _is_outdated(conn: Connection, plan: Plan, work: Work) -> bool:
         """Say whether a failed round was for an older request than the newest: then that one has all its tries."""
         if not plan.restartable:
             return False
-        with self.services.db.reader() as conn:
-            row = rows.get(conn, work.op.id)
+        row = rows.get(conn, work.op.id)
         return row is not None and row.wanted > work.asked
 
     def _undo_step(self, plan: Plan, work: Work, at: int) -> float | None:

@@ -37,6 +37,7 @@ class Hands:
         self._clock = environment.monotonic
         self._lock = environment.lock()
         self._running: dict[str, _Held] = {}    # by operation id
+        self.drops = 0      # threads that were freed until now
 
     def __len__(self) -> int:
         """Return the number of operations that have a thread."""
@@ -87,6 +88,7 @@ class Hands:
         """Free the thread of the operation."""
         with self._lock:
             self._running.pop(operation_id, None)
+            self.drops += 1
 
     def share_out(self, booked: Iterable[Any], left: Collection[Waits], most: int) -> dict[tuple[str, str], list[int]]:
         """Return which further operations of the ``booked`` ones' projects would get a thread, if each project had many.

@@ -169,6 +169,7 @@ class Runner:
         self._skipped = False
         # ``_release_unsaved`` knows an operation by its owner alone. If its lease ran out and it were claimed anew here,
         # that new claim would be released.
+        drops = self._hands.drops
         hands, mine = self._hands, {*self._hands.operations(), *self._unsaved}
         busy, calm = hands.serials(), hands.is_calm()
         free = [lane for lane in hands.workers if hands.has(lane, 0)]
@@ -183,6 +184,8 @@ class Runner:
         taken = self._take([*booked, *further])
         left |= more
         self._more = bool(left or busy) or not (calm and hands.is_calm()) or len(free) - len(scarce) < len(hands.workers)
+        if self._more and hands.drops != drops:
+            self._poke.set()    # a thread was freed during this look, when nobody knew yet that there is work for it
         self._gather = _GATHER_IN_BURST if taken > 1 and not left else _GATHER
         return taken > 0 and (len(entries) == self._most or any(hands.has(*waits) for waits in left))
 

@@ -46,7 +46,14 @@ class Worker:
 
     def every(self, seconds: float, do: Callable[[], None]) -> None:
         """Call ``do`` at once and every ``seconds`` from ``start`` on. To be called before ``start``."""
-        self._timers.append((seconds, do))
+        self._timers.append((seconds, self._until_stopped(do)))
+
+    def _until_stopped(self, do: Callable[[], None]) -> Callable[[], None]:
+        """Return a timer that does nothing once the worker is being stopped. Heartbeats go on as long as there is work."""
+        def timer() -> None:
+            if not self._stopped:
+                do()
+        return timer
 
     def start(self, *, listen: bool = True) -> None:
         """Start heartbeat and timers, and with ``listen`` the bus. Operations are claimed only after ``work``."""
@@ -92,19 +99,19 @@ class Worker:
         self.runner.take_over()
 
     def stop(self, *, last: bool = True) -> None:
-        """Stop the timers, and wait for running operations.
+        """Begin nothing new, and wait for running operations. Until then other processes see the service as up.
 
         ``last``: show the service as stopped, since no other process carries on. A child whose master was killed ends, too,
         but nobody stopped the service: it stays as it is, and is down when its heartbeat is old.
         """
-        if self._periodic is not None:
-            self._periodic.stop()
-            self._periodic.wait()
         with self._lock:
             self._stopped = True
         self._bus.stop()
         if self._working:
             self.runner.stop()
+        if self._periodic is not None:
+            self._periodic.stop()
+            self._periodic.wait()
         try:
             if last and not _is_orphan():
                 self._beat(stopped=True)

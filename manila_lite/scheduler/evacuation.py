@@ -6,11 +6,11 @@ anew each time, so that a look after a crash, or by another scheduler, goes on w
 taken in a fixed order; if some moved and others did not, all that is left is tried once more, since there may be room now.
 """
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from oslo_log import log
+from oslo_utils import timeutils
 
 from manila_lite import context, errors
 from manila_lite.actions import migration_targets, server_migration, share_migration, share_servers
@@ -251,7 +251,7 @@ def _measure(work: Work) -> None:
         count, size = count + progress['done'] + len(gone), size + progress['gib_done'] + sum(gone)
     copied = sum(what['size'] * what['percent'] / 100 for what in data['moving'].values())
     done = progress['gib_done'] + copied
-    took = time.time() - data['began']
+    took = timeutils.utcnow_ts(microsecond=True) - data['began']
     progress.update(
         total=max(count, progress['done']), percent=min(int(100 * done / size), 100) if size else 100,
         left=len(data['left']), moving=len(data['moving']),

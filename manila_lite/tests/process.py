@@ -2,12 +2,15 @@
 """``manila-lite``, or its parts, as processes, for tests that send HTTP requests to them and kill them."""
 
 import contextlib
+import fcntl
+import functools
 import json
 import os
 import random
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -45,14 +48,48 @@ DEFAULT_TYPE = {'share_type': {'name': 'default', 'extra_specs': {
     'mount_snapshot_support': 'True'}}}
 
 
+#: One byte for each port: who has it locked may use the port. A lock ends with its process.
+_PORTS = Path(tempfile.gettempdir(), f'manila-lite-test-ports-{os.getuid()}')
+_mine = set()       # ports of this process, which never gets one twice
+
+
 def free_port():
-    """Return a port that no process listens on. It is below those that the kernel gives to clients: none of them takes it."""
+    """Return a port that no process listens on, and that no other test gets, for as long as this process lives.
+
+    It is for programs that cannot say which port they got, and for those that are started again on the same one. It is below
+    those that the kernel gives to clients: none of them takes it.
+    """
+    return free_ports(1)
+
+
+def free_ports(count):
+    """Return the first of ``count`` consecutive ports, as ``free_port`` does."""
     first_of_clients = int(Path('/proc/sys/net/ipv4/ip_local_port_range').read_text().split()[0])
     while True:
-        port = random.SystemRandom().randrange(10000, max(first_of_clients, 20000))
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(('127.0.0.1', port))
-            return port
+        first = random.SystemRandom().randrange(10000, max(first_of_clients, 20000) - count)
+        ports = range(first, first + count)
+        with contextlib.ExitStack() as probes, contextlib.suppress(OSError):
+            for port in ports:
+                probes.enter_context(socket.socket()).bind(('127.0.0.1', port))
+            if all(map(reserve, ports)):
+                return first
+
+
+@functools.cache
+def _ports():
+    return os.open(_PORTS, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+
+
+def reserve(port):
+    """Reserve the port for this process. Say whether that is possible."""
+    if port in _mine:
+        return False
+    try:
+        fcntl.lockf(_ports(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except OSError:
+        return False
+    _mine.add(port)
+    return True
 
 
 class Lite(fixtures.Fixture):

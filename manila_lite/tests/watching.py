@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The alerting rules and the dashboard: their expressions, and what these name. Also metrics as they are scraped."""
 
-import contextlib
 import json
 import re
-import socket
 import urllib.request
 from pathlib import Path
 
 import yaml
 from prometheus_client import parser
 
-from manila_lite.tests import process, waiting
+from manila_lite.tests import waiting
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / 'etc/manila_lite/prometheus/alerts.yaml'
@@ -77,16 +75,3 @@ class Scraped:
     def labels(self, name, label):
         """Return all values of a label."""
         return {sample.labels[label] for sample in self.samples if sample.name == f'manila_lite_{name}'}
-
-
-def free_ports(count):
-    """Return the first of ``count`` consecutive free ports."""
-    while True:
-        first = process.free_port()
-        with contextlib.ExitStack() as taken:
-            try:
-                for port in range(first, first + count):
-                    taken.enter_context(socket.socket()).bind(('127.0.0.1', port))
-            except (OSError, OverflowError):
-                continue
-            return first

@@ -2,9 +2,10 @@
 """Beginning and end of evacuations: everything on a backend, or on all backends of a host, moves elsewhere."""
 
 import dataclasses
-import time
 from collections.abc import Mapping
 from typing import Any
+
+from oslo_utils import timeutils
 
 from manila_lite import context, errors
 from manila_lite.db.core.engine import Connection
@@ -57,7 +58,7 @@ def request(ctx: context.RequestContext, host: str, wish: Wish) -> str:
             for service in backends:
                 if not service.disabled:
                     services.set_disabled(conn, service.host, 'manila-share', True, _REASON)
-        data = {'host': host, 'began': time.time(), **dataclasses.asdict(wish), 'to': list(wish.to)}
+        data = {'host': host, 'began': timeutils.utcnow_ts(microsecond=True), **dataclasses.asdict(wish), 'to': list(wish.to)}
         wake = begin(conn, ctx, evacuation.KIND, 'service', str(backends[0].id), topic='scheduler', lane=WORK, data=data,
                      open_key=None if wish.dry_run else evacuation.open_key(host))
         if not wish.dry_run:

@@ -8,9 +8,10 @@ adapters in ``share_migration.py`` and ``server_migration.py``, have the rest. T
 
 import abc
 import enum
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from oslo_utils import timeutils
 
 from manila_lite import context, errors, states
 from manila_lite.db.core import transitions
@@ -186,7 +187,7 @@ class Migrations(abc.ABC):
         """
         payload = {'phase': 2 if data.get('cut') else 1, **self.payload(resource_id, data)}
         if 'phase_one_began' in data:
-            payload['seconds'] = round(time.time() - data['phase_one_began'], 3)
+            payload['seconds'] = round(timeutils.utcnow_ts(microsecond=True) - data['phase_one_began'], 3)
         if error is not None:
             payload['error'] = errors.user_text(error) or errors.unexpected(ctx.request_id)
         notices.emit(ctx, f'{self.resource_type}.{phase}.{event}', payload, host)
@@ -200,7 +201,8 @@ def figures(data: Mapping[str, Any], task_state: str) -> dict[str, Any]:
     copied = task_state in (Migration.SUCCESS, Migration.COMPLETING, *states.COMPLETION, *states.COMPLETION.values())
     percent = 100 if copied else known.get('percent', 0)
     done, total = known.get('bytes_done'), known.get('bytes_total')
-    took = max(time.time() - data.get('phase_one_began', time.time()), 0.001)
+    now = timeutils.utcnow_ts(microsecond=True)
+    took = max(now - data.get('phase_one_began', now), 0.001)
     rate = done / took if done else None
     phase = 2 if data.get('cut') or task_state in (Migration.SUCCESS, *states.COMPLETION.values()) else 1
     more = {name: value for name, value in {

@@ -264,12 +264,13 @@ def postpone(conn: Connection, operation_id: str, owner: str, /, after: float = 
             **values: Any) -> None:
     """Free the operation, to be due in ``after`` seconds; ``values`` (topic, host, data ...) change with it.
 
-    ``seen``: when it was due at its claim. If it was hurried since (``hurry``), it is due now.
+    ``seen``: when it was due at its claim. If that changed since (``make_due``, ``request_rerun``), it is due now. A time that
+    is earlier counts, too: the clock of another process may be behind.
     """
     now = timeutils.utcnow()
     due_at: Any = now + datetime.timedelta(seconds=after)
     if seen is not None:
-        due_at = sa.case((operations.c.next_run_at > seen, now), else_=due_at)
+        due_at = sa.case((operations.c.next_run_at != seen, now), else_=due_at)
     move(conn, operation_id, owner, **{'owner': None, 'lease_expires_at': None, 'next_run_at': due_at} | values)
 
 

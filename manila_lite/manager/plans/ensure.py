@@ -8,11 +8,11 @@ backend fails are tried again in ever smaller batches, so that one share keeps n
 """
 
 import dataclasses
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oslo_log import log
+from oslo_utils import timeutils
 
 from manila_lite import context, errors, states, values
 from manila_lite.db.core import transitions
@@ -122,8 +122,8 @@ def _begin(work: Work) -> None:
             # The shares after this position were not checked yet: the round goes on there, and ends here.
             only = data.get('only') if first else None
             data.update(round=work.op.wanted, until='' if only else data.get('after', ''), wrapped=False, only=only, left=[],
-                        broken=[], repairs={}, reasons={}, servers={}, passes=1, began=time.time(), visited=False,
-                        fingerprint=fingerprint(work.service))
+                        broken=[], repairs={}, reasons={}, servers={}, passes=1, began=timeutils.utcnow_ts(microsecond=True),
+                        visited=False, fingerprint=fingerprint(work.service))
             if only is None and not data['dry_run']:
                 work.service.ensured_as = data['fingerprint']
             data.setdefault('after', '')

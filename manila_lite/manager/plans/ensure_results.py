@@ -4,7 +4,6 @@ for any number of shares, and only where something changed.
 """
 
 import hashlib
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -158,7 +157,8 @@ def _count(work: Work, answers: int, skipped: int, updated: int,
         progress[name] += more
     progress.update(broken=len(data['broken']), failed=len(data['left']), total=max(progress['total'], progress['done']))
     left = progress['total'] - progress['done']
-    progress['seconds_left'] = round(left * (time.time() - data['began']) / max(progress['done'], 1), 1)
+    took = timeutils.utcnow_ts(microsecond=True) - data['began']
+    progress['seconds_left'] = round(left * took / max(progress['done'], 1), 1)
 
 
 def _reasons(work: Work, answers: Mapping[str, Any], why: Mapping[str, str],

@@ -6,8 +6,9 @@ destination's driver by one that no row has, since nobody else may reach the cop
 """
 
 import dataclasses
-import time
 from typing import Any
+
+from oslo_utils import timeutils
 
 from manila_lite import encryption, errors, values
 from manila_lite.db.core.engine import Connection
@@ -87,7 +88,8 @@ def let_in(copy: ShareCopy, snapshot: values.Snapshot | None = None) -> str | No
         data.pop(_ASKED, None)
         return encryption.decrypt(key)
     patience = work.ctx.conf.data_access_wait_access_rules_timeout
-    if time.time() - data.setdefault(_ASKED, time.time()) > patience:
+    now = timeutils.utcnow_ts(microsecond=True)
+    if now - data.setdefault(_ASKED, now) > patience:
         raise errors.Final(f'The backend of the share did not admit the host that copies ({clients}) within {patience} '
                            'seconds.')
     raise errors.Again(_LOOK)

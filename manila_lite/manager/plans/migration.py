@@ -13,11 +13,11 @@ import abc
 import contextlib
 import dataclasses
 import functools
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from oslo_log import log
+from oslo_utils import timeutils
 
 from manila_lite import errors, values
 from manila_lite.db.core.engine import TRANSIENT, Connection
@@ -347,7 +347,8 @@ def _patience(work: Work) -> Iterator[None]:
         raise
     except Exception as error:
         conf = work.ctx.conf.operations
-        took = time.time() - work.data.setdefault(_FAILING, time.time())
+        now = timeutils.utcnow_ts(microsecond=True)
+        took = now - work.data.setdefault(_FAILING, now)
         LOG.exception('%s: the cut-over failed since %.0f s', work.resource_id, took)
         if took < conf.lease:
             raise errors.Again(conf.retry_delay, str(error)) from error

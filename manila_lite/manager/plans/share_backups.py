@@ -4,7 +4,6 @@
 A copy runs in the driver, between looks at its progress; so it occupies no thread that other work needs.
 """
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -140,7 +139,7 @@ def _shut_out(service: Any, ctx: context.RequestContext) -> None:
     with ctx.db.reader() as conn:
         lingering = {**share_backups.list_ended_with_access(conn, service.host),
                      **access.list_still_admitting(conn, service.host)}
-    now, tries = time.monotonic(), service.shut_out_tries
+    now, tries = service.clock(), service.shut_out_tries
     for share_id in tries.keys() - lingering.keys():
         del tries[share_id]
     for share_id, copy_id in lingering.items():

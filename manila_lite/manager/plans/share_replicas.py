@@ -5,7 +5,6 @@ The operations on one replica run one after the other. The active replica's back
 """
 
 import dataclasses
-import time
 from typing import Any
 
 from oslo_log import log
@@ -222,8 +221,9 @@ def quiesce(work: Work) -> None:
 
     :raises errors.Again: it is not in sync yet, and there is time left.
     """
-    until = work.data.setdefault('until', time.time() + work.data['quiesce']) if work.data['quiesce'] else 0.0
-    if time.time() < until and _driver(work).update_replica(_load(work)).state != states.Replica.IN_SYNC:
+    now = timeutils.utcnow_ts(microsecond=True)
+    until = work.data.setdefault('until', now + work.data['quiesce']) if work.data['quiesce'] else 0.0
+    if now < until and _driver(work).update_replica(_load(work)).state != states.Replica.IN_SYNC:
         raise errors.Again(_LOOK)
 
 
@@ -264,8 +264,9 @@ def _must_be_alone(conn: Connection, work: Work) -> None:
     home = backend_of(shares.get(conn, work.ctx.elevated(), share_id).host or '')
     at_work = share_replicas.list_claimed_operations(conn, (access.open_key(share_id), ensure.open_key(home)))
     before = work.data.setdefault('before', at_work)
-    until = work.data.setdefault('alone_at', time.time() + work.ctx.conf.operations.lease)
-    if time.time() < until and any(before.get(operation_id) == position for operation_id, position in at_work.items()):
+    now = timeutils.utcnow_ts(microsecond=True)
+    until = work.data.setdefault('alone_at', now + work.ctx.conf.operations.lease)
+    if now < until and any(before.get(operation_id) == position for operation_id, position in at_work.items()):
         raise errors.Again(_LOOK)
 
 

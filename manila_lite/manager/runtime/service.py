@@ -58,6 +58,8 @@ _RETRY_MOST_ELSEWHERE = 4.0
 #: Seconds for work under way to end before the backend is passed on to another machine, and between looks. Work that takes
 #: longer is done again there.
 _FINISH, _FINISHED = 30.0, 0.05
+#: Seconds for the manager's own threads to end by themselves at a stop. Then the driver shuts down, which ends its waits.
+_PATIENCE = 10.0
 #: Seconds within which requests for a report are collected.
 _SETTLE = 0.2
 #: Seconds between looks for unused share servers.
@@ -137,6 +139,7 @@ class ShareManager:
         """Set up the backend lease, events and threads of the worker. The simulation passes another environment."""
         self.worker = worker
         self._environment = environment
+        self.clock = environment.monotonic
         self._fails_over = self.driver if isinstance(self.driver, FailsOver) and self.driver.fails_over else None
         self.backend_lease = BackendLease(self.services, self.host, worker.binary, environment, self._fails_over)
         worker.runner.may_claim = self._may_work
@@ -169,8 +172,10 @@ class ShareManager:
         self.worker.stop(last=not self.backend_lease.elsewhere())
         self._let_copies(run=False)
         for thread in self._threads:
-            thread.join(timeout=10)
+            thread.join(_PATIENCE)
         self.driver.shutdown()
+        for thread in self._threads:
+            thread.join()       # while it is at the backend, no other process may be
         self.backend_lease.stop()
 
     def _holds_lease(self) -> bool:

@@ -9,7 +9,6 @@ or the backend stops.
 
 import dataclasses
 import threading
-import time
 from typing import Any
 
 from oslo_log import log
@@ -94,11 +93,12 @@ def _wait(manager: Any, stopping: threading.Event, operation_id: str, before: _R
 
 def _next_reason(manager: Any, stopping: threading.Event) -> str | None:
     """Wait for a reason to ensure all shares once more, and return it. Return None when the backend stops."""
-    since, seen = time.monotonic(), _ensured_as(manager)
+    clock = manager.clock
+    since, seen = clock(), _ensured_as(manager)
     while not stopping.wait(min(_WATCH, manager.section.ensure_interval or _WATCH)):
         if manager.failed_run:
             return ensure.RETRY
-        if 0 < manager.section.ensure_interval <= time.monotonic() - since:
+        if 0 < manager.section.ensure_interval <= clock() - since:
             return ensure.INTERVAL
         now = ensure.fingerprint(manager)
         if now not in (None, seen, manager.ensured_as):

@@ -23,7 +23,7 @@ class Watched(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.port = watching.free_ports(3)
+        self.port = process.free_ports(3)
         self.parts = self.useFixture(process.Parts(_CONFIG.format(port=self.port)))
         self.started = {name: self.parts.run(name) for name in ('api', 'scheduler', 'share')}
         self.parts.until(self.parts.answers, 'the API answers')

@@ -23,7 +23,8 @@ from manila_lite.db import models
 from manila_lite.db.queries import metrics_queries, operations
 from manila_lite.tests import process, waiting
 from manila_lite.tests.functional import base
-from manila_lite.tests.watching import Scraped, free_ports
+from manila_lite.tests.process import free_ports
+from manila_lite.tests.watching import Scraped
 
 _CONFIG = '[alpha]\ndriver = dummy\n[metrics]\nport = {port}\nports = 4\ncache_seconds = 1\n'
 _UUID = re.compile(r'[0-9a-f]{8}-[0-9a-f]{4}-')

@@ -103,10 +103,10 @@ class Conditions(Projects):
                   quota_counts.Scope(self.project, share_type_id=kind)]
         with counting(self.service.services.db.engine) as counter:
             found = self.do(quota_counts.count, dict.fromkeys(scopes, ()))
-            self.assertEqual(([{}] * 3, []), (found, counter.statements))
+            self.assertEqual(([{}] * 3, []), (found, counter.asked()))
             wanted = (['replica_gigabytes'], [], ['shares', 'backups'])
             found = self.do(quota_counts.count, dict(zip(scopes, wanted, strict=True)))
-        self.assertEqual(1, len(counter.statements))
+        self.assertEqual(1, len(counter.asked()))
         self.assertEqual([{'share_replicas': 2, 'replica_gigabytes': 10}, {}, {'shares': 1, 'gigabytes': 5}], [
             {name: usage.total for name, usage in scope.items()} for scope in found])
 

@@ -267,7 +267,7 @@ class Past(Sums):
         """Check the addition of shares; return the number of statements for that."""
         with counting(self.service.services.db.engine) as counter:
             self.do(quotas.check, self.service.conf, self.project, user, None, {'shares': add, 'gigabytes': add})
-        return len(counter.statements)
+        return len(counter.asked())
 
     def changes(self):
         return self.rows(models.quota_changes, models.quota_changes.c.project_id == self.project)

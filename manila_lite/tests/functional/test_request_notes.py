@@ -198,7 +198,7 @@ class Costs(NotesTest):
             found = self.rows()
             with counting(self.db.engine) as counter:
                 self.assertEqual(found, self.rows())
-            self.assertEqual(1, len(counter.statements), counter.statements)
+            self.assertEqual(1, len(counter.asked()), counter.asked())
             self.notes, _ = self.new_api()
         self.assertEqual(40, len(found))
 

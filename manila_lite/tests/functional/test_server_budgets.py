@@ -31,11 +31,9 @@ class Changes(served.ServedTest):
         sa.event.listen(engine, 'before_cursor_execute', counter.saw)
         try:
             change(network)
-            request = [text for name, text in counter.statements if name == 'MainThread' and not _a_look(text)]
+            request = [text for text in counter.asked() if not _a_look(text)]
             self.settled(network)
-            # The number of renewals of a lease depends on time.
-            workers = [text for name, text in counter.statements
-                       if name.startswith('share-') and name != 'share-lease' and _of_work(text)]
+            workers = [text for text in counter.worked() if _of_work(text)]
         finally:
             sa.event.remove(engine, 'before_cursor_execute', counter.saw)
         self.assertEqual(['active'] * count, [server.status for server in self.servers(network)])
@@ -104,7 +102,7 @@ class Migration(served.ServedTest):
             self.admin.wait(path, 'share_server', 'gone')
         finally:
             sa.event.remove(engine, 'before_cursor_execute', counter.saw)
-        return [text for name, text in counter.statements if name.startswith('share-') and _of_work(text)]
+        return [text for text in counter.worked() if _of_work(text)]
 
     def test_statements_do_not_grow_with_the_number_of_snapshots(self):
         self.admin.ok('POST', '/types', {'share_type': {'name': 'kept', 'extra_specs': {

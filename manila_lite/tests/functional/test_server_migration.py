@@ -153,9 +153,9 @@ class MigrationTest(base.ServiceTest):
         with counting(self.service.services.db.engine) as counter:
             status, document = act()
             self.assertLess(status, 300, document)
-            asked = [text for thread, text in counter.statements if thread == 'MainThread']
+            asked = counter.asked()
             until()
-        worked = [text for thread, text in counter.statements if thread.startswith(('share-work', 'scheduler-work'))]
+        worked = counter.worked(claims=False)
         # The number of looks for the answer of the backend depends on time.
         return len([text for text in asked if 'FROM operations' not in text]), len(worked)
 

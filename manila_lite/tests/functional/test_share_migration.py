@@ -452,9 +452,8 @@ class Migration(MigrationTest):
                 self.task_is(share, 'migration_success')
                 self.at_rest()      # the release of the source and its rules follow at any time; count them always
             # The number of looks for the answer of the backend, and for work, depends on time.
-            asked = [text for thread, text in started.statements if thread == 'MainThread' and 'FROM operations' not in text]
-            moved = [text for thread, text in completed.statements
-                     if thread != 'MainThread' and ('share_instances' in text or 'snapshots' in text)]
+            asked = [text for text in started.asked() if 'FROM operations' not in text]
+            moved = [text for text in completed.worked() if 'share_instances' in text or 'snapshots' in text]
             costs.append((len(asked), len(moved)))
         (few_started, few_completed), (many_started, many_completed) = costs
         self.assertLessEqual(many_started, few_started * 1.2, costs)

@@ -20,7 +20,7 @@ class Held(refused.Refusing):
         """Return the statements of a request to unmanage, in order."""
         with counting(self.service.services.db.engine) as counter:
             self.admin.ok('POST', f'{path}/action', {'unmanage': None})
-        return [text.replace('"', '').replace('`', '') for _, text in counter.statements]
+        return [text.replace('"', '').replace('`', '') for text in counter.asked()]
 
     def held_before(self, pattern, path):
         """Check that the network's row is held before the first statement that matches the pattern."""

@@ -6,7 +6,8 @@ import time
 
 from manila_lite.tests import nfs_client, process
 from manila_lite.tests.functional.linux import test_share_migration
-from manila_lite.tests.watching import Scraped, free_ports
+from manila_lite.tests.process import free_ports
+from manila_lite.tests.watching import Scraped
 
 #: Seconds for which the metrics are kept.
 _KEPT = 1

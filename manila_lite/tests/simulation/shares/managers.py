@@ -71,7 +71,7 @@ class Worker(worker.Worker):
         return Listener(self._process, self.runner)
 
     def every(self, seconds, do):
-        self._timers.append(do)
+        self._timers.append(self._until_stopped(do))
 
     def start(self, *, listen=True):
         self._beat()
