@@ -9,7 +9,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import psutil
@@ -26,8 +26,10 @@ LOG = log.getLogger(__name__)
 _LOCKS = 64
 #: Seconds that a killed process gets to end.
 _END_SECONDS = 10.0
-#: Returns why a copy failed for good, for people, by its last error and the number of failures.
-Explain = Callable[[Exception | None, int], str]
+#: Letters of a path and of a reason in a text for people.
+LETTERS = 100
+#: Returns why a copy failed for good, for people, by the copy and the number of failures.
+Explain = Callable[[rsync.Copy, int], str]
 
 
 class Copies:
@@ -80,7 +82,7 @@ class Copies:
             if copy is not None and copy.error is None:
                 return copy
             if copy is not None:
-                self._vet(copy_id, copy.error, explain)
+                self._vet(copy_id, copy, explain)
             return self._begin(copy_id, begin)
 
     def forget(self, copy_id: str) -> None:
@@ -146,7 +148,8 @@ class Copies:
             raise CommandFailed('another process works at the backend now')
         return copy
 
-    def _vet(self, copy_id: str, bad: Exception | None, explain: Explain) -> None:
+    def _vet(self, copy_id: str, copy: rsync.Copy, explain: Explain) -> None:
+        bad = copy.error
         if isinstance(bad, rsync.NotOurs):
             return
         times = self._failed[copy_id] = self._failed.get(copy_id, 0) + 1
@@ -154,7 +157,7 @@ class Copies:
         if times < self.tries and not isinstance(bad, rsync.Hopeless):
             return
         self.clear(copy_id)
-        raise errors.Final(explain(bad, times))
+        raise errors.Final(explain(copy, times))
 
     # Mounts -----------------------------------------------------------------------------------
 
@@ -208,3 +211,9 @@ def names_in(folder: Path) -> frozenset[str]:
     with contextlib.suppress(OSError):
         return frozenset(filter(SAFE_ID.fullmatch, (name.partition('.')[0] for name in os.listdir(folder))))
     return frozenset()
+
+
+def not_copied(failed: Mapping[str, str]) -> str:
+    """Return a sentence with the paths that could not be copied and the reasons, or ''."""
+    paths = '; '.join(f'{path[:LETTERS]} ({why[:LETTERS]})' for path, why in failed.items())
+    return f'Not copied: {paths}.' if paths else ''

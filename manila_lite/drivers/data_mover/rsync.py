@@ -24,14 +24,17 @@ from manila_lite.host.commands import ENV, CommandFailed
 _PATIENCE, _FORGOTTEN, _STILL = 60.0, 900.0, 600.0
 #: Seconds until the next look; seconds in which output gathers, for rsync writes a line for each file; bytes of it that fit.
 _BREATH, _GATHER, _PIPE = 1.0, 0.05, 1 << 20
-#: Copies all attributes that a tenant can set. Deletions come first: there may not be enough space for both.
-_RSYNC = ('--archive', '--hard-links', '--acls', '--xattrs', '--filter=+x security.capability', '--filter=-x security.*',
-          '--filter=-x trusted.*', '--numeric-ids', '--sparse', '--delete-before', '--info=progress2', '--no-inc-recursive',
-          '--outbuf=L')
+#: Copies all attributes that a tenant can set; with one ``--xattrs`` those that begin with ``user.rsync.%`` would be left out.
+#: Deletions come first: there may not be enough space for both.
+_RSYNC = ('--archive', '--hard-links', '--acls', '--xattrs', '--xattrs', '--filter=+x security.capability',
+          '--filter=-x security.*', '--filter=-x trusted.*', '--numeric-ids', '--sparse', '--delete-before', '--info=progress2',
+          '--no-inc-recursive', '--outbuf=L')
 #: How unchanged files are found: in a backup that was begun before by size and exact time, in a share by content.
 SAME, SAME_CONTENT = '--modify-window=-1', '--checksum'
-#: Files are overwritten in place, since the share may not have enough space for a second version.
-IN_PLACE = '--inplace'
+#: Files are overwritten in place, since the share may not have enough space for a second version. Only blocks that differ are
+#: written. ``SAME_CONTENT`` would not do: to its checksum a block that cannot be read is zeros, and these are in a file that an
+#: earlier copy could not read, so the next one would take the two for the same.
+IN_PLACE = ('--inplace', '--ignore-times', '--no-whole-file')
 #: Nothing is copied: ``Copy.differing`` has what would be.
 COMPARE = ('--dry-run', '--itemize-changes')
 _WORKED, _PARTLY, _VANISHED = 0, 23, 24
@@ -147,7 +150,7 @@ class Copy(threading.Thread):
 
     def _do(self, words: tuple[str, ...]) -> None:
         status, said, kind = self._attend(self._begin(words))
-        # Files of a plain directory may vanish during the copy.
+        # Files that clients delete during the copy are no failure. All others are that could not be copied.
         if status not in (_WORKED, _VANISHED):
             kind = kind if status == _PARTLY or kind is NoRoom else CommandFailed
             raise kind(f'rsync: {_last_words(said)} (exit status {status})')

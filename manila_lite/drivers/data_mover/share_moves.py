@@ -8,7 +8,7 @@ with nobody writing any more, is followed by a comparison.
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from oslo_utils import uuidutils
 from manila_lite import errors, values
 from manila_lite.drivers.data_mover import dos_attributes, exports, rsync
 from manila_lite.drivers.data_mover.clients import CLIENTS, Admitted, Client, ClientOptions, Side, protocol_of
-from manila_lite.drivers.data_mover.copies import Copies
+from manila_lite.drivers.data_mover.copies import LETTERS, Copies, not_copied
 from manila_lite.host.commands import ENV, CommandFailed, run
 
 LOG = log.getLogger(__name__)
@@ -30,8 +30,6 @@ _PROGRAMS = {'rsync': 'rsync', 'bwrap': 'bubblewrap', 'find': 'findutils', 'moun
 _WRITE_SECONDS = 600.0
 #: Letters of the name of this process in ids.
 _NAME_LETTERS = 12
-#: Letters of a path and of a reason in a text for people.
-_LETTERS = 100
 #: The reason for people, by the error that ended the copy.
 _WHY = (
     (rsync.CannotKeepAll, 'Files have ACLs or extended attributes that the destination cannot keep.'),
@@ -187,16 +185,15 @@ class ShareMoves(Copies):
             self._losses[move_id] = self._unseen(places)
             return start(*content)
 
-        before = self._running.get(move_id)
-        return self.poll(move_id, begin,
-                         lambda bad, times: self._explain(bad, times, {} if before is None else before.failed))
+        return self.poll(move_id, begin, self._explain)
 
     def _at_most(self, share: values.Share) -> int | None:
         return int(self._conf.data_copy_apparent_ratio * max(share.size, 1) * _GIB) or None
 
-    def _explain(self, bad: Exception | None, times: int, failed: Mapping[str, str]) -> str:
-        why = next((why for kind, why in _WHY if isinstance(bad, kind)), 'The copy broke {times} times.')
-        return ' '.join(filter(None, (why.format(times=times, ratio=self._conf.data_copy_apparent_ratio), not_copied(failed))))
+    def _explain(self, copy: rsync.Copy, times: int) -> str:
+        why = next((why for kind, why in _WHY if isinstance(copy.error, kind)), 'The copy broke {times} times.')
+        why = why.format(times=times, ratio=self._conf.data_copy_apparent_ratio)
+        return ' '.join(filter(None, (why, not_copied(copy.failed))))
 
     # Mounts ---------------------------------------------------------------------------------------
 
@@ -270,10 +267,4 @@ def _directories(location: str, local: Iterable[str]) -> Iterator[str]:
 
 def differing(paths: Iterable[str]) -> str:
     """Return a sentence with the paths that differ."""
-    return f'Differing: {"; ".join(path[:_LETTERS] for path in paths)}.'
-
-
-def not_copied(failed: Mapping[str, str]) -> str:
-    """Return a sentence with the paths that could not be copied and the reasons, or ''."""
-    paths = '; '.join(f'{path[:_LETTERS]} ({why[:_LETTERS]})' for path, why in failed.items())
-    return f'Not copied: {paths}.' if paths else ''
+    return f'Differing: {"; ".join(path[:LETTERS] for path in paths)}.'

@@ -15,7 +15,7 @@ from manila_lite.db import models
 from manila_lite.db.queries import backend_machines, services
 from manila_lite.manager.runtime.backend_lease import BackendLease
 from manila_lite.tests.functional import base, test_leases
-from manila_lite.tests.waiting import until
+from manila_lite.tests.waiting import LIMIT, until
 
 #: What says that a process lives and works, and has to be renewed: the table of operations or of services, and the time there.
 LEASES = {'claim of an operation': (models.operations, 'lease_expires_at'),
@@ -63,7 +63,7 @@ class GracefulStopTest(base.ServiceTest):
         self.assertEqual((True, False, ['a timer has run']), (stop.is_alive(), service.stopped, done))
         self.assertIsNotNone(service.lease_owner)
         self.service.knob('alpha')
-        stop.join(60)
+        stop.join(LIMIT)
         self.assertFalse(stop.is_alive())
         service, operation = self.row(models.services), self.row(models.operations)
         self.assertEqual(('done', None, None, True),
@@ -82,22 +82,22 @@ class StartThatHangsTest(base.ServiceTest):
 
         def setup():
             at_work.set()
-            answers.wait(60)
+            answers.wait(LIMIT)
         manager.driver.setup, manager.driver.shutdown = setup, shut.set
 
         def owner():
             with self.service.services.db.reader() as conn:
                 return services.get(conn, manager.host, 'manila-share').lease_owner
         manager.start()
-        self.assertTrue(at_work.wait(60))
+        self.assertTrue(at_work.wait(LIMIT))
         stop = threading.Thread(target=manager.stop, daemon=True)
         stop.start()
-        self.assertTrue(shut.wait(60))
+        self.assertTrue(shut.wait(LIMIT))
         stop.join(0.5)          # it would not take so long to give the lease up
         self.assertTrue(stop.is_alive())
         self.assertIsNotNone(owner())
         answers.set()
-        stop.join(60)
+        stop.join(LIMIT)
         self.assertIsNone(owner())
 
 

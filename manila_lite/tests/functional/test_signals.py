@@ -15,6 +15,7 @@ from manila_lite.api.events.batches import Batch
 from manila_lite.cmd import master
 from manila_lite.manager.runtime import service
 from manila_lite.rpc import clients
+from manila_lite.tests import waiting
 from manila_lite.thread_reserve import ThreadReserve
 
 #: Seconds for what has to come at once; a lost signal takes longer than that, or never comes.
@@ -93,7 +94,7 @@ class SignalsTest(testtools.TestCase):
         return made
 
     def admit(self, made):
-        return made.admit(types.SimpleNamespace(project_id='p'), None, given=False, stream=True, once=False, seconds=60)
+        return made.admit(types.SimpleNamespace(project_id='p'), None, given=False, stream=True, once=False, seconds=waiting.LIMIT)
 
     def test_new_listener(self):
         made = self.hub()

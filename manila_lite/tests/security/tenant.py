@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from manila_lite.tests.factories import files
+
 _EXCHANGE = """
 import ctypes, os, sys
 change, one, other = ctypes.CDLL(None).renameat2, os.fsencode(sys.argv[1]), os.fsencode(sys.argv[2])
@@ -18,9 +20,6 @@ while os.getppid() == int(sys.argv[3]):
     for _ in range(1000):
         change(-100, one, -100, other, 2)
 """
-#: File names that programs stumble over.
-NAMES = (b'new\nline', b'not \xff\xfe utf-8', b'\x1b]0;owned\x07\x1b[31mred', b'-rf', b'--delete', b'%s%n', b'$(touch x)', b' ',
-         b'rsync: [sender] opendir "x" failed: (12)', b'x' * 255)
 
 
 @contextlib.contextmanager
@@ -49,7 +48,7 @@ def nest(place, levels, name='d'):
 def plant(place, outside):
     """Plant one of each kind of file that a program could stumble over; all of them can be copied."""
     here = os.fsencode(place)
-    for name in NAMES:
+    for name in files.NAMES:
         Path(os.fsdecode(os.path.join(here, name))).write_bytes(name)
     (place / 'absolute').symlink_to(outside)
     (place / 'relative').symlink_to(os.path.relpath(outside, place))
@@ -75,8 +74,8 @@ def plant(place, outside):
 def tree(place):
     """Return the files below a folder, by names in bytes: kind, mode, owner, and content or target of the link."""
     entries = {}
-    for folder, folders, files in os.walk(os.fsencode(place)):
-        for name in (*folders, *files):
+    for folder, folders, names in os.walk(os.fsencode(place)):
+        for name in (*folders, *names):
             path = os.path.join(folder, name)
             about = os.lstat(path)
             links = 0 if stat.S_ISDIR(about.st_mode) else about.st_nlink

@@ -12,6 +12,7 @@ from oslo_utils import uuidutils
 from manila_lite import errors, values
 from manila_lite.drivers.linux.pool.directory import Directory
 from manila_lite.host import trees
+from manila_lite.tests.factories import files
 from manila_lite.tests.functional.linux import base, cifs_base
 from manila_lite.tests.security import tenant
 
@@ -92,7 +93,7 @@ class Trees(testtools.TestCase):
             self.assertTrue(self.outside.is_untouched())
 
     def test_directories_with_odd_names_are_deleted(self):
-        for name in tenant.NAMES:
+        for name in files.NAMES:
             os.mkdir(os.path.join(os.fsencode(self.place), name))
         self.delete()
 

@@ -2,62 +2,31 @@
 """Shares that this host copies to another backend, while their owner tries to lead the copy elsewhere, or to no end."""
 
 import os
-import shutil
-import tempfile
-import types
-import unittest
-from pathlib import Path
 
-import testtools
-
-from manila_lite import errors, values
-from manila_lite.drivers.data_mover import rsync, share_moves
-from manila_lite.drivers.data_mover.clients import Side
+from manila_lite.drivers.data_mover import rsync
 from manila_lite.host import trees
-from manila_lite.tests import waiting
-from manila_lite.tests.functional import test_host_assisted
+from manila_lite.tests.functional.linux import copying
 from manila_lite.tests.security import tenant
 
 _ROUNDS = 4
 _BROKEN = 'The copy broke 5 times.'
 
 
-class Moves(testtools.TestCase):
-    """Both sides are bind mounts: the kernel here has no NFS client."""
+class Moves(copying.MoveTest):
 
     def setUp(self):
         super().setUp()
-        if lacks := test_host_assisted.missing():
-            raise unittest.SkipTest(f'a copy by the host needs {lacks}')
-        state = Path(tempfile.mkdtemp(prefix='ml-moves-'))
-        self.addCleanup(shutil.rmtree, state, ignore_errors=True)
-        self.outside = tenant.Outside(state / 'outside')
-        self.source, self.target = state / 'served' / 'source', state / 'served' / 'target'
-        for place in (self.source, self.target):
+        self.outside = tenant.Outside(self.state / 'outside')
+
+    def options(self):
+        return {'check_hash': True, 'data_check_sample': 0, 'data_copy_bandwidth_limit': 0.0, 'data_copy_apparent_ratio': 0.25}
+
+    def made_shares(self):
+        """Return plain directories."""
+        found = self.state / 'served' / 'source', self.state / 'served' / 'target'
+        for place in found:
             place.mkdir(parents=True)
-        conf = types.SimpleNamespace(
-            data_node_access_ips=[], data_node_access_admin_user=None, data_node_mount_options={},
-            data_node_local_exports=[f'nas:/shares={state}/served'],
-            mount_tmp_location=None, check_hash=True, data_check_sample=0, data_copy_bandwidth_limit=0.0,
-            data_copy_apparent_ratio=0.25)
-        self.moves = share_moves.ShareMoves(state, conf, types.SimpleNamespace(migration_ignore_files=[]))
-        self.addCleanup(self.moves.clear, 'target')
-
-    def share(self, name):
-        return values.Share(name, 's', 'p', 1, 'NFS', 'pool', export_locations=(
-            values.ExportLocation(f'nas:/shares/{name}', True),))
-
-    def ends(self, call):
-        """Wait for the end of a pass or comparison. Return it, or the message of its failure."""
-        def ended():
-            run = call(Side(self.share('source')), Side(self.share('target')))
-            return run.is_complete and run
-        try:
-            run = waiting.until(ended, 'it ends')
-        except errors.Final as bad:
-            return str(bad)
-        self.moves.forget('target')
-        return run
+        return found
 
     def test_every_kind_of_file_is_copied_and_compared(self):
         tenant.plant(self.source, self.outside.place)

@@ -2,62 +2,22 @@
 """Shares are copied between pools by the kernel's streams, as in migration and replication, against their owner's attacks."""
 
 import os
-import shutil
-import sys
-import tempfile
-import unittest
-from pathlib import Path
-
-import testtools
 
 from manila_lite import errors
-from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.replication import replication
 from manila_lite.host.commands import CommandFailed, run
-from manila_lite.tests.functional.linux import base
+from manila_lite.tests.functional.linux import copying
 from manila_lite.tests.security import tenant
 
-_CONF = """[DEFAULT]
-host = test
-state_path = {state}
-enabled_share_backends = origin
-[origin]
-driver = linux
-linux_pool_path = {state}/origin.img
-linux_pool_size_gb = 4
-"""
 _MIB = 1 << 20
 
 
-class Streams(testtools.TestCase):
+class Streams(copying.StreamTest):
     """The share ``s`` of one pool is copied to another."""
 
     def setUp(self):
         super().setUp()
-        if lacks := base.missing():
-            raise unittest.SkipTest(f'real storage needs {lacks}')
-        self.state = Path(tempfile.mkdtemp(prefix='ml-streams-'))
-        self.addCleanup(shutil.rmtree, self.state, ignore_errors=True)
-        (self.state / 'conf').write_text(_CONF.format(state=self.state))
-        self.origin, self.pool = (BtrfsPool(self.state / name / 'pool', self.state / f'{name}.img', 4)
-                                  for name in ('origin', 'target'))
-        for pool in (self.origin, self.pool):
-            self.addCleanup(pool.close, remove_data=True)
-            pool.open()
-        self.origin.create('s', 1)
-        self.share = self.origin.share('s')
-        self.copy = replication.Copy(self.pool, [sys.executable, '-m', 'manila_lite.drivers.linux.peer',
-                                                 f'--config-file={self.state}/conf', 'origin'], 'm', {'s': []})
         self.outside = tenant.Outside(self.state / 'outside')
-
-    def round(self):
-        """Return the number of bytes that were copied."""
-        with self.copy.session() as session:
-            return self.copy.round(session)
-
-    def landed(self):
-        self.copy.land({'s': 1})
-        return self.pool.share('s')
 
     def test_every_kind_of_file_is_copied(self):
         tenant.plant(self.share, self.outside.place)

@@ -22,6 +22,7 @@ _WHY = (
     (rsync.TooDeep, 'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.'),
     (rsync.TooMuch, 'The apparent size of the files is more than {ratio:g} times the share (backup_apparent_ratio).'),
     (rsync.NoRoom, 'There is not enough space for all files: {keeper} is full.'))
+_UNKNOWN = 'The copy broke {times} times. The log of the share manager says why.'
 
 
 class BackupJobs(copies.Copies, abc.ABC):
@@ -80,7 +81,7 @@ class BackupJobs(copies.Copies, abc.ABC):
     def restore(self, share: values.Share, backup: values.Backup) -> int:
         """Start or continue the copy of the backup to the share. Returns the progress in percent."""
         def begin() -> rsync.Copy:
-            how = (rsync.SAME_CONTENT, *((rsync.IN_PLACE,) if self.in_place else ()))
+            how = rsync.IN_PLACE if self.in_place else (rsync.SAME_CONTENT,)
             return rsync.Copy(self._place(backup), self.writable(share, backup), *how, untangle=True,
                               at_most=_at_most(share, backup))
         percent = self._poll(backup, begin, 'the share, as it is mounted for the copy,')
@@ -109,10 +110,12 @@ class BackupJobs(copies.Copies, abc.ABC):
 
         :raises errors.Final: it failed too often, or would fail each time.
         """
-        def explain(bad: Exception | None, times: int) -> str:
-            why = next((why for kind, why in _WHY if isinstance(bad, kind)),
-                       'The copy broke {times} times. The log of the share manager says why.')
-            return why.format(keeper=keeper, ratio=backup.type.apparent_ratio, times=times)
+        def explain(copy: rsync.Copy, times: int) -> str:
+            paths = copies.not_copied(copy.failed)
+            why = next((why for kind, why in _WHY if isinstance(copy.error, kind)),
+                       'The copy broke {times} times.' if paths else _UNKNOWN)
+            why = why.format(keeper=keeper, ratio=backup.type.apparent_ratio, times=times)
+            return f'{why} {paths}'.rstrip()
         copy = self.poll(backup.id, begin, explain)
         return ALL if copy.is_complete else copy.percent
 

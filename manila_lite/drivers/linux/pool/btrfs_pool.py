@@ -9,7 +9,7 @@ from pathlib import Path
 
 from manila_lite import errors
 from manila_lite.drivers.linux.failover import mark
-from manila_lite.drivers.linux.pool import base, btrfs
+from manila_lite.drivers.linux.pool import base, btrfs, default_acl
 from manila_lite.host import mounts
 from manila_lite.host.commands import CommandFailed, run
 
@@ -182,10 +182,11 @@ class BtrfsPool(base.Pool):
         return draft
 
     def keep(self, share_id: str, source: Path, size: int) -> None:
-        """Create a share from the subvolume ``source``, with a limit of ``size`` GiB."""
+        """Create a share from the received subvolume ``source``, with a limit of ``size`` GiB."""
         self.recover(share_id)
         if not self.share(share_id).exists():
-            self._writable(share_id, source, size).rename(self.share(share_id))
+            self.prepare(share_id, source, size)
+            self._draft(share_id).rename(self.share(share_id))
 
     def prepare_revert(self, share_id: str, snapshot_id: str, size: int) -> None:
         """Prepare a copy of the snapshot beside the share, with a limit of ``size`` GiB, for ``swap``.
@@ -196,9 +197,9 @@ class BtrfsPool(base.Pool):
         self._from_snapshot(share_id, snapshot_id, size)
 
     def prepare(self, share_id: str, source: Path, size: int) -> None:
-        """Prepare a copy of the subvolume ``source`` beside the share, with a limit of ``size`` GiB, for ``swap``."""
+        """Prepare a copy of the received subvolume ``source`` beside the share, with a limit of ``size`` GiB, for ``swap``."""
         self.recover(share_id)
-        self._writable(share_id, source, size)
+        default_acl.give_back(self._writable(share_id, source, size))
 
     def swap(self, share_id: str) -> None:
         """Replace the share by the prepared copy. The share must not be mounted."""
@@ -295,9 +296,14 @@ class BtrfsPool(base.Pool):
             self._snapshot_draft(snapshot_id).rename(self.snapshot(snapshot_id))
 
     def keep_snapshot(self, snapshot_id: str, source: Path) -> None:
-        """Make a read-only copy of the subvolume the snapshot."""
+        """Make a read-only copy of the received subvolume the snapshot."""
+        draft = self._snapshot_draft(snapshot_id)
         if not self.snapshot(snapshot_id).exists():
-            btrfs.snapshot(source, self.snapshot(snapshot_id), read_only=True)
+            btrfs.delete(draft)
+            btrfs.snapshot(source, draft)
+            default_acl.give_back(draft)
+            btrfs.set_read_only(draft, True)
+            draft.rename(self.snapshot(snapshot_id))
 
     def delete_snapshot(self, snapshot_id: str) -> None:
         """Delete the snapshot and its draft."""

@@ -20,7 +20,8 @@ from manila_lite.host.commands import CommandFailed, run
 from manila_lite.host.daemon import Daemon
 
 #: Copies all attributes of every file.
-_RSYNC = ('rsync', '--archive', '--hard-links', '--acls', '--xattrs', '--numeric-ids', '--sparse', '--delete-before')
+_RSYNC = ('rsync', '--archive', '--hard-links', '--acls', '--xattrs', '--xattrs', '--numeric-ids', '--sparse',
+          '--delete-before')
 #: The same without changes: lists the files that still differ, compared by content.
 _COMPARE = ('--checksum', '--dry-run', '--itemize-changes')
 _A_WEEK = 7 * 86400.0

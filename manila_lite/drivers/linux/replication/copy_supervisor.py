@@ -15,6 +15,9 @@ LOG = log.getLogger(__name__)
 #: Number of failures without progress after which a copy is given up.
 _TRIES = 5
 _PATIENCE = 60.0
+#: The message of ``btrfs send`` for a file that cannot be read, and that for people.
+_READ_ERROR = 'send ioctl failed with -5'
+_UNREADABLE = 'a file cannot be read (input/output error); the log of the kernel at the source says which.'
 
 
 class _Attempt(threading.Thread):
@@ -81,7 +84,8 @@ class CopySupervisor:
         self._failures[migration] = times, here
         LOG.warning('The copy for migration %s broke (%d in a row) and is begun again: %s', migration, times, bad)
         if times >= _TRIES:
-            raise errors.Final(f'The copy broke {times} times at the same place: {bad}')
+            why = _UNREADABLE if _READ_ERROR in str(bad) else bad
+            raise errors.Final(f'The copy broke {times} times at the same place: {why}')
 
     def progress(self, migration: str) -> values.MigrationProgress:
         """Return the progress of the copy; zero if this process has not polled the copy yet."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One stream of subvolumes from a peer into a folder of this pool: moved by the kernel, counted here."""
+"""One stream of subvolumes from a peer into a folder of this pool. Its bytes are counted here."""
 
 import contextlib
 import fcntl
@@ -9,8 +9,10 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 from manila_lite.drivers.linux.replication.peer_session import PeerSession
+from manila_lite.drivers.linux.replication.stream_commands import Commands
 from manila_lite.host.commands import ENV, CommandFailed
 
 #: Size of a piece in bytes, and of the pipes between the processes.
@@ -21,7 +23,8 @@ _SECONDS = 60.0
 
 
 def receive(session: PeerSession, source: int, root: Path, folder: Path, lock: int, count: Callable[[int], None]) -> None:
-    """Receive the peer's subvolumes into the folder, each read-only under its name. ``root`` is the root of the pool.
+    """Receive the peer's subvolumes into the folder, each read-only under its name. ``root`` is the root of the pool. The
+    default ACL of a top directory is set aside (``default_acl``).
 
     No content of the stream reaches anything outside of the folder. ``count`` is called with the number of bytes as
     they come. ``lock`` is held until nothing is received any more, also by a process that outlives this one.
@@ -52,13 +55,23 @@ def _pump(source: int, sink: int, count: Callable[[int], None]) -> None:
     for end in (source, sink):
         with contextlib.suppress(OSError):      # the size may be above the system's limit
             fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, _PIECE)
-    while True:
-        if not select.select([source], [], [], _SILENCE)[0]:
-            raise CommandFailed(f'no data arrived for {_SILENCE:.0f} s')
-        moved = os.splice(source, sink, _PIECE)
-        if not moved:
-            return
-        count(moved)
+    commands = Commands()
+    with open(sink, 'wb', buffering=0, closefd=False) as out:
+        while True:
+            if not select.select([source], [], [], _SILENCE)[0]:
+                raise CommandFailed(f'no data arrived for {_SILENCE:.0f} s')
+            piece = os.read(source, _PIECE)
+            if not piece:
+                _write(out, commands.rest)
+                return
+            count(len(piece))
+            _write(out, commands.translate(piece))
+
+
+def _write(out: IO[bytes], data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[out.write(left):]
 
 
 def _check_ended(taker: subprocess.Popen[bytes]) -> None:

@@ -108,10 +108,11 @@ class Moves(testtools.TestCase):
         self.assertEqual(3, len(self.ends(self.moves.compare_some).differing))
 
     def test_failure_names_the_first_paths(self):
-        text = self.moves._explain(rsync.NoRoom('x'), 3, {'a': 'No space left on device', 'b' * 200: 'why'})
+        text = self.moves._explain(types.SimpleNamespace(
+            error=rsync.NoRoom('x'), failed={'a': 'No space left on device', 'b' * 200: 'why'}), 3)
         self.assertEqual('There is not enough space for all files: the destination is full. Not copied: a (No space left on '
                          f'device); {"b" * 100} (why).', text)
-        self.assertEqual('The copy broke 3 times.', self.moves._explain(None, 3, {}))
+        self.assertEqual('The copy broke 3 times.', self.moves._explain(types.SimpleNamespace(error=None, failed={}), 3))
         self.assertEqual(f'Differing: {"a" * 100}; b.', share_moves.differing(['a' * 5000, 'b']))
 
     def test_names_that_rsync_would_skip_in_a_list_are_compared(self):
