@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from manila_lite.engine import process_names
+from manila_lite.host.clock import boottime
 
 
 class Thread(Protocol):
@@ -41,7 +42,7 @@ class Environment:
 
     def boottime(self) -> float:
         """Return seconds by a clock that is never set, and goes on while the machine sleeps."""
-        return time.clock_gettime(time.CLOCK_BOOTTIME)
+        return boottime()
 
     def thread_time(self) -> float:
         """Return the seconds of processor time that this thread has used."""

@@ -4,6 +4,11 @@
 import os
 from pathlib import Path
 
+from manila_lite.host.commands import run
+
+#: Seconds that it may take to write a file system to disk.
+WRITE_SECONDS = 600.0
+
 
 def replace(file: Path, text: str) -> None:
     """Replace the file's text atomically; it is on the disk at the end."""
@@ -28,3 +33,12 @@ def sync(place: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def write_out(place: Path) -> None:
+    """Have all of the file system at this path on disk, or at its server, before anything relies on a copy there: of a file
+    that a host lost in a crash, the size may be right.
+
+    :raises CommandFailed: it cannot be written.
+    """
+    run('sync', '--file-system', str(place), seconds=WRITE_SECONDS)

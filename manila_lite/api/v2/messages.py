@@ -44,6 +44,7 @@ NEXT_STEPS = {
     Detail.MIGRATION_REFUSED: 'Choose another destination, or fewer demands such as writable or nondisruptive.',
     Detail.SHARE_CHANGES_FAST: 'Complete the migration when clients write less, or cancel it.',
     Detail.ATTRIBUTES_LOST: 'Cancel the migration if you need them.',
+    Detail.FORMER_EXPORT_OPEN: 'Have all clients mount the new export locations.',
     Detail.SHARE_BROKEN: 'Ask the operator, with the request id {request_id}; openstack share service ensure shares repairs '
                          'what can be repaired.',
     Detail.NOT_ENSURED: 'Do nothing: the share is checked again automatically.',

@@ -20,11 +20,11 @@ from manila_lite.workflow.share_migration import SHARES
 
 #: Words for the steps; all other steps are shown as "preparing".
 _WORDS = {rows.PLACE: 'looking for room', 'start': 'starting', 'copy': 'copying', 'wait': 'ready',
-          'catch_up': 'copying the last changes', 'cut_over': 'cutting over'}
+          'catch_up': 'copying the last changes', 'cut_over': 'cutting over', 'close': 'closing the former exports'}
 _COMMANDS = {server_migration_queries.KIND: 'openstack share server migration',
              share_migration.KIND: 'openstack share migration'}
 _MIGRATIONS = {migrations.kind: migrations for migrations in (SERVERS, SHARES)}
-_COPIED = ('wait', 'catch_up', 'cut_over')
+_COPIED = ('wait', 'catch_up', 'cut_over', 'close')
 
 
 def follow(call: Call) -> int:

@@ -81,6 +81,7 @@ class Detail(enum.Enum):
     MIGRATION_REFUSED = ('910', 'The destination cannot take the share.')
     SHARE_CHANGES_FAST = ('911', 'The copy is ready, but clients change the share faster than it can be copied.')
     ATTRIBUTES_LOST = ('912', 'The content of files is copied, but not all of their attributes.')
+    FORMER_EXPORT_OPEN = ('913', 'The share has moved, but its former export is still open.')
     SHARE_BROKEN = ('920', 'The backend found the share broken.')
     NOT_ENSURED = ('921', 'The backend could not check the share. The share was not changed.')
     NO_BACKEND_READY = ('028', 'The storage backends are not ready yet. Try again in a minute.')

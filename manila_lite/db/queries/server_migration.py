@@ -22,6 +22,8 @@ _AT_ONCE = 500
 RELEASE, RULES = 'share_server.release', 'share_server.apply_rules'
 #: The operation at the source's backend that lets the server run with the addresses which it has now.
 READDRESS = 'share_server.readdress'
+#: The operation at the source's backend that ends the exports of the server's shares and their snapshots there.
+CLOSE = 'share_server.close'
 #: The operation that deletes the copy of a migration that was cancelled without its target's backend.
 CLEAR = 'share_server.clear'
 

@@ -17,6 +17,8 @@ _operations = models.operations
 KIND, CHECK, RELEASE = 'share.migrate', 'share.migration_check', 'share.release'
 #: The operation that deletes the copy of a migration that was cancelled without its target's backend.
 CLEAR = 'share.clear'
+#: The operation at the source's backend that ends the exports of the share and its snapshots there.
+CLOSE = 'share.close'
 
 
 def share_of(conn: Connection, share_id: str) -> list[Row]:

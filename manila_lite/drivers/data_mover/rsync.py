@@ -122,6 +122,11 @@ class Copy(threading.Thread):
         self.start()
 
     @property
+    def target(self) -> Path:
+        """The directory that is copied to."""
+        return self._target
+
+    @property
     def is_complete(self) -> bool:
         """Whether the copy has ended, and well."""
         return not self.is_alive() and self.error is None

@@ -19,15 +19,14 @@ from manila_lite import errors, values
 from manila_lite.drivers.data_mover import dos_attributes, exports, rsync
 from manila_lite.drivers.data_mover.clients import CLIENTS, Admitted, Client, ClientOptions, Side, protocol_of
 from manila_lite.drivers.data_mover.copies import LETTERS, Copies, not_copied
-from manila_lite.host.commands import ENV, CommandFailed, run
+from manila_lite.host import durable
+from manila_lite.host.commands import ENV, CommandFailed
 
 LOG = log.getLogger(__name__)
 
 _GIB = 1 << 30
 #: The programs that each copy needs, and their packages.
 _PROGRAMS = {'rsync': 'rsync', 'bwrap': 'bubblewrap', 'find': 'findutils', 'mount': 'mount'}
-#: Seconds that it may take to write a copy to disk.
-_WRITE_SECONDS = 600.0
 #: Letters of the name of this process in ids.
 _NAME_LETTERS = 12
 #: The reason for people, by the error that ended the copy.
@@ -140,14 +139,11 @@ class ShareMoves(Copies):
             *places, *self._ignored, count=0 if self._conf.check_hash else self._conf.data_check_sample))
 
     def write_out(self, move_id: str) -> None:
-        """Have all of the copy on disk, or at its server: of a file that a host lost in a crash, the size may be right.
-
-        :raises CommandFailed: it cannot be written.
-        """
+        """Do as ``durable.write_out``, for the copy."""
         place = self.places(move_id)[1]
-        run('sync', '--file-system', str(place), seconds=_WRITE_SECONDS)
+        durable.write_out(place)
         if client := self._mounted.get(place):
-            client.settle(place, _WRITE_SECONDS)
+            client.settle(place, durable.WRITE_SECONDS)
 
     def losses(self, move_id: str) -> tuple[str, ...]:
         """Return which attributes of files the copy, which has begun, cannot have."""

@@ -54,8 +54,8 @@ class MigratesServers(MakesServers):
 
     @abc.abstractmethod
     def share_server_migration_complete(self, migration: values.ServerMigration) -> values.MigratedServer:
-        """Serve every share and snapshot with its rules from the target instead of the source. No acknowledged write is
-        lost.
+        """Serve every share and snapshot with its rules from the target instead of the source, where nobody can read any
+        more. No acknowledged write is lost.
 
         May be called again after a failure, also half way. ``migration.target`` has its addresses now.
 

@@ -12,7 +12,8 @@ class MigratesShares(abc.ABC):
     Every call goes to the driver of the destination backend, is idempotent by the id of the target, and may be repeated
     after a crash. Until the cut-over the source serves as before, even if a call here fails. If the driver said that
     the migration is not ``writable``, all rules of the source are read-only from before the start until the end. Once
-    the target serves, the source's own driver gets the calls that delete its snapshots and its share.
+    the target serves, the source's own driver gets calls without any rule for its snapshots and its share, before the move
+    counts as a success, and then those that delete them.
     """
 
     @abc.abstractmethod

@@ -3,7 +3,7 @@
 
 The task state of the resource shows the progress. An operator's request (complete, cancel) is a compare-and-swap of it,
 which the next step finds. Up to ``wait`` every step can be undone, and the source serves as before. After it comes the
-cut-over, which can only be repeated.
+cut-over, which can only be repeated. Before the success is told, the former exports end (``former_exports.py``).
 
 ``Steps`` has the life cycle. Its two adapters, in ``share_migration.py`` and ``server_migration.py``, have the first
 step and the last transaction, and call the driver.
@@ -24,7 +24,7 @@ from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Wake, Work
-from manila_lite.manager.plans import copy_checks
+from manila_lite.manager.plans import copy_checks, former_exports
 from manila_lite.states import COMPLETION, Migration
 from manila_lite.workflow.migration import Cancelled, Migrations, Phase, figures
 
@@ -111,6 +111,10 @@ class Steps(abc.ABC):
 
         :raises errors.ManilaLiteError: something is missing in it.
         """
+
+    @abc.abstractmethod
+    def begin_to_close(self, conn: Connection, work: Work) -> Wake | None:
+        """Have the source's backend end the former exports; return None if the driver of the target has done so."""
 
     @abc.abstractmethod
     def finish(self, conn: Connection, work: Work) -> None:
@@ -300,10 +304,18 @@ class Steps(abc.ABC):
     def cut_over(self, work: Work) -> None:
         """Move the clients' access from the source to the target."""
         self.check_cut_over(work)
+        former_exports.forget(work)
         migration = self.migration(work)
         with self.lock(work), _patience(work):
             moved = self.calls(work).complete(migration)
         work.data['moved'] = self.result(migration, moved)
+
+    def close(self, work: Work) -> None:
+        """End the former exports, before anybody is told where the target is.
+
+        :raises errors.Again: the source's backend has not done it yet.
+        """
+        former_exports.close(work, self.begin_to_close)
 
     def fail(self, conn: Connection, work: Work, error: Exception) -> None:
         """Restore everything if the cut-over has not begun. Else set all that moves to error, for another try."""
@@ -316,7 +328,8 @@ class Steps(abc.ABC):
         return [
             Plan(self.migrations.check_kind, (Step(self.check),), store_answer, store_refusal),
             Plan(self.migrations.kind, (first, Step(self.freeze, self.thaw), Step(self.start, self.cancel), Step(self.copy),
-                                        Step(self.wait), Step(self.catch_up), Step(self.cut_over)), self.finish, self.fail)]
+                                        Step(self.wait), Step(self.catch_up), Step(self.cut_over), Step(self.close)),
+                 self.finish, self.fail)]
 
 
 def _is_host_wanted(work: Work, support: dict[str, Any] | None) -> bool:

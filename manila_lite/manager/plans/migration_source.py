@@ -16,7 +16,7 @@ from manila_lite.db.queries import (
     shares,
 )
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.manager.plans import share_servers
+from manila_lite.manager.plans import former_exports, share_servers
 from manila_lite.manager.plans.migration import SOON
 from manila_lite.manager.plans.share_server_values import load
 from manila_lite.manager.plans.task import notify, to_kind
@@ -124,9 +124,16 @@ def _server(conn: Connection, work: Work) -> values.ShareServer | None:
 def deleted(conn: Connection, work: Work) -> None:
     """Delete the second instance of a share. The next report no longer counts its capacity."""
     transitions.remove(conn, states.SHARE, (work.data['instance'],), states.SHARE['delete'].during)
+    former_exports.source_is_gone(conn, work, transitions.swap_share_task_state)
     if work.data['server']:
         share_server_queries.update(conn, work.data['server'])
     work.service.report_soon()
+
+
+def server_deleted(conn: Connection, work: Work) -> None:
+    """Delete the row of the share server that moved away."""
+    former_exports.source_is_gone(conn, work, transitions.swap_server_task_state)
+    share_servers.removed(conn, work)
 
 
 def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
@@ -140,6 +147,6 @@ PLANS = [
     Plan(server_migration.READDRESS, (Step(readdress),), readdressed, not_readdressed),
     Plan(server_migration.RELEASE, (Step(delete_moved), Step(share_servers.teardown),
                                      Step(share_servers.free, name='deallocate')),
-         share_servers.removed, share_servers.not_removed),
+         server_deleted, share_servers.not_removed),
     Plan(share_migration.RELEASE, (Step(delete_moved),), deleted, not_deleted),
 ]

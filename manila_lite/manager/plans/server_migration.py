@@ -15,7 +15,13 @@ from manila_lite.db.models import share_server_details
 from manila_lite.db.queries import access, operations, server_migration, share_networks, share_server_queries, shares
 from manila_lite.drivers.interface import abilities_of, spreads_servers
 from manila_lite.engine import Plan, Step, Wake, Work
-from manila_lite.manager.plans import admin_network, host_assisted_servers, server_addresses, share_servers
+from manila_lite.manager.plans import (
+    admin_network,
+    former_exports,
+    host_assisted_servers,
+    server_addresses,
+    share_servers,
+)
 from manila_lite.manager.plans.host_assisted_servers import marks
 from manila_lite.manager.plans.migration import BY_HOST, DriverCalls, Steps
 from manila_lite.manager.plans.share_server_values import load, network
@@ -150,6 +156,12 @@ class ServerSteps(Steps):
                 'exports': {instance_id: [plain(location) for location in locations]
                             for instance_id, locations in moved.export_locations.items()}}
 
+    def begin_to_close(self, conn: Connection, work: Work) -> Wake | None:
+        """Have the source's backend end the exports if a host copied the shares. A driver has halted the source."""
+        if not work.data.get(BY_HOST):
+            return None
+        return former_exports.begin_server(conn, work.ctx, work.resource_id, work.data['from'])
+
     def finish(self, conn: Connection, work: Work) -> None:
         """Move shares, snapshots and addresses to the target, and begin to delete the source."""
         source, target, data = work.resource_id, work.data['target'], work.data
@@ -172,9 +184,10 @@ class ServerSteps(Steps):
         if data['keeps_addresses']:
             server_migration.take_addresses(conn, source, target)
         key_values.replace(conn, share_server_details, target, data['moved']['details'])
-        transitions.finish(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.SUCCESS, is_auto_deletable=True,
+        state = former_exports.end(conn, work, server_migration.CLOSE, {row.id: row.project_id for row in rows}, left, target)
+        transitions.finish(conn, states.SHARE_SERVER, 'receive', target, task_state=state, is_auto_deletable=True,
                            **(share_servers.kept_of(work.service.driver) if data.get(BY_HOST) else {}))
-        transitions.finish(conn, states.SHARE_SERVER, 'migrate', source, task_state=Migration.SUCCESS)
+        transitions.finish(conn, states.SHARE_SERVER, 'migrate', source, task_state=state)
         transitions.begin(conn, states.SHARE_SERVER, 'delete', source)
         engine.begin(conn, work.ctx, server_migration.RELEASE, 'share_server', source, topic='share', host=data['from'],
                      serial=f'server:{source}', data=left)

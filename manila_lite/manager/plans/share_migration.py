@@ -18,7 +18,7 @@ from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import access, server_migration, share_migration, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine import Plan, Step, Wake, Work
-from manila_lite.manager.plans import host_assisted, migration_source, share_servers
+from manila_lite.manager.plans import former_exports, host_assisted, migration_source, share_servers
 from manila_lite.manager.plans.migration import DriverCalls, Steps
 from manila_lite.manager.plans.share_server_values import load
 from manila_lite.manager.plans.task import as_share, plain, share_row
@@ -109,6 +109,11 @@ class ShareSteps(Steps):
         return {'provider_locations': dict(moved.provider_locations),
                 'exports': [plain(location) for location in moved.export_locations]}
 
+    def begin_to_close(self, conn: Connection, work: Work) -> Wake:
+        """Have the source's backend end the exports of the share."""
+        instance = share_row(conn, work).instance_id
+        return former_exports.begin_share(conn, work.ctx, work.resource_id, work.data['from'], instance)
+
     def finish(self, conn: Connection, work: Work) -> None:
         """Make the second instance the share's instance, and begin to delete the other at the source's backend."""
         share_id, data = work.resource_id, work.data
@@ -120,7 +125,8 @@ class ShareSteps(Steps):
         SHARES.settle(conn, work, SHARES.migrate_verb, ok=True)
         _change_places(conn, work, source, target)
         shares.update(conn, share_id, **data['abilities'])
-        transitions.swap_share_task_state(conn, share_id, (None, *Migration), Migration.SUCCESS)
+        state = former_exports.end(conn, work, share_migration.CLOSE, {share_id: source.project_id}, left, share_id)
+        transitions.swap_share_task_state(conn, share_id, (None, *Migration), state)
         apply_rules(conn, work.ctx, share_id, target.host)
         snapshot_access.begin_all(conn, work.ctx, (share_id,), target.host, moved=True)
         for row in shares.list_second_instances(conn, instance_id=source.instance_id):

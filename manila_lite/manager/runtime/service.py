@@ -21,6 +21,7 @@ from manila_lite.manager.plans import (
     admin_network,
     deferred_deletion,
     ensure,
+    former_exports,
     host_assisted,
     manage_servers,
     manage_shares,
@@ -48,7 +49,8 @@ LOG = log.getLogger(__name__)
 PLANS = [*shares.PLANS, *deferred_deletion.PLANS, *access.PLANS, *snapshots.PLANS, *share_servers.PLANS,
          *share_network_subnets.PLANS,
          *security_services.PLANS, *share_network_subnet_metadata.PLANS, *manage_servers.PLANS, *ensure.PLANS,
-         *server_migration.PLANS, *share_migration.PLANS, *migration_source.PLANS, *snapshot_access.PLANS,
+         *server_migration.PLANS, *share_migration.PLANS, *migration_source.PLANS,
+         *former_exports.PLANS, *snapshot_access.PLANS,
          *manage_shares.PLANS, *share_replicas.PLANS, *share_groups.PLANS, *share_group_snapshots.PLANS, *share_backups.PLANS]
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.

@@ -133,11 +133,12 @@ class OfShares(Rules, test_share_migration.MigrationTest):
             self.task_is(share, 'migration_driver_phase1_done')
             self.deny(share, rule)
             self.assertEqual(202, self.act(share, 'migration_complete')[0])
-            self.task_is(share, 'migration_success')
+            self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
             base.eventually(lambda: self.shown(share)['access_rules_status'] == 'active', 'the rule is not denied')
             [now] = [row['id'] for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
                      if '@beta' in row['host']]
             self.assertEqual(['10.1.0.2'], [to for _, to, _ in self.store('beta').share(now).rules.values()])
             self.assertEqual(['10.1.0.2'], [row['access_to'] for row in self.rules(share)])
+        self.task_is(share, 'migration_success')
         self.at_rest()
         self.ends_with('beta', share, [('10.1.0.2', 'rw')])

@@ -94,7 +94,8 @@ class SignalsTest(testtools.TestCase):
         return made
 
     def admit(self, made):
-        return made.admit(types.SimpleNamespace(project_id='p'), None, given=False, stream=True, once=False, seconds=waiting.LIMIT)
+        return made.admit(types.SimpleNamespace(project_id='p'), None, given=False, stream=True, once=False,
+                          seconds=waiting.LIMIT)
 
     def test_new_listener(self):
         made = self.hub()

@@ -24,7 +24,7 @@ _PLANS = {'share': {plan.kind: plan for plan in manager.PLANS},
 _NEWER = {evacuation.KIND}
 _OLD = {'share': NAMES, 'scheduler': {kind: (PLACE,) for kind in _PLANS['scheduler'] if kind not in _NEWER}}
 #: Steps that plans have got since, by queue and kind.
-_SINCE = {('share', kind): {'catch_up'} for kind in ('share.migrate', 'share_server.migrate')}
+_SINCE = {('share', kind): {'catch_up', 'close'} for kind in ('share.migrate', 'share_server.migrate')}
 #: Every step, as the release before numbers it.
 _STEPS = [(topic, kind, number) for topic, kinds in _OLD.items() for kind, names in kinds.items()
           for number in range(len(names))]

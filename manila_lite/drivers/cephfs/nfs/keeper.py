@@ -20,6 +20,7 @@ from pathlib import Path
 from manila_lite.drivers.cephfs.nfs import addresses
 from manila_lite.drivers.cephfs.nfs.objects import Objects
 from manila_lite.drivers.file_servers import fencing
+from manila_lite.host.clock import boottime
 from manila_lite.host.commands import CommandFailed
 from manila_lite.host.daemon import Daemon
 
@@ -61,7 +62,7 @@ class Task:
 class Keeper:
     """The keeper of one NFS server."""
 
-    def __init__(self, task: Task, clock: Callable[[], float] = time.monotonic):
+    def __init__(self, task: Task, clock: Callable[[], float] = boottime):
         self._task = task
         self._clock = clock
         self._kept = Path(task.home, KEPT)

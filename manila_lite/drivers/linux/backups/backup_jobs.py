@@ -12,7 +12,7 @@ from pathlib import Path
 from manila_lite import errors, values
 from manila_lite.drivers.data_mover import copies, rsync
 from manila_lite.drivers.linux.pool.base import GIB
-from manila_lite.host import trees
+from manila_lite.host import durable, trees
 
 #: The percentage of a complete copy.
 ALL = 100
@@ -105,8 +105,8 @@ class BackupJobs(copies.Copies, abc.ABC):
     # Pieces -----------------------------------------------------------------------------------
 
     def _poll(self, backup: values.Backup, begin: Callable[[], rsync.Copy], keeper: str) -> int:
-        """Return the progress of the copy. Starts it, or starts it again after a failure. ``keeper``: its target, in
-        words.
+        """Return the progress of the copy, which is complete once it is on disk. Starts it, or starts it again after a failure.
+        ``keeper``: its target, in words.
 
         :raises errors.Final: it failed too often, or would fail each time.
         """
@@ -117,7 +117,10 @@ class BackupJobs(copies.Copies, abc.ABC):
             why = why.format(keeper=keeper, ratio=backup.type.apparent_ratio, times=times)
             return f'{why} {paths}'.rstrip()
         copy = self.poll(backup.id, begin, explain)
-        return ALL if copy.is_complete else copy.percent
+        if not copy.is_complete:
+            return copy.percent
+        durable.write_out(copy.target)
+        return ALL
 
     def _mount(self, backup: values.Backup) -> Path:
         """Mount the export for backups of this type, for this backup. Returns the mount point.

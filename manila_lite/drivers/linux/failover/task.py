@@ -8,14 +8,13 @@ import dataclasses
 import json
 import os
 import socket
-import time
 from pathlib import Path
 
 from oslo_utils import uuidutils
 
 from manila_lite import release
 from manila_lite.drivers.linux.failover.mark import Mark
-from manila_lite.host import durable
+from manila_lite.host import clock, durable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,7 +129,7 @@ class Files:
         """Say whether this host may serve now."""
         try:
             boot, until = json.loads((self.folder / 'until').read_text())
-            return bool(boot == _boot() and time.clock_gettime(time.CLOCK_BOOTTIME) < until)
+            return bool(boot == _boot() and clock.boottime() < until)
         except (OSError, ValueError):
             return False
 

@@ -122,9 +122,9 @@ class ServerMigrations:
         if not all(landed) or copy.begun:
             began = self._bring(migration, copy, any(landed))
         self._servers.prepare(migration.target.id)
+        btrfs.sync(self._pool_for(migration).root)      # before clients work with it, and the source may go
         moved = receiving_server.serve(migration, self._access, self._setup)
         LOG.info('Migration %s: the shares were not served for %.2f s', migration.id, time.monotonic() - began)
-        btrfs.sync(self._pool_for(migration).root)
         migration_source.tidy(copy)
         return moved
 

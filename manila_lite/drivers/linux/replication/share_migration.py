@@ -118,8 +118,8 @@ class ShareMigrations:
             with copy.session() as session:
                 copy.round(session)
             copy.land({source.id: source.size})
+        btrfs.sync(self._storage.pool.root)     # before clients work with it, and the source may go
         self._access.update(migration.target, migration.rules)
-        btrfs.sync(self._storage.pool.root)
         migration_source.tidy(copy)
         return values.MigratedShare(tuple(self._exports.locations(migration.target)), {
             snapshot.id: provider_location(snapshot.id) for snapshot in migration.snapshots})
