@@ -55,7 +55,7 @@ class SuspendedTest(testtools.TestCase):
         Files(folder).allow_until(until)
         for name, code in _LEASES.items():
             words = [sys.executable, '-c', f'import sys; from pathlib import Path; {code}', str(until), str(folder)]
-            awake, slept = (subprocess.run([*start, *words], check=True, capture_output=True, text=True, timeout=120,
+            awake, slept = (subprocess.run([*start, *words], check=True, capture_output=True, text=True,
                                            env={**os.environ, 'PYTHONPATH': str(_ROOT.parent)}).stdout.strip()
                             for start in ([], ['unshare', '--time', '--boottime', str(_SLEPT), '--fork']))
             self.assertEqual(('True', 'False'), (awake, slept), name)

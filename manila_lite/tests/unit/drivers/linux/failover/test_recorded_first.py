@@ -68,7 +68,7 @@ class PoolTest(testtools.TestCase):
             self.files.allow_until(_soon())
             one, thread = self.serving()
             end(one)
-            thread.join(60)
+            thread.join(waiting.LIMIT)
             self.assertEqual([(True, False, False)] * number, self.seen, way)
             self.assertEqual(way != 'ousted', mark.read(self.device).free, way)
 
