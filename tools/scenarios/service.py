@@ -71,9 +71,9 @@ class Service:
 
     def start(self):
         """Start the service, and wait until it answers and its backends have reported."""
+        with open(os.devnull, 'wb') as nothing:     # the client is imported while the service starts
+            forks.start(_CLIENT, '--version', stdout=nothing, stderr=nothing)
         with (self.state / 'console.log').open('ab') as log:
-            # The client is imported meanwhile.
-            forks.start(_CLIENT, '--version', stdout=log, stderr=log)
             self.process = subprocess.Popen(['manila-lite', f'--config-file={self.config}'], stdin=subprocess.DEVNULL,
                                             stdout=log, stderr=log, start_new_session=True)
         (self.state / 'pid').write_text(f'{self.process.pid}\n')

@@ -13,8 +13,8 @@ from manila_lite.tests.services import groups
 #: Packages of which the default tier needs none, and the group that brings each.
 _ON_CALL = {'ceph-mon': 'ceph', 'qemu-system-x86': 'guests', 'libvirt-daemon': 'libvirt', 'chromium': 'browser',
             'golang-go': 'go', 'mmdebstrap': 'debian', 'lintian': 'packages', 'prometheus': 'prometheus',
-            'memcached': 'memcached', 'systemd-container': 'machines'}
-_SERVERS = {'samba', 'rabbitmq-server', 'postgresql', 'mariadb-server'}
+            'systemd-container': 'machines'}
+_SERVERS = {'memcached', 'samba', 'rabbitmq-server', 'postgresql', 'mariadb-server'}
 #: Places in tests and tools that ask for a group by its name.
 _ASKS = re.compile(r'''(?:groups\.want|environments\.find)\('(\w+)\'''')
 
