@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Note the SQL statements of a test run on SQLite, as PostgreSQL and MariaDB would get them.
+
+If $MANILA_LITE_TEST_STATEMENTS names a folder, each process of tests has a file there, and so have its forks. It has a line of
+JSON for each different statement of the product: statements differ if their texts do, or the types of their values.
+``functional/test_statements.py`` lets a server explain them.
+
+Not noted are statements that a test wrote, those of migrations, which are for the schema of their time, and what has no values
+and no form but its driver's (``exec_driver_sql``): see ``BRANCHES``.
+"""
+
+import datetime
+import json
+import os
+import pathlib
+import sys
+import threading
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import mysql, postgresql, sqlite
+from sqlalchemy.sql import visitors
+from sqlalchemy.sql.compiler import SQLCompiler
+
+from manila_lite.db.core import prepared
+
+#: Name of the folder for the notes.
+FOLDER = 'MANILA_LITE_TEST_STATEMENTS'
+#: The databases that a statement is noted for, named as in URLs.
+DIALECTS = {'sqlite': sqlite.pysqlite.dialect(paramstyle='named'), 'postgresql': postgresql.psycopg2.dialect(),
+            'mysql': mysql.pymysql.dialect(paramstyle='pyformat', is_mariadb=True)}
+#: Files of the product that ask which database they talk to, or use the words of its driver: a server gets something else from
+#: them than SQLite. These modules of functional tests have it executed by a server.
+BRANCHES = {
+    'db/core/collation.py': 'test_migrations',
+    'db/core/engine.py': 'test_outages',
+    'db/core/key_values.py': 'test_statements',
+    'db/core/repeatable_revisions.py': 'test_repeatable_migrations',
+    'db/core/sqlite_file.py': 'test_migrations',
+    'db/core/statement_events.py': 'test_outages',
+    'db/maintenance/copy_database.py': 'test_copy_database',
+    'db/maintenance/schema_migrations.py': 'test_migrations',
+    'db/maintenance/secrets.py': 'test_secret_keys',
+    'db/models/quota_triggers.py': 'test_migrations',
+    'db/queries/events.py': 'test_statements',
+    'db/queries/project_turns.py': 'test_statements',
+    'db/queries/quota_sums.py': 'test_quota_sums',
+}
+#: Files that send what another one wrote.
+_SENDERS = ('db/core/prepared.py', 'db/core/rows.py', 'tests/statements.py')
+_ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+_lock = threading.Lock()
+#: What was compiled, by its text on SQLite; the texts among them that were not sent since; what was sent; and what was noted.
+_prepared: dict[str, list] = {}
+_fresh: set = set()
+_sent: set = set()
+_noted: set = set()
+
+
+def listen():
+    """Begin to write notes."""
+    compile_prepared = prepared._Compiled.of
+
+    def of(statement, dialect, names=None):
+        made = compile_prepared(statement, dialect, names)
+        if dialect.name == 'sqlite':
+            # It may differ from one of the same text in what SQLite does without, as locks.
+            _prepared.setdefault(made.text, []).append(statement.compile(dialect=dialect, column_keys=names))
+            _fresh.add(made.text)
+        return made
+    prepared._Compiled.of = of
+    sa.event.listen(sa.Engine, 'before_cursor_execute', _send, retval=True)
+
+
+def _send(conn, cursor, text, values, context, many):
+    """Note a statement before it is sent. This is called for each one, and nearly all are known."""
+    key = (text, *map(type, values[0] if many and values else values))
+    if (key not in _sent or text in _fresh) and conn.dialect.name == 'sqlite':
+        _sent.add(key)
+        _fresh.discard(text)
+        try:
+            for compiled, given in _compiled(text, values[0] if many and values else values, context):
+                _note(compiled, given)
+        except Exception as fault:      # the test must not fail for it: test_statements does
+            _write({'where': 'manila_lite/tests/statements.py', 'tables': [], **dict.fromkeys(DIALECTS, (repr(fault), None))})
+    return text, values
+
+
+def _compiled(text, values, context):
+    """Yield what the statement was compiled from, and its values by name, as they were before their conversion for SQLite."""
+    if context is None:
+        for compiled in _prepared.get(text, ()):
+            yield compiled, {name: _before(compiled.binds[name].type, value)
+                             for name, value in zip(compiled.positiontup, values, strict=True)}
+    elif isinstance(context.compiled, SQLCompiler):
+        yield context.compiled, (context.compiled_parameters or [{}])[0]
+
+
+def _before(kind, value):
+    if value is not None and isinstance(kind, sa.DateTime):
+        return datetime.datetime.fromisoformat(value)
+    return bool(value) if value is not None and isinstance(kind, sa.Boolean) else value
+
+
+def _note(compiled, values):
+    """Note the statement if it is a new one of the product."""
+    statement = compiled.statement
+    lock = getattr(statement, '_for_update_arg', None)
+    key = (compiled.string, lock is not None and (lock.read, lock.key_share, lock.nowait, lock.skip_locked),
+           str(getattr(statement, '_hints', '')), *sorted((name, type(value).__name__) for name, value in values.items()))
+    if key not in _noted:
+        _noted.add(key)
+        where = _writer()
+        if where and not where.startswith('tests/') and 'savepoint' not in statement.__visit_name__:
+            _write({'where': f'manila_lite/{where}', **of(compiled, values)})
+
+
+def of(compiled, values):
+    """Return a statement that was compiled for SQLite as each database gets it: the text, and the values for the driver."""
+    tables = {element.name for element in visitors.iterate(compiled.statement) if isinstance(element, sa.Table)}
+    return {'tables': sorted(tables), **{name: _for(dialect, compiled, values) for name, dialect in DIALECTS.items()}}
+
+
+def _for(dialect, compiled, values):
+    try:
+        made = compiled.statement.compile(dialect=dialect, column_keys=compiled.column_keys,
+                                          for_executemany=compiled.for_executemany)
+    except Exception as error:      # an element of SQLite's may break another dialect's compiler anyhow
+        return f'{compiled.string}\n{error!r}', None
+    # Names that SQLAlchemy makes depend on the dialect's order of words.
+    same = {name: values.get(compiled.bind_names.get(bind, name), bind.value) for bind, name in made.bind_names.items()}
+    state = made.construct_expanded_state(same)
+    change = {**made._bind_processors, **state.processors}
+    return state.statement, {name: change[name](value) if name in change else value
+                             for name, value in state.parameters.items()}
+
+
+def _writer():
+    """Return the place of the code whose statement is sent; '' for a migration."""
+    found, frame = '', sys._getframe()
+    while frame:
+        path = pathlib.Path(frame.f_code.co_filename)
+        if 'alembic' in path.parts:
+            return ''
+        if not found and path.is_relative_to(_ROOT) and str(path.relative_to(_ROOT)) not in _SENDERS:
+            found = f'{path.relative_to(_ROOT)}:{frame.f_lineno}'
+        frame = frame.f_back
+    return found
+
+
+def _write(note):
+    with _lock, pathlib.Path(os.environ[FOLDER], str(os.getpid())).open('a') as notes:
+        notes.write(json.dumps(note, default=lambda value: {type(value).__name__: str(value)}) + '\n')
+
+
+def read(folder):
+    """Return all notes of a run."""
+    return [json.loads(line) for path in sorted(pathlib.Path(folder).iterdir()) for line in path.read_text().splitlines()]
+
+
+def values(noted):
+    """Return the values of a note as the driver takes them: what JSON has not was noted with the name of its type."""
+    return {name: datetime.datetime.fromisoformat(*value.values()) if isinstance(value, dict) else value
+            for name, value in noted.items()}
