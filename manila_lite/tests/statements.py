@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Note the SQL statements of a test run on SQLite, as PostgreSQL and MariaDB would get them.
 
-If $MANILA_LITE_TEST_STATEMENTS names a folder, each process of tests has a file there, and so have its forks. It has a line of
-JSON for each different statement of the product: statements differ if their texts do, or the types of their values.
-``functional/test_statements.py`` lets a server explain them.
+If $MANILA_LITE_TEST_STATEMENTS names a folder, processes of tests and their forks leave a file there, with a line of JSON, for
+each different statement of the product: statements differ if their texts do, or the types of their values. The first process
+that sends one notes it. ``functional/test_statements.py`` lets a server explain them.
 
 Not noted are statements that a test wrote, those of migrations, which are for the schema of their time, and what has no values
 and no form but its driver's (``exec_driver_sql``): see ``BRANCHES``.
 """
 
+import contextlib
 import datetime
+import hashlib
 import json
 import os
 import pathlib
 import sys
-import threading
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql, sqlite
@@ -47,9 +48,8 @@ BRANCHES = {
 }
 #: Files that send what another one wrote.
 _SENDERS = ('db/core/prepared.py', 'db/core/rows.py', 'tests/statements.py')
-_ROOT = pathlib.Path(__file__).resolve().parents[1]
+_ROOT = f'{pathlib.Path(__file__).resolve().parents[1]}/'
 
-_lock = threading.Lock()
 #: What was compiled, by its text on SQLite; the texts among them that were not sent since; what was sent; and what was noted.
 _prepared: dict[str, list] = {}
 _fresh: set = set()
@@ -79,10 +79,12 @@ def _send(conn, cursor, text, values, context, many):
         _sent.add(key)
         _fresh.discard(text)
         try:
-            for compiled, given in _compiled(text, values[0] if many and values else values, context):
-                _note(compiled, given)
+            sent = _compiled(text, values[0] if many and values else values, context)
+            if False in [_note(compiled, given) for compiled, given in sent]:
+                _sent.discard(key)      # the product may send the same
         except Exception as fault:      # the test must not fail for it: test_statements does
-            _write({'where': 'manila_lite/tests/statements.py', 'tables': [], **dict.fromkeys(DIALECTS, (repr(fault), None))})
+            said = f'{text}\n{fault!r}'
+            _write(key, lambda: {'where': __name__, 'tables': [], **dict.fromkeys(DIALECTS, (said, None))})
     return text, values
 
 
@@ -103,16 +105,20 @@ def _before(kind, value):
 
 
 def _note(compiled, values):
-    """Note the statement if it is a new one of the product."""
+    """Note the statement if it is a new one. Return False for one of a test or a migration."""
     statement = compiled.statement
     lock = getattr(statement, '_for_update_arg', None)
     key = (compiled.string, lock is not None and (lock.read, lock.key_share, lock.nowait, lock.skip_locked),
-           str(getattr(statement, '_hints', '')), *sorted((name, type(value).__name__) for name, value in values.items()))
-    if key not in _noted:
-        _noted.add(key)
-        where = _writer()
-        if where and not where.startswith('tests/') and 'savepoint' not in statement.__visit_name__:
-            _write({'where': f'manila_lite/{where}', **of(compiled, values)})
+           *getattr(statement, '_hints', {}).values(),
+           *sorted((name, type(value).__name__) for name, value in values.items()))
+    if key in _noted or 'savepoint' in statement.__visit_name__:
+        return True
+    where = _writer()
+    if not where or where.startswith('tests/'):
+        return False
+    _noted.add(key)
+    _write(key, lambda: {'where': f'manila_lite/{where}', **of(compiled, values)})
+    return True
 
 
 def of(compiled, values):
@@ -139,18 +145,20 @@ def _writer():
     """Return the place of the code whose statement is sent; '' for a migration."""
     found, frame = '', sys._getframe()
     while frame:
-        path = pathlib.Path(frame.f_code.co_filename)
-        if 'alembic' in path.parts:
+        file = frame.f_code.co_filename
+        if '/alembic/' in file:
             return ''
-        if not found and path.is_relative_to(_ROOT) and str(path.relative_to(_ROOT)) not in _SENDERS:
-            found = f'{path.relative_to(_ROOT)}:{frame.f_lineno}'
+        if not found and file.startswith(_ROOT) and file[len(_ROOT):] not in _SENDERS:
+            found = f'{file[len(_ROOT):]}:{frame.f_lineno}'
         frame = frame.f_back
     return found
 
 
-def _write(note):
-    with _lock, pathlib.Path(os.environ[FOLDER], str(os.getpid())).open('a') as notes:
-        notes.write(json.dumps(note, default=lambda value: {type(value).__name__: str(value)}) + '\n')
+def _write(key, make):
+    """Write the note that ``make`` makes, unless a process has noted the key."""
+    name = hashlib.sha256(repr(key).encode()).hexdigest()
+    with contextlib.suppress(FileExistsError), pathlib.Path(os.environ[FOLDER], name).open('x') as file:
+        file.write(json.dumps(make(), default=lambda value: {type(value).__name__: str(value)}) + '\n')
 
 
 def read(folder):
