@@ -5,8 +5,8 @@ If $MANILA_LITE_TEST_STATEMENTS names a folder, processes of tests and their for
 each different statement of the product: statements differ if their texts do, or the types of their values. The first process
 that sends one notes it. ``functional/test_statements.py`` lets a server explain them.
 
-Not noted are statements that a test wrote, those of migrations, which are for the schema of their time, and what has no values
-and no form but its driver's (``exec_driver_sql``): see ``BRANCHES``.
+Not noted are statements that a test wrote, those of migrations, which are for the schema of their time, and those that the
+product writes for SQLite alone: see ``OF_SQLITE`` and ``BRANCHES``.
 """
 
 import contextlib
@@ -23,6 +23,7 @@ from sqlalchemy.sql import visitors
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from manila_lite.db.core import prepared
+from manila_lite.db.queries import events
 
 #: Name of the folder for the notes.
 FOLDER = 'MANILA_LITE_TEST_STATEMENTS'
@@ -46,6 +47,8 @@ BRANCHES = {
     'db/queries/project_turns.py': 'test_statements',
     'db/queries/quota_sums.py': 'test_quota_sums',
 }
+#: Words that the product has for SQLite alone, and others for each server.
+OF_SQLITE = (events._CLOCKS['sqlite'],)
 #: Files that send what another one wrote.
 _SENDERS = ('db/core/prepared.py', 'db/core/rows.py', 'tests/statements.py')
 _ROOT = f'{pathlib.Path(__file__).resolve().parents[1]}/'
@@ -111,7 +114,7 @@ def _note(compiled, values):
     key = (compiled.string, lock is not None and (lock.read, lock.key_share, lock.nowait, lock.skip_locked),
            *getattr(statement, '_hints', {}).values(),
            *sorted((name, type(value).__name__) for name, value in values.items()))
-    if key in _noted or 'savepoint' in statement.__visit_name__:
+    if key in _noted or 'savepoint' in statement.__visit_name__ or any(words in compiled.string for words in OF_SQLITE):
         return True
     where = _writer()
     if not where or where.startswith('tests/'):
