@@ -53,6 +53,8 @@ OF_SQLITE = (events._CLOCKS['sqlite'],)
 _SENDERS = ('db/core/prepared.py', 'db/core/rows.py', 'tests/statements.py')
 _ROOT = f'{pathlib.Path(__file__).resolve().parents[1]}/'
 
+_folder = pathlib.Path(os.environ.get(FOLDER, '.'))
+
 #: What was compiled, by its text on SQLite; the texts among them that were not sent since; what was sent; and what was noted.
 _prepared: dict[str, list] = {}
 _fresh: set = set()
@@ -77,18 +79,24 @@ def listen():
 
 def _send(conn, cursor, text, values, context, many):
     """Note a statement before it is sent. This is called for each one, and nearly all are known."""
-    key = (text, *map(type, values[0] if many and values else values))
+    one = values[0] if many and values else values
+    key = (text, _lock(getattr(context, 'compiled', None)), *map(type, one))
     if (key not in _sent or text in _fresh) and conn.dialect.name == 'sqlite':
         _sent.add(key)
         _fresh.discard(text)
         try:
-            sent = _compiled(text, values[0] if many and values else values, context)
-            if False in [_note(compiled, given) for compiled, given in sent]:
+            if False in [_note(compiled, given) for compiled, given in _compiled(text, one, context)]:
                 _sent.discard(key)      # the product may send the same
         except Exception as fault:      # the test must not fail for it: test_statements does
             said = f'{text}\n{fault!r}'
             _write(key, lambda: {'where': __name__, 'tables': [], **dict.fromkeys(DIALECTS, (said, None))})
     return text, values
+
+
+def _lock(compiled):
+    """Return what SQLite does without: statements with different locks have the same text."""
+    lock = getattr(getattr(compiled, 'statement', None), '_for_update_arg', None)
+    return None if lock is None else (lock.read, lock.key_share, lock.nowait, lock.skip_locked)
 
 
 def _compiled(text, values, context):
@@ -110,9 +118,7 @@ def _before(kind, value):
 def _note(compiled, values):
     """Note the statement if it is a new one. Return False for one of a test or a migration."""
     statement = compiled.statement
-    lock = getattr(statement, '_for_update_arg', None)
-    key = (compiled.string, lock is not None and (lock.read, lock.key_share, lock.nowait, lock.skip_locked),
-           *getattr(statement, '_hints', {}).values(),
+    key = (compiled.string, _lock(compiled), *getattr(statement, '_hints', {}).values(),
            *sorted((name, type(value).__name__) for name, value in values.items()))
     if key in _noted or 'savepoint' in statement.__visit_name__ or any(words in compiled.string for words in OF_SQLITE):
         return True
@@ -160,7 +166,7 @@ def _writer():
 def _write(key, make):
     """Write the note that ``make`` makes, unless a process has noted the key."""
     name = hashlib.sha256(repr(key).encode()).hexdigest()
-    with contextlib.suppress(FileExistsError), pathlib.Path(os.environ[FOLDER], name).open('x') as file:
+    with contextlib.suppress(FileExistsError), (_folder / name).open('x') as file:
         file.write(json.dumps(make(), default=lambda value: {type(value).__name__: str(value)}) + '\n')
 
 

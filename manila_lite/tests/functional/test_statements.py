@@ -115,7 +115,9 @@ class Statements(testtools.TestCase):
         with contextlib.ExitStack() as stack:
             for variable in (places.DATABASE, places.TRANSPORT):
                 stack.enter_context(fixtures.EnvironmentVariable(variable))
-            return noted.notes(self, statements.FOLDER, f'{World.__module__}.{World.__qualname__}.test_share_has_a_life')
+            notes = noted.notes(self, statements.FOLDER, f'{World.__module__}.{World.__qualname__}.test_share_has_a_life')
+        self.assertTrue([note for note in notes if 'FOR UPDATE' in note['postgresql'][0]], 'locks, which SQLite does without')
+        return notes
 
     def explain(self, notes):
         """Have all statements explained. Return the number of different ones, and a text for each that failed."""
