@@ -15,7 +15,12 @@ def load_tests(loader, tests, pattern):
 
 
 def take_notes():
-    """Note refusals in this process if the environment asks for it; see ``refusals``. It loads the API."""
+    """Note refusals and statements in this process if the environment asks for it; see ``refusals``, which loads the API, and
+    ``statements``.
+    """
     if os.environ.get('MANILA_LITE_TEST_REFUSALS') or os.environ.get('MANILA_LITE_TEST_SENTENCES'):
         from manila_lite.tests import refusals
         refusals.listen()
+    if os.environ.get('MANILA_LITE_TEST_STATEMENTS'):
+        from manila_lite.tests import statements
+        statements.listen()
