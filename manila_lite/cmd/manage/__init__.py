@@ -59,7 +59,7 @@ def _run(argv: Sequence[str]) -> int:
     cfg.CONF.set_default('use_stderr', True)        # standard output is for the command's results
     conf = setup.configure([*(f'--config-file={name}' for name in args.config_file),
                             *(f'--config-dir={name}' for name in args.config_dir)],
-                           transport_url='inproc://', logged=args.logged, program='manila-manage' if args.logged else None)
+                           messages=False, logged=args.logged, program='manila-manage' if args.logged else None)
     if args.category != 'db' or args.command != 'sync':
         logging.getLogger('alembic').setLevel(logging.WARNING)      # alembic logs each revision that it runs
     try:
