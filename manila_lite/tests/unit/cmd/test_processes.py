@@ -8,6 +8,8 @@ from pathlib import Path
 import fixtures
 import testtools
 
+from manila_lite.tests import waiting
+
 _CONFIG = """
 [DEFAULT]
 state_path = {state}
@@ -90,6 +92,6 @@ class Packages(testtools.TestCase):
         for body, loaded in _LOADED.items():
             program = _PROGRAM.replace('{BODY}', body).replace('{PACKAGES}', repr(set(_PACKAGES)))
             done = subprocess.run([sys.executable, '-c', program, f'--config-file={config}'], capture_output=True, text=True,
-                                  timeout=120, stdin=subprocess.DEVNULL, check=False)
+                                  timeout=waiting.LIMIT, stdin=subprocess.DEVNULL, check=False)
             self.assertEqual(0, done.returncode, done.stderr)
             self.assertEqual(loaded, set(done.stdout.splitlines()[-1].split()), body)
