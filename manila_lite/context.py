@@ -3,10 +3,11 @@
 
 import contextlib
 import dataclasses
+import functools
 import operator
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -28,14 +29,19 @@ _CHANGING = operator.attrgetter('project_id', 'is_admin', 'resource_uuid')
 class Services:
     """The services that one process gives to every request in it: configuration, database, bus and policy enforcer.
 
-    ``turns``: limits how many of its requests may wait for other services at a time.
+    ``make_enforcer``: makes the enforcer. ``turns``: limits how many of its requests may wait for other services at a time.
     """
 
     conf: Any
     db: Any = None
     bus: Any = None
-    enforcer: Any = None
+    make_enforcer: Callable[[], Any] = lambda: None
     turns: ThreadReserve = dataclasses.field(default_factory=ThreadReserve)
+
+    @functools.cached_property
+    def enforcer(self) -> Any:
+        """The policy enforcer. It is made at its first use: only an API needs it for sure."""
+        return self.make_enforcer()
 
 
 class RequestContext(context.RequestContext):

@@ -9,7 +9,7 @@ for _name in ('eventlet', 'greenlet'):
 
 from oslo_service import backend  # noqa: E402  after the block above
 
-backend.init_backend(backend.BackendType.THREADING)
+backend.register_backend_default_hook(lambda: backend.BackendType.THREADING)     # it is loaded when it is used
 
 from manila_lite.cmd import malloc  # noqa: E402
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from oslo_config import cfg
 
-from manila_lite import errors
+from manila_lite import errors, trace
 from manila_lite.conf import backend, backup, network
 from manila_lite.drivers import load
 
@@ -52,6 +52,11 @@ def _driver_options(conf: cfg.ConfigOpts, name: str) -> list[cfg.Opt]:
 
 def registered(conf: cfg.ConfigOpts) -> Iterator[tuple[str, cfg.Opt]]:
     """Yield every option with its group, after its registration in ``conf``."""
+    from manila_lite.rpc import transport
+
+    trace.register(conf)
+    transport.set_defaults(conf)
+    transport.set_rabbit_defaults(conf)
     for group, opts in known(conf).items():
         names = set()
         for opt in opts:

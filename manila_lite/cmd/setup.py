@@ -7,17 +7,15 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from oslo_config import cfg
 from oslo_log import log
-from oslo_policy import policy
 
 import manila_lite.conf
-from manila_lite import context, encryption, errors, policies, release, thread_reserve, trace
+from manila_lite import context, encryption, errors, release, thread_reserve, trace
 from manila_lite.cmd import log_lines, log_outages, log_rate_limit, umask
 from manila_lite.db.core import engine
-from manila_lite.rpc import transport
-from manila_lite.rpc.clients import Bus
 
 LOG = log.getLogger(__name__)
 
@@ -37,18 +35,18 @@ _MISTAKES: dict[type[Exception], str] = {
     errors.BadConfig: '',
     cfg.Error: '',
     **dict.fromkeys(engine.UNUSABLE, '[database] connection: '),
-    transport.UNUSABLE: 'transport_url: ',
 }
 
 
 def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cfg.ConfigOpts | None = None,
               more: Callable[[cfg.ConfigOpts], None] | None = None, database: str = 'manila_lite',
-              logged: bool = True, program: str | None = None) -> cfg.ConfigOpts:
+              logged: bool = True, messages: bool = True, program: str | None = None) -> cfg.ConfigOpts:
     """Read the configuration and set up logging. ``transport_url``: the default for a process that runs alone.
 
     ``program`` names its file in ``log_dir``, unless ``log_file`` does.
     ``more`` registers the options of a sibling; ``database`` is the name of its database where none is configured.
     ``logged``: write the log as configured; otherwise no log is opened, and warnings go to stderr.
+    ``messages``: the process may send and receive messages; otherwise it has no services.
 
     :raises errors.BadConfig: the configuration files, the arguments or the log cannot be used.
     """
@@ -58,14 +56,17 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     log.register_options(conf)
     log.set_defaults(logging_context_format_string=_LINE, default_log_levels=log.get_default_log_levels() + _QUIET)
     conf.set_default('logging_user_identity_format', _WHOSE)
-    transport.set_defaults(conf, transport_url)
+    if messages:
+        from manila_lite.rpc import transport  # oslo.messaging is slow to import
+
+        transport.set_defaults(conf, transport_url)
     try:
         conf(list(argv), project='manila_lite', version=release.VERSION, default_config_files=None)
     except (cfg.Error, OSError, UnicodeDecodeError) as bad:
         raise errors.BadConfig(_line(bad)) from None
     if not conf.database.connection:
         conf.set_default('connection', f'sqlite:///{conf.state_path}/{database}.sqlite', 'database')
-    if conf.profiler.enabled and conf.profiler.hmac_keys in trace.NO_KEYS:
+    if trace.is_on(conf) and conf.profiler.hmac_keys in trace.NO_KEYS:
         raise errors.BadConfig('[profiler] hmac_keys: choose a secret key; anyone who knows it can trace requests')
     encryption.use(conf)
     if program and conf.log_dir:
@@ -92,19 +93,27 @@ def _open_log(conf: cfg.ConfigOpts) -> None:
         raise errors.BadConfig(f'the log cannot be written, see log_file, log_dir, use_journal: {_line(bad)}') from None
 
 
-def services(conf: cfg.ConfigOpts, rules: Iterable[policy.RuleDefault] | None = None,
-             migrations: Path | None = None) -> context.Services:
-    """Return the services of this process. ``rules`` and ``migrations``: those of a sibling.
+def services(conf: cfg.ConfigOpts, rules: Iterable[Any] | None = None, migrations: Path | None = None) -> context.Services:
+    """Return the services of this process. ``rules`` and ``migrations``: those of a sibling."""
+    from manila_lite.rpc.clients import Bus
+
+    return context.Services(conf=conf, db=engine.Database(conf, migrations), bus=Bus(conf),
+                            make_enforcer=lambda: _enforcer(conf, rules),
+                            turns=thread_reserve.ThreadReserve(conf.api.threads, conf.api.waiters,
+                                                               conf.api.waiters_per_project))
+
+
+def _enforcer(conf: cfg.ConfigOpts, rules: Iterable[Any] | None) -> Any:
+    """Return the policy enforcer.
 
     :raises errors.BadConfig: the policy file cannot be read.
     """
+    from manila_lite import policies  # schedulers and share managers ask for none
+
     try:
-        enforcer = policies.make_enforcer(conf, rules)
+        return policies.make_enforcer(conf, rules)
     except ValueError as bad:
         raise errors.BadConfig(f'[oslo_policy] policy_file: {_line(bad)}') from None
-    return context.Services(conf=conf, db=engine.Database(conf, migrations), bus=Bus(conf), enforcer=enforcer,
-                            turns=thread_reserve.ThreadReserve(conf.api.threads, conf.api.waiters,
-                                                               conf.api.waiters_per_project))
 
 
 def make_state_path(state: Path) -> None:

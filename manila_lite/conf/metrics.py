@@ -3,7 +3,8 @@
 
 from oslo_config import cfg
 from oslo_reports import opts as reports_opts
-from osprofiler import opts as profiler_opts
+
+from manila_lite import trace
 
 METRICS = [
     cfg.StrOpt('listen', default='127.0.0.1', help='Address on which each process serves its metrics for Prometheus.'),
@@ -31,11 +32,7 @@ def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of this module, oslo.reports and osprofiler on ``conf``."""
+    """Register the options of this module, oslo.reports, and that which enables osprofiler, on ``conf``."""
     conf.register_opts(METRICS, group='metrics')
     reports_opts.set_defaults(conf)
-    for _, options in profiler_opts.list_opts():
-        for option in options:
-            # It may hold a password, and osprofiler does not mark it as secret.
-            option.secret = option.secret or option.dest == 'connection_string'
-    profiler_opts.set_defaults(conf)
+    conf.register_opt(trace.ENABLED, group='profiler')

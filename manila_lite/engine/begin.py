@@ -70,7 +70,7 @@ def begin_many_once(conn: Connection, ctx: context.RequestContext, kind: str, re
 
 def _row(ctx: context.RequestContext, host: str, data: Mapping[str, Any] | None, owner: str | None,
          **values: Any) -> dict[str, Any]:
-    return {**values, 'host': backend_of(host), 'data': {**(data or {}), **trace.carried()},
+    return {**values, 'host': backend_of(host), 'data': {**(data or {}), **trace.carried(ctx.conf)},
             'project_id': owner or ctx.project_id, 'user_id': ctx.user_id, 'request_id': ctx.request_id}
 
 

@@ -25,8 +25,8 @@ class Neutron(NetworkPlugin):
     """The networks of the Neutron of ``[neutron]``, with the login of a user that sees all of them."""
 
     def __init__(self, conf: Any):
+        self._session = neutron_session.connect(conf)       # it registers the options
         self._physical_network = conf.neutron.physical_network
-        self._session = neutron_session.connect(conf)
 
     # Looking up -----------------------------------------------------------------------------------
 

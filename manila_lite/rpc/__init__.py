@@ -18,4 +18,4 @@ from oslo_service import backend
 TOPICS = {'scheduler': 'manila-scheduler', 'share': 'manila-share', 'compute': 'mlite-compute', 'dataproc': 'mlite-dataproc'}
 
 # oslo.messaging imports oslo.service, which would choose eventlet if no backend was chosen before.
-backend.init_backend(backend.BackendType.THREADING)
+backend.register_backend_default_hook(lambda: backend.BackendType.THREADING)

@@ -1,25 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A look at the broker with a connection of its own: whether it answers, and accepts the login. And which errors mean that it
-does not.
+does not. The packages of the driver are imported where a broker is configured.
 """
 
 import socket
 import ssl
 import sys
+from typing import Any
 
-import amqp.exceptions
-import kombu
-import kombu.exceptions
-import oslo_messaging
 from oslo_config import cfg
 
 from manila_lite import errors
 
 #: Seconds for which a broker has time to answer.
 _PATIENCE = 5
-#: Errors of a connection that is lost, or cannot be made.
-_LOST = (OSError, amqp.exceptions.RecoverableConnectionError, kombu.exceptions.OperationalError,
-         oslo_messaging.MessageDeliveryFailure)
 #: Loggers of the driver, which does not always hand over its error, and all loggers whose errors of these classes are of it.
 _DRIVER = ('oslo.messaging', 'oslo_messaging', 'kombu', 'amqp')
 _LOGGERS = (*_DRIVER, 'manila_lite.rpc')
@@ -32,7 +26,9 @@ def answers(conf: cfg.ConfigOpts) -> bool:
 
     :raises errors.BadConfig: one refuses the login, or the virtual host.
     """
-    url = oslo_messaging.TransportURL.parse(conf)
+    from manila_lite.rpc import transport
+
+    url = transport.url_of(conf)
     if not url.transport.endswith('rabbit'):
         return True
     if conf.oslo_messaging_rabbit.ssl:
@@ -43,8 +39,15 @@ def answers(conf: cfg.ConfigOpts) -> bool:
 
 def is_lost(logger: str, error: BaseException) -> bool:
     """Say whether an error, logged by this logger, means that the broker does not answer, or that a connection to it broke."""
-    refused = isinstance(error.__cause__, amqp.exceptions.ChannelError)
-    return logger.startswith(_LOGGERS) and isinstance(error, _LOST) and not refused
+    if not logger.startswith(_LOGGERS):
+        return False
+    import amqp.exceptions
+    import kombu.exceptions
+    import oslo_messaging
+
+    lost = (OSError, amqp.exceptions.RecoverableConnectionError, kombu.exceptions.OperationalError,
+            oslo_messaging.MessageDeliveryFailure)
+    return isinstance(error, lost) and not isinstance(error.__cause__, amqp.exceptions.ChannelError)
 
 
 def current(logger: str) -> BaseException | None:
@@ -52,7 +55,7 @@ def current(logger: str) -> BaseException | None:
     return sys.exc_info()[1] if logger.startswith(_DRIVER) else None
 
 
-def _shakes_hands(host: oslo_messaging.TransportHost) -> bool:
+def _shakes_hands(host: Any) -> bool:
     """Say whether something answers there. It gets no secret, so it need not prove who it is."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -64,7 +67,10 @@ def _shakes_hands(host: oslo_messaging.TransportHost) -> bool:
     return True
 
 
-def _answers(host: oslo_messaging.TransportHost, virtual_host: str) -> bool:
+def _answers(host: Any, virtual_host: str) -> bool:
+    import amqp.exceptions
+    import kombu
+
     port = host.port or 5672
     broker = kombu.Connection(hostname=host.hostname, port=port, userid=host.username or 'guest',
                               password=host.password or 'guest', virtual_host=virtual_host, transport='pyamqp',

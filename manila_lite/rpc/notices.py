@@ -27,12 +27,10 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-import oslo_messaging
 from oslo_config import cfg
 from oslo_utils import strutils
 
 from manila_lite import context
-from manila_lite.rpc import transport
 
 LOG = logging.getLogger(__name__)
 
@@ -120,8 +118,13 @@ class Notifier:
             except Exception:
                 LOG.exception('Notification %s could not be sent', notice.event_type)
 
-    def _notifier(self) -> oslo_messaging.Notifier | None:
+    def _notifier(self) -> Any:
+        import oslo_messaging
+
+        from manila_lite.rpc import transport  # it is imported by all who might notify
+
         try:
+            transport.set_rabbit_defaults(self._conf)
             way = oslo_messaging.get_notification_transport(self._conf)
             made = oslo_messaging.Notifier(way, serializer=transport.ContextSerializer())
             if made.retry < 0:

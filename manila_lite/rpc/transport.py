@@ -6,14 +6,12 @@ from typing import Any
 
 import oslo_messaging
 from oslo_config import cfg
-from oslo_messaging import opts
+from oslo_messaging.notify import notifier
 
-from manila_lite import context
+from manila_lite import context, errors
 
 #: Exceptions of these modules arrive at a caller with their own class, not as RemoteError.
 EXCEPTION_MODULES = ['manila_lite.errors', 'oslo_messaging.exceptions', 'oslo_messaging.rpc.client']
-#: Raised for a transport URL that makes no sense, or whose server is not the right one.
-UNUSABLE = oslo_messaging.MessagingException
 
 #: Our defaults for RabbitMQ. Newer brokers have no other replicated queues, and no queues that a restart removes.
 _RABBIT = {'rabbit_quorum_queue': True, 'rabbit_transient_quorum_queue': True}
@@ -26,21 +24,49 @@ def set_defaults(conf: cfg.ConfigOpts, url: str | None = None) -> None:
     oslo_messaging.set_transport_defaults('manila_lite')
     oslo_messaging.TransportURL.parse(conf, 'inproc://')
     conf.set_default('control_exchange', 'manila_lite')
-    group = 'oslo_messaging_rabbit'
-    known = dict(opts.list_opts())
-    conf.register_opts(known[group], group)                     # the driver would register them only at its first use
-    conf.register_opts(known['oslo_messaging_notifications'], 'oslo_messaging_notifications')
-    for name, value in _RABBIT.items():
-        conf.set_default(name, value, group)
+    # oslo_messaging.opts lists these, too, but imports all drivers with their packages.
+    conf.register_opts(notifier._notifier_opts, 'oslo_messaging_notifications')     # noqa: SLF001
     if url:
         conf.set_default('transport_url', url)
 
 
+def set_rabbit_defaults(conf: cfg.ConfigOpts) -> None:
+    """Register the options of RabbitMQ, with our defaults. Its driver would register them only at its first use."""
+    group = 'oslo_messaging_rabbit'
+    if group in conf:
+        return
+    from oslo_messaging import opts
+
+    conf.register_opts(dict(opts.list_opts())[group], group)
+    for name, value in _RABBIT.items():
+        conf.set_default(name, value, group)
+
+
+def url_of(conf: cfg.ConfigOpts) -> oslo_messaging.TransportURL:
+    """Return the transport URL. If it is of RabbitMQ, its options are registered.
+
+    :raises errors.BadConfig: it makes no sense.
+    """
+    try:
+        url = oslo_messaging.TransportURL.parse(conf)
+    except oslo_messaging.MessagingException as bad:
+        raise errors.BadConfig(f'transport_url: {bad}') from None
+    if url.transport.endswith('rabbit'):
+        set_rabbit_defaults(conf)
+    return url
+
+
 def get_transport(conf: cfg.ConfigOpts) -> Any:
-    """Return this process's transport, made on first use: a transport made before a fork gets no answers after it."""
-    key = (os.getpid(), str(oslo_messaging.TransportURL.parse(conf)))
+    """Return this process's transport, made on first use: a transport made before a fork gets no answers after it.
+
+    :raises errors.BadConfig: the transport URL makes no sense.
+    """
+    key = (os.getpid(), str(url_of(conf)))
     if key not in _transports:
-        _transports[key] = oslo_messaging.get_rpc_transport(conf, allowed_remote_exmods=EXCEPTION_MODULES)
+        try:
+            _transports[key] = oslo_messaging.get_rpc_transport(conf, allowed_remote_exmods=EXCEPTION_MODULES)
+        except oslo_messaging.MessagingException as bad:
+            raise errors.BadConfig(f'transport_url: {bad}') from None
     return _transports[key]
 
 

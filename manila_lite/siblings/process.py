@@ -60,7 +60,7 @@ class Sibling:
     def services(self, conf: cfg.ConfigOpts) -> Services:
         """Return the services of a process."""
         made = setup.services(conf, self.rules, self.migrations)
-        return Services(made.conf, made.db, made.bus, made.enforcer, thread_reserve.ThreadReserve(conf[self.name].threads),
+        return Services(made.conf, made.db, made.bus, made.make_enforcer, thread_reserve.ThreadReserve(conf[self.name].threads),
                         Shares(conf))
 
     def wsgi(self, services: context.Services) -> Callable[..., Any]:

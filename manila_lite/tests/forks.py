@@ -29,10 +29,11 @@ _PR_SET_PDEATHSIG = 1
 _BEFOREHAND = {
     'manila_lite': (
         'manila_lite.cmd.all_in_one', 'manila_lite.cmd.api', 'manila_lite.cmd.manage', 'manila_lite.cmd.scheduler',
-        'manila_lite.cmd.share', 'manila_lite.cmd.status', 'manila_lite.drivers.dummy.driver',
+        'manila_lite.cmd.share', 'manila_lite.cmd.status', 'manila_lite.tests.forks:import_commands',
+        'manila_lite.db.maintenance.schema_migrations', 'manila_lite.drivers.dummy.driver',
         'manila_lite.drivers.cephfs.driver', 'manila_lite.drivers.linux.driver', 'manila_lite.tests.compliance.base',
         'manila_lite.tests.crash.victim', 'manila_lite.tests:take_notes',
-        'oslo_messaging._drivers.impl_rabbit', 'psycopg2', 'pymysql'),
+        'oslo_messaging.opts', 'psycopg2', 'pymysql'),
     'manila_lite.tests.openstack_page': ('openstackclient.shell:main complete', 'openstack.connection'),
 }
 #: The same for the product in another tree, which may have less in it.
@@ -142,6 +143,12 @@ def run(command, *args, env=None, timeout=waiting.LIMIT, tree=None):
 
 
 # In the process that is forked ---------------------------------------------------------------------
+
+def import_commands():
+    """Import what manila-manage imports only when a command is used."""
+    from manila_lite.cmd.manage import categories
+    categories.commands()
+
 
 def _serve(line):
     """Return in each child, with the command to run; return None at the end of the test's process."""

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from importlib import metadata
 from unittest import mock
 
+from manila_lite.cmd.manage.categories import CategoryParser
+
 
 class _Caught(BaseException):
     """The parser of a command, which was about to print its help."""
@@ -54,6 +56,8 @@ def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
 
 def walk(parser: argparse.ArgumentParser, *path: str) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
     """Yield the parser and those of all its subcommands, each with its path."""
+    if isinstance(parser, CategoryParser):
+        parser.fill()
     yield path, parser
     for name, one in subparsers(parser).items():
         yield from walk(one, *path, name)

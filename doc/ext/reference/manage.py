@@ -3,20 +3,18 @@
 
 from collections.abc import Iterator
 
-from manila_lite.cmd.manage import CATEGORIES, COMMANDS
+from manila_lite.cmd.manage.categories import CATEGORIES, commands
 from manila_lite.cmd.manage.command import Argument, Command
 from reference import rst
 
 
 def lines() -> Iterator[str]:
     """Yield each command with its arguments."""
-    for category in dict.fromkeys(command.category for command in COMMANDS):
-        yield from rst.heading(f'manila-manage {category}', '-')
-        if category in CATEGORIES:
-            yield f'{CATEGORIES[category][0].upper()}{CATEGORIES[category][1:]}.'
-        for command in COMMANDS:
-            if command.category == category:
-                yield from _command(command)
+    for name, category in CATEGORIES.items():
+        yield from rst.heading(f'manila-manage {name}', '-')
+        yield f'{category.help[0].upper()}{category.help[1:]}.'
+        for command in commands(name):
+            yield from _command(command)
 
 
 def _command(command: Command) -> Iterator[str]:

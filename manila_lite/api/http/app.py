@@ -71,9 +71,10 @@ def make(services: context.Services, api: Definition = SHARE, *, most: int | Non
 
     ``note``: is called after each request.
 
-    :raises errors.BadConfig: the authentication strategy, or the rate limits, cannot work as configured.
+    :raises errors.BadConfig: the authentication strategy, the policy file or the rate limits cannot work as configured.
     """
     memoise.install()
+    _ = services.enforcer       # a policy file that cannot be read is known at the start
     _tune_garbage_collector()
     answers = events.Answers(services) if api is SHARE else None
     inner = _with_events(_Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread), answers)

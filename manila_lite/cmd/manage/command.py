@@ -28,6 +28,9 @@ class Call:
 
     def services(self) -> context.Services:
         """Return the services of a process. They include a bus, which the caller closes."""
+        from manila_lite.rpc import transport  # most commands need no bus
+
+        transport.set_defaults(self.conf, 'inproc://')
         return dataclasses.replace(setup.services(self.conf), db=self.db)
 
     def show(self, heads: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:

@@ -7,9 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any, Self, TextIO
 
-from rich import progress
-from rich.console import Console
-
 from manila_lite.cmd import log_lines
 from manila_lite.cmd.manage.command import GOOD, WRONG
 
@@ -65,7 +62,7 @@ def watch(look: Callable[[], Progress], every: float = 1.0, out: TextIO | None =
 def display(out: TextIO | None = None) -> '_Bar | _Lines':
     """Return a context manager that shows each ``Progress`` of ``update``: as a bar, or as lines for files and pipes."""
     out = out or sys.stdout
-    return _Bar(Console(file=out)) if out.isatty() else _Lines(out)
+    return _Bar(out) if out.isatty() else _Lines(out)
 
 
 class _Lines:
@@ -93,11 +90,13 @@ class _Lines:
 class _Bar:
     """A progress bar for terminals. Hints are printed above the bar and stay."""
 
-    def __init__(self, console: Console):
+    def __init__(self, out: TextIO):
+        from rich import console, progress  # they are slow to import, and not for output into pipes
+
         self._progress = progress.Progress(
             progress.TextColumn('{task.description}', markup=False), progress.BarColumn(), progress.TaskProgressColumn(),
             progress.TextColumn('{task.fields[detail]}', markup=False), progress.TextColumn('{task.fields[left]}'),
-            console=console)
+            console=console.Console(file=out))
         self._task = self._progress.add_task('', total=None, detail='', left='')
         self._hint = ''
 

@@ -19,6 +19,7 @@ from oslo_db.sqlalchemy import enginefacade, exc_filters
 from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine, Row
 
+from manila_lite import trace
 from manila_lite.db.core import idle_connections, prepared, sqlite_file, statement_events
 from manila_lite.db.core.savepoints import savepoint
 from manila_lite.db.core.unit_of_work import UnitOfWork
@@ -121,7 +122,7 @@ class Database:
             self._tune_sqlite(engine, full, size)
         elif engine.dialect.name in ('mysql', 'mariadb'):
             _tune_mariadb(engine)
-        statement_events.observe(engine, traced=self._conf.profiler.enabled and self._conf.profiler.trace_sqlalchemy)
+        statement_events.observe(engine, traced=trace.is_on(self._conf) and self._conf.profiler.trace_sqlalchemy)
         reader = manager.reader.get_engine()
         for one in {engine, reader}:        # they are the same, unless reads have a connection of their own
             idle_connections.tune(one)

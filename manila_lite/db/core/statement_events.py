@@ -4,9 +4,8 @@
 from typing import Any
 
 from oslo_db.sqlalchemy import exc_filters
-from osprofiler import profiler
 from sqlalchemy import event
-from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.engine import Engine
 
 from manila_lite import metrics
 
@@ -21,9 +20,9 @@ def observe(engine: Engine, *, traced: bool) -> None:
         event.listen(engine, 'handle_error', exc_filters.handler, retval=True)
     event.listen(engine, 'handle_error', _count)
     if traced:
-        event.listen(engine, 'before_cursor_execute', _begin)
-        event.listen(engine, 'after_cursor_execute', _end)
-        event.listen(engine, 'handle_error', _fail)
+        from manila_lite.db.core import statement_traces  # needs osprofiler
+
+        statement_traces.observe(engine)
 
 
 def _count(seen: Any) -> None:
@@ -42,16 +41,3 @@ def _hide_row(seen: Any) -> None:
     whole, short = str(seen.original_exception), said.message_primary
     for error in filter(None, (seen.original_exception, seen.sqlalchemy_exception)):
         error.args = tuple(arg.replace(whole, short) if isinstance(arg, str) else arg for arg in error.args)
-
-
-def _begin(conn: Connection, cursor: Any, statement: str, *rest: Any) -> None:
-    profiler.start('db', info={'db': {'statement': statement}})
-
-
-def _end(*rest: Any) -> None:
-    profiler.stop()
-
-
-def _fail(seen: Any) -> None:
-    if seen.cursor is not None:     # else no statement had begun
-        profiler.stop(info={'etype': type(seen.original_exception).__name__})

@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.core.engine import UNUSABLE, Database
-from manila_lite.db.maintenance import schema_migrations, schema_revisions
+from manila_lite.db.maintenance import schema_revisions
 from manila_lite.db.models.base import Json
 from manila_lite.db.queries import services
 
@@ -123,6 +123,8 @@ def prepare(target: Database) -> None:
             wrong = _not_empty(conn, revision, schema_revisions.head(target))
     if wrong:
         raise errors.Conflict(f'{place(target)} {wrong}. Nothing was changed. Make an empty database and name that.')
+    from manila_lite.db.maintenance import schema_migrations  # needs alembic
+
     with _as_ours('the schema cannot be created there; create that database again'):
         schema_migrations.upgrade(target)
 

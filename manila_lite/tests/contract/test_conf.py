@@ -21,7 +21,8 @@ class Options(testtools.TestCase):
 
     def test_every_module_is_listed_and_registered(self):
         names = {info.name for info in pkgutil.iter_modules(manila_lite.conf.__path__)} - {'opts'}
-        self.assertEqual(names, {module.__name__.rpartition('.')[2] for module in manila_lite.conf.MODULES})
+        always = {module.__name__.rpartition('.')[2] for module in manila_lite.conf.MODULES}
+        self.assertEqual(names, always | {*manila_lite.conf.ON_USE})
         self.assertEqual(names, {module.__name__.rpartition('.')[2] for module in opts.modules()})
         for name in names:
             module = importlib.import_module(f'manila_lite.conf.{name}')

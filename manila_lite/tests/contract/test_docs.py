@@ -18,7 +18,7 @@ from manila_lite.api import versions
 from manila_lite.api.contract import OPS
 from manila_lite.api.http import openapi
 from manila_lite.cmd import metrics_collector
-from manila_lite.cmd.manage import COMMANDS
+from manila_lite.cmd.manage import categories
 from manila_lite.conf import opts
 from manila_lite.tests.crash import results
 from manila_lite.tests.functional.clients import commands, nova, osc, sdk, wire
@@ -68,7 +68,7 @@ class Build(testtools.TestCase):
             'configuration': [option.dest for _, options in opts.list_opts() for option in options],
             'policies': [rule.name for rule in policies.list_rules()],
             'metrics': [family.name for family, _ in (*metrics.families(), *metrics_collector.families())],
-            'manila-manage': [f'{command.category} {command.name}'.strip() for command in COMMANDS],
+            'manila-manage': [f'{command.category} {command.name}'.strip() for command in categories.commands()],
         }
 
     def check_states(self, found):
