@@ -43,7 +43,7 @@ _WAITS = {
     'drivers/cephfs/nfs/gateway.py: _claim': 'the other host has so many seconds to let go while this one looks',
     'drivers/cephfs/nfs/gateway.py: _await_former': 'as _claim',
     'drivers/cephfs/nfs/gateway.py: _start_keeper': _HERE,
-    'manager/runtime/startup.py: _next_reason': 'time between two checks of all shares'}
+    'manager/runtime/service.py: _take_up': 'the clock of periodic work, such as checks of all shares; the lease has its own'}
 
 
 class SuspendedTest(testtools.TestCase):
