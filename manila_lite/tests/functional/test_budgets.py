@@ -138,7 +138,7 @@ class Budgets(base.ServiceTest):
 
         def ask(name, method, where, body=None):
             with self.counting() as counter:
-                answer = caller.ok(method, where, body)
+                answer = caller.ok(method, where, body, wait=False)     # whose requests would count, too
                 mine = len(counter.asked())
                 base.eventually(lambda: not self.open_operations(), f'{name} does not end')
             found[name] = mine, len(counter.worked())
