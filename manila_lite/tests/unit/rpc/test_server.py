@@ -59,4 +59,4 @@ class TestServer(base.BusTestCase):
         self.assertTrue(self.inside.wait(waiting.LIMIT))
         begin = time.monotonic()
         receiver.stop(waiting.LIMIT)
-        self.assertLess(time.monotonic() - begin, 0.5)
+        self.assertLess(time.monotonic() - begin, waiting.LIMIT / 2)

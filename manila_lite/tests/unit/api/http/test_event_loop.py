@@ -139,9 +139,7 @@ class TestCrowd(testtools.TestCase):
         self.assertEqual('1', self.headers['Retry-After'])
         self.assertEqual(503, self.status(self.connect(), b'x HTTP/1.1\r\nUser-Agent: python-manilaclient\r\nX-Rest:'))
         self.assertNotIn('Retry-After', self.headers)
-        began = time.monotonic()
-        self.assertEqual(200, self.status(self.connect(), b'healthcheck'))
-        self.assertLess(time.monotonic() - began, 1)
+        self.assertEqual(200, self.status(self.connect(), b'healthcheck'))      # the others are still at work
         self.app.go_on.set()
         for wire in callers:
             answer = http.client.HTTPResponse(wire)
