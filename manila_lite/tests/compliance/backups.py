@@ -31,7 +31,7 @@ class KeepsBackups:
             progress = getattr(self.driver, f'{verb}_backup_continue')(share, backup)
             self.assertIsInstance(progress, values.BackupProgress)
             return progress.percent >= 100
-        waiting.until(complete, f'the {verb} is complete', base.STUCK, pause=0.05)
+        waiting.until(complete, f'the {verb} is complete', pause=0.05)
 
     def made_backup(self, share: values.Share) -> values.Backup:
         """Return a backup that is complete."""

@@ -68,7 +68,7 @@ class Origin:
 
     def near(self, migration: values.ServerMigration | values.ShareMigration) -> bool:
         """Wait until the copy is near."""
-        return bool(waiting.until(lambda: self.step('continue', migration), 'the copy is near', base.STUCK, pause=0.05))
+        return bool(waiting.until(lambda: self.step('continue', migration), 'the copy is near', pause=0.05))
 
 
 class Migrates(Origin):

@@ -21,7 +21,7 @@ from manila_lite.tests.upgrade import soak as upgrade_soak
 ROLES = ('api', 'scheduler', 'share1', 'share2')
 _CLIENTS = 8
 #: Seconds between kills, random in this range; until all must be quiet at the end.
-_KILL_EVERY, _QUIET = (1.5, 4.0), 60.0
+_KILL_EVERY = (1.5, 4.0)
 
 
 class Killer:
@@ -112,7 +112,7 @@ class Soak:
             left[:] = [what for rows in truth.read(self.deployment.engine).values() for what in rows.unsettled()]
             return not left
         with contextlib.suppress(waiting.Late):
-            waiting.until(quiet, 'quiet', _QUIET, pause=0.3)
+            waiting.until(quiet, 'quiet', pause=0.3)
         yield from (f'stuck: {what}' for what in left)
 
     def check(self) -> Iterator[str]:

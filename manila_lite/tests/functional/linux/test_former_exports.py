@@ -18,23 +18,23 @@ class Former:
     def test_nobody_reads_at_the_former_path_after_the_success(self):
         share = self.make('alpha', share_type='any')
         self.act(share, 'allow_access', {'access_type': 'ip', 'access_to': self.fabric.v4('one')})
-        self.lite.wait(f'/shares/{share}', 'share', 'active', self.PATIENCE, field='access_rules_status')
+        self.lite.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
         self.works(share, 'write', 'f', 'hello')
         for number in range(self.TIMES):
             address, _, path = self.path(share).partition(':')
             self.begin(share, 'test@alpha' if number % 2 else 'test@beta')
-            self.lite.wait(f'/shares/{share}', 'share', _READY, 2 * self.PATIENCE, field='task_state')
+            self.lite.wait(f'/shares/{share}', 'share', _READY, field='task_state')
             self.assertEqual('hello', self.works(share, 'read', 'f'))
             self.assertEqual(202, self.act(share, 'migration_complete')[0])
             process.until(lambda: self.shown(share)['task_state'] == 'migration_success', 'the share has moved',
-                          self.lite.tail, 2 * self.PATIENCE)
+                          self.lite.tail)
             worked, said = nfs_client.call(address, path, 'read', 'f', netns=self.fabric.name('one'))
             self.assertEqual((number, False), (number, worked), said)
             self.assertIn('NOENT', said)
-            self.lite.wait(f'/shares/{share}', 'share', 'active', self.PATIENCE, field='access_rules_status')
+            self.lite.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
             self.assertEqual('hello', self.works(share, 'read', 'f'))
             process.until(lambda: len(self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']) == 1,
-                          'the source is gone', self.lite.tail, self.PATIENCE)
+                          'the source is gone', self.lite.tail)
 
     def shown(self, share):
         return self.lite.ok('GET', f'/shares/{share}')['share']
