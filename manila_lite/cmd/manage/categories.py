@@ -56,9 +56,8 @@ class CategoryParser(argparse.ArgumentParser):
         if self._filled:
             return
         self._filled = True
-        unnamed, named = [], []
-        for command in commands(self._category):
-            (named if command.name else unnamed).append(command)
+        found = commands(self._category)
+        named, unnamed = [one for one in found if one.name], [one for one in found if not one.name]
         for command in unnamed:
             self.description = None if named else command.body.__doc__
             _add(self, command)
