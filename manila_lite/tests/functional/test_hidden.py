@@ -59,6 +59,9 @@ class Deferred(Hiding):
     def setUpClass(cls):
         super().setUpClass()
         cls.seen = world.make(cls.service, cls.admin, cls.owner, 'seen')
+        # A subnet may be hidden in a share network that is not.
+        cls.world['share_network_subnet_id'] = cls.owner.ok('POST', f'/share-networks/{cls.seen["share_network_id"]}/subnets', {
+            'share-network-subnet': {'metadata': {'key': 'value'}}})['share_network_subnet']['id']
 
     def setUp(self):
         super().setUp()
@@ -105,6 +108,12 @@ class Deferred(Hiding):
             if op.name not in OF_THE_PAST:
                 for query in ('', *queries.of(op, self.world, self.shown[op.name])):
                     self.assert_not_listed(self.owner, op, query, self.gone)
+
+    def test_others_do_not_show_parts(self):
+        for op in self.ops():
+            if op.method == 'GET' and world.parameters(op):
+                text = json.dumps(self.call(self.owner, op, versions.MAX, self.seen))
+                self.assertEqual([], [resource_id for resource_id in self.gone if resource_id in text], op.name)
 
     def test_lists_show_the_parts_otherwise(self):
         """Check that the lists would show the parts, or the other test would check nothing."""
