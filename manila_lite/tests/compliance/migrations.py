@@ -10,7 +10,6 @@ from oslo_utils import uuidutils
 from manila_lite import errors, values
 from manila_lite.drivers import load
 from manila_lite.tests import waiting
-from manila_lite.tests.compliance import base
 
 #: Prefixes of the driver's methods, by type of migration.
 _CALLS = {values.ServerMigration: 'share_server_migration', values.ShareMigration: 'share_migration'}
