@@ -120,6 +120,7 @@ class Replicating(base.ServiceTest):
         for replica_id, row in self.replicas(share).items():
             if row['replica_state'] != 'active':
                 self.admin.ok('DELETE', f'/share-replicas/{replica_id}')
+            self.service.settled(replica_id)
         self.admin.ok('DELETE', f'/shares/{share["id"]}')
 
 
