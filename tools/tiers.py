@@ -22,7 +22,7 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import IO, Any
 
 import subunit
 import testtools
@@ -34,6 +34,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 TESTS = ROOT / 'manila_lite' / 'tests'
 PREFIX = 'manila_lite.tests.'
 SERVERS = ('postgresql', 'mariadb')
+#: What the processes of the last tests said on standard error, as services log; and letters of it that are shown if one died.
+_SAID, _TAIL = ROOT / '.stestr' / 'said', 10_000
 #: Modes of the published tests of which the default tier has a portion: one of so many classes.
 MODES = ('dhss', 'nodhss')
 _PUBLISHED = 16
@@ -114,11 +116,13 @@ class Run:
             env = {limits.PROGRESS: str(progress), limits.MODULES: ' '.join(modules), limits.UNTIL: str(self.until or '')}
             around = [sys.executable, '-m', 'manila_lite.tests.services', '--database', server, '--transport', 'rabbit', '--']
             before = _stream_number()
-            status = call(*around if server else (), 'stestr', 'run', '--concurrency', str((os.cpu_count() or 1) + 2),
-                          '--load-list', str(chosen), **env)
+            with _SAID.open('w') as said:
+                status = call(*around if server else (), 'stestr', 'run', '--concurrency', str((os.cpu_count() or 1) + 2),
+                              '--load-list', str(chosen), said=said, **env)
             found = results() if _stream_number() != before else []
-            self._failed += [f'a process of the tests ended before its last test: {file.stem}{where}'
-                             for file in progress.glob('*.begun') if file not in known]
+            if died := [file.stem for file in progress.glob('*.begun') if file not in known]:
+                print(_SAID.read_text()[-_TAIL:])
+                self._failed += [f'a process of the tests ended before its last test: {pid}{where}' for pid in died]
         self._take(found, where, status)
 
     def _take(self, found: list[dict], where: str, status: int) -> None:
@@ -183,9 +187,9 @@ def say(words: str) -> None:
     print(f'tools/test: {words}', flush=True)
 
 
-def call(*words: str, **env: str) -> int:
-    """Run a command; return its exit status."""
-    return subprocess.run(words, cwd=ROOT, env=os.environ | env, stdin=subprocess.DEVNULL, check=False).returncode
+def call(*words: str, said: IO[str] | None = None, **env: str) -> int:
+    """Run a command, with its standard error in ``said``; return its exit status."""
+    return subprocess.run(words, cwd=ROOT, env=os.environ | env, stdin=subprocess.DEVNULL, stderr=said, check=False).returncode
 
 
 def output(*words: str, **env: str) -> str:
