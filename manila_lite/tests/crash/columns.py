@@ -57,16 +57,16 @@ def killed(deployment: Deployment, few: bool = False) -> list[Story]:
     return _waves(deployment, some(stories, few), strike, strike_one)
 
 
-#: With ``few``, one of so many places (or faults) of an operation is tested; others with each commit, as ``_TURN`` says.
+#: With ``few``, one of so many places (or faults) of an operation is tested; others with each commit, as ``TURN`` says.
 _FEW = 12
-_TURN = int(os.environ.get('MANILA_LITE_TEST_TURN', '0'))
+TURN = int(os.environ.get('MANILA_LITE_TEST_TURN', '0'))
 
 
 def some(stories: Iterable[Story], few: bool) -> Iterator[Story]:
     """Yield the stories, or a few of each operation, at different places for each."""
     for number, (_, mine) in enumerate(itertools.groupby(stories, lambda story: story.subject.name)):
         every = list(mine)
-        yield from every[(number + _TURN) % min(_FEW, len(every))::_FEW] if few else every
+        yield from every[(number + TURN) % min(_FEW, len(every))::_FEW] if few else every
 
 
 def cut(deployment: Deployment, few: bool = False) -> list[Story]:
