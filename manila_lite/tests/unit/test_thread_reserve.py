@@ -85,6 +85,7 @@ class Turns(testtools.TestCase):
 
     def test_short_concurrent_logins_are_all_served(self):
         """Of twenty quick callers at once, of whom one may be inside, none is refused."""
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.thread_reserve.PATIENCE', (waiting.LIMIT, waiting.LIMIT)))
         found, refused = thread_reserve.ThreadReserve(2), []
 
         def go():
