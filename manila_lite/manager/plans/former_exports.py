@@ -7,11 +7,11 @@ they get the share at its new place, and the task state stays ``migration_comple
 source is up and has deleted its copy. An administrator who knows that nobody can read there sets the task state by hand.
 """
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from oslo_log import log
+from oslo_utils import timeutils
 
 from manila_lite import context, errors
 from manila_lite.db.core.engine import Connection
@@ -49,7 +49,7 @@ def close(work: Work, begin: Callable[[Connection, Work], Wake | None]) -> None:
         with work.ctx.db.writer() as conn:
             work.hold(conn)
             wake = begin(conn, work)
-        work.data |= {_CLOSING: wake and wake.operation_id, _SINCE: time.time()}
+        work.data |= {_CLOSING: wake and wake.operation_id, _SINCE: timeutils.utcnow_ts(microsecond=True)}
         if wake:
             wake.send(work.ctx)
     work.data[_CLOSED] = not work.data[_CLOSING] or _has_ended(work)
@@ -62,7 +62,8 @@ def _has_ended(work: Work) -> bool:
     """
     with work.ctx.db.reader() as conn:
         op = rows.get(conn, work.data[_CLOSING])
-    if op is not None and op.state == rows.OPEN and time.time() - work.data[_SINCE] < work.ctx.conf.operations.lease:
+    waited = timeutils.utcnow_ts(microsecond=True) - work.data[_SINCE]
+    if op is not None and op.state == rows.OPEN and waited < work.ctx.conf.operations.lease:
         raise errors.Again(_LOOK)
     return op is not None and op.state == rows.DONE
 

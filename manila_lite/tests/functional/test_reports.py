@@ -7,7 +7,7 @@ import testtools
 
 from manila_lite.tests import process
 
-_SECRET = '[profiler]\nconnection_string = redis://:hush-4711@127.0.0.1/\n'
+_SECRET = 'data_node_mount_options = cifs:password=hush-4711\n'
 
 
 class OneProcess(testtools.TestCase):
@@ -25,7 +25,7 @@ class OneProcess(testtools.TestCase):
         self.until(lambda: lite.log.read_text().rpartition('Under way')[2].count('\n') > 2, 'the report has no end')
         text = lite.log.read_text()
         for part in ('Guru Meditation', 'Threads', 'Configuration', 'product = manila-lite', 'osapi_share_listen_port',
-                     'connection_string = ***', 'in _serve'):
+                     'data_node_mount_options = ***', 'in _serve'):
             self.assertIn(part, text)
         last = text.rpartition('Under way')[2]
         line, = (line for line in last.splitlines() if line.startswith('share.create '))

@@ -28,6 +28,7 @@ class TestTls(testtools.TestCase):
         self.conf = cfg.ConfigOpts()
         transport.set_defaults(self.conf, f'rabbit://u:p@127.0.0.1:{self.listener.getsockname()[1]}/')
         self.conf([], default_config_files=[])
+        transport.url_of(self.conf)     # registers the options of RabbitMQ
         self.conf.set_override('ssl', True, 'oslo_messaging_rabbit')
 
     def certificate(self):
