@@ -67,8 +67,8 @@ def summary(demo, setup_seconds, mount):
 
 def stay(demo):
     """Keep the service running until Ctrl-C."""
-    print(f'\n{BOLD}Staying{PLAIN}; Ctrl-C stops it; {_KEPT.get(demo.backend, _KEPT[""])}.', flush=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    print(f'\n{BOLD}Staying{PLAIN}; Ctrl-C stops it; {_KEPT.get(demo.backend, _KEPT[""])}.', flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         demo.process.wait()
 
@@ -107,7 +107,7 @@ def arguments():
 
 
 def show(demo, args):
-    """Run all steps of the scenario."""
+    """Run all steps of the scenario. Return a command to try by hand."""
     kind = Evacuating if args.evacuate else SCENARIOS.get(demo.backend, LoggedIn if demo.identity else OneShare)
     scenario = kind(demo)
     for server in demo.needs:
@@ -123,35 +123,51 @@ def show(demo, args):
         scenario.delete()
     for line in scenario.picture():
         print(line)
-    summary(demo, args.setup_seconds, mount)
-    if args.stay:
-        stay(demo)
+    return mount
+
+
+@contextlib.contextmanager
+def noted(troubles):
+    """Add an error to the list whose message says all."""
+    try:
+        yield
+    except (Trouble, Broken, errors.ManilaLiteError, subprocess.TimeoutExpired, OSError) as trouble:
+        troubles.append(trouble)
+
+
+def play(demo, args, troubles):
+    """Run the scenario, and clean up whatever happens. It works if the clean-up does, too."""
+    mount = None
+    with noted(troubles), contextlib.ExitStack() as there:
+        there.callback(demo.stop)
+        with noted(troubles):
+            mount = show(demo, args)
+            if args.stay:
+                summary(demo, args.setup_seconds, mount)
+                stay(demo)
+    if not troubles and not args.stay:
+        summary(demo, args.setup_seconds, mount)
 
 
 def main():
     """Run the scenario; the exit status is 0 if all of it worked."""
     args = arguments()
     state = args.state.resolve()
-    if args.down:
-        down(state)
-        return 0
-    if os.geteuid() and args.backend != 'dummy':
+    if os.geteuid() and args.backend != 'dummy' and not args.down:
         print('Real storage needs root (loop devices, mounts, NFS-Ganesha). Either run this as root, or try the API '
               'without storage: tools/quickstart --backend dummy', file=sys.stderr)
         return 1
-    if state.exists():
-        down(state)
-    identity = Identity(state) if args.keystone else None
-    demo = Demo(state, args.backend, args.mebibytes, identity)
-    demo.console = args.console
-    try:
-        show(demo, args)
-    except (Trouble, Broken, errors.ManilaLiteError, subprocess.TimeoutExpired, OSError) as trouble:
+    troubles = []
+    with noted(troubles):
+        if args.down or state.exists():
+            down(state)
+    if not args.down and not troubles:
+        demo = Demo(state, args.backend, args.mebibytes, Identity(state) if args.keystone else None)
+        demo.console = args.console
+        play(demo, args, troubles)
+    for trouble in troubles:
         print(f'{RED}It did not work:{PLAIN} {trouble}\nLogs: {state}. Clean up with tools/quickstart --down', file=sys.stderr)
-        return 1
-    finally:
-        demo.stop()
-    return 0
+    return 1 if troubles else 0
 
 
 if __name__ == '__main__':

@@ -9,8 +9,9 @@ text of an exception stays in one of them.
 import functools
 import logging
 import re
+import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from oslo_config import cfg
@@ -27,12 +28,22 @@ _SAFE = (formatters.JSONFormatter, formatters.FluentFormatter)
 
 
 def setup(conf: cfg.ConfigOpts) -> None:
-    """Write the log as configured, with escaped lines.
+    """Write the log as configured, with escaped lines. An error that ends the program is in it, and on stderr in any case.
 
     :raises oslo_log.log.LogConfigError: the log cannot be written as configured. (Or an OSError or RuntimeError.)
     """
     log.setup(conf, 'manila_lite')
+    sys.excepthook = functools.partial(_tell_the_end, sys.excepthook)       # oslo.log's, which writes to the log alone
     escape_all()
+
+
+def _tell_the_end(write: Callable[..., None], kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    write(kind, error, trace)
+    root = logging.getLogger().handlers
+    if not any(getattr(handler, 'stream', None) is sys.stderr for handler in root):
+        places = [handler.baseFilename for handler in root if isinstance(handler, logging.FileHandler)]
+        said = escaped(traceback.format_exception_only(kind, error)[-1].strip())
+        print(f'manila_lite: unexpected error, with a traceback in {", ".join(places) or "the log"}: {said}', file=sys.stderr)
 
 
 def escape_all() -> None:

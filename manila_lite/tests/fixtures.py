@@ -101,7 +101,7 @@ class Service(fixtures.Fixture):
         text += ''.join(_BACKEND.format(name=name) + more + '\n' for name, more in self._backends.items())
         path = self.state / 'manila_lite.conf'
         path.write_text(text)
-        self.conf = setup.configure([f'--config-file={path}'])
+        self.conf = setup.configure([f'--config-file={path}'], conf=cfg.ConfigOpts())
         self.useFixture(hush.Ear())
         self.services = setup.services(self.conf)
         newest_schema(self.services.db, models.metadata)
@@ -165,7 +165,7 @@ class Service(fixtures.Fixture):
                                       is_admin='admin' in roles, overwrite=False)
 
     def end(self):
-        """Stop the service and forget its configuration. May be called twice."""
+        """Stop the service. May be called twice."""
         if Service._present is not self:
             return
         Service._present = None
@@ -174,5 +174,3 @@ class Service(fixtures.Fixture):
             self.services.bus.close(1)
             self.services.db.dispose()
         transport.cleanup()
-        cfg.CONF.reset()
-        cfg.CONF.clear()

@@ -50,7 +50,7 @@ class Inside:
 def inside() -> Iterator[Inside]:
     """Yield the product on a SQLite file, with only a share type; remove it afterwards."""
     with tempfile.TemporaryDirectory(prefix='manila-lite-bench-') as folder:
-        conf = setup.configure([f'--config-file={product.Product(folder).config}'])
+        conf = setup.configure([f'--config-file={product.Product(folder).config}'], conf=cfg.ConfigOpts())
         services = setup.services(conf)
         try:
             schema_migrations.upgrade(services.db)
@@ -61,8 +61,6 @@ def inside() -> Iterator[Inside]:
             services.bus.close(1)
             services.db.dispose()
             transport.cleanup()
-            cfg.CONF.reset()
-            cfg.CONF.clear()
 
 
 def database_file(services: Any) -> Path:

@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 
 from scenarios import settings
-from scenarios.leftovers import place_of
+from scenarios.leftovers import place_of, sockets_of
 from scenarios.service import Trouble, free_port, write_private
 
 
@@ -34,7 +34,7 @@ class Beside:
         write_private(state / f'{self.command}.conf', settings.BESIDE.format(
             state=state, place=place_of(state), v4=settings.V4, shares=self.demo.url, user=settings.SERVICE,
             password=self.demo.password, section=settings.accounts(state), log=state / f'{self.command}.log')
-            + self._text.format(state=state, port=self.port, v4=settings.V4, **values))
+            + self._text.format(state=state, sockets=sockets_of(state), port=self.port, v4=settings.V4, **values))
         with (state / 'console.log').open('ab') as log:
             self._process = subprocess.Popen([self.command, f'--config-file={state}/{self.command}.conf'],
                                              stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Removal of all that a run has left."""
 
+import contextlib
 import shutil
 from pathlib import Path
+
+from oslo_config import cfg
 
 from manila_lite.cmd import setup
 from manila_lite.drivers import load
@@ -36,12 +39,15 @@ def _release_pools(state, config, text, *, remove_data):
     clients.gone(settings.prefix(state))
     if settings.other(state) in text:
         clients.make(settings.other(state))     # its backend is taken down within it
-    conf = setup.configure([f'--config-file={config}'], transport_url='inproc://')
-    for name in conf.enabled_share_backends:
-        load.make('linux', name, f'quickstart@{name}', conf, Path(conf.state_path) / name).teardown(remove_data=remove_data)
-    clients.gone(settings.prefix(state))
-    conf.reset()
-    conf.clear()
+    conf = setup.configure([f'--config-file={config}'], conf=cfg.ConfigOpts(), logged=False, messages=False)
+    with contextlib.ExitStack() as all_of_them:     # each is tried, also if one fails
+        all_of_them.callback(clients.gone, settings.prefix(state))
+        for name in conf.enabled_share_backends:
+            all_of_them.callback(_tear_down, conf, name, remove_data=remove_data)
+
+
+def _tear_down(conf, name, *, remove_data):
+    load.make('linux', name, f'quickstart@{name}', conf, Path(conf.state_path) / name).teardown(remove_data=remove_data)
 
 
 def _end_gateway(state):

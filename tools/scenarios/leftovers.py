@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -10,11 +11,17 @@ from pathlib import Path
 import psutil
 
 from manila_lite.host import mounts
+from scenarios import settings
 
 
 def place_of(state):
     """Return the folder of a service beside, whose files are deleted at the end of the scenario."""
     return state / 'beside'
+
+
+def sockets_of(state):
+    """Return the folder of the compute service's guests: the path of a Unix socket must be short, wherever the checkout is."""
+    return Path('/run', settings.prefix(state))
 
 
 def ceph_of(state):
@@ -28,6 +35,8 @@ def gone(state):
     end(record, b'mlite-')
     record.unlink(missing_ok=True)
     clear(place_of(state))
+    clear(sockets_of(state))
+    shutil.rmtree(sockets_of(state), ignore_errors=True)
 
 
 def clear(folder):

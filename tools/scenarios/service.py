@@ -97,16 +97,26 @@ class Service:
         return len(pools) == len(settings.backends(self.backend))
 
     def stop(self):
-        """End all processes and unmount everything; stored data is kept until --down."""
-        for other in self.beside:
-            other.stop()
-        if self.process is not None and self.process.poll() is None:
-            self.process.terminate()
+        """End all processes and unmount everything, also if a part of that fails; stored data is kept until --down."""
+        with contextlib.ExitStack() as last_first:
+            for server in self.needs:
+                last_first.callback(server.stop)
+            last_first.callback(down.release, self.state, remove_data=False)
+            last_first.callback((self.state / 'pid').unlink, missing_ok=True)
+            last_first.callback(self._end)
+            for other in reversed(self.beside):
+                last_first.callback(other.stop)
+
+    def _end(self):
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.terminate()
+        try:
             self.process.wait(timeout=70)
-        (self.state / 'pid').unlink(missing_ok=True)
-        down.release(self.state, remove_data=False)
-        for server in reversed(self.needs):
-            server.stop()
+        except subprocess.TimeoutExpired:
+            self.process.kill()         # else its storage could not be unmounted
+            self.process.wait()
+            raise
 
     def logs(self):
         """Return the last lines of the logs."""

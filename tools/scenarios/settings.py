@@ -56,6 +56,7 @@ COMPUTE = """[compute]
 listen = {v4}
 listen_port = {port}
 driver = qemu
+state = {sockets}
 images = {state}/images
 my_shared_fs_storage_ip = {v4}
 reconcile_interval = 5

@@ -6,8 +6,6 @@ import functools
 import unittest
 
 import fixtures
-from keystoneauth1 import loading
-from oslo_config import cfg
 
 from manila_lite.tests.functional import base, commandline
 from manila_lite.tests.services.daemon import Broken, Missing
@@ -35,11 +33,6 @@ def keystone():
     return server
 
 
-def forget(group):
-    """Unregister the options of a login: some are required, and the next service in this process does not set them."""
-    cfg.CONF.unregister_opts(loading.get_auth_plugin_conf_options('password'), group=group)
-
-
 class KeystoneTest(commandline.OverHttp, base.ServiceTest):
     """A service in Keystone's catalog, which answers at ``url``. Skipped, with the reason, without Keystone."""
 
@@ -49,7 +42,6 @@ class KeystoneTest(commandline.OverHttp, base.ServiceTest):
     def setUpClass(cls):
         cls.keystone = keystone()
         cls.EXTRA = cls.config() + cls.MORE
-        cls.addClassCleanup(forget, 'keystone_authtoken')
         super().setUpClass()
         cls.keystone.announce(f'{cls.url}/v2')
         cls.admin = cls.caller_of(ADMIN, ADMIN)

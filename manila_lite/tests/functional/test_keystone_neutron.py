@@ -65,7 +65,6 @@ class BehindKeystone(keystone_base.KeystoneTest):
         cls.addClassCleanup(neutron.cleanUp)
         keystone.announce(neutron.url, {'network': 'neutron'})
         cls.MORE = _NEUTRON.format(region=REGION) + _section(keystone.login('manila', 'service'))
-        cls.addClassCleanup(keystone_base.forget, 'neutron')
         super().setUpClass()
         cls.admin.ok('POST', '/types', {'share_type': {'name': 'served', 'extra_specs': {
             'driver_handles_share_servers': 'True'}}})

@@ -26,6 +26,22 @@ TOP = Path(__file__).resolve().parents[3]
 #: Seconds for which nodes and machines of other tests live at most.
 _OTHERS = 300
 _TOOL = [sys.executable, str(TOP / 'tools' / 'quickstart.py')]
+#: A process that takes down what one scenario and then another would have left, for each pair of them.
+_PAIRS = """
+import itertools, pathlib, sys
+sys.path.insert(0, '.')
+import manila_lite.cmd
+from scenarios import down, settings
+
+state = pathlib.Path(sys.argv[1])
+(state / 'lib').mkdir(parents=True)
+pairs = list(itertools.permutations(settings.OPTIONS, 2))
+for kind in itertools.chain(*pairs):
+    for name, text in settings.files(state, kind, 1, settings.basic(state, 'http://127.0.0.1:1', 'word')).items():
+        (state / name).write_text(text)
+    down.release(state, remove_data=True)
+print(len(pairs), 'pairs')
+"""
 
 
 def _lines(*command):
@@ -33,11 +49,11 @@ def _lines(*command):
 
 
 def traces(state):
-    """Return mounts, loop devices and processes of a run, by its state directory, and its network namespaces."""
+    """Return mounts, loop devices, processes and network namespaces of a run, by its state directory and the mark of it."""
     found = [*Path('/proc/self/mounts').read_text().splitlines(), *_lines('losetup', '-a'), *_lines('ip', 'netns'),
-             *_lines('ps', '-eo', 'args')]
-    mark = f'mlq-{hashlib.sha256(str(state).encode()).hexdigest()[:6]}-'
-    return [line for line in found if str(state) in line or line.startswith(mark)]
+             *_lines('ps', '-eo', 'args'), *map(str, Path('/run').glob('mlq-*'))]
+    mark = f'mlq-{hashlib.sha256(str(state).encode()).hexdigest()[:6]}'
+    return [line for line in found if str(state) in line or mark in line]
 
 
 class Quickstart(testtools.TestCase):
@@ -104,6 +120,19 @@ class Quickstart(testtools.TestCase):
         self.assertEqual(0, process.returncode, rest)
         self.run_tool('--down')
 
+    def test_trouble_at_the_end_is_told(self):
+        """What is to be taken down cannot be read any more: that has a message, and the rest is taken down."""
+        process, _ = self.stay('--backend', 'dummy')
+        config = self.state / 'manila_lite.conf'
+        config.write_text(config.read_text().replace('driver = dummy', 'driver = linux\nlinux_pool_size_gb = many'))
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=waiting.LIMIT)
+        self.assertEqual((1, 1), (process.returncode, rest.count('It did not work: ')), rest)
+        self.assertIn('linux_pool_size_gb', rest)
+        self.assertNotIn('Traceback', rest)
+        self.assertFalse((self.state / 'pid').exists())
+        self.assert_no_traces()
+
     def test_help_names_the_way_down(self):
         done = subprocess.run([str(TOP / 'tools' / 'quickstart'), '--help'], capture_output=True, text=True)
         self.assertIn('--down', done.stdout)
@@ -114,6 +143,7 @@ class WithRoot(Quickstart):
 
     test_dummy_behind_keystone = None
     test_console_is_there_while_it_stays = None
+    test_trouble_at_the_end_is_told = None
     test_help_names_the_way_down = None
 
     def setUp(self):
@@ -127,6 +157,18 @@ class WithRoot(Quickstart):
         process, said = super().stay(*words, **more)
         self.assertNotEqual([], traces(self.state))
         return process, said
+
+
+class AfterAnother(WithRoot):
+    """A scenario in the state directory that another one left: see also tools/scenarios/round.py, which runs them all."""
+
+    def test_every_pair_is_released_in_one_process(self):
+        """One process takes down what the other scenario left, and then its own: with another configuration."""
+        done = subprocess.run([sys.executable, '-c', _PAIRS, str(self.state)], cwd=TOP / 'tools', env=self.env,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=waiting.LIMIT)
+        self.assertEqual((0, ''), (done.returncode, done.stderr))
+        self.assertRegex(done.stdout, r'^[5-9]\d pairs\n$')
+        self.assert_no_traces()
 
 
 class RealStorage(WithRoot):

@@ -4,13 +4,17 @@
 import io
 import json
 import logging
+import subprocess
 import sys
+from pathlib import Path
 
+import fixtures
 import testtools
 from oslo_config import cfg
 from oslo_log import formatters, log
 
 from manila_lite.cmd import log_lines
+from manila_lite.tests import waiting
 
 #: Characters that end lines, control terminals, reverse text or cannot be encoded.
 EVIL = ('\n', '\r', '\r\n', '\x00', '\x07', '\x08', '\x1b[2J', '\x7f', '\x85', '\x9b31m', '\u200f', '\u2028', '\u2029',
@@ -145,3 +149,50 @@ class LogLines(testtools.TestCase):
         for _ in range(2):
             log_lines.escape_all()
             self.assertEqual('EscapingFormatter', type(formatter).__name__)
+
+
+#: A process that dies once for each configuration file; what it says on stderr is in a file beside it.
+_DIES = """
+import os, sys
+import manila_lite.cmd
+from manila_lite.cmd import setup
+
+def body(argv):
+    setup.configure(argv, messages=False, program='manila-test')
+    raise ValueError('what nobody foresaw\\nmanila_lite: forged')
+
+for path in sys.argv[1:]:
+    if not os.fork():
+        os.dup2(os.open(f'{path}.stderr', os.O_WRONLY | os.O_CREAT), 2)
+        sys.argv[1:] = [f'--config-file={path}']
+        raise SystemExit(setup.run(body))
+    assert os.waitstatus_to_exitcode(os.wait()[1]) == 1
+"""
+
+
+class UnexpectedEnd(testtools.TestCase):
+    """A program that dies of an error says so on stderr, wherever its log is."""
+
+    def die(self, *options):
+        """Return the folder for logs, and the lines on stderr with each of the options."""
+        folder = Path(self.useFixture(fixtures.TempDir()).path)
+        paths = [folder / f'{number}.conf' for number in range(len(options))]
+        for path, text in zip(paths, options, strict=True):
+            path.write_text(f'[DEFAULT]\nstate_path = {folder}\n' + text.format(folder=folder))
+        subprocess.run([sys.executable, '-c', _DIES, *paths], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True,
+                       timeout=waiting.LIMIT)
+        return folder, [Path(f'{path}.stderr').read_text().splitlines() for path in paths]
+
+    def test_error_is_on_stderr_in_one_line_or_with_the_log(self):
+        folder, (of_file, of_folder, of_json, of_stdout, of_stderr, of_both) = self.die(
+            'log_file = {folder}/a.log', 'log_dir = {folder}', 'log_file = {folder}/b.log\nuse_json = true', '',
+            'use_stderr = true', 'use_stderr = true\nlog_file = {folder}/c.log')
+        for said, file in (of_file, 'a.log'), (of_folder, 'manila-test.log'), (of_json, 'b.log'), (of_stdout, None):
+            place = folder / file if file else 'the log'
+            told = r'ValueError: what nobody foresaw\nmanila_lite: forged'
+            self.assertEqual([f'manila_lite: unexpected error, with a traceback in {place}: {told}'], said)
+        for file in ('a.log', 'manila-test.log', 'b.log', 'c.log'):
+            self.assertIn('Traceback', (folder / file).read_text())
+        for said in (of_stderr, of_both):
+            self.assertEqual(1, sum('Traceback' in line for line in said), said)
+            self.assertFalse([line for line in said if line.startswith('manila_lite: ')], said)
