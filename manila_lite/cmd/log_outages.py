@@ -28,7 +28,7 @@ _GRACE = 30.0
 #: Loggers of the check of tokens.
 _TOKENS = frozenset(('keystonemiddleware.auth_token', 'manila_lite.api.http.keystone'))
 #: What SQLAlchemy adds to an error of a database.
-_ADDED = re.compile(r'\s*(\[SQL: |\(Background on this error at: ).*')
+_ADDED = re.compile(r'(?:\[SQL: |\(Background on this error at: ).*')
 
 
 class Outage:
@@ -93,7 +93,7 @@ class OutageFilter(logging.Filter):
                      self._broker if broker.is_lost(record.name, error) else
                      self._keystone if record.name in _TOKENS and _keystone().is_lost(error) else None)
             if about is not None:
-                about.notice(_ADDED.sub('', ' '.join(str(error).split())))
+                about.notice(_ADDED.sub('', ' '.join(str(error).split())).rstrip())
                 return False
         return True
 

@@ -28,7 +28,7 @@ _LINE = '%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s [%(request_i
 _WHOSE = '%(project)s %(resource_uuid)s'
 
 #: What SQLAlchemy adds to each error of a database.
-_ADVERT = re.compile(r'\s*\(Background on this error at: \S+\)')
+_ADVERT = re.compile(r'\(Background on this error at: \S+\)')
 
 #: Errors of libraries that cannot work as configured, and the option concerned (most errors name it themselves).
 _MISTAKES: dict[type[Exception], str] = {

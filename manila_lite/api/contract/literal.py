@@ -27,12 +27,13 @@ def pairs(text: str) -> dict[Scalar, Scalar]:
         raise ValueError('is not in braces')
     known: dict[Scalar, Scalar] = {}
     place, end = 1, len(inner) - 1
-    while inner[place:end].strip(' \t\r\n'):
-        pair = _PAIR.match(inner, place, end)
-        if pair is None or (inner[pair.end()] != ',' and pair.end() != end):
-            raise ValueError(f'cannot be read from character {place} on')
+    while pair := _PAIR.match(inner, place, end):
+        if inner[pair.end()] != ',' and pair.end() != end:
+            break
         known[_scalar(pair[1])] = _scalar(pair[2])
         place = pair.end() + 1
+    if inner[place:end].strip(' \t\r\n'):
+        raise ValueError(f'cannot be read from character {place} on')
     return known
 
 

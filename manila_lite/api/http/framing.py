@@ -11,8 +11,11 @@ from cheroot import server
 
 from manila_lite.api.request import LISTENER, LISTENS
 
-#: A header of RFC 9110: no blank before the colon, no control characters, no continuation on the next line.
-_HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*\r\n")
+#: Name and value of a header of RFC 9110: no blank before the colon, no control characters, no continuation on the next line.
+_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(rb'[\t\x20-\x7e\x80-\xff]*')
+#: Longest line of a header, in bytes; tokens of Keystone are a few KiB.
+MAX_LINE = 8192
 _CHUNK = re.compile(rb'([0-9a-fA-F]{1,8})[ \t]*(;[\t\x20-\x7e\x80-\xff]*)?\r\n')
 #: Longest first line of a chunk, in bytes.
 _CHUNK_LINE = 1024
@@ -30,11 +33,8 @@ class Headers(server.HeaderReader):
         :raises ValueError: the headers are malformed or ambiguous.
         """
         headers = {} if hdict is None else hdict
-        while (line := rfile.readline()) != b'\r\n':
-            matched = _HEADER.fullmatch(line)
-            if matched is None:
-                raise ValueError('Illegal header line.')
-            name, value = matched[1].title(), matched[2]
+        while (line := rfile.readline(MAX_LINE + 1)) != b'\r\n':
+            name, value = _header(line)
             if b'_' in name:
                 continue
             if name in _ONCE and name in headers:
@@ -44,6 +44,16 @@ class Headers(server.HeaderReader):
             headers[name] = value
         _check_body(headers)
         return headers
+
+
+def _header(line: bytes) -> tuple[bytes, bytes]:
+    """Return name and value of a header."""
+    if len(line) > MAX_LINE:
+        raise ValueError(f'A header line is longer than {MAX_LINE} bytes.')
+    name, colon, value = line.removesuffix(b'\r\n').partition(b':')
+    if not (line.endswith(b'\r\n') and colon and _NAME.fullmatch(name) and _VALUE.fullmatch(value)):
+        raise ValueError('Illegal header line.')
+    return name.title(), value.strip(b' \t')
 
 
 def _check_body(headers: dict[bytes, bytes]) -> None:

@@ -80,7 +80,7 @@ def _key(cluster: Cluster, backend: Backend, identity: Identity) -> Iterator[val
                              f'/etc/ceph/{identity.cluster}.{identity.entity}.keyring, and hold what '
                              f'"ceph auth get {identity.entity}" shows; check cephfs_cluster_name, too')
         return
-    found = re.search(r'(\d+)\.(\d+)\.(\d+)', str(said['version']))
+    found = re.search(r'(\d{1,9})\.(\d{1,9})\.(\d{1,9})', str(said['version']))
     if found and tuple(map(int, found.groups())) < _OLDEST:
         yield values.Problem(f'the cluster runs Ceph {found[0]}', f'upgrade it to {_OLDEST_NAME} or later')
 

@@ -7,7 +7,6 @@ rsync does until a file is complete.
 """
 
 import os
-import re
 import signal
 import subprocess
 import tempfile
@@ -24,7 +23,8 @@ _ATTRIBUTE = 'user.cifs.dosattrib'
 _READ = ('getfattr', '--recursive', '--physical', '--no-dereference', '--absolute-names', '--encoding=hex',
          f'--name={_ATTRIBUTE}', sandbox.TARGET)
 _WRITE = ('setfattr', '--no-dereference', '--restore=-')
-_FAILED = re.compile(rb'^(?:[gs]etfattr: )?/target/?(?P<path>.*?)(?:: user\.cifs\.dosattrib)?: (?P<why>[^:]+)$')
+#: How messages of the programs begin, without and with their names; and the words that may stand behind a path.
+_ABOUT, _NAMES, _BEHIND = b'/target', (b'getfattr: ', b'setfattr: '), f': {_ATTRIBUTE}'.encode()
 #: Reasons that are no failure: a client of the source has deleted the file meanwhile; or it is a link, which has none.
 _GONE = (b'No such file or directory', b'No such attribute')
 #: Exit statuses, the second one if there was a reason; and how a message of the sandbox begins, which has the same.
@@ -62,8 +62,12 @@ class Copy(rsync.Copy):
 
     def _heed(self, line: bytes) -> None:
         super()._heed(line)
-        if (found := _FAILED.match(line)) and found['why'] not in _GONE:
-            self._note_failure(found['path'], found['why'])
+        for name in _NAMES:
+            line = line.removeprefix(name)
+        about, _, why = line.rpartition(b': ')
+        if about.startswith(_ABOUT) and why and b':' not in why and why not in _GONE:
+            self._note_failure(about.removesuffix(_BEHIND).removeprefix(_ABOUT).removeprefix(b'/'), why)
+            self._count(line)
 
 
 def _must_be_whole(told: IO[bytes]) -> None:

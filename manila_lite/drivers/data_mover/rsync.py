@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from manila_lite.drivers.data_mover.activity import Activity
 from manila_lite.host import sandbox, trees
@@ -43,15 +43,17 @@ _PROGRESS = re.compile(rb'[\r\n] *(?P<bytes>[0-9,]+) +(?P<percent>[0-9]+)% ')
 _FILES = re.compile(rb' \(xfr#[0-9]+, to-chk=(?P<left>[0-9]+)/(?P<all>[0-9]+)\)')
 #: What may stand before a message in its line.
 _BEFORE = re.compile(rb'^ *[0-9,]+ +[0-9]+% +[^ ]+ +[0-9:]+ +(?:\(xfr#[0-9]+, to-chk=[0-9]+/[0-9]+\) *)?')
-#: The path in a message about a file, and the reason. The receiver writes to a temporary name.
-_FAILED = re.compile(rb'^rsync: [^"]*"/(?:source|target)/(?P<path>.*?)"\)?(?: -> ".*")?(?: failed)?: '
-                     rb'(?P<why>[^":]*) \([0-9]+\)$')
+#: How an error begins, and the directories that it may name.
+_ERROR, _TREES = b'rsync: ', (b'/source/', b'/target/')
+#: The receiver writes to a temporary name.
 _TEMPORARY = re.compile(rb'(?P<folder>^|/)\.(?P<name>[^/]+)\.[A-Za-z0-9]{6}$')
 #: A file that differs, in the answer to ``COMPARE``. A time alone does not count: not every file system can keep it.
 _DIFFERS = re.compile(rb'^(?P<how>[<>ch.][fdLDS][.+?a-zA-Z]{9}|\*deleting  ) (?P<path>.*)$')
 _ONLY_TIME = b'..t......'
-#: Lines of output, and paths in them, that are looked at and kept.
-_LINE, _PATHS = 1 << 14, 10
+#: Bytes of a line that are looked at, half of them from its begin and half from its end; and paths that are kept.
+_LINE, _PATHS = 512, 10
+#: Errors, and bytes of them, after which a copy ends: each of a tenant's files could cause some.
+_ERRORS, _ERROR_BYTES = 1000, 1 << 20
 
 
 class Hopeless(CommandFailed):
@@ -78,12 +80,48 @@ class NotOurs(CommandFailed):
     """The process may not work at the backend any more, and another one may make the copy."""
 
 
-#: Patterns of error messages between those of progress, and the error that the copy ends with. rsync escapes characters
-#: in names that could begin or end a line. A line can be longer than the text that is kept of it.
-_WHAT = (
-    (CannotKeepAll, re.compile(rb'rsync: \[\w+\] (?:set_acl|rsync_xal_(?:set|clear)): [^\r\n]*\(95\)[\r\n]')),
-    (TooDeep, re.compile(rb'" failed: [^"\r\n]*\((?:12|36)\)[\r\n]')),
-    (NoRoom, re.compile(rb': [^":\r\n]*\((?:28|122)\)[\r\n]')))
+#: Operations of rsync that fail if ACLs or extended attributes cannot be kept.
+_KEEPING = {b'set_acl:', b'rsync_xal_set:', b'rsync_xal_clear:'}
+#: Numbers of errors, and the error that the copy ends with; of several the first one here.
+_KINDS: dict[bytes, type[CommandFailed]] = {
+    b'95': CannotKeepAll, b'12': TooDeep, b'36': TooDeep, b'28': NoRoom, b'122': NoRoom}
+
+
+class Failure(NamedTuple):
+    """A line of rsync about an operation that failed. ``before``: the words before the reason. No step here searches twice."""
+
+    before: bytes
+    why: bytes
+    number: bytes
+
+    @classmethod
+    def read(cls, line: bytes) -> 'Failure | None':
+        """Return the failure that a line tells, such as ``rsync: [sender] opendir "/source/d" failed: No (12)``."""
+        text, _, number = line.removesuffix(b')').rpartition(b' (')
+        before, _, why = text.rpartition(b': ')
+        known = line.startswith(_ERROR) and line.endswith(b')') and number.isdigit() and b'"' not in why and b':' not in why
+        return cls(before, why, number) if known else None
+
+    @property
+    def kind(self) -> type[CommandFailed] | None:
+        """The error that the copy ends with, if it is a special one."""
+        kind = _KINDS.get(self.number)
+        if kind is CannotKeepAll and not set(self.before.split(b' ', 3)[2:3]) & _KEEPING:
+            return None
+        return None if kind is TooDeep and not self.before.endswith(b'" failed') else kind
+
+    @property
+    def path(self) -> bytes | None:
+        """The path of the file below the source or the target; None if it is about no file there. A link has a second name."""
+        _, _, named = self.before.removesuffix(b' failed').partition(b'"')
+        if not named.startswith(_TREES):
+            return None
+        path, quote, _ = named.partition(b'" -> "')
+        if not quote:
+            path, quote, rest = named.rpartition(b'"')
+            if rest not in (b'', b')'):
+                return None
+        return path[len(_TREES[0]):] if quote else None
 
 
 class Copy(threading.Thread):
@@ -112,6 +150,8 @@ class Copy(threading.Thread):
         self._stopped = False
         self._lock = threading.Lock()
         self._rest = b''
+        self._kinds: set[type[CommandFailed]] = set()
+        self._errors = self._error_bytes = 0
         self.percent = 0
         self.bytes_done = self.files_done = self.files_total = 0
         self.failed: dict[str, str] = {}
@@ -175,14 +215,14 @@ class Copy(threading.Thread):
         pipe = _pipe_of(process)
         pulse = Activity(process.pid, _STILL)
         said = b'\n'
-        heard: set[type[CommandFailed]] = set()
+        self._rest = b''
+        self._kinds.clear()
         while True:
             if select.select([pipe], [], [], _BREATH)[0]:
                 piece = pipe.read(_PIPE)
                 if not piece:
                     process.wait()
-                    return said, next((kind for kind, _ in _WHAT if kind in heard), CommandFailed)
-                heard.update(kind for kind, pattern in _WHAT if pattern.search(said + piece))
+                    return said, self._kind()
                 said = (said + piece)[-_SAID:]
                 self._progress(said)
                 self._hear(piece)
@@ -203,22 +243,43 @@ class Copy(threading.Thread):
         if self._at_most is not None and done > self._at_most:
             raise TooMuch(f'rsync: more than {self._at_most} bytes')
 
+    def _kind(self) -> type[CommandFailed]:
+        return next((kind for kind in _KINDS.values() if kind in self._kinds), CommandFailed)
+
     def _hear(self, piece: bytes) -> None:
-        """Keep the paths that are in complete lines of output."""
-        *lines, rest = re.split(rb'[\r\n]', self._rest + piece)
-        self._rest = rest[-_LINE:]
-        for line in filter(None, (_BEFORE.sub(b'', line) for line in lines)):
+        """Keep the errors, and the paths, that are in complete lines of output."""
+        *lines, rest = (self._rest + piece).replace(b'\r', b'\n').split(b'\n')
+        self._rest = _cut(rest)
+        for line in filter(None, (_BEFORE.sub(b'', _cut(line)) for line in lines)):
             self._heed(line)
 
     def _heed(self, line: bytes) -> None:
-        if found := _FAILED.match(line):
-            self._note_failure(found['path'], found['why'])
+        if line.startswith(_ERROR):
+            self._heed_error(line)
         elif (found := _DIFFERS.match(line)) and found['how'][2:] != _ONLY_TIME and len(self.differing) < _PATHS:
             self.differing.append(_text(found['path']))
+
+    def _heed_error(self, line: bytes) -> None:
+        if (failure := Failure.read(line)) is not None:
+            if (kind := failure.kind) is not None:
+                self._kinds.add(kind)
+            if (path := failure.path) is not None:
+                self._note_failure(path, failure.why)
+        self._count(line)
 
     def _note_failure(self, path: bytes, why: bytes) -> None:
         if len(self.failed) < _PATHS:
             self.failed.setdefault(_path(path), _text(why))
+
+    def _count(self, line: bytes) -> None:
+        """Count an error.
+
+        :raises CommandFailed: there are too many.
+        """
+        self._errors += 1
+        self._error_bytes += len(line)
+        if self._errors > _ERRORS or self._error_bytes > _ERROR_BYTES:
+            raise self._kind()(f'rsync: stopped after {self._errors - 1} errors; the last one: {_text(line)}')
 
     def stop(self) -> None:
         """Stop the copy.
@@ -308,6 +369,11 @@ def _progress(said: bytes, before: int = 0) -> tuple[int, int]:
         return 0, before
     done, percent = matches[-1]
     return int(done.replace(b',', b'')), max(before, min(int(percent), _ALL - 1))
+
+
+def _cut(line: bytes) -> bytes:
+    """Return a line, or begin and end of one that is too long: these have the operation and the number of the error."""
+    return line if len(line) <= _LINE else line[:_LINE // 2] + b'...' + line[3 - _LINE // 2:]
 
 
 def _path(path: bytes) -> str:

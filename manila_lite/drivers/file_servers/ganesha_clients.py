@@ -16,7 +16,7 @@ from manila_lite import values
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _LEVELS = {'rw': 'RW', 'ro': 'RO'}
-_BLOCK = re.compile(r'  CLIENT \{ Clients = ([^;]*); Access_Type = (\w+); ')
+_BLOCK = re.compile(r'  CLIENT \{ Clients = ([^;{]*); Access_Type = (\w+); ')
 #: The bits of a client's options, as NFS-Ganesha displays them, that hold the access level.
 _LEVEL_BITS = 0x1e0
 _IN_FORCE = {0x1e0: 'RW', 0x0a0: 'RO'}

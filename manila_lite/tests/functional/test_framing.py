@@ -114,6 +114,13 @@ class Wire(base.ServiceTest):
         self.assertEqual([400], statuses, said)
         self.assertIn(b'malformed_body', said)
 
+    def test_header_line_of_more_than_8_kib_is_refused(self):
+        request = b'GET /v2/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Long: %s\r\n\r\n'
+        self.assertEqual([200], self.say(request % (b'a' * (8192 - len(b'X-Long: \r\n'))))[0])
+        statuses, said = self.say(request % (b'a' * (8193 - len(b'X-Long: \r\n'))))
+        self.assertEqual([400], statuses)
+        self.assertTrue(said.endswith(b'A header line is longer than 8192 bytes.'), said)
+
     def test_header_with_underscores_is_ignored(self):
         """Check that a header with underscores is ignored: a proxy that sets X-Forwarded-Host leaves such a header alone."""
         request = b'GET /v2/ HTTP/1.1\r\nHost: a\r\nX_Forwarded_Host: evil\r\nConnection: close\r\n\r\n'

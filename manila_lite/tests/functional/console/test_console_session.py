@@ -94,6 +94,15 @@ class NoauthTest(Wire, base.ServiceTest):
         answer = self.ask('GET', '/console/session', headers=self.log_in(roles='admin'))
         self.assertTrue(answer.json['session']['administrator'])
 
+    def test_session_is_found_among_other_cookies_up_to_8_kib(self):
+        page = self.log_in()
+        own = page['Cookie']
+        for line in (f'a=b; {own}', f'{own}; a=b', f'a; b={own};{own};', f'{own.replace("=", "=" + chr(34), 1)}"',
+                     f'a={"x" * 8000}; {own}'):
+            self.assertEqual(('ann', 'blue'), self.who(page | {'Cookie': line}), line)
+        for line in (own.replace('=', 's=', 1), f'a={"x" * 8192}; {own}', own + 'a' * 4096, own.partition('=')[0]):
+            self.assertEqual(('admin', 'admin'), self.who(page | {'Cookie': line}), line)
+
     def test_cookie_without_the_header_of_the_page_counts_for_nothing(self):
         sent = self.log_in()
         del sent['X-Manila-Lite-Console']
