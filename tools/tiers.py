@@ -41,6 +41,8 @@ MODES = ('dhss', 'nodhss')
 _PUBLISHED = 16
 #: Each class that is in no default tier has its turn in one of so many landings; .ci/turn has their number.
 TURNS = 10
+#: Seconds that a command has to end before it is killed.
+_PATIENCE = 60.0
 #: Seconds within which the commits of a landing are made.
 _LANDING = 3 * 3600
 #: The slice begins no class after this part of its minutes: the last ones need the rest.
@@ -150,7 +152,7 @@ class Run:
             try:
                 status = process.wait(self.until and max(0.0, self.until - time.time()))
             except subprocess.TimeoutExpired:
-                process.terminate()
+                _end(process)
                 self._late.add(line)
                 self._skips[limits.NOT_REACHED] += 1
                 return False
@@ -180,6 +182,15 @@ class Run:
         bad = len(self._failed) or int(not self._counts and not self._skips)
         print(f'{self._counts["passed"]} passed, {bad} failed, {self._skips.total()} skipped', flush=True)
         return 1 if bad else 0
+
+
+def _end(process: subprocess.Popen) -> None:
+    """End a command, which may have servers to end first."""
+    process.terminate()
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 def say(words: str) -> None:
