@@ -25,6 +25,8 @@ LOG = log.getLogger(__name__)
 
 #: Seconds until the next fork if children end as soon as they start, and seconds for a child to install its signal handlers.
 _PAUSE, _FORKED = 5.0, 10.0
+#: Seconds that children have, after the time in which they should end by themselves, until they are killed.
+_LAST = 2.0
 _PID = struct.Struct('=i')
 
 
@@ -82,7 +84,18 @@ class Master(cotyledon.ServiceManager):
         """End the children, and this process: SIGTERM."""
         self._dead.set()
         self._hurry.set()
+        if self._graceful_shutdown_timeout > 0:
+            last = threading.Timer(self._graceful_shutdown_timeout + _LAST, self._kill)
+            last.daemon = True
+            last.start()
         super()._shutdown()
+
+    def _kill(self) -> None:
+        """Kill the children that are left. If a thread of theirs holds the interpreter, they see no other signal."""
+        LOG.warning('Processes did not end within %s s: they are killed', self._graceful_shutdown_timeout)
+        for child in self._child_processes:
+            with contextlib.suppress(ValueError):       # it has ended
+                child.kill()
 
     def _retire(self, service_id: Any) -> None:
         """Make room for successors of a service's children, which the other thread forks. The children work on."""

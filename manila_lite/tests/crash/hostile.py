@@ -14,7 +14,8 @@ from manila_lite.tests.crash.deployment import Deployment
 from manila_lite.tests.security import crowds
 
 #: Number of clients of each kind: together more than the connections of both API processes.
-NUMBERS = {'idle': 2000, 'slow headers': 100, 'slow bodies': 50, 'slow chunks': 50, 'bad requests': 30, 'unread answers': 50}
+NUMBERS = {'idle': 2000, 'slow headers': 100, 'slow bodies': 50, 'slow chunks': 50, 'bad requests': 30, 'blanks': 20,
+           'unread answers': 50}
 #: Seconds for an answer of /healthcheck; between requests; and for the API to come back after a kill.
 SECOND, _PAUSE, BACK = 1.0, 0.1, 30.0
 #: Limit of a role's memory at the end, compared with the second quarter of the time: factor, and bytes more.

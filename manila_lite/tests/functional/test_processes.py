@@ -86,6 +86,15 @@ class Processes(testtools.TestCase):
         self.started['share'] = self.parts.run('share')
         self.parts.wait(f'/shares/{share_id}', 'share', 'available')
 
+    def test_term_kills_a_child_that_sees_no_signal(self):
+        """Stop a child, which is then like one with a thread that holds the interpreter."""
+        self.start('api', extra=f'graceful_shutdown_timeout = {_FEW_SECONDS}\n')
+        child = self.child('api')
+        child.suspend()
+        self.started['api'].terminate()
+        self.assertEqual(0, self.started['api'].wait(timeout=waiting.LIMIT), self.parts.tail())
+        self.assertFalse(child.is_running())
+
     def test_hup_reads_the_configuration_again(self):
         """Read a default of the API and a pool size of the backend anew when their children are forked again."""
         self.start('api', 'scheduler', 'share', backend='driver = dummy\ndummy_pool_size_gb = 100\n')

@@ -18,6 +18,7 @@ ATTACKS = {
     'slow bodies': (b'POST /v2/shares HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n\r\n', b' '),
     'slow chunks': (b'POST /v2/shares HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n', b'1\r\n \r\n'),
     'bad requests': (b'nonsense\r\n\r\nand more', b' of it'),
+    'blanks': (b'GET / HTTP/1.1\r\nHost: a\r\nA:' + b' ' * 2500 + b'\0\r\n\r\n', b''),
     'unread answers': (b'GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n' * 200, b''),
 }
 
