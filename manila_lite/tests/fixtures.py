@@ -10,6 +10,8 @@ import fixtures
 import sqlalchemy as sa
 import webtest
 from oslo_config import cfg
+from oslo_messaging._metrics import client as metrics
+from oslo_messaging._tracing import client as tracing
 
 from manila_lite import context, encryption
 from manila_lite.api.http import app
@@ -66,6 +68,13 @@ dummy_pool_size_gb = 100
 """
 
 
+def _registered(conf):
+    """Return the configuration with options that oslo.messaging registers with that of the process alone."""
+    conf.register_opts(metrics.oslo_messaging_metrics, 'oslo_messaging_metrics')
+    conf.register_opts(tracing.oslo_messaging_tracing, 'oslo_messaging_tracing')
+    return conf
+
+
 class Service(fixtures.Fixture):
     """API, scheduler and share managers run as threads; ``app`` takes requests.
 
@@ -101,7 +110,7 @@ class Service(fixtures.Fixture):
         text += ''.join(_BACKEND.format(name=name) + more + '\n' for name, more in self._backends.items())
         path = self.state / 'manila_lite.conf'
         path.write_text(text)
-        self.conf = setup.configure([f'--config-file={path}'], conf=cfg.ConfigOpts())
+        self.conf = _registered(setup.configure([f'--config-file={path}'], conf=cfg.ConfigOpts()))
         self.useFixture(hush.Ear())
         self.services = setup.services(self.conf)
         newest_schema(self.services.db, models.metadata)

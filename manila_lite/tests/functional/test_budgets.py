@@ -16,7 +16,7 @@ from manila_lite.tests.functional import base
 
 API_STATEMENTS, API_TRANSACTIONS = 8, 1
 #: Includes a look at changed pools, which is much rarer than decisions under load.
-WORKER_STATEMENTS = 20
+WORKER_STATEMENTS = 22
 LIST_STATEMENTS = 6
 #: Statements of a request, and of scheduler and share manager for it, without looks for work, at most, for one alone. For
 #: requests in a burst see test_bursts.
