@@ -30,7 +30,7 @@ def check(access_type: str, access_to: str, *, ipv6: bool = True) -> str:
     """
     text = access_to.strip() if access_type == 'cert' else access_to
     if access_type == 'ip':
-        parse_network(text, ipv6=ipv6)
+        _must_be_of_a_client(parse_network(text, ipv6=ipv6), text)
     else:
         _NAMES[access_type](text)
     return text
@@ -49,6 +49,13 @@ def parse_network(text: str, *, ipv6: bool = True) -> Network:
         return network
     except ValueError as bad:
         raise errors.Invalid(f'access_to: {text!r} is not an IP address or network: {bad}.') from None
+
+
+def _must_be_of_a_client(network: Network, text: str) -> None:
+    """Refuse the address that stands for any address: no client has it, and some file servers would admit everybody."""
+    if network.num_addresses == 1 and network.network_address.is_unspecified:
+        raise errors.Invalid(f'access_to: {text!r} is the address of no client: it stands for any address. Give the address of '
+                             f'the client, or {network.network_address}/0 for every client.')
 
 
 def _must_be_canonical(network: Network, text: str) -> None:

@@ -6,7 +6,7 @@ All other extra specs are for drivers and for the scheduler's capabilities, and 
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from manila_lite import errors, extra_specs
 
@@ -151,6 +151,11 @@ def required_specs(specs: Mapping[str, str]) -> dict[str, str]:
 def visible_specs(specs: Mapping[str, str]) -> dict[str, str]:
     """Return the extra specs that users see: the behaviour of shares, not its implementation."""
     return {key: value for key, value in specs.items() if key in KNOWN and KNOWN[key].visible}
+
+
+def hidden(names: Iterable[str]) -> list[str]:
+    """Return those of the extra specs that users do not see."""
+    return [key for key in names if key not in KNOWN or not KNOWN[key].visible]
 
 
 def missing_abilities(specs: Mapping[str, str]) -> dict[str, str]:

@@ -6,25 +6,29 @@ import itertools
 import math
 import pkgutil
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from oslo_config import cfg
+from oslo_log import log
 from oslo_policy import _checks, opts, policy
 
-from manila_lite.policies import base
+from manila_lite.policies import base, files
+
+LOG = log.getLogger(__name__)
 
 
 def list_rules() -> Iterator[policy.RuleDefault]:
     """Yield every rule, for the enforcer and for the sample generator."""
     yield from base.PERSONAS
     for info in pkgutil.iter_modules(__path__):
-        if info.name != 'base':
+        if info.name not in ('base', 'files'):
             yield from importlib.import_module(f'manila_lite.policies.{info.name}').RULES
 
 
-#: Seconds within which a change of a policy file is noticed.
+#: Seconds between looks at the policy files. A change is in force within these.
 LOOK_EVERY = 1.0
 #: Number of tries for a rule before its SystemError is raised.
 _TRIES = 10
@@ -35,21 +39,66 @@ _PURE = (_checks.TrueCheck, _checks.FalseCheck, _checks.RoleCheck, _checks.Gener
 
 
 class Enforcer(policy.Enforcer):
-    """Checks the policy files for changes once in a while: to do so before each answer costs several times the answer."""
+    """Checks the policy files for changes once in a while: to do so before each answer costs several times the answer.
+
+    What is wrong after the first time changes nothing: the rules that were read last stay in force.
+    """
 
     _look_at = -math.inf
 
     def __init__(self, conf: cfg.ConfigOpts):
         super().__init__(conf)
         self._decisions: dict[Any, bool] = {}
+        self._files = files.Files(conf)
+        self._looking = threading.Lock()
+        self._texts: dict[Any, str] | None = None
+        self._trouble = ''
 
     def load_rules(self, force_reload: bool = False) -> None:
-        """Load the policy files, at most every ``LOOK_EVERY`` seconds unless forced."""
-        now = time.monotonic()
-        if force_reload or not self.rules or now >= self._look_at:
-            super().load_rules(force_reload)
-            self._look_at = now + LOOK_EVERY
-            self._decisions = {}
+        """Load the policy files if they have changed. Look at them every ``LOOK_EVERY`` seconds at most, unless forced.
+
+        :raises ValueError: they cannot be read the first time.
+        """
+        if self._texts is None or force_reload:
+            with self._looking:
+                self._look(force=force_reload)
+        elif time.monotonic() >= self._look_at and self._looking.acquire(blocking=False):
+            try:
+                self._look()
+            finally:
+                self._looking.release()
+
+    def _look(self, *, force: bool = False) -> None:
+        self._look_at = time.monotonic() + LOOK_EVERY
+        trouble = ''
+        try:
+            texts = self._files.texts(self._texts)
+            if force or texts != self._texts:
+                self._put_in_force(files.parse(texts))
+                self._texts = texts
+        except files.Unsettled:
+            self._look_at = time.monotonic() + files.SETTLED
+            return
+        except ValueError as bad:
+            if self._texts is None:
+                raise
+            trouble = str(bad)
+        if trouble and trouble != self._trouble:
+            LOG.error('[oslo_policy] policy_file: %s. The rules that were read before stay in force', trouble)
+        elif self._trouble and not trouble:
+            LOG.info('[oslo_policy] policy_file: the policy files are whole again')
+        self._trouble = trouble
+        self._decisions = {}        # rules may ask for more than is kept with a decision, such as a file
+
+    def _put_in_force(self, checks: dict[str, Any]) -> None:
+        """Replace all rules at once: no request may find the files' without the defaults, which are denied then."""
+        rules = policy.Rules.from_dict(checks)
+        self.file_rules = {name: policy.RuleDefault(name, check) for name, check in checks.items()}
+        for default in self.registered_rules.values():
+            if default.name not in rules:
+                rules[default.name] = self._handle_deprecated_rule(default) if default.deprecated_rule else default.check
+        self.set_rules(rules)
+        self.check_rules()
 
     def set_rules(self, *args: Any, **kwargs: Any) -> None:
         """Set rules, and forget the decisions of the old ones."""

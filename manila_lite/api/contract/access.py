@@ -65,7 +65,7 @@ OPS = [
     Call('POST', _ACTION, v2.deny, rules.DENY, ok=202, action='deny_access', states=_BUSY,
          body=Body('deny_access', DENY, strict=True)),
     Call('POST', _ACTION, v2.list_of_share, rules.ACTION_LIST, Many(SUMMARY), action='access_list', until='2.44'),
-    Call('GET', '/share-access-rules', v2.index, rules.INDEX, Many(SUMMARY), since='2.45', query=FILTERS,
+    Call('GET', '/share-access-rules', v2.index, rules.INDEX, Many(SUMMARY, beside=ACCESS.fields), since='2.45', query=FILTERS,
          states=((errors.NotFound, 400),)),
     Call('GET', _RULE, v2.show, rules.GET, One(ACCESS), since='2.45'),
     Call('PUT', _RULE, v2.update, rules.UPDATE, One(ACCESS), since='2.88', states=_BUSY, body=Body('update_access', (

@@ -15,8 +15,22 @@ import orjson
 from manila_lite import errors
 from manila_lite.api import versions
 from manila_lite.api.contract import sentences
+from manila_lite.policies.base import CONTEXT_IS_ADMIN
 
 Schema = Mapping[str, Any]
+
+#: The fields, one of which shows what a filter or sort key of another name looks at.
+_TELLS: Mapping[str, Sequence[str]] = {
+    'display_name': ('name',), 'display_description': ('description',), 'availability_zone_id': ('availability_zone',),
+    'share_type_id': ('share_type', 'share_id'), 'share_network': ('share_network_id',),
+    'share_network_id': ('share_networks',),
+    'export_location_id': ('export_locations',), 'export_location_path': ('export_locations',),
+    'created_since': ('created_at',), 'created_before': ('created_at',),
+    # When something changed, and how far it is, is in the events and operations of its project.
+    'updated_at': ('created_at',), 'progress': ('status',), 'access_rules_status': ('status',)}
+#: Query parameters that look at no field: they choose among the rows of which the caller sees all fields.
+_NO_FIELDS = frozenset({'all_tenants', 'with_count', 'project_id', 'is_public', 'usage', 'older_than', 'capabilities',
+                        'security_service_id'})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,8 +46,9 @@ class Field:
 
     ``read``: for views, the row's attribute, a function of (row, request), or ``Always``; default the field's name.
     ``parse``: for bodies and queries, converts the value sent; a ValueError is a 400. ``rule``: for views, the policy
-    of callers who see the field, and sort by it. ``blank``: other callers see null in its place. ``sparse``: for
-    views, the field is left out where it is null. ``aliases``: other accepted names.
+    of callers who see the field, sort by it and filter by it; for queries, a further policy of those who filter by it.
+    ``blank``: other callers see null in its place. ``sparse``: for views, the field is left out where it is null.
+    ``hidden``: for queries, returns the parts of the value that only administrators see. ``aliases``: other accepted names.
     """
 
     name: str
@@ -43,6 +58,7 @@ class Field:
     read: str | Callable[[Any, Any], Any] | Always | None = None
     parse: Callable[[Any], Any] | None = None
     rule: str | None = None
+    hidden: Callable[[Any], Sequence[str]] | None = None
     blank: bool = False
     sparse: bool = False
     required: bool = False
@@ -249,8 +265,8 @@ class One:
 class Many:
     """An answer with a list: ``{plural: [...]}``, with links to the next page.
 
-    ``counted``: it has a count if the caller asked for it. ``beside``: fields of the rows that the view does not have;
-    the list is sorted by them all the same.
+    ``counted``: it has a count if the caller asked for it. ``beside``: fields of the rows that the view does not have, and
+    that callers see elsewhere; the list is sorted and filtered by them all the same.
     """
 
     view: View
@@ -258,9 +274,19 @@ class Many:
     paged: bool = False
     beside: tuple[Field, ...] = ()
 
-    def rule_of(self, sort_key: str) -> str | None:
-        """Return the policy rule for sorting by a field, or None if it needs none."""
-        return next((field.rule for field in (*self.view.fields, *self.beside) if field.name == sort_key), None)
+    def rule_of(self, name: str) -> str | None:
+        """Return the policy rule of callers who see what a filter or sort key looks at; None if it needs none.
+
+        What no field shows is for administrators.
+        """
+        shown = {field.name: field.rule for field in (*self.view.fields, *self.beside)}
+        name = name.removesuffix('~')
+        return next((shown[one] for one in (name, *_TELLS.get(name, ())) if one in shown),
+                    None if name in _NO_FIELDS else CONTEXT_IS_ADMIN)
+
+    def shows(self, name: str) -> bool:
+        """Say whether a field has this name."""
+        return any(field.name == name for field in (*self.view.fields, *self.beside))
 
     def render(self, rows: Any, req: Any) -> dict[str, Any]:
         """Return the document."""

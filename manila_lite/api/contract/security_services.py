@@ -51,7 +51,8 @@ FILTERS = (
 _ONE = '/security-services/{security_service_id}'
 
 OPS = [
-    Call('GET', '/security-services', v2.index, rules.INDEX, Many(SUMMARY, paged=True), query=FILTERS),
+    Call('GET', '/security-services', v2.index, rules.INDEX, Many(SUMMARY, paged=True, beside=LISTED.fields),
+         query=FILTERS),
     Call('GET', '/security-services/detail', v2.detail, rules.DETAIL, Many(LISTED, paged=True), query=FILTERS),
     Call('GET', _ONE, v2.ROWS.named('show'), rules.SHOW, One(SERVICE)),
     Call('POST', '/security-services', v2.ROWS.named('create'), rules.CREATE, One(SERVICE), body=Body(

@@ -34,7 +34,7 @@ SUMMARY = View('share_group_snapshot', 'share_group_snapshots', (Field('id', ID)
                'share-group-snapshots')
 
 #: A key to sort by that is a field of the group.
-_BESIDE = (Field('host', _TEXT, rule=share_groups.LIST_BY_HOST),)
+_BESIDE = (*SNAPSHOT.fields, Field('host', _TEXT, rule=share_groups.LIST_BY_HOST))
 
 _NAMES = (Field('name', NAME), Field('description', NAME))
 CREATE = (Field('share_group_id', shapes.REFERENCE, required=True), *_NAMES)

@@ -14,6 +14,7 @@ from manila_lite.api.v2.metadata import MetadataCalls
 from manila_lite.api.v2.related import pairs_of
 from manila_lite.api.v2.share_networks import subnet_value
 from manila_lite.policies import share_network_subnets as rules
+from manila_lite.policies.share_networks import SHOW_DETAILS
 
 NULL_INTEGER = {'type': ['integer', 'null']}
 #: Ids of the network plugin: UUIDs with Neutron, any text with other plugins.
@@ -26,6 +27,9 @@ PLACE = (
     ('gateway', NULL_STRING, '2.18'), ('mtu', NULL_INTEGER, '2.20'),
 )
 
+#: Rules of callers who see the value of a field; others see null.
+DETAILS = dict.fromkeys(('network_type', 'segmentation_id'), SHOW_DETAILS)
+
 
 def _subnet(*more: Field) -> View:
     fields: tuple[Any, ...] = (
@@ -33,7 +37,7 @@ def _subnet(*more: Field) -> View:
         Field('availability_zone', NULL_STRING),
         Field('created_at', TIME),
         Field('updated_at', NULL_TIME),
-        *(Field(name, schema, read=subnet_value(name)) for name, schema, _ in PLACE),
+        *(Field(name, schema, read=subnet_value(name), rule=DETAILS.get(name), blank=True) for name, schema, _ in PLACE),
         Field('metadata', shapes.PAIRS, since='2.78', read=pairs_of),
         # An addition to Manila's API, at every version. A subnet without an error has the fields of Manila, and no other.
         Field('error', {'type': 'string'}, sparse=True),

@@ -9,7 +9,7 @@ from manila_lite.api.contract import shapes
 from manila_lite.api.contract.call import PAGE, Body, Call, Field, Many, One, Plain
 from manila_lite.api.contract.fields import View
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NAME, NULL_TIME, TIME
-from manila_lite.api.contract.share_network_subnets import INNER, PLACE, PLACE_ID
+from manila_lite.api.contract.share_network_subnets import DETAILS, INNER, PLACE, PLACE_ID
 from manila_lite.api.v2 import share_networks as v2
 from manila_lite.policies import share_networks as rules
 
@@ -34,7 +34,8 @@ NETWORK = View('share_network', 'share_networks', (
     Field('updated_at', NULL_TIME),
     Field('name', NAME),
     Field('description', NAME),
-    *(Field(name, schema, since=since, until='2.50', read=v2.first_subnet(name)) for name, schema, since in PLACE),
+    *(Field(name, schema, since=since, until='2.50', read=v2.first_subnet(name), rule=DETAILS.get(name), blank=True)
+      for name, schema, since in PLACE),
     Field('nova_net_id', {'type': 'null'}, until='2.25', read=lambda row, req: None),
     _inner(versions.SUBNETS, versions.SUBNET_METADATA - 1),
     _inner(versions.SUBNET_METADATA),
@@ -89,7 +90,7 @@ _SERVICE_ANSWER = {**_ANSWER, 'required': ['compatible', 'requested_operation'],
                    'properties': {**_ANSWERS, 'requested_operation': _REQUESTED}}
 
 OPS = [
-    Call('GET', '/share-networks', v2.index, rules.INDEX, Many(SUMMARY, paged=True), query=FILTERS),
+    Call('GET', '/share-networks', v2.index, rules.INDEX, Many(SUMMARY, paged=True, beside=NETWORK.fields), query=FILTERS),
     Call('GET', '/share-networks/detail', v2.detail, rules.DETAIL, Many(NETWORK, paged=True), query=FILTERS),
     Call('GET', _ONE, v2.ROWS.named('show'), rules.SHOW, One(NETWORK)),
     Call('POST', '/share-networks', v2.ROWS.named('create'), rules.CREATE, One(NETWORK), body=Body(

@@ -47,7 +47,8 @@ _ONE = '/share-transfers/{transfer_id}'
 _BUSY = ((errors.WrongState, 400),)
 
 OPS = [
-    Call('GET', '/share-transfers', v2.index, rules.GET_ALL, Many(SUMMARY, paged=True), since=_SINCE, query=FILTERS),
+    Call('GET', '/share-transfers', v2.index, rules.GET_ALL, Many(SUMMARY, paged=True, beside=TRANSFER.fields), since=_SINCE,
+         query=FILTERS),
     Call('GET', '/share-transfers/detail', v2.detail, rules.GET_ALL_DETAIL, Many(TRANSFER, paged=True), since=_SINCE,
          query=FILTERS),
     Call('GET', _ONE, v2.show, rules.GET, One(TRANSFER), since=_SINCE),

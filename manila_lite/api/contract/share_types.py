@@ -4,6 +4,7 @@
 import dataclasses
 from typing import Any
 
+from manila_lite.actions import type_extra_specs
 from manila_lite.api.contract import fields, shapes
 from manila_lite.api.contract.call import Body, Call, Field, Many, One, Plain
 from manila_lite.api.contract.fields import Schema, View
@@ -92,7 +93,7 @@ _UPDATE = Body('share_type', (Field('name', {**shapes.NAME, 'pattern': r'\S'}), 
 
 _FILTERS = (
     Field('is_public', {'type': 'string'}, parse=is_public),
-    Field('extra_specs', {'type': 'string'}, since='2.43', parse=shapes.pairs),
+    Field('extra_specs', {'type': 'string'}, since='2.43', parse=shapes.pairs, hidden=type_extra_specs.hidden),
 )
 
 _ONE = '/types/{type_id}'

@@ -2,7 +2,7 @@
 """The calls for shares."""
 
 from manila_lite import errors, states
-from manila_lite.actions import encryption
+from manila_lite.actions import encryption, type_extra_specs
 from manila_lite.actions import shares as actions
 from manila_lite.api.contract import shapes
 from manila_lite.api.contract.call import PAGE, Body, Call, Field, Many, One
@@ -101,12 +101,12 @@ FILTERS = (
     Field('status', {'type': 'string'}),
     Field('share_type_id', {'type': 'string'}),
     Field('snapshot_id', {'type': 'string'}),
-    Field('host', {'type': 'string'}),
+    Field('host', {'type': 'string'}, rule=rules.LIST_BY_HOST),
     Field('share_network_id', {'type': 'string'}),
-    Field('share_server_id', {'type': 'string'}),
+    Field('share_server_id', {'type': 'string'}, rule=rules.LIST_BY_SERVER),
     Field('is_public', shapes.FLAG, parse=shapes.flag),
     Field('metadata', {'type': 'string'}, parse=shapes.pairs),
-    Field('extra_specs', {'type': 'string'}, parse=shapes.pairs),
+    Field('extra_specs', {'type': 'string'}, parse=shapes.pairs, hidden=type_extra_specs.hidden),
     Field('project_id', {'type': 'string'}),
     Field('user_id', {'type': 'string'}),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),

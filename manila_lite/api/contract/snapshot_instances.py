@@ -29,7 +29,8 @@ FILTERS = (*(Field(name, STRING) for name in ('id', 'snapshot_id', 'share_id', '
 _ONE = '/snapshot-instances/{snapshot_instance_id}'
 
 OPS = [
-    Call('GET', '/snapshot-instances', v2.index, rules.INDEX, Many(SUMMARY, paged=True), since='2.19', query=FILTERS),
+    Call('GET', '/snapshot-instances', v2.index, rules.INDEX, Many(SUMMARY, paged=True, beside=INSTANCE.fields), since='2.19',
+         query=FILTERS),
     Call('GET', '/snapshot-instances/detail', v2.detail, rules.DETAIL, Many(INSTANCE, paged=True), since='2.19', query=FILTERS),
     Call('GET', _ONE, v2.show, rules.SHOW, One(INSTANCE), since='2.19'),
     Call('POST', f'{_ONE}/action', v2.reset_status, rules.RESET_STATUS, ok=202, since='2.19', action='reset_status',

@@ -15,15 +15,18 @@ from manila_lite import context, errors
 from manila_lite.api import versions
 from manila_lite.api.contract import fields, sentences, unknown_fields
 from manila_lite.api.contract.bodies import Body
-from manila_lite.api.contract.call import Call
+from manila_lite.api.contract.call import PAGE, Call
 from manila_lite.api.http import faults, idempotency, request_log
 from manila_lite.api.http.definition import SHARE, Definition
 from manila_lite.api.http.routes import Match
 from manila_lite.api.request import Request
-from manila_lite.db.core import engine
+from manila_lite.db.core import engine, paging
 
 #: Characters of a parameter's name that an answer shows.
 _SHOWN = 64
+
+#: Query parameters of every list.
+_OF_PAGES = frozenset(field.name for field in PAGE)
 
 #: The call with a retry after errors of the database that are worth one.
 _retried = functools.cache(engine.retry)
@@ -87,7 +90,7 @@ class Root:
             if not any(map(req.may, op.rules(document))):
                 raise policy.PolicyNotAuthorized(op.policy, {}, {})
             req.query = _query(op, req)
-            _may_sort(op, req)
+            _may_look(op, req)
             body = _body(op, req.version)
             if body is not None:
                 req.body = body.parse(req.version, document, req.ignored)
@@ -238,15 +241,30 @@ def _query(op: Call, req: Request) -> dict[str, Any]:
         raise errors.Invalid('query: is not UTF-8.') from None
 
 
-def _may_sort(op: Call, req: Request) -> None:
-    """Refuse to sort by a field that the caller does not see: the order tells about its values.
+def _may_look(op: Call, req: Request) -> None:
+    """Refuse to filter and sort by what the caller does not see: the rows, and their order, tell about its values.
 
     :raises errors.Forbidden: the caller does not see the field.
+    :raises errors.Invalid: no field has the name of the sort key.
     """
+    if not isinstance(op.view, fields.Many):
+        return
+    for name, value in req.query.items():
+        if value is not None and name not in _OF_PAGES:
+            _may_filter(req, op.view, _known(op, req.version)[name][0], value)
     key = req.query.get('sort_key')
-    rule = op.view.rule_of(key) if key and isinstance(op.view, fields.Many) else None
+    rule = op.view.rule_of(key) if key else None
     if rule and not req.may(rule):
-        raise errors.Forbidden(f'sort_key: only administrators may sort by {key}.')
+        if op.view.shows(key):
+            raise errors.Forbidden(f'sort_key: only administrators may sort by {key}.')
+        raise paging.no_sort_key(key)
+
+
+def _may_filter(req: Request, view: fields.Many, field: fields.Field, value: Any) -> None:
+    if not all(map(req.may, filter(None, (field.rule, None if field.hidden else view.rule_of(field.name))))):
+        raise errors.Forbidden(f'{field.name}: only administrators may filter by it.')
+    if field.hidden and not req.ctx.is_admin and (hidden := field.hidden(value)):
+        raise errors.Forbidden(f'{field.name}: only administrators may filter by {", ".join(hidden)}.')
 
 
 def _check_names(known: Any, sent: Any) -> None:

@@ -4,7 +4,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from manila_lite import errors
 from manila_lite.actions import share_groups as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
@@ -35,9 +34,6 @@ def detail(req: Request) -> list[Any]:
 
 
 def _list(req: Request, load: related.Load | None = None) -> list[Any]:
-    for key in ('host', 'share_server_id'):
-        if req.query.get(key) is not None and not req.may(rules.LIST_BY_HOST):
-            raise errors.Forbidden(f'{key}: only administrators may filter by it.')
     return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS,
                                    rows=share_groups.list_groups, load=load)
 

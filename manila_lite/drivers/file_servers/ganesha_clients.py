@@ -2,7 +2,8 @@
 """Access rules as NFS-Ganesha's CLIENT blocks. Pure: text in, text out.
 
 NFS-Ganesha takes the first block that matches, so the longest prefix goes first. Its parser has gaps, each found by
-trying: ``/0`` is an error, and so is an IPv6 prefix length of three digits.
+trying: ``/0`` is an error, and so is an IPv6 prefix length of three digits. ``0.0.0.0`` is a word there: it means every
+client, of both address families.
 """
 
 import dataclasses
@@ -17,6 +18,8 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _LEVELS = {'rw': 'RW', 'ro': 'RO'}
 _BLOCK = re.compile(r'  CLIENT \{ Clients = ([^;{]*); Access_Type = (\w+); ')
+#: A block that an earlier release wrote for the address 0.0.0.0, or ``::``.
+_EVERYBODY = re.compile(r'  CLIENT \{ Clients = (?:0\.0\.0\.0|::); [^\n{]*\n')
 #: The bits of a client's options, as NFS-Ganesha displays them, that hold the access level.
 _LEVEL_BITS = 0x1e0
 _IN_FORCE = {0x1e0: 'RW', 0x0a0: 'RO'}
@@ -71,6 +74,11 @@ def read(text: str) -> list[tuple[str, str]]:
             for client in clients.split(', ')]
 
 
+def without_everybody(text: str) -> str:
+    """Return a text with blocks, without those of an earlier release that admit everybody in place of one client."""
+    return _EVERYBODY.sub('', text)
+
+
 def displayed(entry: Sequence[Any]) -> tuple[str, str]:
     """Return (client, level) for an entry of NFS-Ganesha's list of clients."""
     return str(entry[0]), _IN_FORCE.get(entry[-2] & _LEVEL_BITS, 'other')
@@ -89,6 +97,9 @@ def _network(rule: values.AccessRule) -> Network:
         # Any text may follow the "%", which is one more reason to refuse it.
         raise ValueError('give the address of a client without a network interface')
     network = ipaddress.ip_network(rule.to, strict=False)
+    if network.num_addresses == 1 and network.network_address.is_unspecified:
+        raise ValueError(f'{network.network_address} is the address of no client, and the NFS server takes it for everybody: '
+                         f'give the address of the client, or {network.network_address}/0 for every client')
     if isinstance(network, ipaddress.IPv4Network):
         return network
     if network.network_address.ipv4_mapped:

@@ -13,11 +13,15 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from oslo_log import log
+
 from manila_lite import errors
 from manila_lite.drivers.file_servers import ganesha_clients as blocks
 from manila_lite.drivers.file_servers.ganesha_dbus import ExportManager
 from manila_lite.drivers.file_servers.ganesha_fsal import Fsal
 from manila_lite.host.commands import CommandFailed
+
+LOG = log.getLogger(__name__)
 
 _TEXT = """EXPORT {{
   Export_Id = {number}; Path = "{path}"; Pseudo = "{pseudo}"; Filesystem_Id = {number}.{number};
@@ -92,13 +96,16 @@ class Exports:
         self._most = most
         self._numbers: dict[str, int] = {}
         self._fsals: dict[str, str] = {}        # the FSAL blocks of exports that the server has, or will have
+        self._narrowed: set[str] = set()        # exports whose file admits less than a server of an earlier run does
         self._last = 0
         self._lock = threading.Lock()
 
     # Exports of an earlier run ----------------------------------------------------------------
 
     def load(self) -> None:
-        """Load the exports of an earlier run, and delete files that a power failure left incomplete."""
+        """Load the exports of an earlier run, and delete files that a power failure left incomplete. Blocks of an earlier
+        release that admit everybody for one address are removed.
+        """
         self._places()
         self._mirror.pull(self._served)
         numbers: dict[str, int] = {}
@@ -110,9 +117,21 @@ class Exports:
                 file.unlink()
             elif match:
                 numbers[file.stem], fsals[file.stem] = number, match[2]
+                self._narrow(file, match[0])
         with self._lock:
             self._numbers, self._fsals = numbers, fsals
             self._last = max(numbers.values(), default=0)
+
+    def _narrow(self, file: Path, text: str) -> None:
+        narrow = blocks.without_everybody(text)
+        if narrow != text:
+            LOG.warning('Export %s had a rule for the address 0.0.0.0 or ::, which admits everybody; it is removed', file.stem)
+            draft = self._drafts / file.name
+            write_privately(draft, narrow)
+            os.replace(draft, file)
+            if file.parent == self._served:
+                self._narrowed.add(file.stem)
+                self._mirror.push(file.stem, narrow)
 
     def _places(self) -> None:
         for place in (self._held, self._drafts, self._served):
@@ -120,7 +139,9 @@ class Exports:
 
     def adopt(self) -> None:
         """Keep the numbers of exports that the server has, but whose files are lost. Those that cannot be told apart are
-        not served until they are made again.
+        not served until they are made again. Narrow those whose files were narrowed.
+
+        :raises CommandFailed: the server does not do it.
         """
         with self._lock:
             for number, path in self._manager.shown().items():
@@ -129,6 +150,14 @@ class Exports:
                     self._numbers[name] = number
                 elif number and number not in self._numbers.values():
                     self._manager.call('RemoveExport', 'q', [number])
+            for name in sorted(self._narrowed):
+                self._update(name, self._numbers[name])
+
+    def _update(self, name: str, number: int) -> None:
+        if self._manager.displayed([number]) and (said := self._manager.apply(
+                'UpdateExport', self._served / f'{name}.conf', number)):
+            raise CommandFailed(f'UpdateExport {name}: {said}')
+        self._narrowed.discard(name)
 
     def served(self) -> list[str]:
         """Return the names of the exports that a starting server would serve."""

@@ -115,6 +115,8 @@ SERVER = calls.view('server', 'servers', (
     _boot('kernel', _NULL), _boot('initrd', _NULL), _boot('shared_memory', shapes.BOOLEAN),
 ))
 BRIEF = calls.view('server', 'servers', (Field('id', shapes.ID), Field('name', shapes.ID)))
+#: What callers see of the servers of a list in one of its forms, by its name as sort key, too.
+_SEEN = (*SERVER.fields, Field('created_at', shapes.ID))
 
 _SIZES = (
     Field('memory', {'type': 'integer', 'minimum': 16, 'maximum': 1 << 30}),
@@ -150,8 +152,8 @@ def _refused(name: str, rule: str) -> Call:
 
 
 _SERVERS = [
-    Call('GET', '/servers', calls.index, _RULE % 'index', view=Many(BRIEF, paged=True), query=_LIST),
-    Call('GET', '/servers/detail', calls.index, _RULE % 'detail', view=Many(SERVER, paged=True), query=_LIST),
+    Call('GET', '/servers', calls.index, _RULE % 'index', view=Many(BRIEF, paged=True, beside=_SEEN), query=_LIST),
+    Call('GET', '/servers/detail', calls.index, _RULE % 'detail', view=Many(SERVER, paged=True, beside=_SEEN), query=_LIST),
     Call('POST', '/servers', calls.create, _RULE % 'create', view=One(BRIEF), ok=202, body=_NEW),
     Call('GET', _SERVER, calls.show, _RULE % 'show', view=One(SERVER)),
     Call('GET', f'{_SERVER}/ips', calls.ips, 'os_compute_api:ips:index', view=Plain(_OBJECT, 'addresses')),

@@ -38,5 +38,13 @@ FOR_ADMINISTRATORS = {
     '/share-group-snapshots': 'host',
     '/share-backups': 'host topic',
 }
+#: Keys that are no fields of the answer for anybody: for others than administrators there are no such keys.
+UNSEEN = {
+    '/shares': 'instance_id',
+    '/share-networks': 'user_id',
+    '/share-groups': 'user_id',
+    '/share-group-snapshots': 'user_id',
+    '/share-backups': 'user_id',
+}
 #: Lists that only administrators see.
 CLOSED = ('/snapshot-instances', '/share_instances', '/qos-types')

@@ -10,6 +10,7 @@ _NOBODY = (
     ('ip', '10.0.0.0/0.0.0.255', '0.0.0.255 is not a netmask'),
     ('ip', '::ffff:10.0.0.1', 'IPv4 addresses are written as such, and not within IPv6'),
     ('ip', '10.0.0.1/24', 'has host bits set'),
+    ('ip', '0.0.0.0/32', 'it stands for any address. Give the address of the client, or 0.0.0.0/0 for every client.'),
     ('user', 'ann\x07e', 'is not a user or group name: it holds a control character.'),
     ('user', 'ann|e', 'is not a user or group name: it holds |.'),
     ('user', '. . .', 'is not a user or group name: it consists of periods and spaces.'),

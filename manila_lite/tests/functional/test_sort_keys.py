@@ -32,7 +32,11 @@ class Refused(refused.Refusing):
                 for key in hidden:
                     self.no(403, 'forbidden', f'sort_key: only administrators may sort by {key}.', f'{path}?sort_key={key}',
                             caller=caller, method='GET')
-                for key in set(sort_keys.KEYS[plain].split()) - set(hidden):
+                unseen = sort_keys.UNSEEN.get(plain, '').split()
+                for key in unseen:
+                    self.no(400, 'invalid_input', f"sort_key: '{key}' is not a field to sort by.", f'{path}?sort_key={key}',
+                            caller=caller, method='GET')
+                for key in set(sort_keys.KEYS[plain].split()) - {*hidden, *unseen}:
                     status, said, _ = caller.call('GET', f'{path}?sort_key={key}')
                     self.assertEqual(403 if plain in sort_keys.CLOSED else 200, status, (path, key, said))
 

@@ -24,7 +24,8 @@ LOG = log.getLogger(__name__)
 #: Valid names of users. To Samba, names such as S-1-1-0 would mean other people than that user: everybody, in this
 #: case.
 NAME = re.compile(r'(?![Ss]-[0-9])[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}')
-_TAKEN = frozenset({'root', 'nobody'})
+#: ``none`` would be the group of all users of the machine, and so no user.
+TAKEN = frozenset({'root', 'nobody', 'none'})
 _HASH = re.compile(r'[0-9A-Fa-fX*]{32}')
 #: Ids above the accounts of machines. Samba derives numbers from them, twice as large and a bit, that have 32 bits.
 _FIRST_UID, _UIDS = 1 << 20, 1 << 30
@@ -45,7 +46,7 @@ class User:
 
 def read(text: str) -> Iterator[User]:
     """Yield the users of a list. Invalid lines, and repeated names, are skipped."""
-    seen = set(_TAKEN)
+    seen = set(TAKEN)
     for line in text.splitlines():
         fields = line.strip().split(':', 2)
         if len(fields) == 3 and NAME.fullmatch(fields[0]) and fields[0].casefold() not in seen and _is_rest(fields[2]):

@@ -93,7 +93,8 @@ def main() -> None:
 
 def _change(arguments: argparse.Namespace) -> str | None:
     """Change one user. Returns an error message, or None."""
-    if not samba_users.NAME.fullmatch(arguments.name) or len(arguments.name) < 4:
+    name = arguments.name
+    if not samba_users.NAME.fullmatch(name) or len(name) < 4 or name.casefold() in samba_users.TAKEN:
         return f'{arguments.name!r} is not a valid user name'
     try:
         if arguments.delete:

@@ -37,7 +37,7 @@ class UserList(testtools.TestCase):
         self.assertEqual((0, ''), self.run_it(str(self.file), 'carol', said='four\n'))
         self.assertEqual((0, ''), self.run_it('--delete', str(self.file), 'alice'))
         self.assertIn('not in', self.run_it('--delete', str(self.file), 'alice')[1])
-        for name in ('a b:c', 'S-1-1-0'):
+        for name in ('a b:c', 'S-1-1-0', 'None', 'root'):
             self.assertIn('not a valid user name', self.run_it(str(self.file), name, said='x\n')[1])
         self.assertEqual(['bobby', 'carol'], [user.name for user in samba_users.read(self.file.read_text())])
 

@@ -56,6 +56,22 @@ class Blocks(testtools.TestCase):
         for block in blocks:
             self.assertEqual(1, block.text.count('\n'))
 
+    def test_address_that_stands_for_any_is_refused_and_not_written(self):
+        """Refuse the word by which NFS-Ganesha admits everybody. A network that has the address is written as a network."""
+        for to in ('0.0.0.0', '0.0.0.0/32', '0.0.0.0/255.255.255.255', '::', '::/128'):
+            text, results = _text([('ip', to, 'rw'), ('ip', '10.0.0.1', 'ro')])
+            self.assertEqual(1, text.count('CLIENT {'), to)
+            self.assertIn('10.0.0.1;', text)
+            self.assertIn('/0 for every client', results['r0'].error)
+        self.assertEqual([('0.0.0.0/31', 'RW')], written(('ip', '0.0.0.0/31', 'rw')))
+
+    def test_blocks_of_an_earlier_release_that_admit_everybody_are_taken_out(self):
+        blocks, _ = ganesha_clients.blocks(rules(('ip', '10.0.0.1', 'rw'), ('ip', '0.0.0.0/0', 'ro'), ('ip', '::/120', 'ro')))
+        kept = ''.join(block.text for block in blocks)
+        for to in ('0.0.0.0', '::'):
+            self.assertEqual(kept, ganesha_clients.without_everybody(
+                f'  CLIENT {{ Clients = {to}; Access_Type = RW; Protocols = 4; }}\n{kept}'))
+
     def test_address_with_a_zone_is_refused_and_not_written(self):
         for zone in ('eth0', 'x; } EXPORT { Path = "/"; Access_Type = RW; ', 'a, ::/1'):
             text, results = _text([('ip', f'fe80::1%{zone}', 'rw')])
@@ -92,4 +108,5 @@ class Blocks(testtools.TestCase):
                 network = ipaddress.ip_network(one)
                 self.assertNotIn('%', one)
                 self.assertTrue(network.prefixlen)
+                self.assertNotEqual('0.0.0.0', one)
                 self.assertFalse(re.search(r':.*/\d{3}', one), one)

@@ -39,6 +39,16 @@ class Files(testtools.TestCase):
         self.assertEqual([], self.exports.clients_of('c'))
         self.assertEqual([3, 7, 8, 9], [self.exports._number(name) for name in 'abcd'])
 
+    def test_clients_of_an_earlier_release_that_admit_everybody_are_removed(self):
+        everybody = _CLIENT.replace('10.0.0.1', '0.0.0.0')
+        self.write('exports.d', 'a.conf', text(3, everybody, _CLIENT))
+        self.write('held', 'b.conf', text(7, everybody))
+        self.exports.load()
+        self.assertEqual([_CLIENT], self.exports.clients_of('a'))
+        self.assertEqual(text(3, _CLIENT), (self.state / 'exports.d' / 'a.conf').read_text())
+        self.assertEqual([], self.exports.clients_of('b'))
+        self.assertEqual(7, self.exports._number('b'))
+
     def test_mount_names_are_read_again(self):
         self.write('exports.d', 'a.conf', text(3, _CLIENT, name='team_music'))
         self.write('held', 'b.conf', text(7, name='team_films'))

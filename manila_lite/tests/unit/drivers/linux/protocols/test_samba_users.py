@@ -20,6 +20,7 @@ def rules(*rows):
 class Lists(testtools.TestCase):
     def test_malformed_and_reserved_users_are_ignored(self):
         text = '\n'.join((f'alice:70000:{REST}', '# a comment', '', f'Alice:1:{REST}', f'root:0:{REST}', f'nobody:1:{REST}',
+                          f'None:1:{REST}',
                           f'"x y":1:{REST}', f'@wheel:1:{REST}', f'b%u:1:{REST}',
                           f'S-1-1-0:1:{REST}', f's-1-5-11:1:{REST}', 'short:1:2', 'none:1:zz:', f'bob:x:{REST}'))
         self.assertEqual([samba_users.User('alice', REST), samba_users.User('bob', REST)], list(samba_users.read(text)))
