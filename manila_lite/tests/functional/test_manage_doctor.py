@@ -27,7 +27,8 @@ class DoctorTest(manage.ManageTest):
         with self.service.services.db.writer() as conn:
             for table in (models.operations, models.snapshots, models.shares):
                 conn.execute(table.delete())
-            # The run that was ensuring these shares has just been deleted.
+        # The run that was ensuring these shares has just been deleted. Managers lock rows of services before those of others.
+        with self.service.services.db.writer() as conn:
             conn.execute(models.services.update().where(models.services.c.ensuring).values(ensuring=False))
 
     def found(self, *words, status=1):
