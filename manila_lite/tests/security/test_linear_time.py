@@ -5,6 +5,8 @@ Costs are seconds of the processor, so that a busy machine changes nothing.
 """
 
 import contextlib
+import http.client
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +23,7 @@ from manila_lite.tests.security import expressions, growth, test_requests
 
 #: Bytes of each class that a grammar tells from others, and pairs of them.
 PARTS = (*' \ta0-.:,;="\'\\%/[({<@\x00\xff\r\n', 'a=', 'a;', 'a,', ', ', '; ', ' a', ': ', '\\"', '"a', '%41', 'a\n', ';a=b',
-         '" -> "', "'a':1,")
+         '" -> "', "'a':1,", 'a:b\r\n', 'accept:a\r\n')
 #: Begins of texts, after which a parser is in another state; and ends at which it fails.
 BEGINS, ENDS = ('', 'a:', 'a=', '"', "'a': '"), ('', '\x00')
 
@@ -64,6 +66,16 @@ def read_first_line(text):
     return read_request(b'GET /' + text.encode('latin-1') + b' HTTP/1.1\r\nHost: a\r\n\r\n')
 
 
+def read_bytes(text):
+    return read_request(text.encode('latin-1') + b'\r\n\r\n')
+
+
+def read_guest(text):
+    """Read the headers of a guest's request for metadata, which the standard library does."""
+    with contextlib.suppress(http.client.HTTPException):
+        http.client.parse_headers(io.BytesIO(text.encode('latin-1') + b'\r\n\r\n'))
+
+
 def read_chunks(text):
     return read_request(b'PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1' + text.encode('latin-1'))
 
@@ -94,6 +106,7 @@ def read_pairs(text):
 
 READERS = {
     'a header': read_header, 'the name of a header': read_name, 'the first line': read_first_line, 'chunks': read_chunks,
+    'any request': read_bytes, 'headers of a guest': read_guest,
     'cookies': read_cookie, 'the cookie of a session': read_session, 'pairs of a filter': read_pairs,
     'an error of rsync': hear(b'rsync: [sender] opendir "/source/'), 'a difference of rsync': hear(b'>fcst...... '),
     'a line of rsync': hear(b''), 'progress of rsync': lambda text: rsync._progress(text.encode('latin-1')[-rsync._SAID:]),
