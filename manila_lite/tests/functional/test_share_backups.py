@@ -174,7 +174,7 @@ class Copies(BackingUp):
             self.assertEqual([made[1]], seen('sort_key=name&sort_dir=asc&limit=1&offset=1'))
             self.assertEqual([], seen('', who=self.caller('nobody')))
             self.assertEqual(made[::-1], seen('all_tenants=1&project_id=lists', who=self.admin))
-            self.assertEqual([], seen('topic=data'))
+            self.assertEqual([], seen('topic=data&all_tenants=1', who=self.admin))
             counted = caller.ok('GET', f'{path}?limit=2&with_count=true')
             self.assertEqual((3, 2), (counted['count'], len(counted['share_backups'])))
             self.assertEqual('next', counted['share_backups_links'][0]['rel'])
