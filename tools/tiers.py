@@ -113,6 +113,10 @@ class Run:
         where = f' [{server}]' if server else ''
         if not names:
             return
+        if self.until and time.time() > self.until:
+            self._skips[limits.NOT_REACHED + where] += len(names)
+            self._late |= {group(name).removeprefix(PREFIX) + where for name in names}
+            return
         say(f'{len(names)} tests{where}')
         with tempfile.TemporaryDirectory() as folder:
             chosen, progress = pathlib.Path(folder, 'tests'), done or pathlib.Path(folder)
@@ -141,7 +145,7 @@ class Run:
                 why = test['details']['reason'].as_text().strip() if 'reason' in test['details'] else 'no reason given'
                 self._skips[why + where] += 1
                 if why == limits.NOT_REACHED:
-                    self._late.add(test['id'].rpartition('.')[0].removeprefix(PREFIX) + where)
+                    self._late.add(group(test['id']).removeprefix(PREFIX) + where)
             elif test['status'] in {'success', 'xfail'}:
                 self._counts['passed'] += 1
 

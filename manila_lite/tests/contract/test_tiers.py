@@ -47,7 +47,7 @@ class PartsTest(testtools.TestCase):
     def test_every_expression_finds_a_test(self):
         """An expression whose tests were renamed would put them into the default tier, and nobody would see it."""
         for part in (self.parts.default, self.parts.servers, self.parts.sqlite, *self.parts.rows.values()):
-            for form in part.tests:
+            for form in (*part.tests, *part.first):
                 self.assertTrue(any(re.match(form, name.removeprefix('manila_lite.tests.')) for name in self.names), form)
 
     def test_each_class_has_a_turn_within_ten_landings_on_each_database(self):
