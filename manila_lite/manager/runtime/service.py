@@ -264,6 +264,8 @@ class ShareManager:
             if self._stopping.wait(_SETTLE):
                 return
             self._report_wanted.clear()
+            if self._stopping.is_set():     # a stop that came just before has had its wake-up cleared
+                return
             try:
                 self._report()
             except Exception:

@@ -8,6 +8,7 @@ import threading
 import time
 import types
 
+import fixtures
 import testtools
 
 from manila_lite.api.events import hub, listener
@@ -150,6 +151,22 @@ class SignalsTest(testtools.TestCase):
         manager._report_when_wanted()
         self.assertEqual([0, 1], reports)
         self.assertEqual([True] * 3, manager._report_wanted.woken)
+
+    def test_stop_while_a_report_is_about_to_begin(self):
+        """The stop's wake-up is cleared with that of the report: its thread would wait for ever, and the stop for it."""
+        manager, reports = service.ShareManager.__new__(service.ShareManager), []
+        manager.name, manager._stopping, manager._report = 'alpha', threading.Event(), lambda: reports.append(1)
+
+        class Wanted(GapEvent):
+            def clear(self):
+                manager._stopping.set()
+                self.set()
+                super().clear()
+        manager._report_wanted = Wanted()
+        manager._report_wanted.set()
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.manager.runtime.service._SETTLE', 0.0))
+        manager._report_when_wanted()
+        self.assertEqual(([], [True]), (reports, manager._report_wanted.woken))
 
     def test_restart(self):
         """A SIGHUP, or the end, while a child that ends at once is about to be started again."""
