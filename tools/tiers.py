@@ -16,13 +16,14 @@ import pathlib
 import re
 import secrets
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import tomllib
 from collections.abc import Collection, Iterable, Sequence
-from typing import IO, Any
+from typing import Any
 
 import subunit
 import testtools
@@ -34,8 +35,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 TESTS = ROOT / 'manila_lite' / 'tests'
 PREFIX = 'manila_lite.tests.'
 SERVERS = ('postgresql', 'mariadb')
-#: What the processes of the last tests said on standard error, as services log; and letters of it that are shown if one died.
-_SAID, _TAIL = ROOT / '.stestr' / 'said', 10_000
+#: What the processes of the last tests did and said, and letters of it that are shown if one died.
+_PROGRESS, _TAIL = ROOT / '.stestr' / 'progress', 10_000
 #: Modes of the published tests of which the default tier has a portion: one of so many classes.
 MODES = ('dhss', 'nodhss')
 _PUBLISHED = 16
@@ -119,19 +120,21 @@ class Run:
             return
         say(f'{len(names)} tests{where}')
         with tempfile.TemporaryDirectory() as folder:
-            chosen, progress = pathlib.Path(folder, 'tests'), done or pathlib.Path(folder)
+            chosen, progress = pathlib.Path(folder, 'tests'), done or _PROGRESS
+            if not done:
+                shutil.rmtree(progress, ignore_errors=True)
+            progress.mkdir(exist_ok=True)
             chosen.write_text('\n'.join(names) + '\n')
             known = set(progress.iterdir())
             env = {limits.PROGRESS: str(progress), limits.MODULES: ' '.join(modules), limits.UNTIL: str(self.until or '')}
             around = [sys.executable, '-m', 'manila_lite.tests.services', '--database', server, '--transport', 'rabbit', '--']
             before = _stream_number()
-            with _SAID.open('w') as said:
-                status = call(*around if server else (), 'stestr', 'run', '--concurrency', str((os.cpu_count() or 1) + 2),
-                              '--load-list', str(chosen), said=said, **env)
+            status = call(*around if server else (), 'stestr', 'run', '--concurrency', str((os.cpu_count() or 1) + 2),
+                          '--load-list', str(chosen), **env)
             found = results() if _stream_number() != before else []
-            if died := [file.stem for file in progress.glob('*.begun') if file not in known]:
-                print(_SAID.read_text()[-_TAIL:])
-                self._failed += [f'a process of the tests ended before its last test: {pid}{where}' for pid in died]
+            for file in {*progress.glob('*.begun')} - known:
+                print(file.with_suffix('.said').read_text()[-_TAIL:])
+                self._failed.append(f'a process of the tests ended before its last test: {file.stem}{where}')
         self._take(found, where, status)
 
     def _take(self, found: list[dict], where: str, status: int) -> None:
@@ -205,9 +208,9 @@ def say(words: str) -> None:
     print(f'tools/test: {words}', flush=True)
 
 
-def call(*words: str, said: IO[str] | None = None, **env: str) -> int:
-    """Run a command, with its standard error in ``said``; return its exit status."""
-    return subprocess.run(words, cwd=ROOT, env=os.environ | env, stdin=subprocess.DEVNULL, stderr=said, check=False).returncode
+def call(*words: str, **env: str) -> int:
+    """Run a command; return its exit status."""
+    return subprocess.run(words, cwd=ROOT, env=os.environ | env, stdin=subprocess.DEVNULL, check=False).returncode
 
 
 def output(*words: str, **env: str) -> str:
@@ -287,7 +290,7 @@ def full(run: Run, parts: Parts, words: Sequence[str]) -> None:
     for part in wanted:
         place = state / part.name
         place.mkdir(parents=True, exist_ok=True)
-        done = {line for file in place.iterdir() for line in file.read_text().splitlines()}
+        done = {line for file in place.iterdir() if file.suffix != '.said' for line in file.read_text().splitlines()}
         run.count_passed(len(done))
         run.tests([name for name in parts.tests(part, names) if name not in done], part.server, done=place)
         for command in part.commands:

@@ -28,7 +28,8 @@ LIMIT, BETWEEN = 600.0, 2.5
 #: The process ends after so many limits.
 _LAST = 1.5
 #: Names a folder where a process that runs tests has a file, which is renamed when the last of them has ended: stestr does not
-#: notice a process that ends between two tests. The file names the tests of the classes that passed.
+#: notice a process that ends between two tests. The file names the tests of the classes that passed. Another one beside it has
+#: what the process says on standard error.
 PROGRESS = 'MANILA_LITE_TEST_PROGRESS'
 #: Names the time (seconds since 1970) from which no class of tests begins any more.
 UNTIL = 'MANILA_LITE_TEST_UNTIL'
@@ -143,6 +144,8 @@ def discovered(loader, folder, pattern):
     progress = pathlib.Path(noted, f'{os.getpid()}.begun') if noted and '--list' not in sys.argv else None
     if progress:
         progress.touch()
+        # Nine of ten lines of the run would be what services log.
+        os.dup2(os.open(progress.with_suffix('.said'), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), 2)
     tests = loader.loadTestsFromNames(chosen.split()) if chosen else loader.discover(folder, pattern)
     return Suite(order.ordered(tests), float(until or math.inf), progress)
 

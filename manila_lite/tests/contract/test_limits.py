@@ -113,7 +113,7 @@ class Case(testtools.TestCase):
             self.env.pop(name, None)
 
     def run_tests(self, text, *words):
-        """Run the small tests of a module; return their results by name, and what the process said."""
+        """Run the small tests of a module; return their results by name, and what the process said on standard error."""
         (self.place / 'small/test_it.py').write_text(text)
         done = subprocess.run([sys.executable, '-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small', *words],
                               cwd=self.place, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
@@ -123,7 +123,8 @@ class Case(testtools.TestCase):
         subunit.ByteStreamToStreamResult(io.BytesIO(done.stdout), non_subunit_name='stdout').run(result)
         result.stopTestRun()
         return {test['id'].removeprefix('small.test_it.'): test for test in tests
-                if test['id'] and test['status'] != 'exists'}, done.stderr.decode()
+                if test['id'] and test['status'] != 'exists'}, '\n'.join(
+                    file.read_text() for file in (self.place / 'progress').glob('*.said'))
 
     def progress(self, suffix):
         """Return the tests that the processes noted in their files with this suffix, for each file."""
