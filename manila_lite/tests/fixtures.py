@@ -41,6 +41,7 @@ enabled_share_backends = {backends}
 osapi_share_listen = 127.0.0.1
 osapi_share_listen_port = 0
 transport_url = {bus}
+use_stderr = true
 enabled_backup_types = nightly,weekly
 {extra}
 [api]
