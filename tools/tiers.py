@@ -47,7 +47,7 @@ _PATIENCE = 60.0
 #: Seconds within which the commits of a landing are made.
 _LANDING = 3 * 3600
 #: The slice begins no class after this part of its minutes: the last ones need the rest.
-_BEGINNING = 0.7
+_BEGINNING = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
