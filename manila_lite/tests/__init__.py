@@ -21,6 +21,7 @@ def take_notes():
     if os.environ.get('MANILA_LITE_TEST_REFUSALS') or os.environ.get('MANILA_LITE_TEST_SENTENCES'):
         from manila_lite.tests import refusals
         refusals.listen()
-    if os.environ.get('MANILA_LITE_TEST_STATEMENTS'):
+    # On a server a test reads what was noted on SQLite.
+    if os.environ.get('MANILA_LITE_TEST_STATEMENTS') and not os.environ.get('MANILA_LITE_TEST_DATABASE'):
         from manila_lite.tests import statements
         statements.listen()
