@@ -299,9 +299,15 @@ def full(run: Run, parts: Parts, words: Sequence[str]) -> None:
                     file.write(f'{shlex.join(command)}\n')
 
 
+def landing() -> list[str]:
+    """Return the number of the landing, and the seed of the order in which its tests were tried, if there is one."""
+    file = ROOT / '.ci' / 'turn'
+    return file.read_text().split() if file.exists() else ['0']
+
+
 def slice_of_rest(run: Run, parts: Parts) -> None:
     """Run what has its turn in this landing, and then the parts that the change touches."""
-    turn = int((ROOT / '.ci' / 'turn').read_text())
+    turn = int(landing()[0])
     touched = parts.touched(changed())
     say(f'turn {turn} (.ci/turn); the change touches: {", ".join(part.name for part in touched) or "no part"}')
     names = listed()
@@ -348,7 +354,8 @@ def main() -> int:
     args = arguments()
     parts = Parts()
     run = Run(time.time() + args.hours * 3600 if args.hours else None)
-    os.environ.setdefault('TEST_ORDER_SEED', output('git', 'rev-parse', '--short', 'HEAD').strip())
+    tried = landing()[1:] if os.environ.get('CI') else []
+    os.environ.setdefault('TEST_ORDER_SEED', tried[0] if tried else output('git', 'rev-parse', '--short', 'HEAD').strip())
     os.environ.setdefault('MANILA_LITE_TEST_TURN', str(commits()))
     say(f'the order is that of TEST_ORDER_SEED={os.environ["TEST_ORDER_SEED"]}')
     if args.full:

@@ -342,7 +342,8 @@ class Run(Quiet):
             self.driver.store.shares.drop(self.instance(lost))
         self.service.knob('alpha', 'ensure_shares:hang')
         self.assertEqual(202, self.ask()[0])
-        base.eventually(lambda: self.driver.store.calls('ensure_shares')[-1][1].count(',') == 1, 'the backend is not asked')
+        base.eventually(lambda: [call[1].count(',') for call in self.driver.store.calls('ensure_shares')[-1:]] == [1],
+                        'the backend is not asked')
         self.assertEqual((True, ['available'] * 2), (self.ensuring(), self.statuses([lost, well])))
         self.service.knob('alpha', '')
         self.idle()
