@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Owners of what callers make of resources."""
+"""Owners of the parts that callers add to resources."""
 
 from typing import Any, NamedTuple
 

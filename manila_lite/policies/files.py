@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator's policy files: what is in them, and whether that is whole.
+"""The operator's policy files: their content, and whether it is whole.
 
 What counts is their content: a file that was restored has an older time than the one before. A file that is being written is
 read when it has been left alone for a moment.

@@ -275,7 +275,7 @@ class Many:
     beside: tuple[Field, ...] = ()
 
     def rule_of(self, name: str) -> str | None:
-        """Return the policy rule of callers who see what a filter or sort key looks at; None if it needs none.
+        """Return the policy rule that shows the field of a filter or sort key; None if everybody sees it.
 
         What no field shows is for administrators.
         """

@@ -242,7 +242,7 @@ def _query(op: Call, req: Request) -> dict[str, Any]:
 
 
 def _may_look(op: Call, req: Request) -> None:
-    """Refuse to filter and sort by what the caller does not see: the rows, and their order, tell about its values.
+    """Refuse filters and sort keys on hidden fields: the rows, and their order, tell about their values.
 
     :raises errors.Forbidden: the caller does not see the field.
     :raises errors.Invalid: no field has the name of the sort key.

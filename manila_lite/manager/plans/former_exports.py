@@ -35,7 +35,7 @@ _STILL_OPEN = 'Clients could still read outdated data at the former export locat
 # At the target's backend ------------------------------------------------------------------------------
 
 def forget(work: Work) -> None:
-    """Forget what the source's backend has done: a cut-over that is repeated tells it once more."""
+    """Forget the answer of the source's backend: a repeated cut-over tells it once more."""
     for key in (_CLOSING, _SINCE, _CLOSED):
         work.data.pop(key, None)
 
