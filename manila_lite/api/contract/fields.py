@@ -29,8 +29,8 @@ _TELLS: Mapping[str, Sequence[str]] = {
     # When something changed, and how far it is, is in the events and operations of its project.
     'updated_at': ('created_at',), 'progress': ('status',), 'access_rules_status': ('status',)}
 #: Query parameters that look at no field: they choose among the rows of which the caller sees all fields.
-_NO_FIELDS = frozenset({'all_tenants', 'with_count', 'project_id', 'is_public', 'usage', 'older_than', 'capabilities',
-                        'security_service_id'})
+_NO_FIELDS = frozenset({'all_tenants', 'all_projects', 'with_count', 'project_id', 'is_public', 'usage', 'older_than',
+                        'capabilities', 'security_service_id', 'sort_by'})
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,6 +16,8 @@ from manila_lite.api.contract.call import PAGE
 from manila_lite.api.contract.fields import Many
 from manila_lite.db import models
 from manila_lite.db.queries import shares
+from manila_lite.siblings.compute import contract as compute_contract
+from manila_lite.siblings.dataproc import contract as dataproc_contract
 from manila_lite.tests.functional import base, walking
 
 #: Query parameters of lists for members that look at no field, or not at one of that name: what they look at.
@@ -91,6 +93,13 @@ class HiddenFields(base.ServiceTest):
                 else:
                     self.assertIn(status, (200, 400, 404), (op.path, field.name, said))
         self.assertLess(150, tried)
+
+    def test_siblings_refuse_no_filter_of_their_lists_to_members(self):
+        pages = {field.name for field in PAGE}
+        for ops in (compute_contract.OPS, dataproc_contract.OPS):
+            refused = {(op.path, field.name) for op in ops if isinstance(op.view, Many)
+                       for field in op.query if field.name not in pages and op.view.rule_of(field.name)}
+            self.assertEqual(set(), refused)
 
     def test_each_sort_key_is_a_field_that_the_caller_sees_or_is_refused(self):
         """Try every name of a column of the database, and every name of a field."""
