@@ -15,9 +15,17 @@ from oslo_utils import timeutils
 
 from manila_lite import context, errors
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import access, messages, server_migration, share_migration, snapshot_access, snapshots
+from manila_lite.db.queries import (
+    access,
+    messages,
+    server_migration,
+    services,
+    share_migration,
+    snapshot_access,
+    snapshots,
+)
 from manila_lite.db.queries import operations as rows
-from manila_lite.engine import FAST, Plan, Step, Wake, Work, begin_once
+from manila_lite.engine import FAST, Plan, Step, Wake, Work, backend_of, begin_once
 from manila_lite.manager.plans.task import as_shares, as_snapshots
 from manila_lite.states import Migration
 
@@ -48,11 +56,20 @@ def close(work: Work, begin: Callable[[Connection, Work], Wake | None]) -> None:
     if _CLOSING not in work.data:
         with work.ctx.db.writer() as conn:
             work.hold(conn)
-            wake = begin(conn, work)
+            wake = begin(conn, work) if _knows_how(conn, work.data['from']) else None
         work.data |= {_CLOSING: wake and wake.operation_id, _SINCE: timeutils.utcnow_ts(microsecond=True)}
         if wake:
             wake.send(work.ctx)
     work.data[_CLOSED] = not work.data[_CLOSING] or _has_ended(work)
+
+
+def _knows_how(conn: Connection, host: str) -> bool:
+    """Say whether the share manager of a backend has these operations: the release before, which tells no release, has none.
+
+    With such a source a move counts as a success before the former exports have ended, as in that release.
+    """
+    managers = services.list_services(conn, {'host': backend_of(host), 'binary': 'manila-share'})
+    return not managers or services.release_of(managers[0]) is not None
 
 
 def _has_ended(work: Work) -> bool:

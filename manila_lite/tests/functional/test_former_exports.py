@@ -100,6 +100,17 @@ class ByDriver(Closing, test_share_migration.MigrationTest):
         self.at_rest()
         self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
 
+    def test_source_of_the_release_before_which_cannot_be_told_is_not_waited_for(self):
+        share, _ = self.ready()
+        table = models.services
+        with dead(self.service, 'alpha'):
+            with self.service.services.db.writer() as conn:
+                conn.execute(table.update().where(table.c.host == 'test@alpha').values(release=None, release_at=None))
+            self.act(share, 'migration_complete')
+            self.task_is(share, 'migration_success')
+        self.at_rest()
+        self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
+
     def test_share_is_no_success_while_its_source_cannot_be_closed_unless_an_administrator_says_so(self):
         for by_hand in (False, True):
             share, exported = self.ready()
