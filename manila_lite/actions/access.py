@@ -31,10 +31,10 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
     :raises errors.OverLimit: the share has as many rules as it may have.
     """
     access_type = wanted['access_type']
-    access_to = access_targets.check(access_type, wanted['access_to'], ipv6=ipv6)
     metadata = wanted.get('metadata') or {}
     with ctx.db.writer() as conn:
         share = _get_changeable_share(conn, ctx, share_id)
+        access_to = access_targets.check(access_type, wanted['access_to'], ipv6=ipv6)
         _must_have_no_broken_replica(conn, share, despite_replicas)
         if not despite_errors and share.access_rules_status == states.Rules.ERROR:
             raise errors.Invalid(f'Share {share_id} has access rules in error; deny them first.',

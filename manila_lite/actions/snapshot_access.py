@@ -29,9 +29,9 @@ def allow(ctx: RequestContext, snapshot_id: str, wanted: dict[str, Any], *, ipv6
     :raises errors.OverLimit: the snapshot has as many rules as it may have.
     """
     access_type = wanted['access_type']
-    access_to = access_targets.check(access_type, wanted['access_to'], ipv6=ipv6)
     with ctx.db.writer() as conn:
         snapshot, share = _locked(conn, ctx, snapshot_id)
+        access_to = access_targets.check(access_type, wanted['access_to'], ipv6=ipv6)
         _must_mount(snapshot, share)
         if share.snapshot_inherit_share_access_support:
             raise _inherited(snapshot, share)

@@ -39,6 +39,12 @@ class Rules(refused.Refusing):
         for kind, to, words in _NOBODY:
             self.no(400, 'invalid_input', words, self.path, self.allow(to, kind))
 
+    def test_share_that_is_not_there_is_told_before_its_rule_is_read(self):
+        for share in (refused.NOWHERE, self.share_id):
+            other = self.caller('other')
+            for to in ('0.0.0.0', 'nobody', '10.0.0.9'):
+                self.no(404, 'share_not_found', share, f'/shares/{share}/action', self.allow(to), other)
+
     def test_second_rule_for_an_address_written_differently_is_refused(self):
         self.rule(self.share_id, to='10.0.0.1')
         self.no(400, 'access_rule_exists', f'share {self.share_id} has an access rule for ip 10.0.0.1/32 already.', self.path,
