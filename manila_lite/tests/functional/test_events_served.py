@@ -61,7 +61,7 @@ class Threads(test_events.EventTest):
 class Limits(test_events.EventTest):
     """Places for clients, of a project and of all."""
 
-    EXTRA = '[events]\nmax_listeners = 4\nmax_listeners_per_project = 2\nlistener_time = 4\n'
+    EXTRA = '[events]\nmax_listeners = 4\nmax_listeners_per_project = 2\n'
 
     def setUp(self):
         super().setUp()
@@ -77,6 +77,12 @@ class Limits(test_events.EventTest):
         self.assertEqual(503, self.listen(third).status)
         streams[0].socket.close()
         base.eventually(lambda: self.listen(third).status == 200, 'the place of a client that left stays taken')
+
+
+class Lasting(test_events.EventTest):
+    """Clients that listen for longer than they may."""
+
+    EXTRA = '[events]\nlistener_time = 4\n'
 
     def test_stream_ends_after_its_time_and_goes_on_where_it_was(self):
         stream = self.listen(self.owner).begun()

@@ -40,7 +40,7 @@ class GracefulStopTest(base.ServiceTest):
 
     def must_be_renewed(self):
         """Wait until each lease was renewed for so long that it would be over without that."""
-        before = self.times()
+        before = until(lambda: None not in (times := self.times()).values() and times, 'each lease has begun')
 
         def left():
             return [kind for kind, time in self.times().items() if time <= before[kind] + datetime.timedelta(seconds=2.5)]

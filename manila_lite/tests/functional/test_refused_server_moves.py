@@ -107,6 +107,12 @@ class Servers(refused_moves.Moving):
                 f'/share-servers/{server}/action', {'migration_start': {
                     **WANTED, 'host': 'test@beta', 'nondisruptive': True, 'new_share_network_id': other}}, self.admin)
 
+    def test_copy_by_a_host_that_clients_do_not_notice_is_refused(self):
+        _, _, server = self.served()
+        self.no(400, 'no_host_assisted_migration', 'force_host_assisted_migration: cannot be combined with nondisruptive.',
+                f'/share-servers/{server}/action', {'migration_start': {
+                    **WANTED, 'host': 'test@beta', 'nondisruptive': True, 'force_host_assisted_migration': True}}, self.admin)
+
     def test_retry_of_a_cut_over_is_refused_unless_both_ends_are_in_error(self):
         _, network, server = self.served()
         target = self.insert(models.share_servers, share_network_id=network, host='test@beta', status='active',
