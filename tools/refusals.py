@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""List the guards of manila_lite/actions/ that refuse in no test: tools/refusals.py [--words] [DIRECTORY]
+"""List the guards of manila_lite/actions/ that refuse in no test: tools/refusals.py [--words] DIRECTORY
 
 A guard is an error that is raised, or a call that does nothing but refuse. DIRECTORY has the notes of tests that ran with
-MANILA_LITE_TEST_REFUSALS=DIRECTORY (manila_lite/tests/refusals.py). Default: .stestr/refusals, the directory of tools/test.
+MANILA_LITE_TEST_REFUSALS=DIRECTORY (manila_lite/tests/refusals.py). The default tier of tools/test ends with it.
 --words also lists the guards whose status and words no test checks. Exit code 1 if a guard refused in no test.
 """
 
@@ -191,10 +191,10 @@ def sort(every: Iterable[Guard], noted: Iterable[dict]) -> tuple[list[Guard], li
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--words', action='store_true')
-    parser.add_argument('folder', nargs='?', type=pathlib.Path, default=ROOT / '.stestr' / 'refusals', metavar='DIRECTORY')
+    parser.add_argument('folder', type=pathlib.Path, metavar='DIRECTORY')
     asked = parser.parse_args()
     if not asked.folder.is_dir():
-        parser.error(f'{asked.folder} is not a directory; run tools/test, or see above')
+        parser.error(f'{asked.folder} is not a directory of notes: see tools/refusals.py --help')
     everything = list(guards())
     silent, dumb, wrong = sort(everything, notes(asked.folder))
     for guard in silent:

@@ -254,11 +254,13 @@ def default(run: Run, parts: Parts) -> None:
     """Run the default tier."""
     turn = commits()
     names = listed()
-    with tempfile.TemporaryDirectory() as statements:
-        os.environ['MANILA_LITE_TEST_STATEMENTS'] = statements
+    with tempfile.TemporaryDirectory() as statements, tempfile.TemporaryDirectory() as refusals:
+        os.environ.update(notes := {'MANILA_LITE_TEST_STATEMENTS': statements, 'MANILA_LITE_TEST_REFUSALS': refusals})
         run.tests(parts.tests(parts.default, names))
         run.tests([name for name in names if parts.servers.has(name)], SERVERS[turn % len(SERVERS)])
-        del os.environ['MANILA_LITE_TEST_STATEMENTS']
+        for name in notes:
+            del os.environ[name]
+        run.command(['python', 'tools/refusals.py', refusals])
     run.command(['python', '-m', 'manila_lite.tests.conformance', MODES[turn % len(MODES)], f'--portion={turn}/{_PUBLISHED}'])
 
 
@@ -299,15 +301,9 @@ def full(run: Run, parts: Parts, words: Sequence[str]) -> None:
                     file.write(f'{shlex.join(command)}\n')
 
 
-def landing() -> list[str]:
-    """Return the number of the landing, and the seed of the order in which its tests were tried, if there is one."""
-    file = ROOT / '.ci' / 'turn'
-    return file.read_text().split() if file.exists() else ['0']
-
-
 def slice_of_rest(run: Run, parts: Parts) -> None:
     """Run what has its turn in this landing, and then the parts that the change touches."""
-    turn = int(landing()[0])
+    turn = int((ROOT / '.ci' / 'turn').read_text())
     touched = parts.touched(changed())
     say(f'turn {turn} (.ci/turn); the change touches: {", ".join(part.name for part in touched) or "no part"}')
     names = listed()
@@ -354,8 +350,7 @@ def main() -> int:
     args = arguments()
     parts = Parts()
     run = Run(time.time() + args.hours * 3600 if args.hours else None)
-    tried = landing()[1:] if os.environ.get('CI') else []
-    os.environ.setdefault('TEST_ORDER_SEED', tried[0] if tried else output('git', 'rev-parse', '--short', 'HEAD').strip())
+    os.environ.setdefault('TEST_ORDER_SEED', output('git', 'rev-parse', '--short', 'HEAD').strip())
     os.environ.setdefault('MANILA_LITE_TEST_TURN', str(commits()))
     say(f'the order is that of TEST_ORDER_SEED={os.environ["TEST_ORDER_SEED"]}')
     if args.full:
