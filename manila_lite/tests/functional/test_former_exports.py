@@ -100,12 +100,20 @@ class ByDriver(Closing, test_share_migration.MigrationTest):
         self.at_rest()
         self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
 
+    def release_of_alpha(self, release, at):
+        """Have the share manager of ``alpha`` tell this release, at this time; return what it told before."""
+        table = models.services
+        alpha = table.c.host == 'test@alpha'
+        with self.service.services.db.writer() as conn:
+            told = conn.execute(sa.select(table.c.release, table.c.release_at).where(alpha)).one()
+            conn.execute(table.update().where(alpha).values(release=release, release_at=at))
+        return told
+
     def test_source_of_the_release_before_which_cannot_be_told_is_not_waited_for(self):
         share, _ = self.ready()
-        table = models.services
         with dead(self.service, 'alpha'):
-            with self.service.services.db.writer() as conn:
-                conn.execute(table.update().where(table.c.host == 'test@alpha').values(release=None, release_at=None))
+            told = self.release_of_alpha(None, None)
+            self.addCleanup(self.release_of_alpha, *told)
             self.act(share, 'migration_complete')
             self.task_is(share, 'migration_success')
         self.at_rest()

@@ -34,7 +34,7 @@ while True:
 """
 
 
-@unittest.skipIf(test_mount.lacks(), 'mounts in user space are not possible here')
+@unittest.skipIf(test_mount.lacks(), f'a mount in user space needs {test_mount.lacks()}')
 class Deaf(testtools.TestCase):
     """The driver's mounts, with an NFS server that accepts connections and never answers."""
 
