@@ -5,25 +5,20 @@ A share type names a QoS type, whose specs apply to its shares. Backends that su
 Later changes reach a backend when the share is next ensured.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from manila_lite import errors
+from manila_lite.actions.type_extra_specs import check_key
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Row
 from manila_lite.db.models import qos_type_specs
 from manila_lite.db.queries import qos_types
 
-_KEY = re.compile(r'[A-Za-z0-9_.:-]{1,255}')
-
 
 def _read(specs: Mapping[str, Any]) -> dict[str, str]:
-    for key in specs:
-        if not _KEY.fullmatch(key):
-            raise errors.Invalid(f'specs: the key {key!r} must be 1 to 255 letters, digits, _, ., : and -.')
-    return {key: str(value) for key, value in specs.items()}
+    return {check_key(key, 'specs'): str(value) for key, value in specs.items()}
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:

@@ -16,7 +16,8 @@ MIN_SIZE = 'provisioning:min_share_size'
 MAX_SIZE = 'provisioning:max_share_size'
 MAX_EXTEND_SIZE = 'provisioning:max_share_extend_size'
 
-_KEY = re.compile(r'[A-Za-z0-9_.:-]{1,255}')
+#: A key, which stands in paths; clients and proxies take a part of a path away that is ``.`` or ``..``.
+_KEY = re.compile(r'(?!\.\.?$)[A-Za-z0-9_.:-]{1,255}')
 _PREFIX = re.compile(r'[A-Za-z0-9_-]*')
 _LONGEST = 255
 
@@ -107,12 +108,16 @@ def read(specs: Mapping[str, str | bool | float]) -> dict[str, str]:
 
 def read_texts(specs: Mapping[str, str | bool | float], field: str = 'extra_specs') -> dict[str, str]:
     """Return specs as they are stored, like ``read``, without checks of known keys. ``field``: their name in messages."""
-    return {_key(key, field): _text(key, value, field) for key, value in specs.items()}
+    return {check_key(key, field): _text(key, value, field) for key, value in specs.items()}
 
 
-def _key(key: str, field: str) -> str:
+def check_key(key: str, field: str) -> str:
+    """Return the key of a spec unchanged. ``field``: the name of the specs in messages.
+
+    :raises errors.Invalid: the key has other characters than a key may have, or no URL can name it.
+    """
     if not _KEY.fullmatch(key):
-        raise errors.Invalid(f'{field}: the key {key!r} must be 1 to 255 letters, digits, _, ., : and -.')
+        raise errors.Invalid(f'{field}: the key {key!r} must be 1 to 255 letters, digits, _, ., : and -, and not . or ..')
     return key
 
 

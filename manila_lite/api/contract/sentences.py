@@ -2,6 +2,8 @@
 """Sentences about documents that do not fit their schema: fastjsonschema writes some of them in Python's notation."""
 
 import json
+import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +40,18 @@ def _one_of(bad: Any) -> str:
     return f'must be one of {", ".join(one if isinstance(one, str) else json.dumps(one) for one in bad.rule_definition)}'
 
 
+def _key(bad: Any) -> str:
+    """Return the reason for the first key that does not fit: its length, or its form."""
+    form = bad.rule_definition
+    shortest, longest = form.get('minLength', 0), form.get('maxLength', math.inf)
+    for name in bad.value:
+        if not shortest <= len(name) <= longest:
+            return f'has the key {_plain(name)} of {len(name)} characters; a key has {shortest} to {longest}'
+        if not re.search(form.get('pattern', ''), name):
+            return ': '.join(filter(None, (f'must not have the key {_plain(name)}', form.get('description'))))
+    return 'has a field whose name is not allowed'
+
+
 def _plain(name: str) -> str:
     """Return a name that a client sent, readable in one line: with JSON's escapes where it cannot be printed."""
     short = name if len(name) <= _LONGEST else f'{name[:_LONGEST]}...'
@@ -47,7 +61,7 @@ def _plain(name: str) -> str:
 _WRITERS: dict[str, Callable[[Any], str]] = {
     'additionalProperties': _unknown, 'required': _missing, 'enum': _one_of,
     'pattern': lambda bad: f'must match the pattern {bad.rule_definition}',
-    'propertyNames': lambda bad: 'has a field whose name is not allowed',
+    'propertyNames': _key,
     'const': lambda bad: f'must be {json.dumps(bad.rule_definition)}',
     **dict.fromkeys(('anyOf', 'oneOf'), lambda bad: 'has none of the forms that are allowed here'),
 }

@@ -32,7 +32,10 @@ _FLAGS = [True, False, 'true', 'false', 'True', 'False', 'TRUE', 'FALSE', '1', '
           'yes', 'no', 'on', 'off', 't', 'f', 'y', 'n']
 FLAG = {'type': ['boolean', 'string', 'integer'], 'enum': _FLAGS}
 NULL_FLAG = {'type': ['boolean', 'string', 'integer', 'null'], 'enum': [*_FLAGS, None]}
-METADATA = {'type': 'object', 'propertyNames': {'minLength': 1, 'maxLength': 255},
+#: A key that a URL can name: clients and proxies take out parts of a path that are ``.`` or ``..``.
+KEY = {'minLength': 1, 'maxLength': 255, 'pattern': r'^(?!([\s\S]*/)?\.\.?(/|$))',
+       'description': 'no part between slashes may be . or .., which no URL can name'}
+METADATA = {'type': 'object', 'propertyNames': KEY,
             'additionalProperties': {'type': 'string', 'minLength': 1, 'maxLength': 1023}}
 PAIRS = {'type': 'object', 'additionalProperties': {'type': 'string'}}
 

@@ -6,6 +6,9 @@ from collections.abc import Iterable
 
 from manila_lite.api.contract.call import Call
 
+#: The parameter that takes the rest of the path: keys of metadata and of specs may hold slashes, as they are in the body.
+REST = 'key'
+
 
 @dataclasses.dataclass
 class _Node:
@@ -60,7 +63,8 @@ class Routes:
         params: dict[str, str] = {}
         node = self._root
         names: list[str] = []
-        for part in parts:
+        for place, found in enumerate(parts):
+            part = '/'.join(parts[place:]) if node.wild_name == REST else found
             if part in node.fixed:
                 node = node.fixed[part]
             elif node.wild is not None and part:
@@ -69,6 +73,8 @@ class Routes:
             else:
                 return None
             names.append(part)
+            if REST in params:
+                break
         ops = tuple(op for op in node.ops if op.lives(version) and _fits(op.path_at(version), names))
         return Match(ops, params, names[-1] if names[-1] in node.fixed else None) if ops else None
 

@@ -4,7 +4,7 @@
 import testtools
 
 from manila_lite import errors
-from manila_lite.api.contract import fields
+from manila_lite.api.contract import fields, shapes
 
 _OBJECT = {'type': 'object', 'properties': {'a': {}}, 'additionalProperties': False}
 _SAID = (
@@ -22,7 +22,11 @@ _SAID = (
     ({'anyOf': [{'type': 'string'}, {'type': 'null'}]}, 1, 'body: has none of the forms that are allowed here.'),
     ({'type': 'object', 'patternProperties': {'^a$': {}}, 'additionalProperties': False}, {'b': 1},
      'body: has a field whose name is not allowed.'),
-    ({'type': 'object', 'propertyNames': {'pattern': '^a$'}}, {'b': 1}, 'body: has a field whose name is not allowed.'),
+    ({'type': 'object', 'propertyNames': {'pattern': '^a$'}}, {'a': 1, 'b': 1}, 'body: must not have the key b.'),
+    ({'type': 'object', 'propertyNames': {'minLength': 1, 'maxLength': 3}}, {'a': 1, '': 1},
+     'body: has the key "" of 0 characters; a key has 1 to 3.'),
+    (shapes.METADATA, {'a': 'b', 'a/../b': 'c'},
+     'body: must not have the key a/../b: no part between slashes may be . or .., which no URL can name.'),
     ({'type': ['string', 'null']}, 1, 'body: must be string or null.'),
 )
 
