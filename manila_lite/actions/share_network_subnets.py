@@ -187,7 +187,7 @@ def describe(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | N
     :raises errors.Invalid: one id without the other, or ids that the plugin does not know, and there is no default network.
     :raises errors.Busy: too many requests wait for networks.
     """
-    net_id, subnet_id = wanted.get('neutron_net_id') or None, wanted.get('neutron_subnet_id') or None
+    net_id, subnet_id = wanted.get('neutron_net_id'), wanted.get('neutron_subnet_id')
     if (net_id is None) != (subnet_id is None):
         missing = 'neutron_net_id' if net_id is None else 'neutron_subnet_id'
         raise errors.Invalid(f'{missing}: missing; neutron_net_id and neutron_subnet_id are given together or not at all.')

@@ -87,6 +87,7 @@ class Body:
         schema, validate, fields = self._cache[version]
         if not self.strict:
             entity = unknown_fields.take_out(schema, entity, '' if bare else self.key, ignored)
+        entity = _without_empty_texts(fields, entity)
         check(validate, entity if bare else {self.key: entity})
         return entity if self.free is not None else self._named(fields, entity or {})
 
@@ -101,3 +102,11 @@ class Body:
                 if field.required:
                     raise errors.Invalid(f'{self.key}.{field.name}: missing.')
         return values
+
+
+def _without_empty_texts(fields: tuple[Field, ...], entity: Any) -> Any:
+    """Return the entity with null in place of empty texts, in the fields where they mean that."""
+    if not isinstance(entity, dict) or '' not in entity.values():
+        return entity
+    names = {name for field in fields if field.empty_is_null for name in (field.name, *field.aliases)}
+    return {name: None if value == '' and name in names else value for name, value in entity.items()}

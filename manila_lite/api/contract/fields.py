@@ -49,6 +49,8 @@ class Field:
     of callers who see the field, sort by it and filter by it; for queries, a further policy of those who filter by it.
     ``blank``: other callers see null in its place. ``sparse``: for views, the field is left out where it is null.
     ``hidden``: for queries, returns the parts of the value that only administrators see. ``aliases``: other accepted names.
+    ``empty_is_null``: for bodies, the empty text means null, which clients send for "none"; in other fields that may be
+    null it is an empty text, or refused.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Field:
     blank: bool = False
     sparse: bool = False
     required: bool = False
+    empty_is_null: bool = False
     aliases: tuple[str, ...] = ()
 
     def lives(self, version: int) -> bool:

@@ -25,21 +25,22 @@ _MORE = (
 )
 
 MANAGED = (
-    Field('service_host', _NEEDED),
+    Field('service_host', _NEEDED, empty_is_null=True),
     # Any word: only the backend knows the protocol of its share.
-    Field('protocol', {'type': ['string', 'null'], 'maxLength': 32, 'pattern': '^[A-Za-z0-9_-]*$'}),
+    Field('protocol', {'type': ['string', 'null'], 'maxLength': 32, 'pattern': '^[A-Za-z0-9_-]*$'}, empty_is_null=True),
     Field('export_path', {**_LOCATION, 'type': ['string', 'object', 'array', 'null'], 'items': _LOCATION},
-          parse=v2.first_path),
-    Field('share_type', NAME),
+          parse=v2.first_path, empty_is_null=True),
+    Field('share_type', shapes.NULL_REFERENCE, empty_is_null=True),
     *_MORE,
     Field('is_public', shapes.NULL_FLAG, since='2.8', parse=shapes.flag),
-    Field('share_server_id', {'type': ['string', 'null'], 'maxLength': 36}, since='2.49'),
-    Field('mount_point_name', {'type': ['string', 'null'], 'maxLength': 255, 'pattern': '^[A-Za-z0-9_-]*$'}, since='2.92'),
+    Field('share_server_id', {'type': ['string', 'null'], 'maxLength': 36}, since='2.49', empty_is_null=True),
+    Field('mount_point_name', {'type': ['string', 'null'], 'maxLength': 255, 'pattern': '^[A-Za-z0-9_-]*$'}, since='2.92',
+          empty_is_null=True),
 )
 
 MANAGED_SNAPSHOT = (
-    Field('share_id', shapes.NULL_REFERENCE),
-    Field('provider_location', {'type': ['string', 'null'], 'maxLength': 255}),
+    Field('share_id', shapes.NULL_REFERENCE, empty_is_null=True),
+    Field('provider_location', shapes.NULL_REFERENCE, empty_is_null=True),
     *_MORE,
 )
 

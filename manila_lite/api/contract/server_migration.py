@@ -19,7 +19,7 @@ _WANTED = (
     Field('preserve_metadata', shapes.FLAG, parse=shapes.flag),
     # Not of Manila, which has it for shares only: the host of the destination copies.
     Field('force_host_assisted_migration', shapes.NULL_FLAG, parse=shapes.flag),
-    Field('new_share_network_id', shapes.NULL_REFERENCE, parse=shapes.reference),
+    Field('new_share_network_id', shapes.NULL_REFERENCE, empty_is_null=True),
 )
 _HALF = {'type': 'object', 'additionalProperties': {'type': ['boolean', 'string', 'null']}}
 _CHECKED = {'type': 'object', 'required': ['compatible', 'requested_capabilities', 'supported_capabilities'],

@@ -68,11 +68,6 @@ def one_or_several(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def reference(value: str) -> str | None:
-    """Return the id, or None for an empty one, which clients send for none."""
-    return value or None
-
-
 def flag(value: Any) -> bool:
     """Return the boolean: True, "true", 1, "on" ... are true. Other texts than these and their opposites are refused."""
     return strutils.bool_from_string(str(value), strict=True)

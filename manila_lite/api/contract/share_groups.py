@@ -35,11 +35,11 @@ _NAMES = (Field('name', NAME), Field('description', NAME))
 
 CREATE = (
     *_NAMES,
-    Field('share_group_type_id', shapes.NULL_UUID),
+    Field('share_group_type_id', shapes.NULL_UUID, empty_is_null=True),
     Field('share_types', {'type': ['array', 'null'], 'items': shapes.UUID}),
-    Field('share_network_id', shapes.NULL_UUID),
-    Field('source_share_group_snapshot_id', shapes.NULL_UUID),
-    Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255}),
+    Field('share_network_id', shapes.NULL_UUID, empty_is_null=True),
+    Field('source_share_group_snapshot_id', shapes.NULL_UUID, empty_is_null=True),
+    Field('availability_zone', shapes.NULL_REFERENCE, empty_is_null=True),
 )
 
 #: Filters of lists of groups and of group snapshots.

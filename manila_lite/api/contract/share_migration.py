@@ -27,8 +27,8 @@ _WANTED = (
     # Metadata of a share does not depend on its backend, so it is always kept.
     _flag('preserve_metadata', required=True),
     Field('force_host_assisted_migration', shapes.NULL_FLAG, parse=shapes.flag),
-    Field('new_share_network_id', shapes.NULL_REFERENCE, parse=shapes.reference),
-    Field('new_share_type_id', shapes.NULL_REFERENCE, parse=shapes.reference),
+    Field('new_share_network_id', shapes.NULL_REFERENCE, empty_is_null=True),
+    Field('new_share_type_id', shapes.NULL_REFERENCE, empty_is_null=True),
 )
 
 _SHORT = Plain(shapes.progress(task_state=NULL_STRING))

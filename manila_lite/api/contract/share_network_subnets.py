@@ -50,9 +50,9 @@ INNER = _subnet()
 SUBNET = _subnet(Field('share_network_id', ID), Field('share_network_name', NULL_STRING))
 
 CREATE = (
-    Field('neutron_net_id', PLACE_ID),
-    Field('neutron_subnet_id', PLACE_ID),
-    Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255}),
+    Field('neutron_net_id', PLACE_ID, empty_is_null=True),
+    Field('neutron_subnet_id', PLACE_ID, empty_is_null=True),
+    Field('availability_zone', shapes.NULL_REFERENCE, empty_is_null=True),
     Field('metadata', {**shapes.METADATA, 'type': ['object', 'null']}, since='2.78'),
 )
 

@@ -47,8 +47,8 @@ SUMMARY = View('share_network', 'share_networks', (Field('id', ID), Field('name'
 
 _NAMES = (Field('name', NAME), Field('description', NAME))
 _WHERE = (
-    Field('neutron_net_id', PLACE_ID),
-    Field('neutron_subnet_id', PLACE_ID),
+    Field('neutron_net_id', PLACE_ID, empty_is_null=True),
+    Field('neutron_subnet_id', PLACE_ID, empty_is_null=True),
     Field('nova_net_id', {'type': 'null'}, until='2.25'),
 )
 
@@ -94,7 +94,7 @@ OPS = [
     Call('GET', '/share-networks/detail', v2.detail, rules.DETAIL, Many(NETWORK, paged=True), query=FILTERS),
     Call('GET', _ONE, v2.ROWS.named('show'), rules.SHOW, One(NETWORK)),
     Call('POST', '/share-networks', v2.ROWS.named('create'), rules.CREATE, One(NETWORK), body=Body(
-        'share_network', (*_NAMES, *_WHERE, Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255},
+        'share_network', (*_NAMES, *_WHERE, Field('availability_zone', shapes.NULL_REFERENCE, empty_is_null=True,
                                                   since='2.51')), missing=errors.Unprocessable), once=True),
     Call('PUT', _ONE, v2.update, rules.UPDATE, One(NETWORK),
          body=Body('share_network', (*_NAMES, *_WHERE), missing=errors.Unprocessable)),
@@ -112,7 +112,7 @@ OPS = [
        since='2.63', action='update_security_service_check', body=Body('update_security_service_check', (*_REPLACE, _RESET))),
     Call('POST', _ACTION, v2.check_subnet, rules.SUBNET_CHECK, Plain(_ANSWER), ok=202, since='2.70',
          action='share_network_subnet_create_check', body=Body('share_network_subnet_create_check', (
-           *_WHERE[:2], Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255}),
+           *_WHERE[:2], Field('availability_zone', shapes.NULL_REFERENCE, empty_is_null=True),
            _RESET), optional=True)),
     Call('POST', _ACTION, v2.ROWS.named('reset_status'), rules.RESET_STATUS, ok=202, action='reset_status',
          since='2.63',

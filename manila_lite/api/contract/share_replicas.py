@@ -65,10 +65,10 @@ def _pairs(text: str) -> dict[str, str]:
 
 CREATE = (
     Field('share_id', shapes.REFERENCE, required=True),
-    Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255}),
+    Field('availability_zone', shapes.NULL_REFERENCE, empty_is_null=True),
     Field('scheduler_hints', {'type': ['object', 'null'], 'additionalProperties': False,
                               'properties': {'only_host': NULL_STRING}}, since='2.67'),
-    Field('share_network_id', shapes.NULL_REFERENCE, since='2.72', parse=shapes.reference),
+    Field('share_network_id', shapes.NULL_REFERENCE, since='2.72', empty_is_null=True),
     Field('metadata', {**shapes.METADATA, 'type': ['object', 'null']}, since='2.95'),
 )
 

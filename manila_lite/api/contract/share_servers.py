@@ -52,7 +52,7 @@ MANAGED = (
     Field('host', shapes.TEXT, required=True),
     Field('share_network_id', ID, required=True),
     Field('identifier', shapes.TEXT, required=True),
-    Field('share_network_subnet_id', shapes.NULL_ID, since='2.51'),
+    Field('share_network_subnet_id', shapes.NULL_REFERENCE, since='2.51', empty_is_null=True),
     # For the driver alone, which defines the keys.
     Field('driver_options', {'type': ['object', 'null'], 'additionalProperties': {
         'type': ['string', 'number', 'boolean', 'null'], 'maxLength': 1023}}),

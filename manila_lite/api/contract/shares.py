@@ -71,22 +71,23 @@ _AFFINITY = ('same_host', 'different_host')
 
 CREATE = (
     Field('size', {**shapes.SIZE, 'type': ['integer', 'string', 'null']}, parse=shapes.integer),
-    Field('share_proto', {'type': ['string', 'null'], 'maxLength': 32}),
+    Field('share_proto', {'type': ['string', 'null'], 'maxLength': 32}, empty_is_null=True),
     Field('name', NAME, aliases=('display_name',)),
     Field('description', NAME, aliases=('display_description',)),
-    Field('share_type', {'type': ['string', 'null'], 'maxLength': 255}, aliases=('volume_type', 'share_type_id')),
-    Field('snapshot_id', shapes.NULL_REFERENCE, parse=shapes.reference),
-    Field('share_network_id', shapes.NULL_REFERENCE, parse=shapes.reference),
+    Field('share_type', shapes.NULL_REFERENCE, aliases=('volume_type', 'share_type_id'), empty_is_null=True),
+    Field('snapshot_id', shapes.NULL_REFERENCE, empty_is_null=True),
+    Field('share_network_id', shapes.NULL_REFERENCE, empty_is_null=True),
     Field('is_public', shapes.NULL_FLAG, parse=shapes.flag),
     Field('metadata', {**shapes.METADATA, 'type': ['object', 'null']}),
-    Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255}),
-    Field('share_group_id', shapes.NULL_REFERENCE, since='2.31', parse=shapes.reference),
+    Field('availability_zone', shapes.NULL_REFERENCE, empty_is_null=True),
+    Field('share_group_id', shapes.NULL_REFERENCE, since='2.31', empty_is_null=True),
     Field('source_share_group_snapshot_member_id', {'type': 'null'}, since='2.31'),
     Field('consistency_group_id', {'type': 'null'}),
     Field('scheduler_hints', _hints(*_AFFINITY), since='2.65', until='2.66'),
     Field('scheduler_hints', _hints(*_AFFINITY, 'only_host'), since='2.67'),
-    Field('mount_point_name', {'type': ['string', 'null'], 'maxLength': 255, 'pattern': '^[A-Za-z0-9_-]*$'}, since='2.84'),
-    Field('encryption_key_ref', shapes.NULL_UUID, since='2.90', parse=encryption.canonical_id),
+    Field('mount_point_name', {'type': ['string', 'null'], 'maxLength': 255, 'pattern': '^[A-Za-z0-9_-]*$'}, since='2.84',
+          empty_is_null=True),
+    Field('encryption_key_ref', shapes.NULL_UUID, since='2.90', parse=encryption.canonical_id, empty_is_null=True),
 )
 
 UPDATE = (
