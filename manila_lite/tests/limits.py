@@ -21,7 +21,7 @@ import unittest
 import testtools
 from testtools import content
 
-from manila_lite.tests import order
+from manila_lite.tests import order, spaces
 
 #: Seconds for a test. Set-up and take-down of classes between two tests have ``BETWEEN`` times as much.
 LIMIT, BETWEEN = 600.0, 2.5
@@ -141,6 +141,8 @@ def discovered(loader, folder, pattern):
     """Return the tests in a folder, or in the modules that ``MODULES`` names, with limits and in the wanted order."""
     # They are not for the processes that tests start.
     chosen, noted, until = (os.environ.pop(name, '') for name in (MODULES, PROGRESS, UNTIL))
+    if '--list' not in sys.argv:
+        spaces.enter()
     progress = pathlib.Path(noted, f'{os.getpid()}.begun') if noted and '--list' not in sys.argv else None
     if progress:
         progress.touch()
