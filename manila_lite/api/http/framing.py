@@ -1,73 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parser that finds the end of a request in the input.
+"""Requests as llhttp reads them, and what is refused beyond that.
 
-Input that a proxy in front could read in another way is refused: a second request could be hidden in it.
+Input that a proxy in front could read in another way is refused: a second request could be hidden in it. The grammar is
+llhttp's, in its strict form. The limits, and the table of refusals, are ours.
 """
 
-import re
+import types
+import urllib.parse
+from collections.abc import Callable
 from typing import Any
 
+import httptools
 from cheroot import server
 
 from manila_lite.api.request import LISTENER, LISTENS
 
-#: Name and value of a header of RFC 9110: no blank before the colon, no control characters, no continuation on the next line.
-_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VALUE = re.compile(rb'[\t\x20-\x7e\x80-\xff]*')
 #: Longest line of a header, in bytes; tokens of Keystone are a few KiB.
 MAX_LINE = 8192
-_CHUNK = re.compile(rb'([0-9a-fA-F]{1,8})[ \t]*(;[\t\x20-\x7e\x80-\xff]*)?\r\n')
-#: Longest first line of a chunk, in bytes.
+#: Most bytes among chunks in which none of the body is: longest first line of a chunk, or trailers.
 _CHUNK_LINE = 1024
 _LENGTH, _CODING = b'Content-Length', b'Transfer-Encoding'
-#: Headers that may be given only once.
-_ONCE = {_LENGTH, _CODING, b'Host', b'Authorization', b'X-Auth-Token', b'X-Service-Token', b'Origin'}
+#: Headers that may be given only once, besides the two above.
+_ONCE = (b'Host', b'Authorization', b'X-Auth-Token', b'X-Service-Token', b'Origin')
+_LISTS = frozenset(name.title() for name in server.comma_separated_headers)
+#: A head that lets a parser read a body in chunks.
+_CHUNKS_FOLLOW = b'PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n'
+_BAD, _LARGE = '400 Bad Request', '413 Request Entity Too Large'
 
 
-class Headers(server.HeaderReader):
-    """Reads headers. Names with an underscore are left out, since WSGI does not tell them from names with a dash."""
-
-    def __call__(self, rfile: Any, hdict: dict[bytes, bytes] | None = None) -> dict[bytes, bytes]:
-        """Return the headers up to the empty line.
-
-        :raises ValueError: the headers are malformed or ambiguous.
-        """
-        headers = {} if hdict is None else hdict
-        while (line := rfile.readline(MAX_LINE + 1)) != b'\r\n':
-            name, value = _header(line)
-            if b'_' in name:
-                continue
-            if name in _ONCE and name in headers:
-                raise ValueError(f'{name.decode()} is there twice.')
-            if name in headers and name in server.comma_separated_headers:
-                value = b', '.join((headers[name], value))
-            headers[name] = value
-        _check_body(headers)
-        return headers
-
-
-def _header(line: bytes) -> tuple[bytes, bytes]:
-    """Return name and value of a header."""
-    if len(line) > MAX_LINE:
-        raise ValueError(f'A header line is longer than {MAX_LINE} bytes.')
-    name, colon, value = line.removesuffix(b'\r\n').partition(b':')
-    if not (line.endswith(b'\r\n') and colon and _NAME.fullmatch(name) and _VALUE.fullmatch(value)):
-        raise ValueError('Illegal header line.')
-    return name.title(), value.strip(b' \t')
-
-
-def _check_body(headers: dict[bytes, bytes]) -> None:
-    length, coding = headers.get(_LENGTH), headers.get(_CODING)
-    if length is not None and coding is not None:
-        raise ValueError('Content-Length and Transfer-Encoding exclude each other.')
-    if length is not None and not length.isdigit():
-        raise ValueError('Malformed Content-Length Header.')
-    if coding is not None and coding.lower() != b'chunked':
-        raise ValueError('Transfer-Encoding: only "chunked" is understood.')
-
-
-class TooLarge(ValueError):
-    """A body is larger than it may be."""
+class Refused(Exception):
+    """A body is refused, with a status and a message."""
 
 
 class Sized:
@@ -75,6 +37,9 @@ class Sized:
 
     def __init__(self, length: int):
         self._length = length
+
+    def __len__(self) -> int:
+        return 0        # it stays where it came
 
     def take(self, came: bytearray) -> bytes | None:
         """Return the body and leave the data after it; return None while it is not complete."""
@@ -86,39 +51,34 @@ class Sized:
 
 
 class Chunked:
-    """A body in chunks, of ``most`` bytes together at most; 0 for no limit.
-
-    Sizes must be hexadecimal digits; other forms that Python reads as numbers are refused.
-    """
+    """A body in chunks, of ``most`` bytes together at most; 0 for no limit. Its trailers are ignored."""
 
     def __init__(self, most: int):
-        self._most = most
-        self._body = bytearray()
+        self._most, self._idle = most, 0
+        self._body, self._ends = body, ends = bytearray(), []
+        self._parser = httptools.HttpRequestParser(types.SimpleNamespace(
+            on_body=body.extend, on_message_complete=lambda: ends.append(len(body))))
+        self._parser.feed_data(_CHUNKS_FOLLOW)
+
+    def __len__(self) -> int:
+        return len(self._body)
 
     def take(self, came: bytearray) -> bytes | None:
-        """Return the body when its last chunk has begun; None before.
-
-        :raises ValueError: the chunks are malformed; ``TooLarge``: they exceed the limit.
-        """
-        while (start := came.find(b'\n', 0, _CHUNK_LINE) + 1) > 0:
-            matched = _CHUNK.fullmatch(came, 0, start)
-            if matched is None:
-                raise ValueError('a chunk has no size')
-            size = int(matched[1], 16)
-            if self._most and len(self._body) + size > self._most:
-                raise TooLarge(f'the chunks are more than {self._most} bytes')
-            end = start + size
-            if size and len(came) < end + 2:
-                return None
-            if size and came[end:end + 2] != b'\r\n':
-                raise ValueError('a chunk is longer than it says')
-            self._body += came[start:end]
-            del came[:end + 2 if size else start]
-            if not size:
-                return bytes(self._body)
-        if len(came) >= _CHUNK_LINE:
-            raise ValueError('a chunk has no size')
-        return None
+        """Return the complete body, or None. Leave no data after it, since the connection ends; or raise ``Refused``."""
+        held = len(self)
+        try:
+            self._parser.feed_data(came)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as bad:
+            if not self._ends:      # else it is wrong after the body
+                raise Refused(_LARGE if 'overflow' in str(bad) else _BAD, f'body: {bad}') from None
+        self._idle = 0 if len(self) > held else self._idle + len(came)
+        came.clear()
+        size = self._ends[0] if self._ends else len(self)
+        if 0 < self._most < size:
+            raise Refused(_LARGE, f'body: the chunks are more than {self._most} bytes')
+        if self._idle > _CHUNK_LINE and not self._ends:
+            raise Refused(_BAD, f'body: a line among the chunks is longer than {_CHUNK_LINE} bytes')
+        return bytes(self._body[:size]) if self._ends else None
 
 
 class Request(server.HTTPRequest):
@@ -127,32 +87,63 @@ class Request(server.HTTPRequest):
     After a chunked body the connection ends, for trailers may follow.
     """
 
-    header_reader = Headers()
-    refused = ''
+    uri = method = refused = version = twice = ''
     trailers = False
     listener: Any = None
+    _parser: Any = None
 
-    def read_request_line(self) -> bool:
-        """Return whether there is a valid first line."""
+    def on_url(self, url: bytes) -> None:
+        """Take the target. The parser calls this and the next two."""
+        self.uri = url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header. Names with an underscore are left out, since WSGI does not tell them from names with a dash."""
+        if b'_' not in name:
+            self.inheaders.setdefault(name.title(), []).append(value.strip(b' \t'))
+
+    def on_headers_complete(self) -> None:
+        """Take what the parser forgets after this."""
+        self.method, self.version = self._parser.get_method(), self._parser.get_http_version()
+        self.close_connection = not self._parser.should_keep_alive()
+
+    def read(self, head: bytes) -> None:
+        """Read the first line and the headers: after that the request is either ``ready`` or ``refused``."""
+        head = head.removeprefix(b'\r\n')       # RFC 9112, 2.2
+        self.line, *lines = head.split(b'\n')
+        if len(max(lines, key=len)) >= MAX_LINE:        # before they are parsed
+            self.simple_response(_BAD, f'A header line is longer than {MAX_LINE} bytes.')
+            return
+        self._parser = httptools.HttpRequestParser(self)
         try:
-            return super().read_request_line()
-        except ValueError:      # for an address such as http://[::1/
-            self.simple_response('400 Bad Request', 'Malformed Request-URI')
-            return False
+            self._parser.feed_data(head)
+        except httptools.HttpParserUpgrade:
+            pass        # the server knows no other protocol, and reads on as if none was asked for
+        except httptools.HttpParserError as bad:
+            self.simple_response(_LARGE if 'overflow' in str(bad) else _BAD, f'Malformed request: {bad}.')
+            return
+        finally:
+            self._parser = None
+        self._settle()
 
-    def read_request_headers(self) -> bool:
-        """Read the headers, and refuse chunks in HTTP/1.0: the base class would take them for the next request."""
-        good = super().read_request_headers()
-        if good and _CODING in self.inheaders and not self.chunked_read:
-            self.simple_response('400 Bad Request', 'Transfer-Encoding: HTTP/1.0 has none.')
-            return False
-        return good
+    def _settle(self) -> None:
+        self.twice = b', '.join(name for name in _ONCE if len(self.inheaders.get(name, ())) > 1).decode()
+        self.inheaders = {name: b', '.join(values) if name in _LISTS else values[-1] for name, values in self.inheaders.items()}
+        for status, wrong, message in _REFUSALS:
+            if wrong(self):
+                self.simple_response(status, message.format(request=self))
+                return
+        path, _, self.qs = self.uri.partition(b'?')
+        self.path = server.QUOTED_SLASH.join(map(urllib.parse.unquote_to_bytes, server.QUOTED_SLASH_REGEX.split(path)))
+        self.response_protocol = f'HTTP/{self.version}'
+        self.request_protocol = self.response_protocol.encode()
+        self.chunked_read = _CODING in self.inheaders
+        if self.inheaders.get(b'Expect') == b'100-continue':
+            self.conn.write(f'{self.server.protocol} 100 Continue\r\n\r\n'.encode())
+        self.ready = True
 
     def body(self) -> Sized | Chunked:
         """Return the object that finds the end of the body."""
-        if self.chunked_read:
-            return Chunked(self.server.max_request_body_size)
-        return Sized(int(self.inheaders.get(_LENGTH, 0)))
+        return Chunked(self.server.max_request_body_size) if self.chunked_read else Sized(int(self.inheaders.get(_LENGTH, 0)))
 
     def whole(self, body: Any, length: int) -> None:
         """Set the complete body. The application sees the same form whether it came in chunks or not."""
@@ -184,3 +175,20 @@ class Request(server.HTTPRequest):
         """Write the end of the answer."""
         if self.chunked_write:
             self.conn.write(b'0\r\n\r\n')
+
+
+#: What the parser lets through and is refused all the same: the status, the case, and the message.
+_REFUSALS: tuple[tuple[str, Callable[[Request], bool], str], ...] = (
+    (_BAD, lambda it: not it.version or it.line != b'%s %s HTTP/%s\r' % (it.method, it.uri, it.version.encode()),
+     'Malformed Request-Line: a method, a target and a version, with one blank between them, are expected.'),
+    ('505 HTTP Version Not Supported', lambda it: it.version not in ('1.0', '1.1'), 'HTTP/1.1 and HTTP/1.0 are understood.'),
+    ('405 Method Not Allowed', lambda it: it.method == b'CONNECT', 'CONNECT: this is no proxy.'),
+    (_BAD, lambda it: it.uri[:1] != b'/' or it.uri[:2] == b'//' or b'#' in it.uri,
+     'Malformed Request-URI: a path that starts with one slash, without a #fragment, is expected.'),
+    (_BAD, lambda it: bool(it.twice), '{request.twice} is there twice.'),
+    (_BAD, lambda it: it.inheaders.get(_CODING, b'chunked').lower() != b'chunked',
+     'Transfer-Encoding: only "chunked" is understood.'),
+    (_BAD, lambda it: _CODING in it.inheaders and it.version == '1.0', 'Transfer-Encoding: HTTP/1.0 has none.'),
+    (_LARGE, lambda it: 0 < it.server.max_request_body_size < int(it.inheaders.get(_LENGTH, 0)),
+     'body: it is more than {request.server.max_request_body_size} bytes.'),
+)

@@ -2,13 +2,10 @@
 """Assembles whole requests from input of any pieces. Nothing here waits."""
 
 import io
-import logging
 import re
 from typing import Any
 
 from manila_lite.api.http import framing
-
-LOG = logging.getLogger(__name__)
 
 #: The end of the headers, well-formed or not; the parser checks that.
 _END = re.compile(rb'\n\r?\n')
@@ -27,7 +24,7 @@ class RequestReader:
         self._body: framing.Sized | framing.Chunked | None = None
 
     def __len__(self) -> int:
-        return len(self._came)
+        return len(self._came) + len(self._body or ())
 
     @property
     def in_body(self) -> bool:
@@ -66,32 +63,25 @@ class RequestReader:
         if end is None and (not self._most or self._seen <= self._most):
             return False
         stop = self._seen if end is None else end.end()
-        self._conn.rfile = io.BytesIO(self._came[:stop])
+        head = bytes(self._came[:stop])
         del self._came[:stop]
         self._seen = 0
         self._request = request = framing.Request(self._settings, self._conn)
-        try:
-            request.parse_request()
-        except ValueError as bad:       # the standard library on a bad URL
-            request.simple_response('400 Bad Request', f'Malformed Request-URI: {bad}')
-        except Exception:
-            LOG.exception('A request cannot be read')
-            request.simple_response('500 Internal Server Error')
+        if 0 < self._most < stop:
+            status = '413 Request Entity Too Large' if b'\n' in head[:self._most] else '414 Request-URI Too Long'
+            request.simple_response(status, f'The first line and the headers are more than {self._most} bytes.')
+        else:
+            request.read(head)
         if request.ready:
             self._body = request.body()
-        elif not request.refused:
-            request.simple_response('400 Bad Request', 'Malformed Request-Line')
         return True
 
     def _read_body(self, request: framing.Request) -> bool:
         """Read the body. Return whether it is complete or refused."""
         try:
             body = self._body.take(self._came)
-        except framing.TooLarge as bad:
-            request.simple_response('413 Request Entity Too Large', f'body: {bad}')
-            return True
-        except ValueError as bad:
-            request.simple_response('400 Bad Request', f'body: {bad}')
+        except framing.Refused as bad:
+            request.simple_response(*bad.args)
             return True
         if body is None:
             return False

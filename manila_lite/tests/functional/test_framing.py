@@ -34,6 +34,9 @@ AMBIGUOUS = {
     'a coding that is none': b'Transfer-Encoding: identity\r\n\r\n',
     'two codings': b'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n',
     'a tab that is none': b'Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n',
+    'a form feed': b'X-Other: \x0c\r\n\r\n',
+    'a list of codings': b'Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+    'one coding twice': b'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     'two hosts': b'Host: b\r\n\r\n',
     'two passwords': b'Authorization: Basic YTpi\r\nAuthorization: Basic Yzpk\r\n\r\n',
     'two tokens': b'X-Auth-Token: a:p\r\nx-auth-token: b:p\r\n\r\n',
@@ -43,6 +46,25 @@ AMBIGUOUS = {
     'a chunk with a prefix': b'Transfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n',
     'a chunk as Python writes it': b'Transfer-Encoding: chunked\r\n\r\n0_1\r\na\r\n0\r\n\r\n',
     'a chunk that is longer than it says': b'Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n',
+    'a chunk without a carriage return': b'Transfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n',
+    'a chunk that ends without a carriage return': b'Transfer-Encoding: chunked\r\n\r\n1\r\na\n0\r\n\r\n',
+    'an extension without a carriage return': b'Transfer-Encoding: chunked\r\n\r\n1;a\na\r\n0\r\n\r\n',
+}
+#: First lines that others could read differently, or that only a proxy answers.
+FIRST_LINES = {
+    'two blanks': (b'GET  /v2/ HTTP/1.1', 400), 'two blanks before the version': (b'GET /v2/  HTTP/1.1', 400),
+    'a tab': (b'GET\t/v2/ HTTP/1.1', 400), 'a blank at the end': (b'GET /v2/ HTTP/1.1 ', 400),
+    'a blank at the begin': (b' GET /v2/ HTTP/1.1', 400), 'no version': (b'GET /v2/', 400), 'no target': (b'GET HTTP/1.1', 400),
+    'two empty lines before it': (b'\r\n\r\nGET /v2/ HTTP/1.1', 400), 'a line feed before it': (b'\nGET /v2/ HTTP/1.1', 400),
+    'a line feed at its end': (b'GET /v2/ HTTP/1.1\nX: a', 400), 'lower case': (b'get /v2/ HTTP/1.1', 400),
+    'an unknown method': (b'GETS /v2/ HTTP/1.1', 400), 'a lower version': (b'GET /v2/ http/1.1', 400),
+    'a streaming protocol': (b'DESCRIBE /v2/ RTSP/1.0', 400), 'another one': (b'SOURCE /v2/ ICE/1.0', 400),
+    'version 0.9': (b'GET /v2/ HTTP/0.9', 505), 'version 2': (b'GET /v2/ HTTP/2.0', 505),
+    'no such version': (b'GET /v2/ HTTP/1.2', 400),
+    'an absolute target': (b'GET http://a/v2/ HTTP/1.1', 400), 'a target with a host': (b'GET //a/v2/ HTTP/1.1', 400),
+    'options of an absolute target': (b'OPTIONS http://a/v2/ HTTP/1.1', 400), 'a fragment': (b'GET /v2/#a HTTP/1.1', 400),
+    'no slash': (b'GET v2/ HTTP/1.1', 400), 'a NUL': (b'GET /v2/\0 HTTP/1.1', 400), 'no ASCII': (b'GET /v2/\xe9 HTTP/1.1', 400),
+    'connect': (b'CONNECT a:1 HTTP/1.1', 405), 'connect to a path': (b'CONNECT /v2/ HTTP/1.1', 405),
 }
 
 
@@ -79,19 +101,52 @@ class Wire(base.ServiceTest):
             statuses, said = self.say(_HEAD + sent + _HIDDEN)
             self.assertEqual([400], statuses, (name, said))
 
+    def test_first_line_in_a_doubtful_form_is_refused(self):
+        for name, (line, status) in FIRST_LINES.items():
+            statuses, said = self.say(line + b'\r\nHost: a\r\n\r\n' + _HIDDEN)
+            self.assertEqual([status], statuses, (name, said))
+
+    def test_chunks_in_http_1_0_are_refused(self):
+        head = _HEAD.replace(b'1.1', b'1.0') + b'Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n'
+        self.assertEqual([400], self.say(head + b'0\r\n\r\n' + _HIDDEN)[0])
+
+    def test_valid_forms_are_answered(self):
+        """Check the forms of honest clients: none is taken for two, and the request after each is answered."""
+        get, body = b'GET /v2/shares/none HTTP/1.1\r\nHost: a\r\n', b'Content-Length: 4\r\n\r\nnull'
+        old, upgrade = get.replace(b'1.1', b'1.0'), b'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n'
+        for name, sent in {
+                'an upgrade that is not made': get + upgrade + b'\r\n', 'an upgrade with a body': get + upgrade + body,
+                'one empty line before it': b'\r\n' + get + b'\r\n', 'a body with GET': get + body,
+                'blanks around a length': get + body.replace(b' 4', b' \t 4 \t'),
+                'kept by HTTP/1.0': old + b'Connection: keep-alive\r\n\r\n'}.items():
+            statuses, said = self.say(sent + _HIDDEN)
+            self.assertEqual([404, 404], statuses, (name, said))
+        for last in (old, get + b'Connection: Close\r\n'):
+            self.assertEqual([404], self.say(last + b'\r\n' + _HIDDEN)[0], last)
+
+    def test_chunks_with_an_upgrade_are_read_to_their_end(self):
+        """Check that what follows an upgrade is the body: the parser would take it for another protocol."""
+        chunked = b'Connection: Upgrade\r\nUpgrade: h2c\r\nTransfer-Encoding: chunked\r\n\r\n'
+        body = b'%X\r\n%s\r\n0\r\nX-Trailer: a\r\n\r\n' % (len(_SHARE), _SHARE)
+        statuses, said = self.say(_HEAD + chunked + body + _HIDDEN)
+        self.assertEqual([200], statuses, said)
+        self.assertIn(b'"share_proto":"NFS"', said)
+        for after in (b'nonsense\r\n', b'CONNECT a:1 HTTP/1.1\r\n\r\n', _HEAD + chunked + b'%X\r\n' % (1 << 99)):
+            self.assertEqual([200], self.say(_HEAD + chunked + body + after)[0], after)
+
     def test_two_valid_requests_on_one_connection_are_answered(self):
         """Check that the second request is answered if it is an honest one, so that the test above would notice it."""
         body = b'Content-Length: %d\r\n\r\n%s' % (len(_SHARE), _SHARE)
         self.assertEqual([404, 404], self.say(_HEAD.replace(b'shares', b'shares/none/action') + body + _HIDDEN)[0][:2])
 
     def test_chunked_body_is_accepted(self):
-        chunks = b''.join(b'%X; why=not\r\n%s\r\n' % (len(part), part) for part in (_SHARE[:7], _SHARE[7:]))
+        chunks = b''.join(b'%X;why=not\r\n%s\r\n' % (len(part), part) for part in (_SHARE[:7], _SHARE[7:]))
         statuses, said = self.say(_HEAD + b'Transfer-Encoding: Chunked\r\n\r\n' + chunks + b'0\r\n\r\n' + _HIDDEN)
         self.assertEqual([200], statuses, said)         # the answer to the second request is missing: the server hung up
         self.assertIn(b'"share_proto":"NFS"', said)
 
     def test_body_over_the_limit_is_refused_with_413(self):
-        one, many = b'%X\r\n' % (self.most + 1), b'1000\r\n' + b' ' * 0x1000 + b'\r\n'
+        one, many = b'%X\r\n' % (self.most + 1) + b' ' * (self.most + 1), b'1000\r\n' + b' ' * 0x1000 + b'\r\n'
         chunked = _HEAD + b'Transfer-Encoding: chunked\r\n\r\n'
         for name, sent in {'a chunk': [chunked, one], 'many chunks': [chunked] + [many] * (self.most // 0x1000 + 2),
                            'a length': [_HEAD + b'Content-Length: %d\r\n\r\n' % (self.most + 1)],
@@ -100,8 +155,8 @@ class Wire(base.ServiceTest):
             self.assertEqual([413], statuses, (name, said[:500]))
 
     def test_client_that_keeps_sending_still_receives_the_413(self):
-        for name, head in {'a length': b'Content-Length: 1000000000\r\n\r\n',
-                           'a chunk': b'Transfer-Encoding: chunked\r\n\r\n%X\r\n' % (self.most + 1)}.items():
+        for name, head in {'a length': b'Content-Length: 1000000000\r\n\r\n', 'a chunk': (
+                b'Transfer-Encoding: chunked\r\n\r\n%X\r\n' % (2 * self.most) + b' ' * (self.most + 1))}.items():
             with socket.create_connection(('127.0.0.1', self.api.port), timeout=waiting.LIMIT) as wire:
                 wire.sendall(_HEAD + head)
                 select.select([wire], [], [])       # waits for the answer

@@ -41,7 +41,7 @@ class TestIncoming(testtools.TestCase):
 
     def test_requests_are_read_whatever_pieces_they_arrive_in(self):
         sent = (b'GET /one HTTP/1.1\r\nHost: a\r\n\r\n' + _HEAD + b'Content-Length: 3\r\n\r\nabc'
-                + _HEAD + b'Transfer-Encoding: chunked\r\n\r\n2;x=y\r\nde\r\n1\r\nf\r\n0\r\n')
+                + _HEAD + b'Transfer-Encoding: chunked\r\n\r\n2;x=y\r\nde\r\n1\r\nf\r\n0\r\n\r\n')
         for size in (1, 2, 3, 7, 1000):
             found = self.feed(sent, size)
             self.assertEqual([(b'/one', b''), (b'/a', b'abc'), (b'/a', b'def')],
@@ -68,7 +68,7 @@ class TestIncoming(testtools.TestCase):
                              (b'POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n', '400'),
                              (_HEAD + b'Content-Length: 101\r\n\r\n', '413'), (_HEAD + b'X: ' + b'y' * 1000, '413'),
                              (b'GET /' + b'y' * 1000, '414'),
-                             (_HEAD + b'Transfer-Encoding: chunked\r\n\r\n65\r\n', '413'),
+                             (_HEAD + b'Transfer-Encoding: chunked\r\n\r\n65\r\n' + b'x' * 101, '413'),
                              (_HEAD + b'Transfer-Encoding: chunked\r\n\r\n-1\r\n', '400'),
                              (_HEAD + b'Transfer-Encoding: chunked\r\n\r\n1;' + b'x' * 1024, '400'),
                              (_HEAD + b'Transfer-Encoding: chunked\r\n\r\n1\r\nabc', '400')):
