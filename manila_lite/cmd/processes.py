@@ -18,7 +18,7 @@ from oslo_config import cfg
 from oslo_service import service
 
 from manila_lite import errors
-from manila_lite.cmd import log_lines, log_outages, monitor, preflight, reports, setup
+from manila_lite.cmd import log_lines, log_outages, monitor, preflight, reports, setup, watchdog
 from manila_lite.cmd.master import Master
 from manila_lite.db.core import engine
 from manila_lite.rpc import notices
@@ -74,6 +74,8 @@ class Process(service.Service):
                 self._part.start()
                 self._monitor = monitor.Monitor(self._conf, self._name, self._description.backend)
                 self._monitor.start()
+                if self.overlaps:       # it reads the bytes of strangers; another one may be stopped for a while and go on
+                    watchdog.Watchdog().start()
                 self._tell_ready()
             except (errors.BadConfig, *engine.UNUSABLE) as bad:
                 LOG.error('Cannot start yet, trying again: %s', bad)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from manila_lite import errors
-from manila_lite.cmd import log_lines, log_outages
+from manila_lite.cmd import log_lines, log_outages, watchdog
 
 LOG = logging.getLogger(__name__)
 
@@ -82,10 +82,12 @@ def run(services: Sequence[Service], drain: int = 60) -> int:
 
     SIGTERM and SIGINT end the run. A second SIGINT, or ``drain`` seconds, end the process at once, the latter with a
     print of each thread's stack. That timer goes on after the return, so that no thread can keep the process alive:
-    exit then.
+    exit then. Until the end there is a watchdog.
     """
     signals = _Signals()
     started: list[Service] = []
+    watch = watchdog.Watchdog()
+    watch.start()
     try:
         if _start(services, started, signals):
             _serve(services, signals)
@@ -96,6 +98,7 @@ def run(services: Sequence[Service], drain: int = 60) -> int:
     except Exception:
         LOG.exception('Cannot start')
         status = 1
+    watch.stop()
     return _stop(started, drain) or status
 
 

@@ -95,6 +95,37 @@ class Processes(testtools.TestCase):
         self.assertEqual(0, self.started['api'].wait(timeout=waiting.LIMIT), self.parts.tail())
         self.assertFalse(child.is_running())
 
+    def hold(self, name):
+        """Start a program that answers, and let a thread of one of its processes hold the interpreter."""
+        self.parts = self.useFixture(process.Parts(extra='osapi_share_workers = 1\ngraceful_shutdown_timeout = 3600\n'))
+        hold = self.parts.state / 'hold'
+        self.started = {name: self.parts.run(f'manila_lite.tests.held:{name}', HOLD=str(hold))}
+        self.parts.until(self.parts.answers, 'the API answers')
+        held = None if name == 'lite' else self.child(name)
+        hold.touch()
+        self.parts.until(lambda: not hold.exists(), 'the interpreter is held')
+        return held
+
+    def test_47_1_api_answers_again_after_a_thread_held_the_interpreter(self):
+        """Check that another process answers: the clients of this one would get no answer for years."""
+        held = self.hold('api')
+        self.assertNotEqual(held.pid, self.child('api', besides=(held.pid,)).pid)
+        self.parts.until(self.parts.answers, 'the API answers again')
+        self.assertIn('in _hold', self.parts.log.read_text())
+
+    def test_47_1_term_ends_an_api_of_which_a_thread_holds_the_interpreter(self):
+        """End it although graceful_shutdown_timeout is an hour: the process finishes nothing any more."""
+        held = self.hold('api')
+        self.started['api'].terminate()
+        self.assertEqual(0, self.started['api'].wait(timeout=waiting.LIMIT), self.parts.tail())
+        self.assertFalse(held.is_running())
+
+    def test_47_1_manila_lite_ends_if_a_thread_holds_its_interpreter(self):
+        """Check that it ends with an error, so that it is started again, and that its log names the code."""
+        self.hold('lite')
+        self.assertEqual(1, self.started['lite'].wait(timeout=waiting.LIMIT), self.parts.tail())
+        self.assertIn('in _hold', self.parts.log.read_text())
+
     def test_hup_reads_the_configuration_again(self):
         """Read a default of the API and a pool size of the backend anew when their children are forked again."""
         self.start('api', 'scheduler', 'share', backend='driver = dummy\ndummy_pool_size_gb = 100\n')
