@@ -133,7 +133,7 @@ class Request(server.HTTPRequest):
                 self.simple_response(status, message.format(request=self))
                 return
         path, _, self.qs = self.uri.partition(b'?')
-        self.path = server.QUOTED_SLASH.join(map(urllib.parse.unquote_to_bytes, server.QUOTED_SLASH_REGEX.split(path)))
+        self.path = urllib.parse.unquote_to_bytes(path)
         self.response_protocol = f'HTTP/{self.version}'
         self.request_protocol = self.response_protocol.encode()
         self.chunked_read = _CODING in self.inheaders

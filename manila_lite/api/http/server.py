@@ -12,7 +12,6 @@ import os
 import queue
 import socket
 import threading
-import urllib.parse
 from typing import Any
 
 from cheroot import wsgi
@@ -35,17 +34,6 @@ _ANY = ('::', '::0')
 _HEALTH = b'/healthcheck'
 
 
-class Gateway(wsgi.Gateway_10):
-    """Decodes paths once and completely, as other WSGI servers do."""
-
-    def get_environ(self) -> dict[str, Any]:
-        """Return the environment. cheroot alone leaves ``%2F`` as it is, so that ``%2F`` and ``%252F`` would look the same."""
-        env: dict[str, Any] = super().get_environ()
-        if '%2f' in env['PATH_INFO'].lower():
-            env['PATH_INFO'] = urllib.parse.unquote_to_bytes(urllib.parse.urlsplit(self.req.uri).path).decode('latin-1')
-        return env
-
-
 @dataclasses.dataclass
 class Settings:
     """The attributes that cheroot's requests and gateways need of their server."""
@@ -55,7 +43,7 @@ class Settings:
     max_request_header_size: int
     bind_addr: tuple[str, int]
     timeout: int
-    gateway: Any = Gateway
+    gateway: Any = wsgi.Gateway_10
     protocol: str = 'HTTP/1.1'
     server_name: str = 'manila_lite'
     software: str = 'manila_lite'
