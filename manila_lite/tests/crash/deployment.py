@@ -45,6 +45,8 @@ data_node_local_exports = {files}
 threads = {workers}
 subnet_check_timeout = 200
 migration_check_timeout = 200
+[console]
+enabled = true
 [database]
 connection = {database}
 max_retries = -1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks on the HTTP server during a soak with load and kills, and requirements for answers and memory."""
+"""Attacks during a soak with load and kills, and requirements for answers and memory."""
 
 import dataclasses
 import multiprocessing
@@ -10,12 +10,14 @@ from typing import Any, Self
 
 import psutil
 
+from manila_lite.tests import waiting
+from manila_lite.tests.crash import names
 from manila_lite.tests.crash.deployment import Deployment
 from manila_lite.tests.security import crowds
 
 #: Number of clients of each kind: together more than the connections of both API processes.
 NUMBERS = {'idle': 2000, 'slow headers': 100, 'slow bodies': 50, 'slow chunks': 50, 'bad requests': 30, 'blanks': 20,
-           'unread answers': 50}
+           'cookies': 20, 'allowed cookies': 20, 'lines of chunks': 20, 'unread answers': 50}
 #: Seconds for an answer of /healthcheck; between requests; and for the API to come back after a kill.
 SECOND, _PAUSE, BACK = 1.0, 0.1, 30.0
 #: Limit of a role's memory at the end, compared with the second quarter of the time: factor, and bytes more.
@@ -76,24 +78,27 @@ def _watch(port: int, end: Any) -> None:
 
 
 class _Apart:
-    """``work(port, end of a pipe)`` in a process of its own, so that it waits for the server alone."""
+    """``work(what, end of a pipe)`` in a process of its own, so that it waits for nothing else here."""
 
-    def __init__(self, work: Callable[[int, Any], None], port: int):
+    def __init__(self, work: Callable[[Any, Any], None], what: Any):
         context = multiprocessing.get_context('spawn')
         self._end, theirs = context.Pipe()
-        self._process = context.Process(target=work, args=(port, theirs), daemon=True)
+        self._process = context.Process(target=work, args=(what, theirs), name=work.__name__, daemon=True)
         self._process.start()
 
     def stop(self) -> Any:
         """End the work; return its result."""
         self._end.send('enough')
+        if not self._end.poll(waiting.LIMIT):
+            self._process.kill()
+            raise TimeoutError(f'{self._process.name}: it does not end')
         said = self._end.recv()
         self._process.join()
         return said
 
 
 class Siege:
-    """All attacks, with a watch on /healthcheck and on memory, for the time of the context."""
+    """All attacks, with a watch on /healthcheck, on memory and on a copy, for the time of the context."""
 
     def __init__(self, deployment: Deployment):
         self._deployment = deployment
@@ -101,16 +106,18 @@ class Siege:
         self._weighing = threading.Thread(target=self._weigh, daemon=True)
         self.asked: list[Asked] = []
         self.made: dict[str, int] = {}
+        self.copied = names.Copied()
         self.memory: dict[str, list[int]] = {role: [] for role in deployment.roles}
 
     def __enter__(self) -> Self:
         self._watcher, self._besiegers = (_Apart(work, self._deployment.port) for work in (_watch, _besiege))
+        self._copier = _Apart(names.copy, str(self._deployment.state / 'names'))
         self._weighing.start()
         return self
 
     def __exit__(self, *_) -> None:
         self._ended.set()
-        self.made, self.asked = self._besiegers.stop(), self._watcher.stop()
+        self.made, self.asked, self.copied = self._besiegers.stop(), self._watcher.stop(), self._copier.stop()
         self._weighing.join()
 
     def _weigh(self) -> None:
@@ -125,6 +132,9 @@ class Siege:
         for role, (warm, end) in self._quarters().items():
             if end > warm * _TIMES + _BYTES:
                 yield f'memory of {role}: from {warm >> 20} to {end >> 20} MiB'
+        if self.copied.longest > SECOND:
+            yield f'copies of hostile names: another thread waited {self.copied.longest:.2f} s'
+        yield from (f'copies of hostile names: {wrong}' for wrong in self.copied.wrong)
 
     def _quarters(self) -> dict[str, tuple[int, int]]:
         """Return the most memory of each role's processes in the second quarter, and in the last one."""
@@ -141,7 +151,8 @@ class Siege:
         memory = ', '.join(f'{role} {warm >> 20} to {end >> 20} MiB' for role, (warm, end) in self._quarters().items())
         crowd = ', '.join(f'{kind} {made}' for kind, made in self.made.items())
         return (f'/healthcheck: asked {len(self.asked)} times, {len(good)} answers, median {good[len(good) // 2]:.3f} s, '
-                f'slowest {good[-1]:.3f} s\nmemory in the second and in the last quarter: {memory}\nhostile clients: {crowd}')
+                f'slowest {good[-1]:.3f} s\nmemory in the second and in the last quarter: {memory}\nhostile clients: {crowd}\n'
+                f'copies of hostile names: {self.copied.number}; another thread waited {self.copied.longest:.3f} s at most')
 
 
 def _resident(pid: int) -> int:

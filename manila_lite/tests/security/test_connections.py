@@ -14,6 +14,8 @@ from manila_lite.tests.security import crowds
 _CONFIG = """
 [alpha]
 driver = dummy
+[console]
+enabled = true
 [api]
 header_timeout = 2
 body_timeout = 2
