@@ -17,6 +17,8 @@ from typing import Any
 from oslo_config import cfg
 from oslo_log import formatters, log
 
+from manila_lite.cmd import log_files
+
 #: Controls (Cc), formatting characters (Cf), ends of lines and paragraphs (Zl, Zp), surrogates (Cs).
 _HARMFUL = re.compile('[\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f'
                       '\ufeff\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e007f]')
@@ -32,6 +34,7 @@ def setup(conf: cfg.ConfigOpts) -> None:
 
     :raises oslo_log.log.LogConfigError: the log cannot be written as configured. (Or an OSError or RuntimeError.)
     """
+    log_files.install()
     log.setup(conf, 'manila_lite')
     sys.excepthook = functools.partial(_tell_the_end, sys.excepthook)       # oslo.log's, which writes to the log alone
     escape_all()

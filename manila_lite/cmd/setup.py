@@ -16,6 +16,7 @@ import manila_lite.conf
 from manila_lite import context, encryption, errors, release, thread_reserve, trace
 from manila_lite.cmd import log_lines, log_outages, log_rate_limit, umask
 from manila_lite.db.core import engine
+from manila_lite.host import configured_files
 
 LOG = log.getLogger(__name__)
 
@@ -48,7 +49,8 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     ``logged``: write the log as configured; otherwise no log is opened, and warnings go to stderr.
     ``messages``: the process may send and receive messages; otherwise it has no services.
 
-    :raises errors.BadConfig: the configuration files, the arguments or the log cannot be used.
+    :raises errors.BadConfig: the configuration files, the arguments or the log cannot be used, or this process is root's, and
+        another user could replace one of its files.
     """
     conf = manila_lite.conf.register(conf or cfg.CONF)
     if more is not None:
@@ -71,6 +73,7 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     encryption.use(conf)
     if program and conf.log_dir:
         conf.set_default('log_file', f'{program}.log')      # oslo.log would name it after a module of Python
+    configured_files.check(conf)
     if logged:
         _open_log(conf)
         umask.restrict_modes(conf)
@@ -106,14 +109,16 @@ def services(conf: cfg.ConfigOpts, rules: Iterable[Any] | None = None, migration
 def _enforcer(conf: cfg.ConfigOpts, rules: Iterable[Any] | None) -> Any:
     """Return the policy enforcer.
 
-    :raises errors.BadConfig: the policy file cannot be read.
+    :raises errors.BadConfig: the policy file cannot be read, or root may not use it.
     """
     from manila_lite import policies  # schedulers and share managers ask for none
 
     try:
-        return policies.make_enforcer(conf, rules)
+        enforcer = policies.make_enforcer(conf, rules)
     except ValueError as bad:
         raise errors.BadConfig(f'[oslo_policy] policy_file: {_line(bad)}') from None
+    configured_files.check(conf)        # the library has its options only now
+    return enforcer
 
 
 def make_state_path(state: Path) -> None:

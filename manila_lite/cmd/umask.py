@@ -47,8 +47,8 @@ def restrict_modes(conf: cfg.ConfigOpts) -> None:
         _narrow(state, _OTHERS)
     for file in _databases(conf.database.connection or ''):
         _narrow(file, _OTHERS)
-    for file in _logs():
-        _narrow(file, _OTHERS_OF_LOGS)
+    for file, opened in _logs():
+        _narrow(file, _OTHERS_OF_LOGS, opened)
 
 
 def list_open_paths(conf: cfg.ConfigOpts) -> list[str]:
@@ -69,26 +69,31 @@ def _databases(url: str) -> list[Path]:
     return [Path(f'{name}{ending}') for ending in _BESIDE]
 
 
-def _logs() -> Iterator[Path]:
+def _logs() -> Iterator[tuple[Path, int]]:
+    """Yield the log files with their descriptors: at the path there may be another file meanwhile."""
     for handler in logging.getLogger().handlers:
-        if isinstance(handler, logging.FileHandler):
-            yield Path(handler.baseFilename)
+        if isinstance(handler, logging.FileHandler) and handler.stream is not None:
+            yield Path(handler.baseFilename), handler.stream.fileno()
 
 
-def _mode(place: Path) -> int | None:
+def _mode(place: Path | int) -> int | None:
     try:
-        return stat.S_IMODE(place.stat().st_mode)
+        return stat.S_IMODE(os.stat(place).st_mode)
     except OSError:
         return None
 
 
-def _narrow(place: Path, too_much: int) -> None:
-    """Remove rights from a file or folder, if it exists. Another user's file is not changed, and the log has a warning."""
-    mode = _mode(place)
-    if mode is None or not mode & too_much or stat.S_IFMT(place.stat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+def _narrow(place: Path, too_much: int, opened: int | None = None) -> None:
+    """Remove rights from a file or folder, if it exists. Another user's file is not changed, and the log has a warning.
+
+    ``opened``: a descriptor of the file.
+    """
+    target = place if opened is None else opened
+    mode = _mode(target)
+    if mode is None or not mode & too_much or stat.S_IFMT(os.stat(target).st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
         return
     try:
-        place.chmod(mode & ~too_much)
+        os.chmod(target, mode & ~too_much)
     except OSError as bad:
         LOG.warning('%s can be opened by other users of this machine (mode %04o), and that cannot be changed: %s', place, mode,
                     bad.strerror)

@@ -29,6 +29,7 @@ from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.replication import transfer_folder
 from manila_lite.drivers.linux.servers.share_servers import ShareServers
 from manila_lite.drivers.linux.services import Services
+from manila_lite.host import configured_files
 from manila_lite.host.commands import ENV, CommandFailed
 
 _BACKEND = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}')
@@ -189,6 +190,7 @@ def make(arguments: argparse.Namespace) -> Peer:
         raise errors.BadConfig(f'{name} is not a backend of the linux driver')
     if is_shared(section):
         raise errors.BadConfig(f'{name} has several hosts (linux_pool_fence): its share servers and shares do not migrate')
+    configured_files.check(conf)
     services = Services(Backend(name, f'{conf.host}@{name}', section, Path(conf.state_path) / name))
     return Peer(services.pool, services.share_servers)
 

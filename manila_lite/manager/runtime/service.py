@@ -16,6 +16,7 @@ from manila_lite.drivers.interface import FailsOver, consistency_of, spreads_ser
 from manila_lite.drivers.section import Section
 from manila_lite.engine.environment import REAL, Environment, Thread
 from manila_lite.engine.worker import Worker
+from manila_lite.host import configured_files
 from manila_lite.manager.plans import (
     access,
     admin_network,
@@ -90,6 +91,7 @@ def _driver(conf: Any, name: str) -> Any:
     if not section.driver:
         raise errors.BadConfig(f'[{name}] driver: missing; name a driver, for instance "linux" or "dummy"')
     driver = load.make(section.driver, name, f'{conf.host}@{name}', conf, Path(conf.state_path) / name)
+    configured_files.check_backend(conf, name)
     if section.driver_handles_share_servers != driver.HANDLES_SHARE_SERVERS:
         raise errors.BadConfig(f'[{name}] driver_handles_share_servers: the driver {section.driver} needs '
                                f'{driver.HANDLES_SHARE_SERVERS}')

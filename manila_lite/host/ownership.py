@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rule of files for a process of root: it uses nothing that another user could have put in place, or could replace.
+
+So each file and directory on the way, and each link, belongs to root, and no other user can write to it. Directories in
+which nobody may replace the files of others, like /tmp, may be on the way. The rule is for root alone: a process of another
+user can lose no more than what that user has.
+"""
+
+import os
+import pwd
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from manila_lite import errors
+
+_ROOT = 0
+#: Bits with which others may write. The group root is no other.
+_GROUP, _OTHERS = stat.S_IWGRP, stat.S_IWOTH
+#: As the kernel follows at most.
+_MOST_LINKS = 40
+
+
+def check(place: Path, option: str) -> None:
+    """Check a file or directory, all directories above it, and links on the way. What is missing, root will make.
+
+    :raises errors.BadConfig: this process is root's, and another user could replace it.
+    """
+    if os.geteuid() == _ROOT and (flaw := find_flaw(place)):
+        raise errors.BadConfig(f'{option}: {flaw}')
+
+
+def check_tree(folder: Path, option: str) -> None:
+    """Check everything in a directory, but what is mounted below it.
+
+    :raises errors.BadConfig: this process is root's, and something there belongs to another user.
+    """
+    if os.geteuid() != _ROOT:
+        return
+    check(folder, option)
+    for place in _tree(folder, _mount_points()):
+        if (owner := os.lstat(place).st_uid) != _ROOT:
+            raise errors.BadConfig(f'{option}: {_belongs(place, owner)}')
+
+
+def find_flaw(place: Path) -> str:
+    """Return why root may not use the file or directory, or ''."""
+    try:
+        steps = list(_steps(place.absolute()))
+    except OSError as bad:
+        return f'{place}: {bad.strerror}'
+    for step, about in steps:
+        if about.st_uid != _ROOT:
+            return _belongs(step, about.st_uid)
+        if _is_open(about, last=step == steps[-1][0]):
+            return (f'{step} belongs to root, but has mode {stat.S_IMODE(about.st_mode):04o}, and root uses nothing that another '
+                    'user can change: remove that right with chmod, after a look at what is there '
+                    '(doc/source/admin/security.rst)')
+    return ''
+
+
+def _belongs(place: Path, owner: int) -> str:
+    return (f'{place} belongs to {_name(owner)}, and root uses nothing that another user can change: give it to root with '
+            'chown, after a look at what is there (doc/source/admin/security.rst)')
+
+
+def _name(owner: int) -> str:
+    try:
+        return f'the user {pwd.getpwuid(owner).pw_name}'
+    except KeyError:
+        return f'the user {owner}'
+
+
+def _is_open(about: os.stat_result, *, last: bool) -> bool:
+    """Say whether others can change a file of root, or put something into a directory of root."""
+    mode = about.st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        return False        # the mode of a link means nothing, and nothing is read from devices that others may write to
+    others = mode & _OTHERS or (mode & _GROUP and about.st_gid != _ROOT)
+    return bool(others) and (last or not mode & stat.S_ISVTX)
+
+
+def _steps(place: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield the root directory, and what the kernel meets on its way to a path, with the targets of links."""
+    now, left, links = Path('/'), [*reversed(place.parts[1:])], 0
+    yield now, os.lstat(now)
+    while left:
+        word = left.pop()
+        if word == '..':
+            now = now.parent
+            continue
+        step = now / word
+        try:
+            about = os.lstat(step)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        yield step, about
+        if not stat.S_ISLNK(about.st_mode):
+            now = step
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            raise OSError(0, 'has too many links')
+        target = Path(os.readlink(step))
+        if target.is_absolute():
+            now = Path('/')
+        left += reversed([word for word in target.parts if word != '/'])
+
+
+def _mount_points() -> frozenset[str]:
+    """Return all mount points."""
+    table = Path('/proc/self/mountinfo').read_text(encoding='utf-8', errors='surrogateescape')
+    return frozenset(line.split(' ')[4].replace('\\040', ' ') for line in table.splitlines())
+
+
+def _tree(folder: Path, mounted: frozenset[str]) -> Iterator[Path]:
+    for name, folders, files in os.walk(os.path.realpath(folder)):
+        folders[:] = [one for one in folders if f'{name}/{one}' not in mounted]
+        yield from (Path(name, one) for one in (*folders, *files))
