@@ -3,6 +3,7 @@
 
 import argparse
 import contextlib
+import hashlib
 import os
 import signal
 import subprocess
@@ -39,6 +40,7 @@ from scenarios.vm import Vm
 
 import manila_lite.cmd  # noqa: F401 - threads, not eventlet
 from manila_lite import errors
+from manila_lite.host import ownership
 from manila_lite.tests.services.daemon import Broken
 
 #: Scenarios other than the life of one share.
@@ -73,6 +75,14 @@ def stay(demo):
         demo.process.wait()
 
 
+def _state():
+    """Return the default directory: in this checkout, unless root would use files there that another user can change."""
+    here = TOP / '.quickstart'
+    if os.geteuid() or not ownership.find_flaw(here):
+        return here
+    return Path(f'/var/lib/manila_lite-quickstart-{hashlib.sha256(bytes(TOP)).hexdigest()[:8]}')
+
+
 def arguments():
     """Read the command line."""
     parser = argparse.ArgumentParser(prog='tools/quickstart')
@@ -91,7 +101,7 @@ def arguments():
     parser.add_argument('--keystone', action='store_true')
     parser.add_argument('--console', action='store_true')
     parser.add_argument('--mebibytes', type=int, default=100)
-    parser.add_argument('--state', type=Path, default=TOP / '.quickstart')
+    parser.add_argument('--state', type=Path, default=_state())
     parser.add_argument('--setup-seconds', type=float, default=0.0, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.keystone and args.backend in SCENARIOS:

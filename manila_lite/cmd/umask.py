@@ -40,7 +40,7 @@ def restrict_modes(conf: cfg.ConfigOpts) -> None:
     :raises errors.BadConfig: the state folder is one that the whole machine needs.
     """
     state = Path(conf.state_path)
-    if state.is_dir():
+    if os.path.isdir(state):        # False below a directory of another user, as for an API beside root's services
         if _is_of_all(state.resolve()):
             raise errors.BadConfig(f'state_path: {state} is a directory of the whole machine; use a directory below it for '
                                    'this service alone')

@@ -62,7 +62,8 @@ def new() -> str:
 def make(path: Path) -> bool:
     """Make the file with a new key; return whether this call made it.
 
-    The file appears with its whole content, and has the owner of its folder.
+    The file appears with its whole content, and has the owner and the group of its folder. The group may read it if the folder
+    is root's, and the group may look into that: root makes the key of services that are not root's.
 
     :raises errors.BadConfig: the file cannot be made.
     """
@@ -74,6 +75,8 @@ def make(path: Path) -> bool:
             folder = path.parent.stat()
             if os.geteuid() == 0:
                 os.fchown(file.fileno(), folder.st_uid, folder.st_gid)
+                if not folder.st_uid and folder.st_gid:
+                    os.fchmod(file.fileno(), 0o600 | folder.st_mode & stat.S_IRGRP)
             file.flush()
             os.fsync(file.fileno())
         return _put(draft, path)

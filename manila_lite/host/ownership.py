@@ -6,6 +6,7 @@ which nobody may replace the files of others, like /tmp, may be on the way. The 
 user can lose no more than what that user has.
 """
 
+import contextlib
 import os
 import pwd
 import stat
@@ -17,6 +18,8 @@ from manila_lite import errors
 _ROOT = 0
 #: Bits with which others may write. The group root is no other.
 _GROUP, _OTHERS = stat.S_IWGRP, stat.S_IWOTH
+#: What a message ends with.
+_WAY = '("Directories of root" in doc/source/admin/upgrade.rst)'
 #: As the kernel follows at most.
 _MOST_LINKS = 40
 
@@ -39,8 +42,9 @@ def check_tree(folder: Path, option: str) -> None:
         return
     check(folder, option)
     for place in _tree(folder, _mount_points()):
-        if (owner := os.lstat(place).st_uid) != _ROOT:
-            raise errors.BadConfig(f'{option}: {_belongs(place, owner)}')
+        with contextlib.suppress(FileNotFoundError):        # daemons work there
+            if (owner := os.lstat(place).st_uid) != _ROOT:
+                raise errors.BadConfig(f'{option}: {_belongs(place, owner)}')
 
 
 def find_flaw(place: Path) -> str:
@@ -53,15 +57,14 @@ def find_flaw(place: Path) -> str:
         if about.st_uid != _ROOT:
             return _belongs(step, about.st_uid)
         if _is_open(about, last=step == steps[-1][0]):
-            return (f'{step} belongs to root, but has mode {stat.S_IMODE(about.st_mode):04o}, and root uses nothing that another '
-                    'user can change: remove that right with chmod, after a look at what is there '
-                    '(doc/source/admin/security.rst)')
+            return (f'{step} belongs to root, but has mode {stat.S_IMODE(about.st_mode):04o}, and root uses nothing that '
+                    f'another user can change: remove that right with chmod, after a look at what is there {_WAY}')
     return ''
 
 
 def _belongs(place: Path, owner: int) -> str:
     return (f'{place} belongs to {_name(owner)}, and root uses nothing that another user can change: give it to root with '
-            'chown, after a look at what is there (doc/source/admin/security.rst)')
+            f'chown, after a look at what is there {_WAY}')
 
 
 def _name(owner: int) -> str:

@@ -99,7 +99,8 @@ def run_api(sibling: Sibling) -> int:
         conf = sibling.configure(argv, f'mlite-{sibling.name}-api')
         services = sibling.services(conf)
         server = sibling.http(services)     # refuses a wrong configuration before anything forks
-        setup.make_state_path(Path(conf.state_path))        # the database is a file in it, by default
+        if conf.database.connection.startswith('sqlite'):
+            setup.make_state_path(Path(conf.state_path))        # the database is a file in it, by default
         _check_services(sibling, conf)
         preflight.check_tokens(conf)
         schema_upgrade.upgrade_if_older(services.db)

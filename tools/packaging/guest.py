@@ -23,8 +23,8 @@ from manila_lite.tests.services import initramfs
 
 #: Modules to find the disk, and those that the services and the client need later. Debian's kernel has ext4 built in.
 _MODULES, _LATER = ('virtio_pci', 'virtio_blk'), ('btrfs', 'loop', 'nfsv4')
-#: Packages of the machine: systemd, a client, and what manila-lite-share recommends.
-_PACKAGES = ('dbus', 'init', 'kmod', 'logrotate', 'udev')
+#: Packages of the machine: systemd, a database for separate services, and what manila-lite-share recommends.
+_PACKAGES = ('dbus', 'init', 'kmod', 'logrotate', 'postgresql', 'udev')
 _INIT = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /dev /new
 /bin/busybox --install -s /bin

@@ -23,7 +23,11 @@ _IMAGE = Path('/srv/pool.img')
 #: Whether the kernel has an NFS client; without it the test looks at shares from outside.
 _MOUNTS = not subprocess.run(['modprobe', '--quiet', 'nfsv4'], check=False).returncode if shutil.which('modprobe') else False
 _CONF = Path('/etc/manila_lite/manila_lite.conf')
-_STATE = Path('/var/lib/manila_lite')
+_STATE, _LOGS, _KEY = Path('/var/lib/manila_lite'), Path('/var/log/manila_lite'), Path('/etc/manila_lite/secrets.key')
+_MODES = ('root:root:700', 'root:manila_lite:750')
+_README = Path('/usr/share/doc/manila-lite-common/README.Debian')
+_SQLITE = 'sqlite:////var/lib/manila_lite/manila_lite.sqlite'
+_POSTGRESQL = 'postgresql+psycopg2://manila_lite:secret@127.0.0.1/'
 _UNITS = ('manila-lite', 'manila-api', 'manila-scheduler', 'manila-share', 'mlite-compute-agent', 'mlite-compute-api',
           'mlite-dataproc-api', 'mlite-dataproc-engine')
 _SETTINGS = """
@@ -35,6 +39,10 @@ default_share_type = default
 enabled_share_protocols = NFS
 enabled_share_backends = fast
 log_dir = /var/log/manila_lite
+[secrets]
+key_file = /etc/manila_lite/secrets.key
+[database]
+connection = {database}
 [operations]
 poll_interval = 1
 [scheduler]
@@ -174,12 +182,12 @@ def installed():
     if _DISK.exists():
         run('mkfs.btrfs', '--quiet', _DISK)
     pool = f'linux_pool_path = {_DISK}' if _DISK.exists() else f'linux_pool_path = {_IMAGE}\nlinux_pool_size_gb = 3'
-    _CONF.write_text(_SETTINGS.format(pool=pool))
+    _CONF.write_text(_SETTINGS.format(pool=pool, database=_SQLITE))
     check(mode(_CONF) == 'root:manila_lite:640', 'the configuration is for root and the group')
-    check(mode(_STATE) == 'manila_lite:manila_lite:700', 'the state is for the user of the services')
+    check((mode(_STATE), mode(_LOGS)) == _MODES, 'state and logs are in directories of root')
     run('systemctl', 'disable', '--now', 'nfs-ganesha')
-    run('runuser', '-u', 'manila_lite', '--', 'manila-manage', 'db', 'sync')
-    check(mode(_STATE / 'secrets.key') == 'manila_lite:manila_lite:600', 'db sync has made the key')
+    run('manila-manage', 'db', 'sync')
+    check(mode(_KEY) == 'root:manila_lite:640', 'db sync has made the key')
     run('systemctl', 'enable', '--now', 'manila-lite')
     serving()
     call('POST', '/types', _TYPE)
@@ -198,6 +206,7 @@ def rebooted():
     mount(export)
     check_data('written before the reboot', 'the share is served again, with its data')
     upgraded()
+    old_layout()
     separate(export)
     siblings()
     unmount()
@@ -224,9 +233,49 @@ def upgraded():
     check_data('written before the reboot', 'the client has noticed nothing')
 
 
+def old_layout():
+    """A host as before 0.2, with state and logs of the API's user: refused, until the steps of README.Debian are done."""
+    run('systemctl', 'stop', 'manila-lite')
+    settings, before = _CONF.read_text(), _STATE / 'secrets.key'
+    shutil.move(_KEY, before)
+    before.chmod(0o600)
+    _CONF.write_text(settings.replace(f'key_file = {_KEY}\n', ''))
+    for path in (_STATE, _LOGS, *_STATE.glob('*.*')):
+        shutil.chown(path, 'manila_lite', 'manila_lite')
+    (_LOGS / 'manila-api.log').unlink()
+    refusal = f'state_path: {_STATE} belongs to the user manila_lite'
+    check(refusal in ' '.join(run('manila-status', '--config-file', _CONF, 'upgrade', 'check', '--json', ok=False).split()),
+          'the check before an upgrade finds the old layout')
+    run('systemctl', 'start', 'manila-lite')
+    until('the refusal is in the journal', lambda: refusal in run('journalctl', '--unit=manila-lite', '--boot'))
+    run('systemctl', 'stop', 'manila-lite')
+    _CONF.write_text(settings)
+    text = _README.read_text().partition('Directories of root\n---')[2].partition('Removal\n---')[0]
+    commands = [line.strip() for line in text.splitlines() if line.startswith('     ')]
+    check(len(commands) > 5, 'README.Debian says the way from it')
+    for command in commands:
+        run('sh', '-c', command, ok='systemctl' not in command)
+    check((mode(_STATE), mode(_LOGS)) == _MODES, 'state and logs are of root now')
+    check(mode(_LOGS / 'manila-api.log') == 'manila_lite:manila_lite:640', 'the API has its log')
+    run('systemctl', 'start', 'manila-lite')
+    serving()
+
+
+def new_database(name):
+    """Make a database of PostgreSQL, for services of several users; return its URL."""
+    run('runuser', '-u', 'postgres', '--', 'createdb', '--owner', 'manila_lite', name)
+    return f'{_POSTGRESQL}{name}'
+
+
 def separate(export):
-    """The services one by one, those without root in the sandbox of their units."""
+    """The services one by one, those without root in the sandbox of their units, on another database."""
     run('systemctl', 'disable', '--now', 'manila-lite')
+    run('runuser', '-u', 'postgres', '--', 'psql', '--command', "CREATE USER manila_lite PASSWORD 'secret'")
+    settings, new = _CONF.read_text(), _CONF.with_name('new.conf')
+    new.write_text(settings.replace(_SQLITE, new_database('manila_lite')))
+    run('manila-manage', 'db', 'copy', '--to-config', new)
+    _CONF.write_text(new.read_text())
+    new.unlink()
     run('systemctl', 'enable', '--now', 'manila-api', 'manila-scheduler', 'manila-share')
     serving()
     check(create('second') != export, 'the separate services have created another share')
@@ -242,12 +291,12 @@ def separate(export):
 
 def siblings():
     """The APIs of the siblings start in the sandbox of their units."""
-    for name, port in (('compute', 8774), ('dataproc', 8386)):
+    for name, port, database in (('compute', 8774, new_database('mlite_compute')), ('dataproc', 8386, '')):
         settings = _CONF.with_name(f'{name}.conf')
         settings.chmod(0o640)
         with settings.open('a') as file:
             file.write('\n[DEFAULT]\nauth_strategy = noauth\n[share_service]\nauth_type = none\n'
-                       'endpoint = http://127.0.0.1:8786/v2\n')
+                       'endpoint = http://127.0.0.1:8786/v2\n' + (f'[database]\nconnection = {database}\n' if database else ''))
         run('systemctl', 'start', f'mlite-{name}-api')
         serving(port)
         check(is_active(f'mlite-{name}-api'), f'mlite-{name}-api is active')
@@ -263,8 +312,8 @@ def purged():
         check(f'{path} is not empty, and is kept' in out, f'purging says that {path} is kept')
     for unit in _UNITS:
         check(not is_active(unit) and not Path(f'/lib/systemd/system/{unit}.service').exists(), f'{unit} is gone')
-    check((_STATE / 'secrets.key').exists() and (_DISK.exists() or _IMAGE.exists()), 'the key and the pool are kept')
-    check(list(_CONF.parent.iterdir()) == [passwords], 'of the configuration only the password file is kept')
+    check(_DISK.exists() or _IMAGE.exists(), 'the pool is kept')
+    check({*_CONF.parent.iterdir()} == {passwords, _KEY}, 'of the configuration only the password file and the key are kept')
     left = run('find', '/usr', '/lib/systemd', '/var/log', '/etc', '-name', '*manila*').split()
     check(left == [str(_CONF.parent)], 'no other file is left')
 

@@ -126,7 +126,7 @@ class Packages(testtools.TestCase):
         self.put_packages()
         # The machine has them in its cache, but by itself it takes nothing that is only recommended.
         recommended = ' '.join(map(self.recommended, ('manila-lite-common', 'manila-lite-share')))
-        self.run_in(f'apt-get install --yes python3 {recommended}')
+        self.run_in(f'apt-get install --yes python3 postgresql {recommended}')
         self.run_in('python3 /test/in_guest.py installed')
         written = self.client('write', 'file', 'written before the reboot')
         self.assertEqual(0, written.returncode, written)

@@ -20,13 +20,16 @@ ILLUSTRATIONS = {
     ('moving-shares', 'openstack share migration start first store2@other#pool'):
         'it needs a second machine; functional/linux/test_host_assisted.py starts such migrations',
     ('authentication', 'nova.conf'): 'functional/test_nova.py starts a Nova with it',
+    **{('upgrade', name): 'the machine has no layout of before 0.2.0; tools/packaging/in_guest.py types them' for name in (
+        'install -m 0640 -g manila_lite /var/lib/manila_lite/secrets.key /etc/manila_lite/',
+        'systemctl stop manila-lite manila-share mlite-compute-agent', 'rm /var/lib/manila_lite/secrets.key')},
 }
 _NOT_TYPED = tuple(name for _, name in ILLUSTRATIONS)
 
 #: One machine with everything: the pages that follow the installation on Debian.
 ONE_HOST = (
     Step('install-debian'),
-    Step('upgrade'),
+    Step('upgrade', without=_NOT_TYPED),
     Step('moving-shares', without=_NOT_TYPED),
     Step('backup', without=_MARIADB + _SQLITE),
     Step('wsgi'),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file of encryption keys: files that are accepted, and messages about those that are not."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import testtools
 
 from manila_lite import errors
 from manila_lite.encryption import key_file
+
+_USER = 65534
 
 
 class KeyFile(testtools.TestCase):
@@ -26,6 +29,18 @@ class KeyFile(testtools.TestCase):
         self.assertEqual(0o600, stat.S_IMODE(self.path.stat().st_mode))
         self.assertEqual([self.path], list(self.path.parent.iterdir()))
         self.assertEqual(1, len(key_file.read(self.path)))
+
+    def test_group_may_read_the_file_in_a_folder_of_root_that_it_may_read(self):
+        if os.geteuid() != 0:
+            self.skipTest('only root can give files to another group')
+        for number, (owner, mode, expected) in enumerate(((0, 0o750, 0o640), (0, 0o700, 0o600), (_USER, 0o750, 0o600))):
+            folder = self.folder / str(number)
+            folder.mkdir()
+            folder.chmod(mode)
+            os.chown(folder, owner, _USER)
+            key_file.make(folder / 'keys')
+            about = (folder / 'keys').stat()
+            self.assertEqual((owner, _USER, expected), (about.st_uid, about.st_gid, stat.S_IMODE(about.st_mode)))
 
     def test_failure_to_create_the_file_is_bad_config(self):
         (self.folder / 'deep').touch()
