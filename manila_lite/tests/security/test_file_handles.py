@@ -235,11 +235,11 @@ class Unguarded(base.LinuxTest):
         share, server = self.share(), self.driver.services.protocol_servers.of('NFS').server
         self.addCleanup(server.start, lambda: None)
         self.addCleanup(server.stop)
-        library = server.fsal.plugins / handle_guard.LIBRARY
-        self.addCleanup(library.unlink)
+        guarded = server._conf
+        self.addCleanup(setattr, server, '_conf', guarded)
         server.stop()
-        library.unlink()
-        library.symlink_to(handle_guard.plugin())
+        server._conf = guarded.replace(str(server.fsal.plugins), str(handle_guard.plugin().parent))
+        self.assertNotEqual(guarded, server._conf)
         refused = self.assertRaises(CommandFailed, server.start, lambda: None)
         self.assertIn('does not use its guard', str(refused))
         self.assertFalse(server.running)
@@ -248,6 +248,18 @@ class Unguarded(base.LinuxTest):
         refused = self.assertRaises(CommandFailed, self.grant, share, (self.fabric.v4('one'), 'rw'))
         self.assertIn('does not use its guard', str(refused))
         self.refused('NOENT', 'one', share, 'list')
+
+    def test_library_that_somebody_put_in_place_is_not_loaded(self):
+        share, server = self.share(), self.driver.services.protocol_servers.of('NFS').server
+        library = server.fsal.plugins / handle_guard.LIBRARY
+        made = library.read_bytes()
+        server.stop()
+        library.unlink()
+        library.symlink_to(handle_guard.plugin())
+        server.start(lambda: None)
+        self.assertEqual((False, made), (library.is_symlink(), library.read_bytes()))
+        self.grant(share, (self.fabric.v4('one'), 'rw'))
+        self.works('one', share, 'list')
 
     def test_exported_plain_directory_is_not_served(self):
         """A second line of defence, if a plain directory is exported by mistake: inode 2 is the root of the host."""

@@ -6,14 +6,13 @@ Without it, a client that may mount one share can reach any file of the same fil
 is compiled here, for the machine that it runs on. An NFS server that does not use it is stopped.
 """
 
+import contextlib
 import functools
 import hashlib
-import os
 import shutil
 import tempfile
 from pathlib import Path
 
-from manila_lite.host import durable
 from manila_lite.host.commands import ENV, CommandFailed, run
 
 #: File name of NFS-Ganesha's plug-in for local file systems, and therefore of the guard.
@@ -66,18 +65,18 @@ class HandleGuard:
         return self._home / 'guarded'
 
     def place(self) -> None:
-        """Put the library in place for a starting server, and delete the mark of an earlier server's guard.
+        """Make the library anew for a starting server, and delete the mark of an earlier server's guard.
+
+        What was there before counts for nothing: NFS-Ganesha runs it as root.
 
         :raises CommandFailed: the guard cannot be compiled.
         """
         self._shown.unlink(missing_ok=True)
-        library = self.folder / LIBRARY
-        if not library.exists() or not library.stat().st_size:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            draft = library.with_suffix('.new')
-            draft.write_bytes(_compiled())
-            durable.sync(draft)     # or a loss of power leaves an empty file, with which no server starts
-            os.replace(draft, library)
+        made = _compiled()
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(self.folder)
+        self.folder.mkdir(mode=0o700, parents=True)
+        (self.folder / LIBRARY).write_bytes(made)
 
     @property
     def works(self) -> bool:

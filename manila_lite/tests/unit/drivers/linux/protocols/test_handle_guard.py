@@ -17,22 +17,25 @@ class Guard(testtools.TestCase):
             self.skipTest(f'the guard needs {handle_guard.PACKAGES} nfs-ganesha-vfs')
         self.home = Path(self.useFixture(fixtures.TempDir()).path)
 
-    def test_guard_library_is_placed_once_and_only_for_root(self):
+    def test_guard_library_is_made_anew_and_only_for_root(self):
         guarded = handle_guard.HandleGuard(self.home)
         guarded.place()
         library = guarded.folder / handle_guard.LIBRARY
-        made = library.stat()
+        made = library.read_bytes()
+        library.write_bytes(b'planted')
+        (guarded.folder / 'libfsalother.so').write_bytes(b'planted')
         handle_guard.HandleGuard(self.home).place()
-        self.assertEqual((made.st_ino, made.st_mtime_ns), (library.stat().st_ino, library.stat().st_mtime_ns))
+        self.assertEqual(made, library.read_bytes())
         self.assertEqual(0o700, guarded.folder.stat().st_mode & 0o777)
         self.assertEqual([handle_guard.LIBRARY], [file.name for file in guarded.folder.iterdir()])
 
-    def test_library_that_a_loss_of_power_left_empty_is_made_again(self):
-        library = handle_guard.HandleGuard(self.home).folder / handle_guard.LIBRARY
-        library.parent.mkdir()
-        library.touch()
-        handle_guard.HandleGuard(self.home).place()
-        self.assertTrue(library.stat().st_size)
+    def test_library_behind_a_link_is_not_written(self):
+        elsewhere = self.home / 'elsewhere'
+        elsewhere.mkdir()
+        guarded = handle_guard.HandleGuard(self.home)
+        guarded.folder.symlink_to(elsewhere)
+        self.assertRaises(OSError, guarded.place)
+        self.assertEqual([], list(elsewhere.iterdir()))
 
     def test_placing_the_guard_again_requires_a_new_confirmation(self):
         guarded = handle_guard.HandleGuard(self.home)
