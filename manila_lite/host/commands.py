@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from manila_lite import errors
 
-#: The folders in which Debian keeps root's programs, too; a service's PATH may lack them.
-_PATH = os.pathsep.join((os.environ.get('PATH', ''), '/usr/sbin', '/sbin', '/usr/bin', '/bin'))
+#: The folders in which Debian keeps root's programs, too; a service's PATH may lack them. An empty one is the present folder.
+_FOLDERS = (*os.environ.get('PATH', '').split(os.pathsep), '/usr/sbin', '/sbin', '/usr/bin', '/bin')
+_PATH = os.pathsep.join(filter(os.path.isabs, _FOLDERS))
 ENV = {**os.environ, 'PATH': _PATH, 'LC_ALL': 'C.UTF-8'}
 _SECONDS = 60
 #: Descriptors that the commands of this thread inherit.

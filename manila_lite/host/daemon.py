@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon that outlives the share manager: recognized by pid and start time, stopped by pid."""
+"""A daemon that outlives the share manager: recognized by pid and start time, or by user, program and words; stopped by pid."""
 
 import contextlib
 import json
@@ -13,6 +13,7 @@ from typing import Any
 
 import psutil
 
+from manila_lite.host import programs
 from manila_lite.host.commands import ENV
 
 _BOOT = Path('/proc/sys/kernel/random/boot_id')
@@ -52,17 +53,15 @@ class Daemon:
         """Return the running daemon, also if the process that started it died before it could record it."""
         if process := self.process():
             return process
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.Error):
-                if process.cmdline() == list(words):
-                    self._remember(process.pid, None)
-                    return self.process()
+        for process in programs.running(words[0], list(words).__eq__):
+            self._remember(process.pid, None)
+            return self.process()
         return None
 
     def adopt(self, pid: int, words: Sequence[str]) -> None:
         """Record the process with this pid as the daemon, if these words started it and no other daemon runs."""
         with contextlib.suppress(psutil.Error):
-            if self.process() is None and psutil.Process(pid).cmdline() == list(words):
+            if self.process() is None and programs.is_ours(psutil.Process(pid), words[0], list(words).__eq__):
                 self._remember(pid, None)
 
     def start(self, words: Sequence[str], log: Path, *, mark: str, env: Mapping[str, str]) -> None:

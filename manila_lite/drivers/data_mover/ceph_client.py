@@ -8,13 +8,12 @@ size and its time, and not its content. It ends when the rest, such as sizes, is
 import contextlib
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 
 from manila_lite.drivers.data_mover import private_files
-from manila_lite.host import mounts
+from manila_lite.host import mounts, programs
 from manila_lite.host.commands import CommandFailed, run
 
 #: Seconds for one mount, and for one question to the monitors.
@@ -81,18 +80,11 @@ def unmount(place: Path, seconds: float) -> None:
 
     :raises CommandFailed: it is not in time; the program was killed.
     """
-    programs = list(_programs(place))
+    clients = list(programs.running(_PROGRAM, lambda words: str(place) in words))
     mounts.unmount(place)
-    late = psutil.wait_procs(programs, seconds)[1]
+    late = psutil.wait_procs(clients, seconds)[1]
     for program in late:
         with contextlib.suppress(psutil.Error):
             program.kill()
     if late:
         raise CommandFailed(f'{_PROGRAM} {place}: it did not end within {seconds:.0f} s')
-
-
-def _programs(place: Path) -> Iterator[psutil.Process]:
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if process.name() == _PROGRAM and str(place) in process.cmdline():
-                yield process

@@ -18,7 +18,7 @@ from oslo_log import log
 from manila_lite import errors
 from manila_lite.drivers.data_mover import rsync
 from manila_lite.drivers.ids import SAFE_ID, vet_id
-from manila_lite.host import mounts, sandbox
+from manila_lite.host import mounts, programs, sandbox
 from manila_lite.host.commands import CommandFailed
 
 LOG = log.getLogger(__name__)
@@ -198,12 +198,11 @@ def end_others(places: Iterable[Path]) -> None:
     one has taken over. The mount of the copy would outlive an unmount, in its own namespace.
     """
     mine = tuple(f'{place}/' for place in places)
-    for process in psutil.process_iter():
+    for process in programs.running(sandbox.PROGRAM, lambda words: any(f'{word}/'.startswith(mine) for word in words)):
         with contextlib.suppress(psutil.Error):
-            if process.name() == sandbox.PROGRAM and any(f'{word}/'.startswith(mine) for word in process.cmdline()):
-                LOG.warning('A copy of another process at %s is killed: %s', ' '.join(mine), process.pid)
-                process.kill()
-                process.wait(_END_SECONDS)
+            LOG.warning('A copy of another process at %s is killed: %s', ' '.join(mine), process.pid)
+            process.kill()
+            process.wait(_END_SECONDS)
 
 
 def names_in(folder: Path) -> frozenset[str]:

@@ -23,6 +23,7 @@ from manila_lite.drivers.file_servers.file_server import FileServer
 from manila_lite.drivers.file_servers.ganesha_clients import Block
 from manila_lite.drivers.linux.protocols import samba_config, samba_users
 from manila_lite.drivers.linux.protocols.samba_shares import SmbShares
+from manila_lite.host import programs
 from manila_lite.host.commands import CommandFailed, run
 from manila_lite.host.daemon import Daemon
 
@@ -119,11 +120,8 @@ class Samba(FileServer):
             shutil.rmtree(self._run, ignore_errors=True)
 
     def _others(self) -> Iterable[psutil.Process]:
-        """Yield the processes that this smbd, or an earlier one of this directory, started."""
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.Error):
-                if self._words[-1] in process.cmdline():
-                    yield process
+        """Return the processes that this smbd, or an earlier one of this directory, started."""
+        return programs.running(self._words[0], lambda words: self._words[-1] in words)
 
     @property
     def _trouble(self) -> str:

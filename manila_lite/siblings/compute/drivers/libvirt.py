@@ -5,6 +5,7 @@ Talks to libvirt through ``virsh``, so that no binding has to match the daemon's
 from its config drive.
 """
 
+import os
 import time
 from pathlib import Path
 from typing import ClassVar
@@ -176,14 +177,19 @@ class LibvirtDriver(LocalServers):
         """Return the ids of shares without a virtiofsd. Libvirt does not report its end, so the processes are searched."""
         if not shares:
             return frozenset()
-        words = {word.rpartition('=')[2] for process in psutil.process_iter(['cmdline'])
-                 for word in process.info['cmdline'] or ()}
+        words = {word.rpartition('=')[2] for process in psutil.process_iter(['cmdline', 'uids'])
+                 if _is_trusted(process) for word in process.info['cmdline'] or ()}
         return frozenset(share_id for share_id, link in self._links(server, shares).items() if _inside(link) not in words)
 
     def list_running(self) -> frozenset[str]:
         """See ``InstanceDriver.list_running``."""
         return frozenset(name.removeprefix(_PREFIX) for name in self._virsh('list', '--name').split()
                          if name.startswith(_PREFIX))
+
+
+def _is_trusted(process: psutil.Process) -> bool:
+    """Say whether a process is root's, as those of libvirt, or ours: other users can choose any words."""
+    return bool(process.info['uids']) and process.info['uids'].real in (0, os.getuid())
 
 
 def _inside(link: Path) -> str:

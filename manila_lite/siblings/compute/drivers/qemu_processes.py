@@ -9,13 +9,14 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import psutil
 
 from manila_lite import errors
+from manila_lite.host import programs
 from manila_lite.host.daemon import Daemon
 from manila_lite.siblings.compute.drivers.local import Files
 from manila_lite.siblings.compute.drivers.qemu_monitor import Monitor
@@ -154,14 +155,7 @@ class GuestProcesses:
         """End all processes with this command line: virtiofsd consists of two."""
         self._daemon(name).stop(patience=seconds)
         self._daemons.pop(f'{self._files.folder.name}/{name}', None)
-        for process in _with(words):
+        for process in programs.running(words[0], words.__eq__):
             with contextlib.suppress(psutil.Error):
                 process.kill()
                 process.wait(seconds)
-
-
-def _with(words: list[str]) -> Iterator[psutil.Process]:
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if process.cmdline() == words:
-                yield process

@@ -2,6 +2,9 @@
 """Real processes that are found again and ended, by pid and start time."""
 
 import json
+import os
+import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,6 +16,7 @@ import testtools
 from manila_lite.host import daemon
 from manila_lite.tests import waiting
 
+_STRANGER = 65534
 _WITHOUT_ITS_FIRST_THREAD = """
 import ctypes, threading, time
 threading.Thread(target=time.sleep, args=(60,)).start()
@@ -71,6 +75,21 @@ class Daemons(testtools.TestCase):
             self.assertIsNone(other.process())
         other.adopt(started.pid, self.words)
         self.assertEqual(started, other.process())
+
+    def test_look_alike_is_no_daemon(self):
+        """The words are the same, but not the user, or not the program."""
+        if os.geteuid():
+            self.skipTest('only root can start a process of another user')
+        words = ['sleep', '60']
+        other = Path(shutil.copy(shutil.which('sleep'), self.dir))
+        for how in ({'user': _STRANGER}, {'executable': other}, {}):
+            alike = subprocess.Popen(words, **how)
+            self.addCleanup(alike.wait)
+            self.addCleanup(alike.kill)
+            waiting.until(psutil.Process(alike.pid).cmdline, 'it has words', pause=0.001)
+            self.daemon.adopt(alike.pid, words)
+            self.assertEqual(not how, self.daemon.process() is not None, how)
+        (self.dir / 'record.json').unlink()
 
     def test_process_has_ended_with_its_last_thread(self):
         """End the first thread alone: as after a kill, the process has no command line any more, and others go on a little."""
