@@ -3,7 +3,6 @@
 
 import manila_lite.cmd  # noqa: I001 - must come first: threads, not eventlet
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,7 @@ from manila_lite.db.maintenance import schema_revisions
 from manila_lite.db.queries import services
 from manila_lite.db.core.engine import Database
 from manila_lite.encryption import renewal
-from manila_lite.host import configured_files
+from manila_lite.host import configured_files, ownership
 from manila_lite.manager.runtime.service import check as check_backends
 from manila_lite.network import load as plugins
 from manila_lite import doctor
@@ -157,7 +156,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _privacy(self) -> Result:
         """Check that other users of this machine cannot open the service's files, nor replace those that root uses."""
-        if os.geteuid() == 0 and (flaws := configured_files.find_flaws(CONF)):
+        if ownership.applies() and (flaws := configured_files.find_flaws(CONF)):
             return _said(Code.FAILURE, flaws)
         return _said(Code.WARNING, umask.list_open_paths(CONF))
 

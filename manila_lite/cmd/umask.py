@@ -11,15 +11,13 @@ from oslo_config import cfg
 from oslo_log import log
 
 from manila_lite import errors
+from manila_lite.host import configured_files
 
 LOG = log.getLogger(__name__)
 
 _UMASK = 0o077
 #: Mode bits that others must not have: on folders and files, and on logs, which their group may read.
 _OTHERS, _OTHERS_OF_LOGS = 0o077, 0o027
-_SQLITE = 'sqlite:///'
-#: SQLite keeps files with these endings beside a database.
-_BESIDE = ('', '-wal', '-shm', '-journal')
 #: Folders of the whole machine, which mode 0700 would make unusable.
 _OF_ALL = frozenset(map(Path, ('/', '/boot', '/dev', '/etc', '/home', '/mnt', '/opt', '/run', '/srv', '/usr', '/var',
                                '/var/lib', '/var/log', '/var/run')))
@@ -45,7 +43,7 @@ def restrict_modes(conf: cfg.ConfigOpts) -> None:
             raise errors.BadConfig(f'state_path: {state} is a directory of the whole machine; use a directory below it for '
                                    'this service alone')
         _narrow(state, _OTHERS)
-    for file in _databases(conf.database.connection or ''):
+    for file in configured_files.databases(conf.database.connection or ''):
         _narrow(file, _OTHERS)
     for file, opened in _logs():
         _narrow(file, _OTHERS_OF_LOGS, opened)
@@ -53,20 +51,12 @@ def restrict_modes(conf: cfg.ConfigOpts) -> None:
 
 def list_open_paths(conf: cfg.ConfigOpts) -> list[str]:
     """Return messages about the places of ``restrict_modes``, without logs, that other users of the machine can open."""
-    places = [(Path(conf.state_path), _OTHERS), *((file, _OTHERS) for file in _databases(conf.database.connection or ''))]
-    return [f'{place} has mode {mode:04o}' for place, too_much in places
-            if (mode := _mode(place)) is not None and mode & too_much]
+    places = (Path(conf.state_path), *configured_files.databases(conf.database.connection or ''))
+    return [f'{place} has mode {mode:04o}' for place in places if (mode := _mode(place)) is not None and mode & _OTHERS]
 
 
 def _is_of_all(folder: Path) -> bool:
     return folder in _OF_ALL or bool(folder.stat().st_mode & stat.S_ISVTX)
-
-
-def _databases(url: str) -> list[Path]:
-    name = url.removeprefix(_SQLITE).partition('?')[0]
-    if not url.startswith(_SQLITE) or name in ('', ':memory:'):
-        return []
-    return [Path(f'{name}{ending}') for ending in _BESIDE]
 
 
 def _logs() -> Iterator[tuple[Path, int]]:

@@ -13,6 +13,8 @@ from oslo_config import cfg
 from manila_lite.host import ownership
 
 _SQLITE = 'sqlite:///'
+#: SQLite keeps files with these endings beside a database.
+_OF_SQLITE = ('', '-wal', '-shm', '-journal')
 #: Sections with sockets to which something is sent, if at all: nothing is read from there.
 _SENT_TO = ('oslo_messaging_metrics',)
 #: Options whose value names a file in a directory of the configuration files.
@@ -24,13 +26,21 @@ def check(conf: cfg.ConfigOpts) -> None:
 
     :raises errors.BadConfig: this process is root's, and another user could replace one of them; the message is one line.
     """
-    for option, place in _places(conf):
-        ownership.check(place, option)
+    if ownership.applies():
+        for option, place in _places(conf):
+            ownership.check(place, option)
+
+
+def databases(url: str) -> list[Path]:
+    """Return the paths of a SQLite database, and of the files beside it; none for another database."""
+    name = url.removeprefix(_SQLITE).partition('?')[0]
+    return [] if not url.startswith(_SQLITE) or name in ('', ':memory:') else [Path(f'{name}{end}') for end in _OF_SQLITE]
 
 
 def find_flaws(conf: cfg.ConfigOpts) -> list[str]:
-    """Return why a process of root would not start, for each option."""
-    return [f'{option}: {flaw}' for option, place in _places(conf) if (flaw := ownership.find_flaw(place))]
+    """Return why a process of root would not start: each flaw once, with an option that it is in the way of."""
+    flaws = {ownership.find_flaw(place): option for option, place in reversed([*_places(conf)])}
+    return [f'{option}: {flaw}' for flaw, option in reversed(flaws.items()) if flaw]
 
 
 def check_backend(conf: cfg.ConfigOpts, name: str) -> None:
@@ -50,9 +60,9 @@ def _places(conf: cfg.ConfigOpts) -> Iterator[tuple[str, Path]]:
         yield 'directory of configuration files', Path(folder)
         yield from (('configuration file', file) for file in sorted(Path(folder).glob('*.conf')))
     yield 'state_path', Path(conf.state_path)
+    yield 'state_path', Path(conf.state_path, 'lock')
     connection = str(conf.database.connection or '') if 'database' in conf else ''
-    if connection.startswith(_SQLITE) and (name := connection.removeprefix(_SQLITE).partition('?')[0]) != ':memory:':
-        yield '[database] connection', Path(name)
+    yield from (('[database] connection', file) for file in databases(connection))
     if 'log_file' in conf and conf.log_file:
         yield 'log_file', Path(conf.log_dir or '', conf.log_file)
     yield from _beside(conf)

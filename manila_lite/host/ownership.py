@@ -24,12 +24,17 @@ _WAY = '("Directories of root" in doc/source/admin/upgrade.rst)'
 _MOST_LINKS = 40
 
 
+def applies() -> bool:
+    """Say whether this process is root's."""
+    return os.geteuid() == _ROOT
+
+
 def check(place: Path, option: str) -> None:
     """Check a file or directory, all directories above it, and links on the way. What is missing, root will make.
 
     :raises errors.BadConfig: this process is root's, and another user could replace it.
     """
-    if os.geteuid() == _ROOT and (flaw := find_flaw(place)):
+    if applies() and (flaw := find_flaw(place)):
         raise errors.BadConfig(f'{option}: {flaw}')
 
 
@@ -38,7 +43,7 @@ def check_tree(folder: Path, option: str) -> None:
 
     :raises errors.BadConfig: this process is root's, and something there belongs to another user.
     """
-    if os.geteuid() != _ROOT:
+    if not applies():
         return
     check(folder, option)
     for place in _tree(folder, _mount_points()):

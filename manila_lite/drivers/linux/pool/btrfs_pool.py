@@ -95,7 +95,8 @@ class BtrfsPool(base.Pool):
             return
         self._source.parent.mkdir(parents=True, exist_ok=True)
         draft = self._image_draft
-        with draft.open('wb') as image:
+        draft.unlink(missing_ok=True)
+        with draft.open('xb') as image:
             draft.chmod(0o600)
             image.truncate(self._size * base.GIB)
         run('mkfs.btrfs', '--quiet', '--force', str(draft))
