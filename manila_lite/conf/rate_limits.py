@@ -19,11 +19,6 @@ RATE_LIMITS = [
                help='Number of requests that a project may send at once after a pause.'),
     cfg.ListOpt('project_exempt', default=[],
                 help='Ids of projects without a limit, such as the project of other services.'),
-    cfg.ListOpt('trusted_proxies', default=[],
-                help='Networks of the proxies in front of the API, or "unix" for proxies on a local socket. For a request '
-                     'from one of them, the client is the last address in X-Forwarded-For that is not in this list. Without '
-                     'the list, all clients behind a proxy count as one address. Do not list a proxy that passes on the '
-                     'X-Forwarded-For of clients.'),
     cfg.IntOpt('ipv6_prefix', default=64, min=16, max=128,
                help='Number of leading bits of an IPv6 address that identify a client, since a client with one address has '
                     'all addresses of its network.'),

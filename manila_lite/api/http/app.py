@@ -11,11 +11,12 @@ import pecan
 import webob
 from oslo_context import context as oslo_context
 from oslo_middleware import exceptions as oslo_exceptions
-from oslo_middleware import healthcheck, http_proxy_to_wsgi, request_id
+from oslo_middleware import healthcheck, request_id
 
 from manila_lite import context, errors, trace
 from manila_lite.api.events import answers as events
-from manila_lite.api.http import auth, console, host_header, memoise, rate_limits, readiness, request_log, retry_after
+from manila_lite.api.http import (auth, client_address, console, forwarded, host_header, memoise, rate_limits, readiness,
+                                  request_log, retry_after)
 from manila_lite.api.http.definition import SHARE, Definition, Reply
 from manila_lite.api.http.dispatch import Root
 from manila_lite.api.request import HUB
@@ -23,8 +24,6 @@ from manila_lite.api.request import HUB
 _INBOUND = f'HTTP_{request_id.INBOUND_HEADER.upper().replace("-", "_")}'
 #: Number of new objects after which the garbage collector runs.
 _OBJECTS = 20_000
-#: Headers in which a proxy in front describes the request that it got.
-_FORWARDED = frozenset(('HTTP_FORWARDED', *(f'HTTP_X_FORWARDED_{name}' for name in ('PROTO', 'HOST', 'FOR', 'PREFIX'))))
 
 
 class _RequestId(request_id.RequestId):
@@ -79,13 +78,14 @@ def make(services: context.Services, api: Definition = SHARE, *, most: int | Non
     answers = events.Answers(services) if api is SHARE else None
     inner = _with_events(_Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread), answers)
     app = _limit_body(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
-    limits = rate_limits.Limits(services.conf, api)
+    peers = client_address.ClientAddresses(services.conf.api.trusted_proxies, services.conf.rate_limits.ipv6_prefix)
+    limits = rate_limits.Limits(services.conf, api, peers)
     page = console.Console(services, api) if api is SHARE and services.conf.console.enabled else None
     app = limits.of_projects(app if page is None else page.inside(app))
     app = auth.protect(app, services.conf, api, services.turns)
     app = app if page is None else page.outside(app)
     app = readiness.answer_readiness(_answer_healthcheck(app), services)
-    app = host_header.check_sent_host(_apply_proxy_headers(host_header.check_forwarded_host(app, api)), services.conf, api)
+    app = host_header.check_sent_host(forwarded.apply(host_header.check_forwarded_host(app, api), peers), services.conf, api)
     app = retry_after.spare_clients(limits.of_addresses(app))
     app = _answer_failures(trace.middleware(app, services.conf), api)
     return _RequestId(request_log.log_requests(app, note))
@@ -119,22 +119,6 @@ def _tune_garbage_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_OBJECTS)
-
-
-def _apply_proxy_headers(app: Callable[..., Any]) -> Callable[..., Any]:
-    """Let links in answers use the URL that a proxy in front reports."""
-    proxied = http_proxy_to_wsgi.HTTPProxyToWSGI(app)
-    # An argument of the middleware would be set again at each request, and oslo.config would then drop its cache of
-    # options each time.
-    proxied.oslo_conf.set_override('enable_proxy_headers_parsing', True, group='oslo_middleware')
-
-    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        # Most requests carry none of these headers, and do not need the middleware.
-        if _FORWARDED.isdisjoint(environ):
-            return app(environ, start_response)
-        environ.setdefault('SCRIPT_NAME', '')       # a server may leave it out where it is empty
-        return proxied(environ, start_response)
-    return wrapped
 
 
 def _limit_body(app: Callable[..., Any], most: int, reply: Reply) -> Callable[..., Any]:

@@ -58,8 +58,13 @@ class ClientAddresses:
     def __init__(self, trusted: Iterable[str], prefix: int):
         trusted = list(trusted)
         self._unix = UNIX in trusted
-        self._trusted = parse_networks('[rate_limits] trusted_proxies', [text for text in trusted if text != UNIX])
+        self._trusted = parse_networks('[api] trusted_proxies', [text for text in trusted if text != UNIX])
         self._prefix = prefix
+
+    def is_proxy(self, environ: dict[str, Any]) -> bool:
+        """Say whether a request comes from a trusted proxy."""
+        address = parse_address(environ.get('REMOTE_ADDR') or '')
+        return self._unix if address is None else is_within(address, self._trusted)
 
     def of(self, environ: dict[str, Any]) -> Address | None:
         """Return the address that a request comes from, or None for a socket without an address."""

@@ -46,14 +46,7 @@ def check_forwarded_host(app: Wsgi, api: Definition) -> Wsgi:
 
     That host may have any name: browsers judge a page by the name that they sent to the proxy.
     """
-    host = _one_host(None)
-
-    def settled(environ: dict[str, Any]) -> _Wrong:
-        for name in ('HTTP_HOST', 'wsgi.url_scheme'):
-            if name in environ:     # the first of a list is from the client; names with a port are quoted
-                environ[name] = environ[name].partition(',')[0].strip().strip('"')
-        return _address(environ) or host(environ)
-    return _guarded(app, api, (settled,))
+    return _guarded(app, api, (_address, _one_host(None)))
 
 
 def _guarded(app: Wsgi, api: Definition, checks: tuple[Callable[[dict[str, Any]], _Wrong], ...]) -> Wsgi:
@@ -79,7 +72,7 @@ def _one_caller(conf: Any) -> Callable[[dict[str, Any]], _Wrong]:
 
 
 def _address(environ: dict[str, Any]) -> _Wrong:
-    if environ.get('wsgi.url_scheme', '').lower() not in ('http', 'https'):
+    if environ.get('wsgi.url_scheme', '') not in ('http', 'https'):
         return _malformed('X-Forwarded-Proto: is neither http nor https.')
     try:
         prefix = environ.get('SCRIPT_NAME', '').encode('latin-1').decode('utf-8')

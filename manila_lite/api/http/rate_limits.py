@@ -25,13 +25,13 @@ class Limits:
     Rates and bursts are read at each request, so that they can be changed during an attack.
     """
 
-    def __init__(self, conf: Any, api: Definition):
+    def __init__(self, conf: Any, api: Definition, peers: client_address.ClientAddresses):
         """:raises errors.BadConfig: an option is not valid."""
         own = conf.rate_limits
         self._conf = conf
         self._api = api
         self._free = api.public - _COSTLY
-        self._peers = client_address.ClientAddresses(own.trusted_proxies, own.ipv6_prefix)
+        self._peers = peers
         self._exempt = client_address.parse_networks('[rate_limits] address_exempt', own.address_exempt)
         self._local = token_buckets.LocalBuckets(own.most_buckets)
         self._buckets: token_buckets.LocalBuckets | token_buckets.SharedBuckets | None = self._shared(own.memcached_servers)

@@ -30,8 +30,9 @@ class Flood(base.ServiceTest):
     def serve(self, **options):
         """Start another process of the API, as far as its memory goes, with these limits. Return its port."""
         for name, value in options.items():
-            self.service.conf.set_override(name, value, 'rate_limits')
-            self.addCleanup(self.service.conf.clear_override, name, 'rate_limits')
+            group = 'api' if name == 'trusted_proxies' else 'rate_limits'
+            self.service.conf.set_override(name, value, group)
+            self.addCleanup(self.service.conf.clear_override, name, group)
         made = server.ApiServer(app.make(self.service.services), '127.0.0.1', 0)
         made.start()
         self.addCleanup(made.stop, 1)
@@ -95,8 +96,8 @@ class Addresses(Flood):
         """Each request claims another address, in each of the possible headers."""
         port = self.serve(address_rate=SLOW, address_burst=BURST)
         names = ('X_Forwarded_For', 'Forwarded', 'X_Real_IP', 'Client_IP', 'True_Client_IP', 'Remote_Addr')
-        said = sum(self.get(port, **{name: f'{"for=" * (name == "Forwarded")}192.0.2.{number}' for name in names})[0] != 429
-                   for number in range(3 * BURST))
+        said = sum(self.get(port, source='127.0.0.2', **{
+            name: f'{"for=" * (name == "Forwarded")}192.0.2.{number}' for name in names})[0] != 429 for number in range(3 * BURST))
         self.assertEqual(BURST, said)
 
     def test_address_behind_a_proxy_is_used(self):

@@ -56,7 +56,7 @@ class ApisTest(base.ServiceTest):
     def ask(self, api, path, method='GET', query='', body=b'', **environ):
         """Send raw bytes (as latin-1 text, as in WSGI). Return the answer, which must not be a server error."""
         sent = {'REQUEST_METHOD': method, 'PATH_INFO': path, 'QUERY_STRING': query, 'CONTENT_TYPE': 'application/json',
-                **environ}
+                'REMOTE_ADDR': '127.0.0.1', **environ}
         wsgiref.util.setup_testing_defaults(sent)
         sent = {name: value for name, value in sent.items() if value is not None}
         request = webob.Request(sent)
@@ -91,10 +91,27 @@ class Headers(ApisTest):
         """Values that several proxies added, and a value that is quoted because of its port."""
         for headers, seen in (({'HTTP_X_FORWARDED_HOST': 'cloud.example:8443, inner'}, 'http://cloud.example:8443/v2/'),
                               ({'HTTP_X_FORWARDED_PROTO': 'https, http'}, 'https://127.0.0.1/v2/'),
+                              ({'HTTP_X_FORWARDED_PROTO': 'HTTPS'}, 'https://127.0.0.1/v2/'),
+                              ({'HTTP_FORWARDED': 'proto=HTTPS'}, 'https://127.0.0.1/v2/'),
                               ({'HTTP_FORWARDED': 'for=1.2.3.4;host="cloud.example:99";proto=https, for=5.6.7.8'},
                                'https://cloud.example:99/v2/')):
             answer = self.ask(self.apis['/v2/shares'], '/', **headers)
             self.assertEqual(seen, answer.json['versions'][0]['links'][0]['href'])
+
+    def test_forwarded_headers_count_only_from_trusted_proxies(self):
+        """Others than the listed proxies put nothing into links, and get no refusal for headers that are ignored."""
+        forged = ({'HTTP_X_FORWARDED_HOST': 'evil.example', 'HTTP_X_FORWARDED_PROTO': 'https'},
+                  {'HTTP_X_FORWARDED_PREFIX': '/evil'}, {'HTTP_FORWARDED': 'host=evil.example;proto=https'})
+        for path, (conf, make) in self.made.items():
+            conf.set_override('trusted_proxies', ['192.0.2.0/24'], 'api')
+            self.addCleanup(conf.clear_override, 'trusted_proxies', 'api')
+            api = make()
+            plain = self.ask(api, '/', HTTP_HOST='localhost').text
+            for headers in forged:
+                for peer, counts in (('192.0.2.7', True), ('127.0.0.1', False), ('198.51.100.1', False), ('', False)):
+                    answer = self.ask(api, '/', HTTP_HOST='localhost', REMOTE_ADDR=peer, **headers)
+                    self.assertEqual(counts, answer.text != plain, (path, peer, headers))
+                    self.assertEqual(counts, 'evil' in answer.text, (path, peer, headers))
 
     def test_repeated_login_headers_are_refused(self):
         """A request with two logins is refused, under each strategy: some servers join two headers of one name."""

@@ -48,4 +48,4 @@ class Peers(testtools.TestCase):
 
     def test_invalid_trusted_network_is_refused(self):
         refusal = self.assertRaises(errors.BadConfig, client_address.ClientAddresses, ['10.0.0.0/33'], 64)
-        self.assertIn('[rate_limits] trusted_proxies', str(refusal))
+        self.assertIn('[api] trusted_proxies', str(refusal))
