@@ -117,6 +117,16 @@ class Unavailable(ManilaLiteError):
     code = 'service_unavailable'
 
 
+class TooManyRequests(ManilaLiteError):
+    """The caller sends requests faster than it may. ``seconds``: until the next one may come."""
+
+    code = 'rate_limited'
+
+    def __init__(self, message: str, seconds: int, *, code: str | None = None):
+        super().__init__(message, code=code)
+        self.seconds = seconds
+
+
 class Busy(Unavailable):
     """Too many requests wait for somebody else already; a moment later it may be another's turn."""
 

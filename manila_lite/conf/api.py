@@ -72,10 +72,10 @@ API = [
                      'that callers use. With any other auth_strategy the header is checked only if this list is not empty. '
                      '"*" allows all names.'),
     cfg.ListOpt('trusted_proxies', default=['127.0.0.1', '::1', 'unix'], deprecated_group='rate_limits',
-                help='Networks of the proxies in front of the APIs, or "unix" for proxies on a local socket. Only from them the '
-                     'headers X-Forwarded-* and Forwarded count: for the links in answers, and for the address of the client, '
-                     'which is the last one in X-Forwarded-For that is not in this list. Add the addresses of proxies on other '
-                     'machines. Do not list a proxy that passes on these headers of clients.'),
+                help='Networks of the proxies in front of the APIs, or "unix" for proxies on a local socket. The headers '
+                     'X-Forwarded-* and Forwarded count only from them: for the links in answers, and for the address of the '
+                     'client, which is the last one in X-Forwarded-For that is not in this list. Add the addresses of proxies '
+                     'on other machines. Do not list a proxy that passes on these headers of clients.'),
     cfg.StrOpt('noauth_project', default='admin',
                help='Project of callers whose URL has no project, with auth_strategy noauth.'),
     cfg.FloatOpt('idempotency_keep', default=24.0, min=0.0, mutable=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of requests a second from one address and from one project. Off by default."""
+"""Limits of requests a second from one address and from one project, off by default; and of failed logins, on by default."""
 
 from oslo_config import cfg
 
@@ -19,6 +19,13 @@ RATE_LIMITS = [
                help='Number of requests that a project may send at once after a pause.'),
     cfg.ListOpt('project_exempt', default=[],
                 help='Ids of projects without a limit, such as the project of other services.'),
+    cfg.FloatOpt('failed_login_rate', default=0.1, min=0.0, mutable=True,
+                 help='Number of logins a second that may fail from one address: with a password of http_basic, or in the '
+                      'console. Above it, further passwords of the address are refused unchecked (429), but for those that '
+                      'were right before. Raise it for addresses that many users share, or list them in address_exempt. 0: '
+                      'no limit.'),
+    cfg.IntOpt('failed_login_burst', default=10, min=1, mutable=True,
+               help='Number of logins of an address that may fail at once after a pause.'),
     cfg.IntOpt('ipv6_prefix', default=64, min=16, max=128,
                help='Number of leading bits of an IPv6 address that identify a client, since a client with one address has '
                     'all addresses of its network.'),

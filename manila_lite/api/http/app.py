@@ -15,8 +15,19 @@ from oslo_middleware import healthcheck, request_id
 
 from manila_lite import context, errors, trace
 from manila_lite.api.events import answers as events
-from manila_lite.api.http import (auth, client_address, console, forwarded, host_header, memoise, rate_limits, readiness,
-                                  request_log, retry_after)
+from manila_lite.api.http import (
+    auth,
+    client_address,
+    console,
+    forwarded,
+    host_header,
+    login_checks,
+    memoise,
+    rate_limits,
+    readiness,
+    request_log,
+    retry_after,
+)
 from manila_lite.api.http.definition import SHARE, Definition, Reply
 from manila_lite.api.http.dispatch import Root
 from manila_lite.api.request import HUB
@@ -80,9 +91,10 @@ def make(services: context.Services, api: Definition = SHARE, *, most: int | Non
     app = _limit_body(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
     peers = client_address.ClientAddresses(services.conf.api.trusted_proxies, services.conf.rate_limits.ipv6_prefix)
     limits = rate_limits.Limits(services.conf, api, peers)
-    page = console.Console(services, api) if api is SHARE and services.conf.console.enabled else None
+    logins = login_checks.LoginChecks(services.turns, limits)
+    page = console.Console(services, api, logins) if api is SHARE and services.conf.console.enabled else None
     app = limits.of_projects(app if page is None else page.inside(app))
-    app = auth.protect(app, services.conf, api, services.turns)
+    app = auth.protect(app, services.conf, api, logins)
     app = app if page is None else page.outside(app)
     app = readiness.answer_readiness(_answer_healthcheck(app), services)
     app = host_header.check_sent_host(forwarded.apply(host_header.check_forwarded_host(app, api), peers), services.conf, api)

@@ -15,11 +15,11 @@ from typing import Any
 import webob
 import webob.exc
 from oslo_middleware import basic_auth
-from oslo_middleware import exceptions as oslo_exceptions
 
 from manila_lite import errors
-from manila_lite.api.http.definition import SHARE, Definition
-from manila_lite.thread_reserve import ThreadReserve
+from manila_lite.api.http.definition import Definition
+from manila_lite.api.http.login_checks import LoginChecks
+from manila_lite.api.http.password_file import PasswordFile
 
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 
@@ -36,7 +36,7 @@ def _set(environ: dict[str, Any], user: str, project: str, roles: str) -> None:
     environ.update(HTTP_X_USER_ID=user, HTTP_X_PROJECT_ID=project, HTTP_X_ROLES=roles)
 
 
-def noauth(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReserve | None = None) -> Wsgi:
+def noauth(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi:
     """Make every caller an administrator.
 
     A token of the form ``user:project[:role,role]`` names another caller.
@@ -50,36 +50,22 @@ def noauth(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReserve |
     return wrapped
 
 
-def http_basic(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReserve | None = None) -> Wsgi:
+def http_basic(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi:
     """Authenticate users with a password file; project and roles come from ``[api] http_basic_accounts``."""
     accounts = _accounts(conf.api.http_basic_accounts)
-    path = conf.api.http_basic_auth_user_file
-    try:
-        basic_auth.validate_auth_file(path)
-    except (oslo_exceptions.ConfigInvalid, webob.exc.HTTPException, ValueError) as bad:
-        raise errors.BadConfig(f'[api] http_basic_auth_user_file: {path}: {_cause_of(bad)}') from None
-    known = _Known()
-    turns = turns or ThreadReserve()
+    passwords = _Passwords(PasswordFile(conf.api.http_basic_auth_user_file), logins)
 
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        header = environ.get('HTTP_AUTHORIZATION', '')
         try:
-            # A copy: parsing removes the header, and the application may have to pass it on.
-            user = known.user(header) or known.remember(header, _authenticate(path, dict(environ), turns))
-        except webob.exc.HTTPException:
+            user = passwords.user(environ)
+        except errors.Unauthorized:
             return _refuse(api)(environ, start_response)
-        except errors.Busy as busy:
-            return api.fault(busy)(environ, start_response)
+        except errors.ManilaLiteError as refused:
+            return api.fault(refused)(environ, start_response)
         project, roles = accounts.get(user, ('', ''))
         _set(environ, user, project, roles)
         return app(environ, start_response)
     return wrapped
-
-
-def _cause_of(bad: Exception) -> str:
-    """Return why a file of passwords cannot be used. For an unreadable one oslo.middleware's text has a field left open."""
-    cause = bad.__context__ if isinstance(bad, oslo_exceptions.ConfigInvalid) else bad
-    return str(getattr(cause, 'strerror', None) or cause)
 
 
 def _accounts(lines: list[str]) -> dict[str, tuple[str, str]]:
@@ -92,37 +78,52 @@ def _accounts(lines: list[str]) -> dict[str, tuple[str, str]]:
     return users
 
 
-def _authenticate(path: str, environ: dict[str, Any], turns: ThreadReserve) -> str:
-    user, password = basic_auth.parse_token(basic_auth.parse_header(environ))
-    try:
-        with turns.login():
-            basic_auth.authenticate(path, user, password)
-    except ValueError:  # bcrypt refuses some passwords outright, such as those with a NUL
-        raise webob.exc.HTTPUnauthorized from None
-    return user
-
-
-class _Known:
-    """Remembers for a minute which headers were valid: bcrypt is slow on purpose."""
+class _Passwords:
+    """Users by their headers. Remembers for a minute which headers were valid: bcrypt is slow on purpose."""
 
     _SECONDS = 60.0
+    _MOST = 1000
 
-    def __init__(self) -> None:
+    def __init__(self, file: PasswordFile, logins: LoginChecks):
+        self._file = file
+        self._logins = logins
         self._key = os.urandom(32)
         self._users: dict[bytes, tuple[str, float]] = {}
 
-    def _digest(self, header: str) -> bytes:
-        return hmac.digest(self._key, header.encode('utf-8', 'surrogateescape'), 'sha256')
+    def user(self, environ: dict[str, Any]) -> str:
+        """Return the user of a request.
 
-    def user(self, header: str) -> str | None:
-        user, until = self._users.get(self._digest(header), (None, 0.0))
+        :raises errors.Unauthorized: the user or the password is wrong, or there is none.
+        :raises errors.ManilaLiteError: the password cannot be checked now.
+        """
+        header = environ.get('HTTP_AUTHORIZATION', '')
+        digest = hmac.digest(self._key, header.encode('utf-8', 'surrogateescape'), 'sha256')
+        return self._remembered(digest) or self._checked(environ, digest)
+
+    def _remembered(self, digest: bytes) -> str | None:
+        user, until = self._users.get(digest, (None, 0.0))
         return user if until > time.monotonic() else None
 
-    def remember(self, header: str, user: str) -> str:
-        if len(self._users) > 1000:
-            self._users.clear()
-        self._users[self._digest(header)] = (user, time.monotonic() + self._SECONDS)
+    def _checked(self, environ: dict[str, Any], digest: bytes) -> str:
+        try:
+            # A copy: parsing removes the header, and the application may have to pass it on.
+            user, password = basic_auth.parse_token(basic_auth.parse_header(dict(environ)))
+        except webob.exc.HTTPException:
+            raise errors.Unauthorized from None
+        with self._logins.password(environ, user, seen=digest in self._users):
+            if self._remembered(digest) is None:        # a request that came before had the same header
+                self._check(digest, user, password)
         return user
+
+    def _check(self, digest: bytes, user: str, password: bytes) -> None:
+        try:
+            self._file.check(user, password)
+        except errors.Unauthorized:
+            self._users.pop(digest, None)
+            raise
+        if len(self._users) >= self._MOST:
+            self._users.clear()
+        self._users[digest] = (user, time.monotonic() + self._SECONDS)
 
 
 def _refuse(api: Definition) -> webob.Response:
@@ -130,11 +131,11 @@ def _refuse(api: Definition) -> webob.Response:
                      {'WWW-Authenticate': 'Basic realm="manila_lite"'})
 
 
-def keystone(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReserve | None = None) -> Wsgi:
+def keystone(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi:
     """Check tokens with keystonemiddleware, configured in ``[keystone_authtoken]``; other callers are refused here."""
     from manila_lite.api.http import keystone as tokens  # its packages are slow to import
 
-    return tokens.guard(app, conf, api, turns)
+    return tokens.guard(app, conf, api, logins.turns)
 
 
 def _homely(app: Wsgi, api: Definition) -> Wsgi:
@@ -164,19 +165,19 @@ def _host(origin: str) -> str | None:
         return None
 
 
-STRATEGIES: dict[str, Callable[[Wsgi, Any, Definition, ThreadReserve | None], Wsgi]] = {
+STRATEGIES: dict[str, Callable[[Wsgi, Any, Definition, LoginChecks], Wsgi]] = {
     'noauth': noauth, 'http_basic': http_basic, 'keystone': keystone}
 
 
-def protect(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReserve | None = None) -> Wsgi:
-    """Authenticate requests to every path but the public ones. ``turns``: limits how many wait for that at a time.
+def protect(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi:
+    """Authenticate requests to every path but the public ones.
 
     :raises errors.BadConfig: the strategy is unknown or lacks what it needs.
     """
     strategy = STRATEGIES.get(conf.auth_strategy)
     if strategy is None:
         raise errors.BadConfig(f'auth_strategy: {conf.auth_strategy!r} is not one of {", ".join(sorted(STRATEGIES))}')
-    guarded = strategy(app if strategy is keystone else _homely(app, api), conf, api, turns)
+    guarded = strategy(app if strategy is keystone else _homely(app, api), conf, api, logins)
 
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         if environ.get('PATH_INFO', '') in api.public:

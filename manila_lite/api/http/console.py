@@ -14,6 +14,7 @@ import webob
 from manila_lite import context, errors
 from manila_lite.api.http import console_session, request_log
 from manila_lite.api.http.definition import Definition
+from manila_lite.api.http.login_checks import LoginChecks
 from manila_lite.console import files
 
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
@@ -37,9 +38,10 @@ class Console:
 
     _sessions: console_session.Sessions
 
-    def __init__(self, services: context.Services, api: Definition):
+    def __init__(self, services: context.Services, api: Definition, logins: LoginChecks):
         """Read the files."""
         self._services = services
+        self._logins = logins
         self._api = api
         self._files = files.load()
         self._calls = {('POST', SESSION): self._log_in, ('DELETE', SESSION): self._log_out,
@@ -54,7 +56,7 @@ class Console:
         """
         # Only now: what checks tokens registers the options of its login.
         keystone = _keystone(self._services.conf) if self._services.conf.auth_strategy == 'keystone' else None
-        self._sessions = console_session.Sessions(self._services, keystone)
+        self._sessions = console_session.Sessions(self._services, self._logins, keystone)
 
         def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
             path = environ.get('PATH_INFO', '')

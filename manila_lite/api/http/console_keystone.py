@@ -23,8 +23,6 @@ _WRONG = (exceptions.Unauthorized, exceptions.BadRequest, exceptions.Forbidden)
 _WRONG_LOGIN = 'The user, the domain or the password is wrong, or the user has no role in the project.'
 _ENDED = 'The session has ended.'
 _AWAY = 'Keystone cannot be reached to log in. The log of the service has the cause.'
-#: Characters of a password; bcrypt reads fewer.
-_LONGEST = 1024
 
 
 class Keystone:
@@ -84,7 +82,7 @@ class Keystone:
                                    headers={'X-Auth-Token': token, 'X-Subject-Token': token})
 
     def _identity(self, document: dict[str, Any], token: str | None, project: str) -> Any:
-        user, password = (console_session.word(document, name, _LONGEST) for name in ('user', 'password'))
+        user, password = (console_session.word(document, name, console_session.LONGEST_NAME) for name in ('user', 'password'))
         if not user and not password and token and project:
             return v3.Token(self._url, token, project_id=project)
         if not (user and password):

@@ -15,6 +15,7 @@ import webob
 
 from manila_lite import context, errors
 from manila_lite.api.http import auth
+from manila_lite.api.http.login_checks import LoginChecks
 
 #: The header that the page adds to each request.
 HEADER = 'X-Manila-Lite-Console'
@@ -26,6 +27,8 @@ _SECURE = f'__Host-{_COOKIE}'
 _LARGEST, _LONGEST = 16384, 3000
 #: Characters of all cookies, and of ours, that are looked at.
 _LONGEST_LINE, _LONGEST_COOKIE = 8192, 4096
+#: Characters of a name or a password for Keystone; bcrypt reads fewer.
+LONGEST_NAME = 1024
 _WORD = re.compile(r'[!-9;-~]{1,255}', re.ASCII)       # no blank and no colon
 _TOKEN = re.compile(r'[!-~]+', re.ASCII)
 
@@ -33,9 +36,10 @@ _TOKEN = re.compile(r'[!-~]+', re.ASCII)
 class Sessions:
     """The sessions of an application. Nothing of them is kept here: several processes may answer."""
 
-    def __init__(self, services: context.Services, keystone: Any = None):
+    def __init__(self, services: context.Services, logins: LoginChecks, keystone: Any = None):
         """Keep what logs users in. ``keystone``: Keystone, as users log in there, with that strategy."""
         self._services = services
+        self._logins = logins
         self._keystone = keystone
 
     def apply(self, environ: dict[str, Any]) -> None:
@@ -54,6 +58,7 @@ class Sessions:
 
         :raises errors.Invalid: the body is wrong, or the strategy has no sessions.
         :raises errors.Unauthorized: the user or the password is wrong.
+        :raises errors.TooManyRequests: too many logins of this address have failed.
         """
         document = _document(raw)
         strategy = self._services.conf.auth_strategy
@@ -61,7 +66,8 @@ class Sessions:
             return _noauth_token(document), []
         if self._keystone is None:
             raise errors.Invalid(f'auth_strategy {strategy} has no sessions: send the password with each request.')
-        with self._services.turns.login():
+        user = word(document, 'user', LONGEST_NAME)
+        with self._logins.password(raw.environ, user) if user else self._logins.turns.login():
             token, projects = self._keystone.log_in(document, _token(raw.environ))
         if token is not None and len(token) > _LONGEST:
             raise errors.Unavailable('The token of Keystone is too long for a cookie. Have the operator use Fernet tokens.',
@@ -72,7 +78,7 @@ class Sessions:
         """Revoke the token of the session, if Keystone gave it."""
         token = _token(raw.environ)
         if self._keystone is not None and token is not None:
-            with self._services.turns.login():
+            with self._logins.turns.login():
                 self._keystone.revoke(token)
 
     def projects(self, raw: webob.Request) -> list[dict[str, str]]:
@@ -83,7 +89,7 @@ class Sessions:
         token = _token(raw.environ)
         if self._keystone is None or token is None:
             return []
-        with self._services.turns.login():
+        with self._logins.turns.login():
             found: list[dict[str, str]] = self._keystone.projects(token)
         return found
 

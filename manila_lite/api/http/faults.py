@@ -27,6 +27,7 @@ STATUS: dict[type[BaseException], int] = {
     errors.Conflict: 409,
     errors.OverQuota: 413,
     errors.NotAcceptable: 406,
+    errors.TooManyRequests: 429,
     errors.Unavailable: 503,
     # Every resource that a request names is looked up first, so it existed a moment ago.
     db_exception.DBReferenceError: 409,
@@ -70,7 +71,7 @@ def response(error: BaseException, special: tuple[tuple[type, int], ...] = (),
         LOG.exception('Unexpected error', exc_info=error)
         return refusal(500, errors.unexpected(getattr(oslo_context.get_current(), 'request_id', None)), 'internal_error')
     if isinstance(error, errors.ManilaLiteError):
-        return refusal(status, str(error), error.code, {retry_after.HEADER: '1'} if isinstance(error, _SOON) else None)
+        return refusal(status, str(error), error.code, _when_again(error))
     if isinstance(error, TRANSIENT):
         LOG.error('The database cannot be used: %s', error)
         return refusal(status, 'The database is busy or cannot be reached. Nothing was changed; try again in a moment.',
@@ -80,6 +81,13 @@ def response(error: BaseException, special: tuple[tuple[type, int], ...] = (),
         return refusal(status, 'A resource of the request was deleted or came into use in the meantime. Nothing was changed.',
                        'changed_meanwhile')
     return refusal(status, "Policy doesn't allow this to be performed.", 'forbidden')
+
+
+def _when_again(error: errors.ManilaLiteError) -> dict[str, str] | None:
+    """Return the header with the seconds until the request may succeed; None where nobody knows."""
+    if isinstance(error, errors.TooManyRequests):
+        return {retry_after.HEADER: str(error.seconds)}
+    return {retry_after.HEADER: '1'} if isinstance(error, _SOON) else None
 
 
 def reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None, *,

@@ -17,7 +17,7 @@ from oslo_log import log
 
 from manila_lite import errors
 from manila_lite.api.http import login
-from manila_lite.api.http.definition import SHARE, Definition
+from manila_lite.api.http.definition import Definition
 from manila_lite.api.http.token_memory import TokenMemory
 from manila_lite.thread_reserve import ThreadReserve
 
@@ -116,14 +116,14 @@ def _in_turn(verify: Callable[..., Any], turns: ThreadReserve) -> Callable[..., 
     return wrapped
 
 
-def guard(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReserve | None = None) -> Wsgi:
+def guard(app: Wsgi, conf: Any, api: Definition, turns: ThreadReserve) -> Wsgi:
     """Wrap the application so that it gets only requests with a valid token, as ``[keystone_authtoken]`` configures.
 
     :raises errors.BadConfig: it describes no login.
     """
     try:
         # With delay_auth_decision, a bad token could not be told from a Keystone that is away.
-        guarded = _Tokens(app, {'oslo_config_config': conf, 'delay_auth_decision': False}, api, turns or ThreadReserve())
+        guarded = _Tokens(app, {'oslo_config_config': conf, 'delay_auth_decision': False}, api, turns)
     except exceptions.AuthPluginException as bad:
         raise login.refused(conf, login.TOKENS, bad) from None
     login.load(conf, login.TOKENS)      # without one, the middleware would fail at each request

@@ -48,6 +48,7 @@ BY_CODE = {
     'filter_too_long': 'Filter by a shorter value.',
     'foreign_host': 'Use the IP address of the service, or have its name added to [api] allowed_hosts.',
     'foreign_origin': "Send the request from a program, or from a page of the API's own host.",
+    'too_many_failed_logins': 'Check the user and the password, and log in again after the number of seconds in Retry-After.',
     'rate_limited': _RETRY_AFTER, 'too_many_waiting': _RETRY_AFTER,
     'idempotency_key_reused': 'Use a new key for a new request.',
     'idempotency_key_in_flight': 'Wait for the answer to the first request, or send this one again in a moment.',

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rate limits: requests a second of an address, and of a project. Over the limit, a client is told to wait."""
+"""Rate limits: requests and failed logins a second of an address, and requests of a project.
+
+Over the limit, a client is told to wait.
+"""
 
 import math
 from collections.abc import Callable
@@ -45,13 +48,12 @@ class Limits:
         """Wrap ``app`` with the limit of addresses. It goes before all middleware that trusts a proxy's headers."""
         def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
             own = self._conf.rate_limits
-            if own.address_rate and environ.get('PATH_INFO', '') not in self._free:
-                address = self._peers.of(environ)
-                if not client_address.is_within(address, self._exempt):
-                    refused = self._take('address', self._peers.name(address),
-                                         token_buckets.RateLimit(own.address_rate, own.address_burst))
-                    if refused is not None:
-                        return refused(environ, start_response)
+            free = not own.address_rate or environ.get('PATH_INFO', '') in self._free
+            address = None if free else self.limited_address(environ)
+            if address is not None:
+                refused = self._take('address', address, token_buckets.RateLimit(own.address_rate, own.address_burst))
+                if refused is not None:
+                    return self._api.fault(refused)(environ, start_response)
             return app(environ, start_response)
         return wrapped
 
@@ -66,21 +68,51 @@ class Limits:
                     kind, name = ('project', project) if project else ('user', environ.get('HTTP_X_USER_ID', ''))
                     refused = self._take(kind, name, token_buckets.RateLimit(own.project_rate, own.project_burst))
                     if refused is not None:
-                        return refused(environ, start_response)
+                        return self._api.fault(refused)(environ, start_response)
             return app(environ, start_response)
         return wrapped
 
-    def _take(self, kind: str, name: str, rate: token_buckets.RateLimit) -> Any:
+    def limited_address(self, environ: dict[str, Any]) -> str | None:
+        """Return the name under which the address of a request is counted, or None for one without a limit."""
+        address = self._peers.of(environ)
+        return None if client_address.is_within(address, self._exempt) else self._peers.name(address)
+
+    def check_failed_logins(self, environ: dict[str, Any]) -> None:
+        """Refuse a login from an address of which too many have failed.
+
+        :raises errors.TooManyRequests: there were too many; with the seconds until one more is checked.
+        """
+        address, wait = self._failed_login(environ, keep=False)
+        if wait:
+            seconds = math.ceil(wait)
+            raise errors.TooManyRequests(f'Too many logins of address {address} have failed. The next one is checked in '
+                                         f'{seconds} s.', seconds, code='too_many_failed_logins')
+
+    def count_failed_login(self, environ: dict[str, Any]) -> None:
+        """Count a failed login of an address."""
+        self._failed_login(environ, keep=True)
+
+    def _failed_login(self, environ: dict[str, Any], *, keep: bool) -> tuple[str | None, float]:
+        own = self._conf.rate_limits
+        address = self.limited_address(environ)
+        if not own.failed_login_rate or address is None:
+            return address, 0.0
+        rate = token_buckets.RateLimit(own.failed_login_rate, own.failed_login_burst)
+        return address, self._bucket('failed login', address, rate, keep=keep)
+
+    def _take(self, kind: str, name: str, rate: token_buckets.RateLimit) -> errors.TooManyRequests | None:
         """Take a token. Return a refusal, or None if there was a token."""
-        if self._buckets is None:
-            self._buckets = self._inherited()
-        wait = self._buckets.take(f'{self._api.service_type} {"/".join(self._api.prefixes)} {kind} {name}', rate)
+        wait = self._bucket(kind, name, rate)
         if not wait:
             return None
         seconds = math.ceil(wait)
-        return self._api.reply(429, f'Too many requests of {kind} {name}: {rate.a_second:g} a second are allowed, and up to '
-                               f'{rate.burst} at once. Send it again in {seconds} s.', 'rate_limited',
-                               {'Retry-After': str(seconds)})
+        return errors.TooManyRequests(f'Too many requests of {kind} {name}: {rate.a_second:g} a second are allowed, and up to '
+                                      f'{rate.burst} at once. Send it again in {seconds} s.', seconds)
+
+    def _bucket(self, kind: str, name: str, rate: token_buckets.RateLimit, *, keep: bool = True) -> float:
+        if self._buckets is None:
+            self._buckets = self._inherited()
+        return self._buckets.take(f'{self._api.service_type} {"/".join(self._api.prefixes)} {kind} {name}', rate, keep=keep)
 
     def _inherited(self) -> token_buckets.LocalBuckets | token_buckets.SharedBuckets:
         """Return buckets in the memcached that tokens are cached in, if there is one; else those of this process.

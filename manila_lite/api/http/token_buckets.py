@@ -59,12 +59,12 @@ class LocalBuckets:
         self._full: cachetools.LRUCache[str, float] = cachetools.LRUCache(most)
         self._lock = threading.Lock()
 
-    def take(self, key: str, rate: RateLimit) -> float:
-        """Take a token. Return 0, or the seconds until there is one."""
+    def take(self, key: str, rate: RateLimit, *, keep: bool = True) -> float:
+        """Take a token. Return 0, or the seconds until there is one. Without ``keep`` only look whether there is one."""
         now = time.monotonic()
         with self._lock:
             after, wait = rate.take(self._full.get(key, now), now)
-            if not wait:
+            if keep and not wait:
                 self._full[key] = after
         return wait
 
@@ -77,12 +77,12 @@ class SharedBuckets:
         self._local = local
         self._servers = [_Server(server, timeout) for server in servers]
 
-    def take(self, key: str, rate: RateLimit) -> float:
-        """Take a token, as ``Local`` does."""
+    def take(self, key: str, rate: RateLimit, *, keep: bool = True) -> float:
+        """Take a token, as ``LocalBuckets`` does."""
         digest = hashlib.sha256(key.encode('utf-8', 'surrogateescape'))
         server = self._servers[digest.digest()[0] % len(self._servers)]
-        wait = server.take(f'manila-rate-{digest.hexdigest()}', rate)
-        return self._local.take(key, rate) if wait is None else wait
+        wait = server.take(f'manila-rate-{digest.hexdigest()}', rate, keep)
+        return self._local.take(key, rate, keep=keep) if wait is None else wait
 
 
 class _Server:
@@ -104,12 +104,12 @@ class _Server:
         self._away = False
         self._asked_again = 0.0
 
-    def take(self, key: str, rate: RateLimit) -> float | None:
+    def take(self, key: str, rate: RateLimit, keep: bool) -> float | None:
         """Take a token. Return 0, the seconds until there is one, or None if memcached cannot tell."""
         if self._is_away():
             return None
         try:
-            wait = self._exchange(key, rate)
+            wait = self._exchange(key, rate, keep)
         except Exception as bad:
             self._client.close()        # other connections of the pool may be dead, too; each would look like another outage
             self._is(bad)
@@ -117,12 +117,12 @@ class _Server:
         self._is(None)
         return wait
 
-    def _exchange(self, key: str, rate: RateLimit) -> float | None:
+    def _exchange(self, key: str, rate: RateLimit, keep: bool) -> float | None:
         for _ in range(_TRIES):
             text, version = self._client.gets(key)
             now = time.time()
             after, wait = rate.take(_moment(text), now)
-            if wait:
+            if wait or not keep:
                 return wait
             lasts = min(math.ceil(after - now) + 1, _LONGEST)
             if version is None:

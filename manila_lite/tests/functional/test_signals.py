@@ -17,7 +17,7 @@ from manila_lite.cmd import master
 from manila_lite.manager.runtime import service
 from manila_lite.rpc import clients
 from manila_lite.tests import waiting
-from manila_lite.thread_reserve import ThreadReserve
+from manila_lite.thread_reserve import ThreadReserve, _Turn
 
 #: Seconds for what has to come at once; a lost signal takes longer than that, or never comes.
 _SOON = 30
@@ -128,10 +128,10 @@ class SignalsTest(testtools.TestCase):
     def test_turn(self):
         reserve = ThreadReserve(threads=2)
         reserve._changed = GapCondition()
-        first = reserve._enter('p', 'backends')
+        first = reserve._enter(_Turn({}), 'backends')
         reserve._changed.signal = lambda: reserve._leave(first)
         with reserve._changed:
-            reserve._stay(None, 'backends')
+            reserve._stay(_Turn({}), 'backends')
         self.assertEqual([True], reserve._changed.woken)
 
     def test_report(self):

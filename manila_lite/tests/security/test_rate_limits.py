@@ -97,7 +97,8 @@ class Addresses(Flood):
         port = self.serve(address_rate=SLOW, address_burst=BURST)
         names = ('X_Forwarded_For', 'Forwarded', 'X_Real_IP', 'Client_IP', 'True_Client_IP', 'Remote_Addr')
         said = sum(self.get(port, source='127.0.0.2', **{
-            name: f'{"for=" * (name == "Forwarded")}192.0.2.{number}' for name in names})[0] != 429 for number in range(3 * BURST))
+            name: f'{"for=" * (name == "Forwarded")}192.0.2.{number}' for name in names})[0] != 429
+                   for number in range(3 * BURST))
         self.assertEqual(BURST, said)
 
     def test_address_behind_a_proxy_is_used(self):

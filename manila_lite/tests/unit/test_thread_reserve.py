@@ -118,7 +118,7 @@ class Turns(testtools.TestCase):
         with concurrent.futures.ThreadPoolExecutor(8) as pool, found.work('a'), found.work('a'):
             for _ in range(2):
                 pool.submit(self.stay, found)
-            waiting.until(lambda: found._lined >= 2, 'two are in line', pause=0.001)
+            waiting.until(lambda: len(found._lined) >= 2, 'two are in line', pause=0.001)
             self.refused(found.work('a'))
             self.inside(found.login(), found.login(), found.login())
             self.refused(found.login())

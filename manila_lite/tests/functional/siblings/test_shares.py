@@ -8,7 +8,8 @@ import bcrypt
 from oslo_utils import uuidutils
 
 from manila_lite import errors
-from manila_lite.api.http import auth
+from manila_lite.api.http import auth, client_address, login_checks, rate_limits
+from manila_lite.api.http.definition import SHARE
 from manila_lite.siblings import shares
 from manila_lite.tests.functional import base, commandline, keystone_base
 from manila_lite.tests.functional.siblings.relay import Relay
@@ -136,8 +137,10 @@ class HttpBasic(WithShares, commandline.OverHttp, base.ServiceTest):
         self.service.conf.set_override('http_basic_auth_user_file', str(self.service.state / 'htpasswd'), 'api')
         header = 'Basic ' + base64.b64encode(b'demo:x').decode()
         seen = []
-        guarded = auth.http_basic(lambda environ, start_response: seen.append(environ.get('HTTP_AUTHORIZATION')),
-                                  self.service.conf)
+        conf = self.service.conf
+        limits = rate_limits.Limits(conf, SHARE, client_address.ClientAddresses((), 64))
+        guarded = auth.http_basic(lambda environ, start_response: seen.append(environ.get('HTTP_AUTHORIZATION')), conf, SHARE,
+                                  login_checks.LoginChecks(self.service.services.turns, limits))
         for _ in range(2):
             guarded({'HTTP_AUTHORIZATION': header}, None)
         self.assertEqual([header, header], seen)
