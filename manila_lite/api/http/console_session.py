@@ -10,11 +10,10 @@ import binascii
 import re
 from typing import Any
 
-import orjson
 import webob
 
 from manila_lite import context, errors
-from manila_lite.api.http import auth
+from manila_lite.api.http import auth, json_bodies
 from manila_lite.api.http.login_checks import LoginChecks
 
 #: The header that the page adds to each request.
@@ -142,10 +141,7 @@ def _document(raw: webob.Request) -> dict[str, Any]:
     length = raw.content_length or 0
     if length > _LARGEST:
         raise errors.Invalid(f'body: is larger than {_LARGEST} bytes.')
-    try:
-        document = orjson.loads(raw.body_file_raw.read(length))
-    except orjson.JSONDecodeError as bad:
-        raise errors.Invalid(f'body: is not JSON: {bad}.', code='malformed_body') from None
+    document = json_bodies.read(raw.body_file_raw.read(length))
     if not isinstance(document, dict):
         raise errors.Invalid('body: must be an object.')
     return document

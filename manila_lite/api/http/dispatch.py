@@ -16,7 +16,7 @@ from manila_lite.api import versions
 from manila_lite.api.contract import fields, sentences, unknown_fields
 from manila_lite.api.contract.bodies import Body
 from manila_lite.api.contract.call import PAGE, Call
-from manila_lite.api.http import faults, idempotency, request_log
+from manila_lite.api.http import faults, idempotency, json_bodies, request_log
 from manila_lite.api.http.definition import SHARE, Definition
 from manila_lite.api.http.routes import Match
 from manila_lite.api.request import Request
@@ -170,7 +170,7 @@ class Root:
 def _document(raw: webob.Request) -> Any:
     """Return the body as JSON, or None if there is none.
 
-    :raises errors.Invalid: the body is not JSON, or holds characters that no database can store.
+    :raises errors.Invalid: the body is of another media type, or ``json_bodies`` does not read it.
     """
     # A body of known length is read directly; WebOb would also keep a copy for a second read.
     text = raw.body if raw.content_length is None else raw.body_file_raw.read(raw.content_length)
@@ -179,12 +179,7 @@ def _document(raw: webob.Request) -> Any:
     kind = raw.content_type or 'application/json'
     if kind not in ('application/json', 'application/octet-stream', 'application/x-www-form-urlencoded'):
         raise _WrongMedia(f'Content-Type: {kind} is not understood; send application/json.')
-    if b'\\u0000' in text:
-        raise errors.Invalid('body: holds a NUL character.')
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError as bad:
-        raise errors.Invalid(f'body: is not JSON: {bad}.', code='malformed_body') from None
+    return json_bodies.read(text)
 
 
 class _WrongMedia(errors.Invalid):

@@ -15,7 +15,7 @@ import bcrypt
 import fixtures
 import webob
 
-from manila_lite.api.http import app, server
+from manila_lite.api.http import app, definition, json_bodies, server
 from manila_lite.siblings.compute import cmd as compute
 from manila_lite.siblings.dataproc import cmd as dataproc
 from manila_lite.tests import waiting
@@ -134,6 +134,36 @@ class Headers(ApisTest):
                 answer = self.ask(api, path, HTTP_AUTHORIZATION=two)
                 self.assertEqual(400, answer.status_int, two)
                 self.assertIn('Authorization: is there twice', answer.text)
+
+
+class Bodies(ApisTest):
+    """Bodies nested so deep that they could be read and not written again."""
+
+    def test_body_nested_deep_is_refused_with_an_idempotency_key_as_without(self):
+        creates = (('/v2/shares', '/v2/share-groups', '{"share_group": {"deep": %s}}'), ('/v2/shares', '/v2/shares', '%s'),
+                   ('/v2.1/servers', '/v2.1/servers', '{"server": {"deep": %s}}'),
+                   ('/v2/p/clusters', '/v2/p/clusters', '{"deep": %s}'))
+        for own, path, body in creates:
+            for form, (begin, end) in enumerate((('[', ']'), ('{"a": ', '}'), ('[1, {"a": [[], ', ']}]'))):
+                for deep in (json_bodies.DEEPEST + 1, 84, 125, 254, 260, 500):
+                    sent = (body % (begin * deep + '1' + end * deep)).encode()
+                    for key in (None, f'{body.count("{")}-{form}-{deep}'):
+                        answer = self.ask(self.apis[own], path, 'POST', body=sent, HTTP_IDEMPOTENCY_KEY=key,
+                                          HTTP_X_OPENSTACK_MANILA_API_VERSION='2.90')
+                        self.assertEqual(400, answer.status_int, (path, deep))
+                        self.assertIn('body: is n', answer.text, (path, deep))      # not JSON, says orjson of 1024
+
+    def test_calls_need_much_less_than_the_deepest_body(self):
+        """The rest is for fields of later releases, which are ignored."""
+        def levels(schema):
+            below = [*schema.get('properties', {}).values(), *(schema[name] for name in ('items', 'additionalProperties')
+                                                             if isinstance(schema.get(name), dict))]
+            nested = [*schema.get('anyOf', ()), *schema.get('oneOf', ()), *schema.get('allOf', ())]
+            return max([bool(below) + max(map(levels, below), default=0), *map(levels, nested)])
+        for api in (definition.SHARE, compute.COMPUTE.api, dataproc.SIBLING.api):
+            bodies = ((op.name, op.body_at(version), version) for op in api.ops for version in (0, 50, 99))
+            for name, body, version in bodies:
+                self.assertLess(4 * levels(body.schema(version) if body else {}), json_bodies.DEEPEST, name)
 
 
 class Names(ApisTest):

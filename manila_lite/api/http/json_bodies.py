@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bodies of requests as JSON. What is read here can be written again: hashed, stored, sent to a share manager, shown."""
+
+from typing import Any
+
+import orjson
+
+from manila_lite import errors
+
+#: Levels of lists and objects. The calls need a few; a writer of JSON somewhere behind may end at 254, as orjson does.
+DEEPEST = 32
+
+
+def read(text: bytes) -> Any:
+    """Return the document.
+
+    :raises errors.Invalid: it is not JSON, is nested too deep, or has characters that no database can store.
+    """
+    if b'\\u0000' in text:
+        raise errors.Invalid('body: holds a NUL character.')
+    try:
+        document = orjson.loads(text)
+    except orjson.JSONDecodeError as bad:
+        raise errors.Invalid(f'body: is not JSON: {bad}.', code='malformed_body') from None
+    if text.count(b'[') + text.count(b'{') > DEEPEST and _is_deep(document):    # few bodies have that many
+        raise errors.Invalid(f'body: is nested more than {DEEPEST} levels deep.', code='malformed_body')
+    return document
+
+
+def _is_deep(document: Any) -> bool:
+    level = [document]
+    for _ in range(DEEPEST + 1):
+        level = [part for one in level if isinstance(one, (dict, list))
+                 for part in (one.values() if isinstance(one, dict) else one)]
+    return bool(level)
