@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from manila_lite import context, encryption, key_manager
-from manila_lite.api.http import app, connection_limits, request_notes
+from manila_lite.api.http import app, auth, connection_limits, request_notes
 from manila_lite.api.http.server import ApiServer
 from manila_lite.cmd import preflight, processes, setup
 
@@ -17,6 +17,7 @@ class Api:
     """The API on the built-in server. ``listener``: one that is open already, for several processes."""
 
     def __init__(self, services: context.Services, *, listener: socket.socket | None = None):
+        auth.check_listener(services.conf, services.conf.osapi_share_listen, 'osapi_share_listen')
         key_manager.check(services.conf)
         self._notes = request_notes.Notes(services)
         self._server = ApiServer(app.make(services, note=self._notes.note), services.conf.osapi_share_listen,

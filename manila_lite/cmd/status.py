@@ -14,6 +14,7 @@ from oslo_upgradecheck.upgradecheck import Code, Result
 
 import manila_lite.conf
 from manila_lite import context, encryption, errors, policies, release
+from manila_lite.api.http import auth
 from manila_lite.cmd import umask, settings
 from manila_lite.db.maintenance import schema_revisions
 from manila_lite.db.queries import services
@@ -179,6 +180,14 @@ class Checks(upgradecheck.UpgradeCommands):
                 problems.append(f'Rule {name}: there is no such rule')
         return _said(Code.WARNING, problems)
 
+    def _logins(self) -> Result:
+        """Check that nobody is an administrator without a login from other machines."""
+        try:
+            auth.check_listener(CONF, CONF.osapi_share_listen, 'osapi_share_listen')
+        except errors.BadConfig as bad:
+            return Result(Code.FAILURE, str(bad))
+        return Result(Code.SUCCESS)
+
     def _options(self) -> Result:
         """Check that the options in the configuration files exist and are not deprecated."""
         return _said(Code.WARNING, [str(doubt) for doubt in settings.find_doubtful(CONF)])
@@ -211,7 +220,7 @@ class Checks(upgradecheck.UpgradeCommands):
     _upgrade_checks = (
         ('database', _reachable), ('database schema', _schema), ('database for several hosts', _one_host),
         ('services', _services), ('releases of services', _releases), ('nothing stuck', _damage), ('secrets', _secrets),
-        ('files of the service', _privacy), ('policy file', _policy), ('options', _options),
+        ('files of the service', _privacy), ('logins', _logins), ('policy file', _policy), ('options', _options),
         ('share backends', _backends), ('network plugin', _network_plugin), ('default share type', _default_type))
 
 

@@ -12,7 +12,7 @@ from oslo_config import cfg
 from oslo_policy import policy
 
 from manila_lite import context, thread_reserve
-from manila_lite.api.http import app, connection_limits
+from manila_lite.api.http import app, auth, connection_limits
 from manila_lite.api.http.definition import Definition
 from manila_lite.api.http.server import ApiServer
 from manila_lite.cmd import monitor, preflight, processes, reports, runner, setup
@@ -70,6 +70,7 @@ class Sibling:
     def http(self, services: context.Services, *, listener: socket.socket | None = None) -> ApiServer:
         """Return the API on the built-in server. ``listener``: one that is open already, for several processes."""
         own = services.conf[self.name]
+        auth.check_listener(services.conf, own.listen, f'[{self.name}] listen')
         return ApiServer(self.wsgi(services), own.listen, own.listen_port, own.threads, listener=listener,
                          max_body=own.max_request_body_size, limits=connection_limits.read_limits(own),
                          options=f'[{self.name}] listen and listen_port')

@@ -6,6 +6,7 @@ admin``.
 """
 
 import hmac
+import ipaddress
 import os
 import time
 import urllib.parse
@@ -48,6 +49,16 @@ def noauth(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi:
         _set(environ, user, project, roles or 'admin,member,reader')
         return app(environ, start_response)
     return wrapped
+
+
+def check_listener(conf: Any, address: str, option: str) -> None:
+    """Refuse to listen where strangers may be administrators. ``option``: names the address.
+
+    :raises errors.BadConfig: the strategy is noauth, other machines may reach the address, and no option allows that.
+    """
+    if conf.auth_strategy == 'noauth' and not ipaddress.ip_address(address).is_loopback and not conf.api.allow_remote_noauth:
+        raise errors.BadConfig(f'{option}: with auth_strategy noauth, whoever reaches {address} is an administrator. Listen on '
+                               '127.0.0.1 or ::1, choose another auth_strategy, or set [api] allow_remote_noauth')
 
 
 def http_basic(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi:

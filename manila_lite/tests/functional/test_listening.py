@@ -16,7 +16,7 @@ class Listening(testtools.TestCase):
         lite = self.useFixture(process.Lite())
         text = lite.config.read_text().replace('osapi_share_listen = 127.0.0.1\n',
                                                f'osapi_share_listen = {address}\n' if address else '')
-        lite.config.write_text(text)
+        lite.config.write_text(f'{text}\n[api]\nallow_remote_noauth = true\n')
         lite.start()
         return lite
 

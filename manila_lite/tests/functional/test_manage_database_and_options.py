@@ -243,6 +243,16 @@ class AloneTest(manage.AloneTest):
         self.configure(extra='rpc_thread_pool_size = 3')
         self.assertIn('is called [DEFAULT] executor_thread_pool_size now', self.check(1)['options'][1])
 
+    def test_upgrade_check_fails_for_administrators_without_a_login_from_elsewhere(self):
+        self.manage('db', 'sync')
+        self.configure(extra='osapi_share_listen = ::')
+        result, said = self.check(2)['logins']
+        self.assertEqual(2, result)
+        for word in ('osapi_share_listen', 'noauth', 'allow_remote_noauth'):
+            self.assertIn(word, said)
+        self.configure(extra='osapi_share_listen = ::', more='[api]\nallow_remote_noauth = true')
+        self.check(0)
+
     def test_upgrade_check_fails_for_an_unknown_driver(self):
         self.manage('db', 'sync')
         self.configure(backend='driver = nonsense')

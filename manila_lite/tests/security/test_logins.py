@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guessed passwords: they keep nobody else out, soon are not checked any more, and do not tell which users exist."""
+"""Guessed passwords keep nobody out, soon are not checked any more, and do not tell which users exist. And no login at all."""
 
 import base64
 import collections
@@ -13,11 +13,12 @@ import threading
 import bcrypt
 import fixtures
 
+from manila_lite import errors
 from manila_lite.api.http import app, server
 from manila_lite.siblings.compute import cmd as compute
 from manila_lite.siblings.dataproc import cmd as dataproc
 from manila_lite.tests import hush, waiting
-from manila_lite.tests.functional import base
+from manila_lite.tests.functional import base, commandline
 from manila_lite.tests.functional.siblings.compute.base import Compute
 from manila_lite.tests.functional.siblings.dataproc.base import LOGIN, Dataproc
 
@@ -217,6 +218,35 @@ class Passwords(Crowd):
             concurrent.futures.wait(guesses)
             _, (status, *_) = self.guess(lambda port=port, path=path: self.log_in(port, 'alice', 'wrong', _THEIRS, path), 30)
             self.assertEqual(429, status)
+
+
+class WithoutLogin(base.ServiceTest):
+    """Services that make everybody an administrator, on addresses that others may reach."""
+
+    PARTS = ()
+
+    def test_noauth_listens_on_loopback_only_unless_an_option_says_so(self):
+        siblings = [self.useFixture(fixture) for fixture in (Compute(_NOBODY, agent=False),
+                                                             Dataproc(LOGIN.format(url=_NOBODY), engine=False))]
+        apis = (('osapi_share_listen', None, self.service.services, commandline.Api),
+                ('listen', 'compute', siblings[0].services, compute.COMPUTE.http),
+                ('listen', 'dataproc', siblings[1].services, dataproc.SIBLING.http))
+        for option, group, services, make in apis:
+            conf = services.conf
+            for name, place in ((option, group), ('allow_remote_noauth', 'api')):
+                self.addCleanup(conf.clear_override, name, place)
+            for address in ('0.0.0.0', '::', '192.0.2.1', 'fd00::1', '::ffff:192.0.2.1'):
+                conf.set_override(option, address, group)
+                conf.set_override('allow_remote_noauth', False, 'api')
+                refusal = str(self.assertRaises(errors.BadConfig, make, services))
+                for word in (option, group or '', address, 'auth_strategy', 'allow_remote_noauth'):
+                    self.assertIn(word, refusal)
+                conf.set_override('allow_remote_noauth', True, 'api')
+                make(services)
+            conf.set_override('allow_remote_noauth', False, 'api')
+            for address in ('127.0.0.1', '127.0.0.2', '::1'):
+                conf.set_override(option, address, group)
+                make(services)
 
 
 class _Keystone(http.server.BaseHTTPRequestHandler):
