@@ -13,6 +13,8 @@ LOG = log.getLogger(__name__)
 
 
 _KEY_BYTES = 32
+#: The sections of a configuration file that describe a key manager.
+_SECTIONS = frozenset(('key_manager', 'barbican', 'vault'))
 #: The key managers, by castellan's name of the backend.
 _managers: dict[str, Any] = {}
 
@@ -54,22 +56,28 @@ def own_key(conf: Any, key_id: str) -> bytes:
     return base64.urlsafe_b64encode(key)
 
 
+def _is_checking(conf: Any) -> bool:
+    """Say whether keys of callers are looked up: as configured, and by default if there is a key manager."""
+    wanted = conf.encryption.check_keys
+    return not _SECTIONS.isdisjoint(conf.list_all_sections()) if wanted is None else bool(wanted)
+
+
 def check(conf: Any) -> None:
     """Refuse a configuration without the key manager that it needs. The key manager is loaded, but not called.
 
     :raises errors.BadConfig: the key manager cannot be loaded; one line says why.
     """
-    if conf.encryption.check_keys:
+    if _is_checking(conf):
         manager(conf)
 
 
 def vet(ctx: context.RequestContext, token: str | None, key_id: str) -> None:
-    """Refuse a key id that the caller may not use, if ``[encryption] check_keys`` is on.
+    """Refuse a key id that the caller may not use, unless ``[encryption] check_keys`` is off or there is no key manager.
 
     :raises errors.Invalid: the caller has no such key.
     :raises errors.Unavailable: the key manager does not answer, it is the wrong one, or too many requests wait for it.
     """
-    if not ctx.conf.encryption.check_keys:
+    if not _is_checking(ctx.conf):
         return
     keys = manager(ctx.conf)
     failures = importlib.import_module('castellan.common.exception')

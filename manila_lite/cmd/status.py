@@ -13,7 +13,7 @@ from oslo_upgradecheck import upgradecheck
 from oslo_upgradecheck.upgradecheck import Code, Result
 
 import manila_lite.conf
-from manila_lite import context, encryption, errors, policies, release
+from manila_lite import context, encryption, errors, key_manager, policies, release
 from manila_lite.api.http import auth
 from manila_lite.cmd import umask, settings
 from manila_lite.db.maintenance import schema_revisions
@@ -141,10 +141,11 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_with_schema
     def _secrets(self, db: Database) -> Result:
-        """Check that secrets in the database are encrypted, with keys that this host has."""
+        """Check that secrets in the database are encrypted with keys of this host, and that a key manager can be loaded."""
         try:
             counts = renewal.count_secrets(CONF, db)
             encryption.check(CONF)
+            key_manager.check(CONF)
         except errors.BadConfig as bad:
             return Result(Code.FAILURE, str(bad))
         lost, plain = (sum(counted[state] for counted in counts.values()) for state in (renewal.LOST, renewal.PLAIN))

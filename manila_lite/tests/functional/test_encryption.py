@@ -18,7 +18,7 @@ class Keys(base.ServiceTest):
     """One backend with encryption, and one without."""
 
     BACKENDS = {'alpha': '', 'beta': 'dummy_capabilities = encryption_support:none'}
-    EXTRA = f'[encryption]\ncheck_keys = true\n{_KEYS}[quota]\nencryption_keys = 2\n'
+    EXTRA = f'{_KEYS}[quota]\nencryption_keys = 2\n'
 
     @classmethod
     def setUpClass(cls):
@@ -148,7 +148,7 @@ class Servers(served.ServedTest):
 class Unreachable(base.ServiceTest):
     """A key manager client without a key manager at its address."""
 
-    EXTRA = '[encryption]\ncheck_keys = true\n[key_manager]\nbackend = vault\n[vault]\nvault_url = http://127.0.0.1:9\n'
+    EXTRA = '[key_manager]\nbackend = vault\n[vault]\nvault_url = http://127.0.0.1:9\n'
 
     def test_request_with_a_key_answers_503(self):
         self.admin.ok('POST', '/types', {'share_type': {'name': 'safe', 'extra_specs': {
