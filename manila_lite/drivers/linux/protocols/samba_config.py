@@ -38,7 +38,7 @@ _GLOBAL = """# Written by manila_lite, which writes it anew when anything change
   check password script = /bin/false
 """
 #: An empty ``valid users`` would grant access to all users. root is never a user here, so it stands for none.
-_NOBODY = 'root'
+NOBODY = 'root'
 _MARK = '# share '
 _SECTION = _MARK + """{resource_id}
 [{name}]
@@ -73,7 +73,7 @@ def section(resource_id: str, name: str, path: Path, clients: Sequence[str]) -> 
     levels = dict(client.split(' ', 1)[::-1] for client in clients)
     readers = [user for user, level in levels.items() if level == 'ro']
     return _SECTION.format(resource_id=resource_id, name=name, path=path, available='yes' if levels else 'no',
-                           users=' '.join(levels) or _NOBODY, readers=' '.join(readers) or _NOBODY)
+                           users=' '.join(levels) or NOBODY, readers=' '.join(readers) or NOBODY)
 
 
 def objection(name: str) -> str:

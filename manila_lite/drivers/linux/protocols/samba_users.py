@@ -18,6 +18,7 @@ from oslo_log import log
 
 from manila_lite import values
 from manila_lite.drivers.file_servers.ganesha_clients import Block
+from manila_lite.drivers.linux.protocols.samba_config import NOBODY
 
 LOG = log.getLogger(__name__)
 
@@ -158,21 +159,28 @@ def blocks(rules: Iterable[values.AccessRule], known: Mapping[str, str]
            ) -> tuple[list[Block], dict[str, values.RuleResult]]:
     """As ``Users.blocks``; ``known`` has the users' names by their case-folded names. If two rules name a user, "ro"
     wins.
+
+    A rule for a user who is not known is for nobody, and is no error. Neither the rule nor the server tells whether there is
+    such a user: that may be a user of another project.
     """
     results: dict[str, values.RuleResult] = {}
     chosen: dict[str, Block] = {}
     for rule in sorted(rules, key=lambda rule: (rule.level != 'ro', rule.id)):
-        why = _objection(rule, known)
+        why = _objection(rule)
         results[rule.id] = values.RuleResult(error=why or None)
         if not why:
-            name = known[rule.to.casefold()]
+            name = known.get(rule.to.casefold(), NOBODY)
             chosen.setdefault(name, Block(rule.id, f'{rule.level} {name}'))
+            if name == NOBODY:
+                LOG.info('Access rule %s opens nothing: linux_cifs_users has no user %s', rule.id, rule.to)
     return [chosen[name] for name in sorted(chosen)], results
 
 
-def _objection(rule: values.AccessRule, known: Mapping[str, str]) -> str:
+def _objection(rule: values.AccessRule) -> str:
     if rule.type != 'user':
         return f'CIFS shares of this backend support access rules of type user only, not {rule.type}: give the user name'
     if rule.level not in _LEVELS:
         return f'this backend supports the levels rw and ro only, not {rule.level}'
-    return '' if rule.to.casefold() in known else f'this backend has no user {rule.to}; ask its operator for one'
+    if NAME.fullmatch(rule.to) is None or rule.to.casefold() in TAKEN:
+        return f'no user can have the name {rule.to}: it must be letters, digits, "_", "." and "-", and no word of Samba'
+    return ''

@@ -54,9 +54,8 @@ class Lists(testtools.TestCase):
         users = samba_users.Users(str(root / 'users'), root / 'private')
         users.copy()
         self.assertEqual(before, (root / 'private' / 'smbpasswd').read_text())
-        _, results = users.blocks(rules(('user', 'alice', 'rw'), ('user', 'bob', 'rw')))
-        self.assertEqual([None, 'this backend has no user bob; ask its operator for one'],
-                         [results[rule_id].error for rule_id in ('0', '1')])
+        expressed, _ = users.blocks(rules(('user', 'alice', 'rw'), ('user', 'bob', 'rw')))
+        self.assertEqual(['rw alice', 'rw root'], [block.text for block in expressed])
 
     def test_uid_of_a_user_does_not_depend_on_other_users(self):
         names = [f'user{number}' for number in range(500)]
@@ -66,11 +65,10 @@ class Lists(testtools.TestCase):
         self.assertEqual({'USER7': numbers['user7']}, samba_users.uids(['USER7']))
         self.assertGreater((1 << 31) - 1000, max(numbers.values()))
 
-    def test_rules_for_users_are_refused_without_a_list(self):
+    def test_rules_open_nothing_without_a_list(self):
         users = samba_users.Users(None, Path('/nowhere'))
         expressed, results = users.blocks(rules(('user', 'alice', 'rw')))
-        self.assertEqual([], expressed)
-        self.assertIn('no user alice', results['0'].error)
+        self.assertEqual((['rw root'], None), ([block.text for block in expressed], results['0'].error))
 
 
 class Rules(testtools.TestCase):
@@ -89,8 +87,19 @@ class Rules(testtools.TestCase):
         self.assertEqual(([('1', 'ro Alice')], {'0': None, '1': None}),
                          self.blocks(('user', 'Alice', 'rw'), ('user', 'alice', 'ro')))
 
-    def test_rules_of_other_types_levels_and_users_are_refused_with_a_reason(self):
-        expressed, errors = self.blocks(('ip', '10.0.0.1', 'rw'), ('user', 'alice', 'admin'), ('user', 'eve', 'rw'))
+    def test_rules_of_other_types_and_levels_are_refused_with_a_reason(self):
+        expressed, errors = self.blocks(('ip', '10.0.0.1', 'rw'), ('user', 'alice', 'admin'))
         self.assertEqual([], expressed)
-        for rule_id, word in (('0', 'type user only, not ip'), ('1', 'not admin'), ('2', 'no user eve')):
+        for rule_id, word in (('0', 'type user only, not ip'), ('1', 'not admin')):
             self.assertIn(word, errors[rule_id])
+
+    def test_names_that_no_user_can_have_are_refused_whoever_is_known(self):
+        for name in ('S-1-1-0', 'root', 'Nobody', 'none', 'a b', 'größe', 'x' * 64, '@group', '+unix'):
+            for known in ({}, {name.casefold(): name}):
+                expressed, results = samba_users.blocks(rules(('user', name, 'rw')), known)
+                self.assertEqual([], expressed, name)
+                self.assertIn('no user can have the name', results['0'].error)
+
+    def test_rule_for_an_unknown_user_is_for_nobody_and_no_error(self):
+        self.assertEqual(([('0', 'rw Alice'), ('1', 'rw root')], {'0': None, '1': None}),
+                         self.blocks(('user', 'alice', 'rw'), ('user', 'eve', 'rw')))
