@@ -122,7 +122,7 @@ class TooManyRequests(ManilaLiteError):
 
     code = 'rate_limited'
 
-    def __init__(self, message: str, seconds: int, *, code: str | None = None):
+    def __init__(self, message: str, seconds: int = 1, *, code: str | None = None):
         super().__init__(message, code=code)
         self.seconds = seconds
 
