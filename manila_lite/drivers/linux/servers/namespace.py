@@ -2,7 +2,8 @@
 """The network side of one share server: a namespace with an interface for each address, connected to the fabric.
 
 An interface is complete once it bears its mark; an incomplete one is made anew, so that a call which died half way can
-simply be repeated. Replies leave through the interface on which the request came in.
+simply be repeated. Replies leave through the interface on which the request came in, and no interface accepts packets with an
+address of another subnet of the server (``source_rules``).
 """
 
 import hashlib
@@ -13,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from manila_lite import values
-from manila_lite.drivers.linux.servers import fabric, traffic_shaping
+from manila_lite.drivers.linux.servers import fabric, source_rules, traffic_shaping
 from manila_lite.host.commands import CommandFailed, run
 from manila_lite.host.ip import add, addresses, delete, ip, is_there, kind, links, listed
 
@@ -46,7 +47,8 @@ class Namespace:
 
     def ensure(self, allocations: Iterable[values.Allocation]) -> list[str]:
         """Create the namespace with exactly these addresses, or repair it. Returns the repairs in words."""
-        repairs = [] if self.is_there else ['The network namespace of the share server was gone; it was created again.']
+        was_there = self.is_there
+        repairs = [] if was_there else ['The network namespace of the share server was gone; it was created again.']
         add(self.name)
         there = {link['ifname']: link for link in addresses(self.name)}
         if there['lo'].get('ifalias') != _COMPLETE or 'UP' not in there['lo']['flags']:
@@ -56,6 +58,9 @@ class Namespace:
         for name in [name for name, link in there.items() if kind(link) == 'veth' and name not in wanted]:
             self._drop(name)
             repairs.append('An unexpected interface of the share server was removed.')
+        # Before a new interface gets its address.
+        if source_rules.ensure(self.name, wanted) and was_there:
+            repairs.append('An interface accepted addresses of other subnets, or dropped others. It is right again.')
         plugged = self._fabric.ports_of(self.owner)
         routed = self._routed(allocation for allocation in wanted.values() if allocation.gateway)
         for name, allocation in wanted.items():

@@ -24,6 +24,8 @@ SUBNETS = {
     'four': {'cidr': '10.66.1.0/24', 'ip_version': 4, 'gateway': '10.66.1.1', 'network_type': 'vlan', 'segmentation_id': 11},
     'six': {'cidr': 'fd66:2::/64', 'ip_version': 6, 'gateway': 'fd66:2::1', 'network_type': 'vxlan', 'segmentation_id': 4012},
     'more': {'cidr': '10.66.3.0/25', 'ip_version': 4, 'gateway': '10.66.3.1', 'neutron_net_id': 'a-flat-one'},
+    'more-six': {'cidr': 'fd66:4::/64', 'ip_version': 6, 'gateway': 'fd66:4::1', 'network_type': 'vxlan',
+                 'segmentation_id': 4014},
     'twin': {'cidr': '10.66.1.0/24', 'ip_version': 4, 'network_type': 'vlan', 'segmentation_id': 15},
 }
 
