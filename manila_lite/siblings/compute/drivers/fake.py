@@ -182,7 +182,8 @@ class FakeDriver(InstanceDriver):
     @contextmanager
     def _call(self, name: str, *about: str) -> Iterator[dict[str, Any]]:
         """Yield the records for changes, which are written together; fail before or after that, as the knobs say."""
-        with (self.state / 'lock').open('w') as lock:
+        # A process of all services holds ``lock`` of the same folder as long as it runs.
+        with (self.state / 'records.lock').open('w') as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             with (self.state / 'calls').open('a') as calls:
                 calls.write(' '.join((name, *about)) + '\n')
