@@ -35,7 +35,7 @@ def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
     :raises errors.OverQuota: the project has as many servers as it may have.
     """
     spec = _spec(ctx, body)
-    nets = networks.wanted(body.get('networks'), networks.load(ctx.conf.compute.networks_file)) if 'networks' in body else []
+    nets = _networks(ctx, body['networks']) if 'networks' in body else []
     with ctx.db.writer() as conn:
         if store.count_servers(conn, ctx.project_id) >= ctx.conf.compute.max_servers:
             raise errors.OverQuota(f'The project has {ctx.conf.compute.max_servers} servers, which is the maximum.')
@@ -55,6 +55,10 @@ def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
         wake = _begin_operation(conn, ctx, row, 'create', {})
     wake.send(ctx)
     return row
+
+
+def _networks(ctx: RequestContext, asked: Any) -> networks.Wanted:
+    return networks.wanted(asked, networks.of_project(networks.load(ctx.conf.compute.networks_file), ctx.project_id))
 
 
 def _nic(conn: Connection, server_id: str, network: networks.Network, wanted: str | None) -> dict[str, Any]:

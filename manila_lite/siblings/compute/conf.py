@@ -16,7 +16,7 @@ COMPUTE = [
     cfg.StrOpt('state', help='Directory for the data of the servers of this host. Default: compute below state_path.'),
     cfg.StrOpt('networks_file',
                help='YAML file with the networks of servers: a list "networks" of id and cidr, with optional name, gateway, '
-                    'mtu and ranges. Default: no networks.'),
+                    'mtu, ranges and projects. Default: no networks.'),
     cfg.StrOpt('my_shared_fs_storage_ip',
                help='Address from which this host mounts shares, and which access rules admit. Default: the address of its '
                     'route to the outside.'),

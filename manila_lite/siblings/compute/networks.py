@@ -25,6 +25,7 @@ _CHECK = fastjsonschema.compile({
             'type': 'object', 'required': ['id', 'cidr'], 'additionalProperties': False, 'properties': {
                 'id': _TEXT, 'name': _TEXT, 'cidr': _TEXT, 'gateway': _TEXT,
                 'mtu': {'type': 'integer', 'minimum': 68, 'maximum': 65535},
+                'projects': {'type': 'array', 'items': {**_TEXT, 'maxLength': 255}},
                 'ranges': {'type': 'array', 'minItems': 1, 'items': {
                     'type': 'array', 'items': _TEXT, 'minItems': 2, 'maxItems': 2}}}}}}})
 
@@ -40,7 +41,9 @@ SCHEMA = {'anyOf': [
 
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """A network. ``ranges``: first and last address for servers that request no address."""
+    """A network. ``ranges``: first and last address for servers that request no address; ``projects``: those whose servers
+    can be on it, None for all.
+    """
 
     id: str
     name: str
@@ -48,6 +51,7 @@ class Network:
     gateway: str | None
     mtu: int
     ranges: tuple[tuple[Address, Address], ...]
+    projects: frozenset[str] | None = None
 
     def free(self, taken: Collection[str]) -> Iterator[str]:
         """Yield the addresses that can be allocated, in order."""
@@ -137,7 +141,8 @@ def _network(entry: Mapping[str, Any]) -> Network:
                    for first, last in entry.get('ranges') or [(str(cidr[0]), str(cidr[-1]))])
     if any(int(first) > int(last) for first, last in ranges):
         raise errors.Invalid(f'{where}: ranges: the first address of a range is after its last.')
-    return Network(where, entry.get('name', where), cidr, gateway, entry.get('mtu', 1500), ranges)
+    projects = frozenset(entry['projects']) if 'projects' in entry else None
+    return Network(where, entry.get('name', where), cidr, gateway, entry.get('mtu', 1500), ranges, projects)
 
 
 def _within(text: str, cidr: Any, where: str) -> Address:
@@ -165,6 +170,11 @@ def wanted(asked: Any, known: Mapping[str, Network]) -> Wanted:
             raise errors.Conflict('networks: there are several networks; name one.', code='network_ambiguous')
         return [(network, None) for network in known.values()]
     return [_one(entry, known) for entry in asked]
+
+
+def of_project(known: Mapping[str, Network], project_id: str | None) -> dict[str, Network]:
+    """Return the networks that servers of a project can be on. It cannot see that there are others."""
+    return {name: network for name, network in known.items() if network.projects is None or project_id in network.projects}
 
 
 def _one(entry: Mapping[str, str], known: Mapping[str, Network]) -> tuple[Network, str | None]:

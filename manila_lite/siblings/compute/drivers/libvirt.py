@@ -15,7 +15,7 @@ from oslo_config import cfg
 
 from manila_lite import errors
 from manila_lite.host.commands import CommandFailed, run
-from manila_lite.siblings.compute.drivers import image_files, libvirt_xml, local, qemu_host
+from manila_lite.siblings.compute.drivers import image_files, libvirt_xml, local, qemu_host, taps
 from manila_lite.siblings.compute.drivers.interface import Capabilities, GuestState, Power, Server, Share
 from manila_lite.siblings.compute.drivers.local import LocalServers
 
@@ -105,10 +105,12 @@ class LibvirtDriver(LocalServers):
         files, links = self.files(server), self._links(server, shares)
         wanted = libvirt_xml.domain(self._conf, _PREFIX + server.id, server, files, self.images,
                                     [(_inside(links[share.id]), share.tag) for share in shares],
-                                    [(self.bridge(nic), nic) for nic in server.nics])
+                                    [(self.bridge(nic), taps.name(server, number), nic)
+                                     for number, nic in enumerate(server.nics)])
         known = files / 'domain.xml'
         stays = known.exists() and known.read_text() == wanted and not self._broken(server, shares)
         if stays and self._power(server) == Power.RUNNING:
+            self._go(server)
             return
         self.power_off(server, hard=True)
         for share in shares:
@@ -118,9 +120,25 @@ class LibvirtDriver(LocalServers):
         known.write_text(wanted)
         try:
             self._virsh('define', '--validate', str(known))
-            self._virsh('start', _PREFIX + server.id)
+            self._start(server)
         except CommandFailed as refused:
             raise errors.Final(str(refused)) from refused
+
+    def _start(self, server: Server, seconds: float = 60.0) -> None:
+        self._virsh('start', '--paused', _PREFIX + server.id, seconds=seconds)
+        self._go(server)
+
+    def _go(self, server: Server) -> None:
+        """Let a domain run that was just started, or whose start was cut off: with filters at its interfaces."""
+        self._hold(server)
+        if self._info(server).get('State') == 'paused':
+            self._virsh('resume', _PREFIX + server.id)
+
+    def _hold(self, server: Server) -> None:
+        """Have each interface let out frames of the guest only. A guest of an earlier release has others until it is off."""
+        for tap, nic in ((taps.name(server, number), nic) for number, nic in enumerate(server.nics)):
+            if Path('/sys/class/net', tap).exists():
+                taps.hold('', tap, nic)
 
     def power_off(self, server: Server, *, hard: bool = False) -> None:
         """See ``InstanceDriver.power_off``."""
@@ -161,7 +179,8 @@ class LibvirtDriver(LocalServers):
         if power == Power.OFF:
             raise errors.Final('The server has no saved memory.')
         if power == Power.SAVED:
-            self._virsh('start', _PREFIX + server.id, seconds=_SAVE_SECONDS)
+            self._start(server, _SAVE_SECONDS)
+        self._go(server)
 
     # State ------------------------------------------------------------------------------------
 
@@ -170,6 +189,7 @@ class LibvirtDriver(LocalServers):
         power = self._power(server)
         if power != Power.RUNNING:
             return GuestState(power)
+        self._hold(server)
         self.trim(server)
         return GuestState(power, self._broken(server, shares))
 

@@ -11,8 +11,10 @@ from manila_lite.siblings.compute.drivers.local import Files
 
 
 def domain(conf: Any, name: str, server: Server, files: Files, images: Path, shares: Iterable[tuple[str, str]],
-           nics: Iterable[tuple[str, Nic]] = ()) -> str:
-    """Return the XML of a server with shares, given as (directory of the host, tag), and interfaces on bridges."""
+           nics: Iterable[tuple[str, str, Nic]] = ()) -> str:
+    """Return the XML of a server with shares, given as (directory of the host, tag), and interfaces, given as
+    (bridge, name on the host, interface).
+    """
     root = ET.Element('domain', type=conf.virt_type)
     for tag, text, more in (('name', name, {}), ('uuid', server.id, {}), ('title', server.name, {}),
                             ('memory', str(server.memory), {'unit': 'MiB'}), ('vcpu', str(server.vcpus), {})):
@@ -33,8 +35,8 @@ def domain(conf: Any, name: str, server: Server, files: Files, images: Path, sha
         card = _add(devices, 'interface', type='network')
         _add(card, 'source', network=conf.network)
         _add(card, 'model', type='virtio')
-    for bridge, nic in nics:
-        _interface(devices, bridge, nic)
+    for bridge, tap, nic in nics:
+        _interface(devices, bridge, tap, nic)
     serial = _add(devices, 'serial', type='file')
     _add(serial, 'source', path=str(files.console), append='on')
     _add(serial, 'target', port='0')
@@ -49,10 +51,11 @@ def _add(parent: ET.Element, tag: str, text: str | None = None, **attributes: st
     return made
 
 
-def _interface(devices: ET.Element, bridge: str, nic: Nic) -> None:
+def _interface(devices: ET.Element, bridge: str, tap: str, nic: Nic) -> None:
     card = _add(devices, 'interface', type='bridge')
     _add(card, 'mac', address=nic.mac)
     _add(card, 'source', bridge=bridge)
+    _add(card, 'target', dev=tap)
     _add(card, 'model', type='virtio')
     _add(card, 'mtu', size=str(nic.mtu))
 

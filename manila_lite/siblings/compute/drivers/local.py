@@ -54,11 +54,6 @@ class Files:
         """The guest's output on its serial port."""
         return self.folder / 'console'
 
-    @property
-    def metadata(self) -> Path:
-        """The socket of the guest's metadata."""
-        return self.folder / 'metadata'
-
 
 class LocalServers(HostMounts):
     """The part of a driver that keeps files. Each server has a folder below ``servers`` in the driver's directory."""

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Guests under QEMU, without libvirt; virtiofs brings shares to them.
 
+QEMU has a network namespace of its own, in which only the interface for metadata stays. The interfaces of the guest's
+networks are moved to their bridges, each with a filter (``taps``).
+
 All files of a server are in ``servers/<id>`` below the driver's directory. QEMU and the virtiofsd of each share run in
 sessions of their own, so that guests survive the end and the death of the agent. Under systemd that needs
 ``KillMode=process`` in the agent's unit.
@@ -9,19 +12,23 @@ sessions of their own, so that guests survive the end and the death of the agent
 import os
 
 from oslo_config import cfg
+from oslo_log import log
 
 from manila_lite import errors
 from manila_lite.host.commands import run as command
 from manila_lite.host.daemon import Daemon
-from manila_lite.siblings.compute.drivers import image_files, metadata, qemu_arguments, qemu_host
+from manila_lite.siblings.compute.drivers import image_files, metadata, metadata_server, qemu_arguments, qemu_host, taps
 from manila_lite.siblings.compute.drivers.interface import Capabilities, GuestState, Power, Server, Share
 from manila_lite.siblings.compute.drivers.local import LocalServers
 from manila_lite.siblings.compute.drivers.qemu_monitor import Refused
 from manila_lite.siblings.compute.drivers.qemu_options import OPTIONS
 from manila_lite.siblings.compute.drivers.qemu_processes import CommandLines, GuestProcesses
 
+LOG = log.getLogger(__name__)
+
 #: Longest path of a Unix socket. The server's id and the socket's name follow the directory.
 _SOCKET_LENGTH = 100
+_TUN = '/dev/net/tun'
 
 
 class QemuDriver(LocalServers):
@@ -33,7 +40,7 @@ class QemuDriver(LocalServers):
     def __init__(self, conf: cfg.ConfigOpts):
         super().__init__(conf)
         self._conf = conf[self.GROUP]
-        self._metadata = metadata.Metadata()
+        self._metadata = metadata_server.Metadata()
         self._daemons: dict[str, Daemon] = {}
         self._binary = self._virtiofsd = self._flavour = self._accel = ''
 
@@ -41,6 +48,8 @@ class QemuDriver(LocalServers):
         """See ``InstanceDriver.start``."""
         if len(str(self.servers)) + 46 > _SOCKET_LENGTH:
             raise errors.BadConfig(f'[compute] state: {self.servers} is too long for the path of a Unix socket')
+        if not os.path.exists(_TUN):
+            raise errors.BadConfig(f'[{self.GROUP}] {_TUN} is missing: guests need it for their interfaces')
         self._binary = qemu_host.program(self._conf.binary)
         qemu_host.program('xorriso')
         self._virtiofsd = qemu_host.virtiofsd(self._conf.virtiofsd)
@@ -66,7 +75,7 @@ class QemuDriver(LocalServers):
     def destroy(self, server: Server) -> None:
         """See ``InstanceDriver.destroy``."""
         self._run(server).clear()
-        self._metadata.end(self.files(server).metadata)
+        self._metadata.end(server.id)
         self.clear(server)
 
     def power_on(self, server: Server, shares: tuple[Share, ...]) -> None:
@@ -79,28 +88,29 @@ class QemuDriver(LocalServers):
             run.clear()
             files.memory.unlink(missing_ok=True)
             self.begin(server, shares)
-            self._start(run, server, shares, commands)
-        self._plug(server)
-        self._serve_metadata(server, shares)
+            self._start(run, commands)
+        self._connect(run, server, shares)
 
-    def _start(self, run: GuestProcesses, server: Server, shares: tuple[Share, ...], commands: CommandLines,
-               *more: str) -> None:
+    def _start(self, run: GuestProcesses, commands: CommandLines, *more: str) -> None:
         """Start the guest. If that fails, end its processes."""
-        self._serve_metadata(server, shares)
         try:
             run.start(commands, more)
         except errors.ManilaLiteError:
             run.clear()
             raise
 
-    def _plug(self, server: Server) -> None:
-        """Connect the running guest to its networks."""
-        where = ['-n', self._conf.bridge_netns] if self._conf.bridge_netns else []
+    def _connect(self, run: GuestProcesses, server: Server, shares: tuple[Share, ...]) -> None:
+        """Connect the running guest to its networks, behind filters, and to its metadata."""
+        netns = self._conf.bridge_netns
+        where = ['-n', netns] if netns else []
         for number, nic in enumerate(server.nics):
-            command('ip', *where, 'link', 'set', qemu_arguments.tap(server, number), 'master', self.bridge(nic), 'up')
-
-    def _serve_metadata(self, server: Server, shares: tuple[Share, ...]) -> None:
-        self._metadata.serve(self.files(server).metadata, metadata.files(server, shares))
+            tap = taps.name(server, number)
+            if run.apart:
+                taps.move(run.pid(), tap, netns)
+            taps.hold(netns, tap, nic)
+            command('ip', *where, 'link', 'set', tap, 'master', self.bridge(nic), 'up')
+        if run.apart:
+            self._metadata.serve(server.id, run.pid(), taps.metadata(server), metadata.files(server, shares))
 
     def _commands(self, server: Server, shares: tuple[Share, ...]) -> CommandLines:
         files = self.files(server)
@@ -110,8 +120,7 @@ class QemuDriver(LocalServers):
             qemu_arguments.qemu(self._binary, self._accel, self._conf.machine, server, files, self.images, devices),
             {device.share_id: qemu_arguments.virtiofsd(self._virtiofsd, self._flavour, device, self._conf.virtiofsd_cache,
                                                        self._conf.virtiofsd_sandbox) for device in devices},
-            {device.share_id: device.socket for device in devices},
-            self._conf.bridge_netns if server.nics else '')
+            {device.share_id: device.socket for device in devices}, apart=True)
 
     def power_off(self, server: Server, *, hard: bool = False) -> None:
         """See ``InstanceDriver.power_off``."""
@@ -122,7 +131,7 @@ class QemuDriver(LocalServers):
             run.ended(self._conf.power_off_timeout)
         run.clear()
         self.files(server).memory.unlink(missing_ok=True)
-        self._metadata.end(self.files(server).metadata)
+        self._metadata.end(server.id)
 
     def reboot(self, server: Server, shares: tuple[Share, ...], *, hard: bool = False) -> None:
         """See ``InstanceDriver.reboot``."""
@@ -147,22 +156,21 @@ class QemuDriver(LocalServers):
                 raise errors.Final(f'The memory of the server cannot be saved: {refused}') from refused
             os.replace(draft, files.memory)
         run.clear()
-        self._metadata.end(files.metadata)
+        self._metadata.end(server.id)
 
     def resume(self, server: Server) -> None:
         """See ``InstanceDriver.resume``. The guest is paused until its memory is loaded, so the call may be repeated."""
         files, run = self.files(server), self._run(server)
         if files.memory.exists():
-            self._start(run, server, (), self._commands(server, ()), '-S', '-incoming', 'defer')
+            self._start(run, self._commands(server, ()), '-S', '-incoming', 'defer')
             with run.monitor() as monitor:
                 monitor.load(files.memory)
             files.memory.unlink()
         if not run.running():
             raise errors.Final('The server has no saved memory.')
+        self._connect(run, server, ())
         with run.monitor() as monitor:
             monitor.do('cont')
-        self._plug(server)
-        self._serve_metadata(server, ())
 
     # State ------------------------------------------------------------------------------------
 
@@ -173,7 +181,11 @@ class QemuDriver(LocalServers):
             return GuestState(Power.SAVED)
         if not run.running():
             return GuestState(Power.OFF)
-        self._serve_metadata(server, shares)
+        try:
+            self._connect(run, server, shares)
+        except errors.ManilaLiteError as bad:
+            # It may have ended this moment, which the next look sees.
+            LOG.warning('%s: its interfaces cannot be checked; trying again: %s', server.id, bad)
         self.trim(server)
         return GuestState(Power.RUNNING, run.broken())
 

@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Argument lists of QEMU and virtiofsd."""
 
-import shlex
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from manila_lite.siblings.compute.drivers import relay
+from manila_lite.siblings.compute.drivers import taps
 from manila_lite.siblings.compute.drivers.interface import Nic, Server
 from manila_lite.siblings.compute.drivers.local import Files
 
-#: Options of QEMU's own filter of system calls. It allows setsid, which the programs need that QEMU starts for each
-#: connection to the metadata.
-_SANDBOX = 'on,obsolete=deny,resourcecontrol=deny'
-#: The address of the metadata, the only one that a guest reaches, and the network around it.
-_METADATA = '169.254.169.254'
-_NETWORK = 'net=169.254.0.0/16,host=169.254.0.2,dns=169.254.0.3,dhcpstart=169.254.0.15,ipv6=off'
+#: Options of QEMU's own filter of system calls. QEMU starts no program.
+_SANDBOX = 'on,obsolete=deny,resourcecontrol=deny,elevateprivileges=deny,spawn=deny'
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +38,18 @@ def _value(word: object) -> str:
 
 def qemu(binary: str, accel: str, machine: str, server: Server, files: Files, images: Path,
          devices: tuple[Device, ...]) -> list[str]:
-    """Return the command line of QEMU for the guest. Its interfaces are plugged into bridges later."""
+    """Return the command line of QEMU for the guest. QEMU makes its interfaces, which are plugged into
+    bridges later. The first one is for metadata only.
+    """
     return [
         binary, '-name', _value(server.id), '-uuid', server.id, '-nodefaults', '-no-user-config', '-display', 'none',
         '-sandbox', _SANDBOX, '-machine', f'{machine},accel={accel},memory-backend=mem',
         '-smp', str(server.vcpus), '-m', f'{server.memory}M', '-object', _memory(server),
         '-qmp', f'unix:{_value(files / "qmp")},server=on,wait=off',
         '-chardev', f'file,id=console,path={_value(files.console)},append=on', '-serial', 'chardev:console',
-        '-device', 'virtio-rng-pci', *_boot(server, images), *_disks(server, files), *_network(files),
-        *(word for number, nic in enumerate(server.nics) for word in _nic(tap(server, number), number, nic)),
+        '-device', 'virtio-rng-pci', *_boot(server, images), *_disks(server, files),
+        *_tap('net', taps.metadata(server)), '-device', 'virtio-net-pci,netdev=net,romfile=',
+        *(word for number, nic in enumerate(server.nics) for word in _nic(taps.name(server, number), number, nic)),
         *(word for number, device in enumerate(devices) for word in _share(number, device))]
 
 
@@ -80,22 +77,12 @@ def _disks(server: Server, files: Files) -> list[str]:
             '-device', 'virtio-blk-pci,drive=config,serial=config-2']
 
 
-def _network(files: Files) -> list[str]:
-    """Return the options of a network where only the metadata server answers."""
-    command = shlex.join([sys.executable, '-I', '-S', relay.__file__, str(files.metadata)])
-    return ['-netdev', f'user,id=net,restrict=on,{_NETWORK},guestfwd=tcp:{_METADATA}:80-cmd:{_value(command)}',
-            '-device', 'virtio-net-pci,netdev=net,romfile=']
-
-
-def tap(server: Server, number: int) -> str:
-    """Return the host's name for an interface of the guest. QEMU makes the interface, and it disappears when QEMU ends
-    in any way.
-    """
-    return f't{server.id.replace("-", "")[:12]}{number:x}'
+def _tap(netdev: str, name: str) -> list[str]:
+    return ['-netdev', f'tap,id={netdev},ifname={name},script=no,downscript=no']
 
 
 def _nic(name: str, number: int, nic: Nic) -> list[str]:
-    return ['-netdev', f'tap,id=nic{number},ifname={name},script=no,downscript=no',
+    return [*_tap(f'nic{number}', name),
             '-device', f'virtio-net-pci,netdev=nic{number},mac={nic.mac},host_mtu={nic.mtu},romfile=']
 
 

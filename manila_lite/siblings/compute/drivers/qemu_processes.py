@@ -34,14 +34,16 @@ class CommandLines:
     qemu: list[str]
     shares: dict[str, list[str]] = field(default_factory=dict)
     sockets: dict[str, str] = field(default_factory=dict)
-    #: The network namespace that QEMU runs in, if it is not the agent's.
-    netns: str = ''
+    #: Whether QEMU has a network namespace of its own. It had none in releases that gave metadata through a relay.
+    apart: bool = False
 
     @classmethod
     def read(cls, files: Files) -> 'CommandLines | None':
         """Return the command lines of the guest that ran last, or None."""
         with contextlib.suppress(OSError, ValueError, TypeError):
-            return cls(**json.loads((files / 'run.json').read_text()))
+            known = json.loads((files / 'run.json').read_text())
+            known.pop('netns', None)    # of earlier releases
+            return cls(**known)
         return None
 
     def write(self, files: Files) -> None:
@@ -71,6 +73,18 @@ class GuestProcesses:
         """Say whether QEMU runs."""
         return self.commands is not None and self._daemon('qemu').find(self.commands.qemu) is not None
 
+    @property
+    def apart(self) -> bool:
+        """Whether QEMU has a network namespace of its own."""
+        return self.commands is not None and self.commands.apart
+
+    def pid(self) -> int:
+        """Return the process of QEMU. :raises errors.Unavailable: it has ended."""
+        found = self._daemon('qemu').find(self.commands.qemu) if self.commands else None
+        if found is None:
+            raise errors.Unavailable('The guest has ended.')
+        return found.pid
+
     def broken(self) -> frozenset[str]:
         """Return the ids of shares that have no virtiofsd."""
         if self.commands is None:
@@ -96,9 +110,8 @@ class GuestProcesses:
             self._begin(share, words)
         for share, socket in self.commands.sockets.items():
             self._until(share, Path(socket).is_socket)
-        # nsenter replaces itself by QEMU, so that the process has QEMU's command line.
-        inside = ['nsenter', f'--net=/run/netns/{self.commands.netns}'] if self.commands.netns else []
-        self._begin('qemu', [*inside, *self.commands.qemu])
+        # unshare replaces itself by QEMU, so that the process has QEMU's command line.
+        self._begin('qemu', ['unshare', '--net', *self.commands.qemu])
         self._until('qemu', self._answers)
 
     def _begin(self, name: str, words: list[str]) -> None:

@@ -15,9 +15,9 @@ import testtools
 from oslo_utils import uuidutils
 
 from manila_lite import errors
-from manila_lite.host.commands import ENV
+from manila_lite.host.commands import ENV, run
 from manila_lite.host.mounts import unmount
-from manila_lite.siblings.compute.drivers import libvirt_xml
+from manila_lite.siblings.compute.drivers import libvirt_xml, taps
 from manila_lite.siblings.compute.drivers.interface import Nic, Power, Server, Share
 from manila_lite.siblings.compute.drivers.libvirt import LibvirtDriver
 from manila_lite.siblings.compute.drivers.local import Files
@@ -74,7 +74,8 @@ class Schema(testtools.TestCase):
             server = Server(uuidutils.generate_uuid(), 'p', 'name & <more>', 64, 2, **more)
             conf = SimpleNamespace(virt_type='kvm', machine='q35', network=network)
             file = folder / f'{number}.xml'
-            file.write_text(libvirt_xml.domain(conf, 'mlite-1', server, Files(folder), folder, shares, [('br0', nic)] * number))
+            nics = [('br0', 't0', nic)] * number
+            file.write_text(libvirt_xml.domain(conf, 'mlite-1', server, Files(folder), folder, shares, nics))
             done = subprocess.run(['xmllint', '--noout', '--relaxng', str(_SCHEMA), str(file)], capture_output=True,
                                   text=True, timeout=waiting.LIMIT, check=False)
             self.assertEqual(0, done.returncode, f'{done.stderr}\n{file.read_text()}')
@@ -159,6 +160,33 @@ class Libvirt(test_qemu_driver.QemuCase, testtools.TestCase):
         self.assertEqual(frozenset(), self.driver.inspect(self.server, (one, two)).broken)
         self.driver.power_off(self.server)
         until(lambda: not self.processes('virtiofsd'), 'none is left', str)
+
+    def test_interfaces_have_filters_before_the_guest_runs(self):
+        bridge = f'mlv{uuidutils.generate_uuid()[:8]}'
+        run('ip', 'link', 'add', bridge, 'type', 'bridge')
+        self.addCleanup(run, 'ip', 'link', 'delete', bridge)
+        self.driver.conf.set_override('bridges', {'a': bridge}, LibvirtDriver.GROUP)
+        server = self.one(nics=(Nic('a', 'a', '192.0.2.5', 'fa:16:3e:00:00:05', '192.0.2.0/24'),))
+        tap, name = taps.name(server, 0), f'mlite-{server.id}'
+
+        def held():
+            return 'bytecode' in run('tc', 'filter', 'show', 'dev', tap, 'ingress')
+
+        self.driver.power_on(server, ())
+        self.assertTrue(held())
+        self.assertEqual('running', self.state(name))
+        # The agent died before the guest ran.
+        run('virsh', '--connect', self.uri, 'suspend', name)
+        run('tc', 'qdisc', 'delete', 'dev', tap, 'clsact')
+        self.driver.power_on(server, ())
+        self.assertEqual((True, 'running'), (held(), self.state(name)))
+        self.driver.suspend(server)
+        self.driver.resume(server)
+        self.assertEqual((True, 'running'), (held(), self.state(name)))
+
+    def state(self, name):
+        """Return the state of a domain in libvirt's words."""
+        return run('virsh', '--connect', self.uri, 'domstate', name).strip()
 
     def test_a_tag_of_37_bytes_is_refused(self):
         share = self.share('a' * 36)

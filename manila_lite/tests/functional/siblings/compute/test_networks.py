@@ -108,6 +108,16 @@ class Networks(ComputeTest):
         self.assertEqual(503, self.refused('auto')[0])
         self.assertEqual([], self.taken())
 
+    def test_networks_of_other_projects_are_unknown(self):
+        self.file.write_text('networks: [{id: n1, cidr: 192.0.2.0/24, projects: [other]}, {id: n2, cidr: "fd66::/64"}]')
+        unknown, hidden = (self.me.call('POST', '/servers', self.body([{'uuid': name}])) for name in ('none', 'n1'))
+        self.assertEqual(400, hidden[0])
+        self.assertEqual(str(unknown[1]).replace('none', 'n1'), str(hidden[1]))
+        self.assertEqual({'n2': ['fd66::1']}, self.addresses(self.me.server(networks='auto')))
+        _, mine, _ = self.me.token.split(':')
+        self.file.write_text(f'networks: [{{id: n1, cidr: 192.0.2.0/24, projects: [other, {mine}]}}]')
+        self.assertEqual({'n1': ['192.0.2.1']}, self.addresses(self.me.server(networks='auto')))
+
     def test_auto_chooses_the_only_network(self):
         self.file.write_text('networks: [{id: n1, cidr: 192.0.2.0/24}]')
         self.assertEqual({'n1': ['192.0.2.1']}, self.addresses(self.me.server(networks='auto')))

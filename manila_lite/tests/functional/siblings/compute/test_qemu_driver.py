@@ -30,6 +30,7 @@ def missing():
         return 'root'
     groups.want('guests')
     lacks = [program for program in (initramfs.QEMU, 'xorriso') if not initramfs.program(program)]
+    lacks += [path for path in ('/dev/net/tun',) if not os.path.exists(path)]
     with contextlib.suppress(errors.BadConfig):
         qemu_host.virtiofsd('')
         return ', '.join(lacks)
@@ -132,7 +133,6 @@ class Qemu(QemuCase, testtools.TestCase):
         self.driver.power_off(self.server)
         self.assertEqual([], self.processes())
 
-    @unittest.skipUnless(os.path.exists('/dev/net/tun'), 'interfaces of guests need /dev/net/tun')
     def test_interfaces_come_and_go_with_their_guest(self):
         space = f'mlc-{uuidutils.generate_uuid()[:8]}'
         run('ip', 'netns', 'add', space)
@@ -145,17 +145,26 @@ class Qemu(QemuCase, testtools.TestCase):
         def plugged():
             return [line.split(': ')[1] for line in run('ip', '-n', space, '-o', 'link', 'show', 'master', 'br0').splitlines()]
 
+        def held(name):
+            """Say whether an interface has a filter."""
+            return 'bytecode' in run('tc', '-n', space, 'filter', 'show', 'dev', name, 'ingress')
+
         nics = tuple(Nic('a', 'a', f'192.0.2.{number}', f'fa:16:3e:00:00:0{number}', '192.0.2.0/24') for number in (5, 6))
         server = self.one(nics=nics)
         self.driver.power_on(server, ())
         self.assertEqual(2, len(plugged()))
+        self.assertEqual([True, True], [held(name) for name in plugged()])
         before = plugged(), self.processes('qemu')[0].pid
+        run('tc', '-n', space, 'qdisc', 'delete', 'dev', before[0][0], 'clsact')
+        self.assertEqual(Power.RUNNING, self.power(server, driver=self.again()))
+        self.assertTrue(held(before[0][0]), 'the agent looks after it')
         self.again().power_on(server, ())
         self.assertEqual(before, (plugged(), self.processes('qemu')[0].pid), 'a guest that runs as wanted stays')
         self.driver.suspend(server)
         self.assertEqual([], plugged())
         self.driver.resume(server)
         self.assertEqual(before[0], plugged())
+        self.assertEqual([True, True], [held(name) for name in plugged()])
         self.kill('qemu')
         until(lambda: not plugged(), 'they are gone with it', str)
         self.driver.power_on(server, ())

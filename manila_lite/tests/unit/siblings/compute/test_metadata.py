@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metadata of a guest, and its transport: a socket for each guest, behind a relay."""
+"""Metadata of a guest: files, answers to its requests, and the lease of its address."""
 
 import base64
 import json
 import os
 import shutil
-import socket
+import struct
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 import testtools
 
-from manila_lite.siblings.compute.drivers import config_drive, metadata, relay
+from manila_lite.siblings.compute.drivers import config_drive, dhcp, metadata, metadata_server
 from manila_lite.siblings.compute.drivers.interface import Server, Share
 from manila_lite.tests import waiting
 
@@ -28,27 +27,15 @@ class Told(testtools.TestCase):
         super().setUp()
         self.folder = Path(tempfile.mkdtemp(prefix='mlm-'))
         self.addCleanup(shutil.rmtree, self.folder)
-        self.metadata = metadata.Metadata()
-        self.addCleanup(self.metadata.end_all)
-        self.socket = self.folder / 'socket'
+        self.files = metadata.files(SERVER, SHARES)
 
     def ask(self, path, method='GET'):
-        """Ask as a guest does, through a relay; return (status, body)."""
-        mine, its = socket.socketpair()
-        with mine:
-            started = subprocess.Popen([sys.executable, '-I', '-S', relay.__file__, str(self.socket)], stdin=its, stdout=its)
-            its.close()
-            mine.settimeout(waiting.LIMIT)
-            mine.sendall(f'{method} {path} HTTP/1.1\r\nHost: 169.254.169.254\r\n\r\n'.encode())
-            answer = b''
-            while part := mine.recv(65536):
-                answer += part
-            self.assertEqual(0, started.wait(waiting.LIMIT))
+        """Ask as a guest does; return (status, body)."""
+        answer = metadata_server.answer(f'{method} {path} HTTP/1.1\r\nHost: 169.254.169.254\r\n\r\n'.encode(), self.files)
         head, _, body = answer.partition(b'\r\n\r\n')
         return int(head.split()[1]), body.decode()
 
     def test_metadata_files_and_folders_are_served_and_others_not_found(self):
-        self.metadata.serve(self.socket, metadata.files(SERVER, SHARES))
         for version in ('latest', '2025-04-04'):
             status, body = self.ask(f'/openstack/{version}/meta_data.json')
             self.assertEqual(200, status)
@@ -63,16 +50,11 @@ class Told(testtools.TestCase):
             self.assertEqual(404, self.ask(path)[0], path)
         self.assertEqual(501, self.ask('/openstack', 'POST')[0])
 
-    def test_changed_files_are_served_and_end_removes_the_socket(self):
-        self.metadata.serve(self.socket, metadata.files(SERVER, SHARES))
-        self.metadata.serve(self.socket, metadata.files(SERVER, ()))
-        self.assertEqual([], json.loads(self.ask('/openstack/latest/meta_data.json')[1])['devices'])
-        self.socket.unlink()
-        self.metadata.serve(self.socket, metadata.files(SERVER, SHARES))
-        self.assertEqual(200, self.ask('/openstack')[0])
-        self.metadata.end(self.socket)
-        self.metadata.end(self.socket)
-        self.assertFalse(self.socket.exists())
+    def test_strange_requests_get_an_answer_or_none(self):
+        for head in (b'', b'\r\n\r\n', b'GET', b'GET / HTTP/9.9\r\n\r\n', b'\xff\x00 / HTTP/1.1\r\n\r\n', b'A' * 8192,
+                     b'GET / HTTP/1.1\r\n' + b'a: b\r\n' * 1000, b'GET /\x00\xff HTTP/1.1\r\n\r\n'):
+            answer = metadata_server.answer(head, {})
+            self.assertNotIn(b' 200 ', answer[:20], head[:20])
 
     @unittest.skipUnless(shutil.which('xorriso'), 'a config drive needs the package xorriso')
     def test_a_config_drive_has_the_same_files(self):
@@ -87,3 +69,40 @@ class Told(testtools.TestCase):
         for place, _, _ in os.walk(self.folder / 'out'):
             os.chmod(place, 0o755)
         self.assertEqual(metadata.files(SERVER, ()), files)
+
+
+def question(kind, options=b'', mac=b'\x52\x54\0\x12\x34\x56', **more):
+    """Return a datagram of a DHCP client."""
+    fields = {'op': 1, 'hardware': 1, 'length': 6, 'present': bytes(4), 'cookie': b'\x63\x82\x53\x63', **more}
+    head = struct.pack('!BBBBIHH4s12s16s192s4s', fields['op'], fields['hardware'], fields['length'], 0, 77, 0, 0x8000,
+                       fields['present'], bytes(12), mac, bytes(192), fields['cookie'])
+    return head + bytes([53, 1, kind]) + options + b'\xff'
+
+
+class Lease(testtools.TestCase):
+    def asked(self, *words, **more):
+        """Ask; return the kind of the answer, the address in it, and its options."""
+        answer = dhcp.reply(question(*words, **more))
+        if answer is None:
+            return None
+        self.assertEqual((2, 77, 300), (answer[0], struct.unpack('!I', answer[4:8])[0], len(answer)))
+        options = dhcp._options(answer[240:])
+        return options[53][0], '.'.join(map(str, answer[16:20])), set(options)
+
+    def test_a_guest_gets_one_address_and_no_gateway(self):
+        given = {1, 51, 53, 54}
+        self.assertEqual((2, '169.254.0.15', given), self.asked(1))
+        self.assertEqual((5, '169.254.0.15', given), self.asked(3, bytes([50, 4, 169, 254, 0, 15, 54, 4, 169, 254, 169, 254])))
+        self.assertEqual((5, '169.254.0.15', given), self.asked(3, present=bytes([169, 254, 0, 15])))
+
+    def test_another_address_is_refused(self):
+        self.assertEqual((6, '0.0.0.0', {53, 54}), self.asked(3, bytes([50, 4, 10, 0, 0, 1])))
+
+    def test_other_datagrams_get_no_answer(self):
+        for words, more in (((2,), {}), ((1,), {'op': 2}), ((1,), {'length': 16}), ((1,), {'cookie': bytes(4)}),
+                            ((3, bytes([54, 4, 10, 0, 0, 1])), {}), ((8,), {})):
+            self.assertIsNone(self.asked(*words, **more), words)
+        whole = question(1)
+        for size in range(len(whole) - 2):
+            self.assertIsNone(dhcp.reply(whole[:size]))
+        self.assertIsNone(dhcp.reply(bytes(2048)))

@@ -49,6 +49,12 @@ class File(testtools.TestCase):
 
 
 class Request(testtools.TestCase):
+    def test_a_project_has_its_networks_and_those_of_all(self):
+        there = known(FOUR, {**SIX, 'projects': ['p', 'q']}, {'id': 'none', 'cidr': 'fd67::/64', 'projects': []})
+        self.assertEqual(['four', 'six'], list(networks.of_project(there, 'p')))
+        for project in ('r', None):
+            self.assertEqual(['four'], list(networks.of_project(there, project)))
+
     def test_auto_none_and_lists_are_resolved(self):
         there = known()
         self.assertEqual([], networks.wanted(None, there) + networks.wanted('none', there) + networks.wanted('auto', {}))
