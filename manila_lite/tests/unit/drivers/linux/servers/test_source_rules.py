@@ -22,3 +22,8 @@ class Rules(testtools.TestCase):
     def test_interfaces_in_one_subnet_accept_it(self):
         self.assertEqual(set(), source_rules.rules(4, interfaces(a='10.1.0.0/24', b='10.1.0.0/24')))
         self.assertEqual(set(), source_rules.rules(4, interfaces(a='10.1.0.0/24')))
+
+    def test_clients_in_two_subnets_at_once_are_accepted_in_both(self):
+        there = interfaces(a='10.1.0.0/16', b='10.1.2.0/24', c='10.2.0.0/24')
+        self.assertEqual({('a', '10.2.0.0/24'), ('b', '10.2.0.0/24'), ('c', '10.1.0.0/16'), ('c', '10.1.2.0/24')},
+                         source_rules.rules(4, there))
