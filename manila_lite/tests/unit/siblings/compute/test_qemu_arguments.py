@@ -4,11 +4,13 @@
 import itertools
 from pathlib import Path
 
+import fixtures
 import testtools
 
 from manila_lite.siblings.compute.drivers import qemu_arguments
 from manila_lite.siblings.compute.drivers.interface import Nic, Server
 from manila_lite.siblings.compute.drivers.local import Files
+from manila_lite.siblings.compute.drivers.qemu_processes import CommandLines
 
 FILES = Files(Path('/var/lib/a,b c/servers/1'))
 DEVICES = (qemu_arguments.Device('s1', 'data', '/mounts/1', '/run/share0'),
@@ -69,3 +71,13 @@ class Virtiofsd(testtools.TestCase):
                          ' '.join(qemu_arguments.virtiofsd('v', 'c', DEVICES[0], 'none', 'chroot')))
         self.assertEqual('v --socket-path=/run/share0 --shared-dir=/mounts/1 --cache=never --sandbox=namespace',
                          ' '.join(qemu_arguments.virtiofsd('v', 'rust', DEVICES[0], 'none', 'namespace')))
+
+
+class Recorded(testtools.TestCase):
+    def test_guests_of_earlier_releases_are_found(self):
+        """They run in the network namespace of the agent, or in that of the bridges, which their record names."""
+        files = Files(Path(self.useFixture(fixtures.TempDir()).path))
+        (files / 'run.json').write_text('{"qemu": ["q"], "shares": {}, "sockets": {}, "netns": "bridges"}')
+        known = CommandLines.read(files)
+        self.assertEqual((['q'], False), (known.qemu, known.apart))
+        self.assertNotEqual(known, CommandLines(['q'], apart=True), 'it is started anew when it is switched on')
