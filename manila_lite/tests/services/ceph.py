@@ -344,11 +344,11 @@ class FuseMount(fixtures.Fixture):
     """A native mount by ``ceph-fuse``, as a tenant makes it: with an id and its key, from the export location of a share."""
 
 
-    def __init__(self, ceph: Ceph, filesystem: str, ident: str, key: str, path: str):
+    def __init__(self, ceph: Ceph, filesystem: str, ident: str, key: str, path: str, *more: str):
         super().__init__()
         self._ceph = ceph
         self._filesystem = filesystem
-        self._ident, self._key, self._path = ident, key, path
+        self._ident, self._key, self._path, self._more = ident, key, path, more
         self.process: subprocess.Popen | None = None
 
     def _setUp(self) -> None:
@@ -362,7 +362,7 @@ class FuseMount(fixtures.Fixture):
         conf.write_text(_CLIENT.format(fsid=self._ceph.fsid, monitor=self._ceph.monitor, keyring=self.home / 'keyring')
                         + f'log file = {self.home}/log\nadmin socket =\nclient mount timeout = 15\n')
         self._words = [program('setpriv'), '--pdeathsig', 'KILL', '--', program('ceph-fuse'), '-f', '--conf', str(conf),
-                       '--id', self._ident, '--client_fs', self._filesystem, '-r', self._path, str(self.root)]
+                       '--id', self._ident, '--client_fs', self._filesystem, '-r', self._path, *self._more, str(self.root)]
         self.addCleanup(self.end)
 
     def mount(self) -> Path:

@@ -44,7 +44,7 @@ class Answer:
         text = self.output.strip()
         try:
             return json.loads(text) if text else None
-        except ValueError:
+        except (ValueError, RecursionError):
             return text
 
 

@@ -49,15 +49,17 @@ class Cluster:
 
         :raises Refused: it says no. :raises Away: it does not answer in time; the command may be done all the same.
         """
-        return self._do(prefix, lambda way, seconds: way.manager(_command(prefix, arguments), seconds, file))
+        return self._do(prefix, lambda way, seconds: way.manager(_command(prefix, arguments), seconds, file)).content
 
     def monitor(self, prefix: str, **arguments: Any) -> Any:
         """Have a monitor do a command, as ``manager`` does."""
-        return self._do(prefix, lambda way, seconds: way.monitor(_command(prefix, arguments), seconds))
+        return self._do(prefix, lambda way, seconds: way.monitor(_command(prefix, arguments), seconds)).content
 
-    def metadata_server(self, rank: str, prefix: str, **arguments: Any) -> Any:
-        """Have the metadata server with a rank, as ``filesystem:0``, do a command, as ``manager`` does."""
-        return self._do(prefix, lambda way, seconds: way.metadata_server(rank, _command(prefix, arguments), seconds))
+    def metadata_server(self, rank: str, prefix: str, **arguments: Any) -> str:
+        """Have the metadata server with a rank, as ``filesystem:0``, do a command, as ``manager`` does. Returns its output as
+        it came: it may hold words of clients.
+        """
+        return self._do(prefix, lambda way, seconds: way.metadata_server(rank, _command(prefix, arguments), seconds)).output
 
     def directory_size(self, filesystem: str, path: str) -> int | None:
         """Return the bytes in a directory and below, if that can be seen at this moment: it is for information only."""
@@ -73,7 +75,7 @@ class Cluster:
         if way:
             way.close()
 
-    def _do(self, prefix: str, send: Callable[[Way, float], Answer]) -> Any:
+    def _do(self, prefix: str, send: Callable[[Way, float], Answer]) -> Answer:
         patience = self._patience()
         end = time.monotonic() + patience
         pause, why = _PAUSE, ''
@@ -86,7 +88,7 @@ class Cluster:
                 self._drop(way)
             else:
                 if answer.number == 0:
-                    return answer.content
+                    return answer
                 if answer.number not in NOT_YET:
                     raise Refused(prefix, answer.number, answer.said)
                 why = f'"{prefix}" is not possible now: {answer.said or answer.number}'

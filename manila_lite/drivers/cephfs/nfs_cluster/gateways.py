@@ -115,7 +115,7 @@ class Gateways:
 
     def _await_served(self, export: Export, *, absent_is_well: bool = False) -> None:
         """Wait until a gateway has the export. With ``absent_is_well`` there may be none: nobody has access, then."""
-        if _await(lambda: bool(self._sessions.of(export.user)), _FOLLOW):
+        if _await(lambda: self._sessions.are_any(export.user), _FOLLOW):
             return
         why = (f'No gateway of the NFS cluster {self._exports.name} exports {export.pseudo}. Look at "ceph orch ps": do its '
                'gateways run, and do they watch its configuration in the pool?')
@@ -127,7 +127,7 @@ class Gateways:
         """Wait until every gateway that has the export has put its change in force. If that closes it to somebody, gateways
         that do not follow lose it. Returns false if it was removed for that.
         """
-        if not self._sessions.of(known.user):
+        if not self._sessions.are_any(known.user):
             if not closes:
                 self._await_served(known)
             return True     # a gateway that starts reads the export as it is now
@@ -169,7 +169,7 @@ class Gateways:
 
     def _let_go(self, user: str) -> bool:
         """Wait until no gateway has a session of the id, which is deleted, and end those that stay. Returns if none did."""
-        gone = _await(lambda: not self._sessions.of(user), _LET_GO)
+        gone = _await(lambda: not self._sessions.are_any(user), _LET_GO)
         if not gone:
             self._sessions.evict(user)
         return gone

@@ -19,7 +19,7 @@ from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.names import SAFE_AUTH_ID
 from manila_lite.drivers.cephfs.protocols import monitors
-from manila_lite.drivers.cephfs.protocols.protocol import Protocol
+from manila_lite.drivers.cephfs.protocols.protocol import Protocol, tried_until_done
 from manila_lite.drivers.cephfs.volumes.auth_ids import AuthIds, noted
 from manila_lite.drivers.cephfs.volumes.evictions import planned
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume, Subvolumes
@@ -78,13 +78,14 @@ class Native(Protocol):
               rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
         """Shut out the ids that lose something, then let the others in. Returns the key of each id."""
         wanted, results = self._sorted(rules)
-        present = self._settled(share, subvolume, wanted)
-        losing = planned(subvolume.marks) | {auth_id for auth_id, level in present.items()
-                                             if auth_id not in wanted or (level, wanted[auth_id].level) == ('rw', 'ro')}
-        results |= self._shut_out(share, subvolume.name, losing, present, wanted)
-        self._ids.note(subvolume.name, noted(subvolume.marks), wanted.keys())
-        if losing:
-            self.evictions.done(subvolume.name, losing)
+        with tried_until_done(share.id):
+            present = self._settled(share, subvolume, wanted)
+            losing = planned(subvolume.marks) | {auth_id for auth_id, level in present.items()
+                                                 if auth_id not in wanted or (level, wanted[auth_id].level) == ('rw', 'ro')}
+            results |= self._shut_out(share, subvolume.name, losing, present, wanted)
+            self._ids.note(subvolume.name, noted(subvolume.marks), wanted.keys())
+            if losing:
+                self.evictions.done(subvolume.name, losing)
         for auth_id, rule in wanted.items():
             if auth_id not in losing:
                 results[rule.id] = self._let_in(share, subvolume.name, rule, present.get(auth_id))
@@ -148,6 +149,8 @@ class Native(Protocol):
 
     def _let_in(self, share: values.Share, name: str, rule: values.AccessRule, had: str | None) -> values.RuleResult:
         """Give the id of the rule its level. ``had``: the level that it has already, if any."""
+        if had is None and rule.to in self._managers():
+            return values.RuleResult(error=_TAKEN.format(rule.to))
         try:
             key = self._ids.let_in(name, rule.to, _LEVELS[rule.level], _tenant(share.project_id))
         except Refused as refused:
@@ -162,6 +165,11 @@ class Native(Protocol):
                 self.evictions.done(name, {rule.to})
             return values.RuleResult(error=_TAKEN.format(rule.to))
         return values.RuleResult(access_key=key)
+
+    def _managers(self) -> set[str]:
+        """Return the names of the managers of the cluster. To end the sessions of an id ends those of its namesake, too."""
+        told = self.cluster.monitor('mgr dump')
+        return {told.get('active_name'), *(one.get('name') for one in told.get('standbys', ()))}
 
     def vet(self, rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
         """Return the results of rules that are in force, and of those that cannot be."""

@@ -2,15 +2,39 @@
 """What a protocol of the cephfs driver does: where clients mount a share, and who may."""
 
 import abc
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from manila_lite import values
+from oslo_log import log
+
+from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.volumes.evictions import Evictions
 from manila_lite.drivers.cephfs.volumes.sessions import Sessions
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume, Subvolumes
 from manila_lite.drivers.interface import Backend
+
+LOG = log.getLogger(__name__)
+
+#: Seconds until a client that may still be inside is shut out once more.
+_LATER = 10.0
+
+
+@contextlib.contextmanager
+def tried_until_done(share_id: str) -> Iterator[None]:
+    """Have what fails in here be tried again for as long as it takes: a client that loses its access may still be inside.
+
+    :raises errors.Again: something failed, whatever it was.
+    """
+    try:
+        yield
+    except errors.Again:
+        raise
+    except Exception as bad:
+        LOG.exception('Share %s: a client that loses its access may still be inside. It is tried again until it is not. Look '
+                      'at "ceph status", and at the sessions of the metadata servers', share_id)
+        raise errors.Again(_LATER, f'Clients that lose their access may still be inside: {bad}') from bad
 
 
 class Protocol(abc.ABC):

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.locks import Locks
-from manila_lite.drivers.cephfs.protocols.protocol import Protocol
+from manila_lite.drivers.cephfs.protocols.protocol import Protocol, tried_until_done
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
 
 
@@ -21,7 +21,8 @@ class ShareAccess:
         """Put exactly these rules in force, also for open sessions. Returns a result for every rule."""
         # An id that is let in while the share goes would be left in the cluster for ever.
         with self._locks.of(share.id):
-            subvolume = self._subvolumes.find(share)
+            with tried_until_done(share.id):
+                subvolume = self._subvolumes.find(share)
             if subvolume is None and rules:
                 raise errors.Final(f'Share {share.id}: its data is not in the file system {self._subvolumes.filesystem}.')
             return self._protocol.apply(share, subvolume, rules) if subvolume else {}

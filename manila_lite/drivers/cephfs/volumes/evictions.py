@@ -6,8 +6,10 @@ client that has tickets can come back after it was evicted, or come for the firs
 connection that no eviction has blocked, or when the cluster has forgotten the block. A session that it opens so has no end.
 
 Nobody can take tickets back. They end after a while, which the cluster sets (``auth_service_ticket_ttl``). Until then, sessions
-of ids without access are looked for once a minute, and ended if they say to be about the subvolume. When the tickets have
-ended, all sessions of the ids are ended once more, whatever they say: those that come later have tickets of today.
+of ids without access are looked for once a minute, and ended unless they are surely about another subvolume: the metadata
+server itself has compared the directory with what the client says, and that with its ticket. If something in their list is
+forged, all sessions of the id are ended. When the tickets have ended, all sessions of the ids are ended once more, whatever
+they say: those that come later have tickets of today.
 
 The ids are in a mark of the subvolume, so that neither a crash nor a restart forgets them.
 """
@@ -22,7 +24,7 @@ from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.locks import Locks
 from manila_lite.drivers.cephfs.volumes.auth_ids import AuthIds, noted
-from manila_lite.drivers.cephfs.volumes.sessions import Sessions
+from manila_lite.drivers.cephfs.volumes.sessions import Session, Sessions, Unreadable
 from manila_lite.drivers.cephfs.volumes.subvolumes import TO_EVICT, Subvolume, Subvolumes
 
 LOG = log.getLogger(__name__)
@@ -83,9 +85,23 @@ class Evictions:
                 self._sessions.evict(auth_id)
                 over[auth_id] = until
             elif auth_id not in present:
-                self._sessions.end(one for one in self._sessions.of(auth_id) if one.is_below(subvolume.path))
+                self._end_returned(auth_id, subvolume.path)
         if over:
             self._change(name, lambda known: {one: known[one] for one in known if (one, known[one]) not in over.items()})
+
+    def _end_returned(self, auth_id: str, path: str) -> None:
+        """End the sessions of an id without access to the path, except for those that are surely about another one."""
+        try:
+            back = [one for one in self._sessions.of(auth_id) if not self._is_elsewhere(one, path)]
+        except Unreadable as forged:
+            LOG.error('Ceph id %s: all its sessions are ended: %s', auth_id, forged)
+            self._sessions.evict(auth_id)
+        else:
+            self._sessions.end(back)
+
+    def _is_elsewhere(self, session: Session, path: str) -> bool:
+        return (session.root.strip('/') != '' and not session.is_below(path) and not path.startswith(f'{session.root}/')
+                and self._sessions.is_surely_at_its_root(session))
 
     def _end_of_tickets(self) -> float:
         """Return when all tickets have ended that clients have now."""

@@ -17,7 +17,7 @@ from manila_lite.drivers.cephfs.cluster.answers import Answer
 READS = frozenset({
     'client ls', 'config get', 'df', 'fs clone status', 'fs dump', 'fs ls', 'fs subvolume authorized_list', 'fs subvolume info',
     'fs subvolume ls', 'fs subvolume metadata ls', 'fs subvolume snapshot info', 'fs subvolume snapshot ls',
-    'fs subvolume snapshot metadata ls', 'fs volume ls', 'mon dump'})
+    'fs subvolume snapshot metadata ls', 'fs volume ls', 'mgr dump', 'mon dump'})
 
 _here = threading.local()
 

@@ -192,7 +192,8 @@ class World:
 
     def sessions(self, share: values.Share, name: str) -> list:
         """Return the sessions of the client."""
-        return admin().metadata_server('a:0', 'client ls', filters=[f'auth_name={self.client(name, share)}']) or []
+        told = admin().metadata_server('a:0', 'client ls', filters=[f'auth_name={self.client(name, share)}'])
+        return json.loads(told or '[]')
 
 
 class NfsWorld(World):

@@ -57,6 +57,9 @@ class Sessions:
                 for machine in self.machines
                 if user in self.deaf.get(machine, self._users()) and (user, machine) not in self.ended]
 
+    def are_any(self, user):
+        return bool(self.of(user))
+
     def _number(self, *whose):
         if whose not in self._known:
             self._known.append(whose)

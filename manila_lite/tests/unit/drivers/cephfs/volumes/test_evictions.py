@@ -22,6 +22,7 @@ class Cluster:
     def __init__(self):
         self.marks, self.ids, self.sessions, self.ended = {}, [], {}, []
         self.ticket = 100
+        self.forged = ()
 
     def monitor(self, prefix, **arguments):
         if self.ticket is None:
@@ -42,6 +43,9 @@ class Cluster:
 
     def of(self, auth_id):
         return self.sessions.get(auth_id, [])
+
+    def is_surely_at_its_root(self, session):
+        return session.root not in self.forged
 
     def end(self, sessions):
         self.ended += [session.number for session in sessions]
@@ -88,6 +92,14 @@ class Marks(testtools.TestCase):
         self.cluster.ids = ['b']
         self.evictions.keep_out()
         self.assertEqual([1, 2], self.cluster.ended)
+
+    def test_session_that_is_not_surely_elsewhere_ends(self):
+        self.evictions.done('s', {'a'})
+        self.cluster.forged = ('/volumes/_nogroup/forged/1',)
+        self.cluster.sessions['a'] = [Session('a:0', number, 'm', root) for number, root in enumerate(
+            ('', '/', '/volumes', *self.cluster.forged, '/volumes/_nogroup/other/1'), 1)]
+        self.evictions.keep_out()
+        self.assertEqual([1, 2, 3, 4], self.cluster.ended)
 
     def test_all_sessions_end_once_when_the_tickets_have_ended_also_after_a_restart(self):
         self.evictions.done('s', {'a'})
