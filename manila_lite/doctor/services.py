@@ -55,11 +55,15 @@ def _service(repair: RepairContext, row: Row, state: str, why: str, *, wrong: bo
 
 
 def find_pools(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
-    """Yield pools that running backends do not report any more, and old figures that cannot be true."""
+    """Yield problems that drivers report, pools that running backends do not report any more, and old figures that cannot be
+    true.
+    """
     conf = repair.services.conf
     old = _MISSED * conf.capability_interval
     on_their_way = migration_promises.list_all(conn)
     for row in shares.list_pools(conn):
+        for problem in row.capabilities.get('problems', ()):
+            yield Finding('pool', row.host, 'problem', problem, wrong=True, about=row.backend_host)
         age = repair.age(row.reported_at) or 0.0
         if age <= old:
             continue        # each report counts anew

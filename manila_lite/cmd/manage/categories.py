@@ -32,6 +32,7 @@ CATEGORIES = {
     'secret': Category('secrets in the database, and their keys', ('secrets',)),
     'config': Category('configuration', ('options',)),
     'version': Category('installed release', ('options',)),
+    'cephfs': Category('repairs of the clusters of CephFS backends', ('cephfs',)),
     'logs': Category('log files of this machine', ('logs',)),
     'shell': Category('Python with the configuration, the database and an administrator context', ('shell',)),
 }

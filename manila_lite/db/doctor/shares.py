@@ -239,7 +239,8 @@ def list_pools(conn: Connection) -> list[Row]:
             .where(_instances.c.host == _pools.c.host).scalar_subquery())
     return list(conn.execute(
         sa.select(_pools.c.host, _pools.c.backend_host, _pools.c.generation, _pools.c.claimed_gb, _pools.c.provisioned_gb,
-                  _pools.c.reported_at, most.label('most'), _services.c.heartbeat_at, _services.c.stopped)
+                  _pools.c.reported_at, _pools.c.capabilities, most.label('most'), _services.c.heartbeat_at,
+                  _services.c.stopped)
         .join(_services, sa.and_(_services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'))
         .order_by(_pools.c.host)))
 

@@ -7,14 +7,16 @@ from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.volumes.pools import Pools
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
+from manila_lite.drivers.cephfs.volumes.trees import Trees
 
 
 class Lifecycle:
     """The life of one backend."""
 
-    def __init__(self, cluster: Cluster, subvolumes: Subvolumes, pools: Pools, protocol: Protocol):
+    def __init__(self, cluster: Cluster, subvolumes: Subvolumes, trees: Trees, pools: Pools, protocol: Protocol):
         self._cluster = cluster
         self._subvolumes = subvolumes
+        self._trees = trees
         self._pools = pools
         self._protocol = protocol
 
@@ -24,6 +26,7 @@ class Lifecycle:
         :raises errors.Final: the cluster refuses; with its message. :raises Away: it does not answer.
         """
         try:
+            self._trees.keep_up()       # first of all: managers may die of what is in the trash
             self._subvolumes.make_group()
             # The volumes module answers this only when a metadata server is active.
             self._subvolumes.names()
@@ -31,6 +34,15 @@ class Lifecycle:
             self._protocol.set_up()
         except Refused as refused:
             raise errors.Final(str(refused)) from refused
+
+    def keep_up(self) -> None:
+        """Look after the trash, and after what the protocol has. Called once a minute."""
+        self._trees.keep_up()
+        self._protocol.keep_up()
+
+    def problems(self) -> list[str]:
+        """Return what an administrator has to do, in words."""
+        return [*filter(None, (self._trees.problem,))]
 
     def shut_down(self) -> None:
         """Close connections. Shares stay served."""

@@ -15,18 +15,21 @@ _OF_EXPORTS = ('cephfs_conf_path', 'cephfs_cluster_name', 'cephfs_filesystem_nam
                'cephfs_subvolume_group')
 
 
-def report(conf: CephfsOptions, pools: Pools, protocol: Protocol, capabilities: Mapping[str, bool]) -> Sequence[values.Pool]:
+def report(conf: CephfsOptions, pools: Pools, protocol: Protocol, capabilities: Mapping[str, bool],
+           problems: Sequence[str]) -> Sequence[values.Pool]:
     """Return the pools of a backend, one for each data pool. They are thin: a share takes only the space that it fills.
 
-    ``capabilities`` are those of the driver.
+    ``capabilities`` are those of the driver; ``problems`` are of the whole backend, and reported with its first pool.
     """
     more: dict[str, Any] = {
         'vendor_name': 'manila_lite', 'driver_version': _VERSION, **capabilities, 'storage_protocol': protocol.NAME,
         'mount_point_name_support': False, 'size_limit_support': True, 'qos': False, 'dedupe': False, 'compression': False,
         **protocol.capabilities()}
+    first = next(iter(pools.names()))
     return [values.Pool(name=name, total_gb=round(capacity.total, 2), free_gb=round(min(capacity.free, capacity.total), 2),
                         reserved_percentage=conf.reserved_share_percentage, thin_provisioning=True,
-                        max_over_subscription_ratio=conf.max_over_subscription_ratio, capabilities=more)
+                        max_over_subscription_ratio=conf.max_over_subscription_ratio,
+                        capabilities={**more, 'problems': list(problems)} if problems and name == first else more)
             for name, capacity in pools.capacities().items()]
 
 

@@ -15,6 +15,7 @@ from manila_lite.drivers.cephfs.shares.shares import Shares
 from manila_lite.drivers.cephfs.shares.snapshots import Snapshots
 from manila_lite.drivers.cephfs.volumes.pools import Pools
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
+from manila_lite.drivers.cephfs.volumes.trees import Trees
 from manila_lite.drivers.interface import Backend
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 
@@ -27,13 +28,14 @@ class Services:
         identity, sizes, locks = Identity.of(conf), RecentSizes(), Locks()
         self.cluster = cluster = Cluster(lambda: conf.cephfs_command_timeout, lambda: find_way(identity))
         self.subvolumes = subvolumes = Subvolumes(cluster, conf)
+        self.trees = trees = Trees(cluster, subvolumes, identity)
         self.pools = pools = Pools(cluster, subvolumes, conf)
         self.protocol = protocol = protocol_of(conf)(backend, cluster, subvolumes)
 
-        self.shares = Shares(subvolumes, pools, protocol, conf, sizes, locks)
+        self.shares = Shares(subvolumes, trees, pools, protocol, conf, sizes, locks)
         self.access = ShareAccess(subvolumes, protocol, locks)
         self.ensuring = Ensuring(subvolumes, protocol, sizes, locks)
         self.managed_shares = ManagedShares(subvolumes, pools, protocol, sizes, locks)
         self.snapshots = Snapshots(subvolumes, self.shares)
         self.managed_snapshots = ManagedSnapshots(subvolumes, self.snapshots)
-        self.lifecycle = Lifecycle(cluster, subvolumes, pools, protocol)
+        self.lifecycle = Lifecycle(cluster, subvolumes, trees, pools, protocol)

@@ -17,6 +17,7 @@ from manila_lite.drivers.cephfs.cluster.cluster import Cluster, find_way
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.drivers.cephfs.protocols.table import PROTOCOLS, protocol_of
+from manila_lite.drivers.cephfs.volumes import trees
 from manila_lite.drivers.cephfs.volumes.subvolumes import choose_filesystem
 from manila_lite.drivers.interface import Backend
 
@@ -41,9 +42,9 @@ def problems(backend: Backend) -> Iterator[values.Problem]:
         return
     yield from protocol_of(conf).problems(backend)
     identity = Identity.of(conf)
-    if find_way(identity) is None:
-        yield values.Problem('neither the Python bindings of Ceph nor the program ceph are installed',
-                             'apt-get install python3-rados python3-cephfs ceph-common')
+    if find_way(identity) is None or not trees.can_run():
+        yield values.Problem('neither the Python bindings of Ceph nor the program ceph are installed, or not the bindings of '
+                             f'{trees.PYTHON}', 'apt-get install python3-rados python3-cephfs ceph-common')
         return
     try:
         identity.conf_path.read_text()

@@ -234,7 +234,7 @@ class CephfsProgramTest(CephfsBinding):
     """The program ``ceph`` instead of the bindings: a life of a share with every kind of command."""
 
     COMMANDS = frozenset({
-        'config get', 'df', 'fs clone status', 'fs dump', 'fs ls', 'fs volume ls', 'mon dump', 'client ls', *(
+        'config get', 'df', 'fs clone status', 'fs dump', 'fs ls', 'mgr dump', 'mon dump', 'client ls', *(
             f'fs subvolume {verb}' for verb in (
                 'authorize', 'authorized_list', 'create', 'deauthorize', 'info', 'ls', 'metadata ls', 'metadata rm',
                 'metadata set', 'resize', 'rm', 'snapshot clone', 'snapshot create', 'snapshot metadata ls',

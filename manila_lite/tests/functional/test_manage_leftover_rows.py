@@ -84,6 +84,12 @@ class LeftoversTest(manage.ManageTest):
         self.assertEqual({('down@a', 'down'): True, ('stopped@a', 'stopped'): False, ('off@a', 'down'): False,
                           ('silent@a', 'up'): True}, found)
 
+    def test_problem_that_a_driver_reports_is_found(self):
+        self.pool('loud@b#p', capabilities={'problems': ['its disk is loud']})
+        self.service_row('loud@b')
+        found = self.found()['pool', 'loud@b#p', 'problem']
+        self.assertEqual((True, 'its disk is loud'), (found['wrong'], found['why']))
+
     def test_pools_without_recent_reports_are_found_and_claims_are_mended(self):
         self.service_row('full@b')
         self.pool('full@b#p', claimed_gb=5, reported_at=_LONG_AGO)

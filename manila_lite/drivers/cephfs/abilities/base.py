@@ -29,8 +29,9 @@ class ComposedDriver(EnsuresOneByOne, ShareDriver):
 
     def report(self) -> Sequence[values.Pool]:
         """Return a pool for each data pool, and look after servers of the protocol."""
-        self.services.protocol.keep_up()
-        return report.report(self.backend.conf, self.services.pools, self.services.protocol, capabilities_of(self))
+        self.services.lifecycle.keep_up()
+        return report.report(self.backend.conf, self.services.pools, self.services.protocol, capabilities_of(self),
+                             self.services.lifecycle.problems())
 
     def fingerprint(self) -> Mapping[str, str]:
         """Return the values that exports depend on."""

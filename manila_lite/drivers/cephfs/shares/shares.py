@@ -13,6 +13,7 @@ from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.volumes.pools import Pools
 from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, SHARE, UNMANAGED, Subvolume, Subvolumes
+from manila_lite.drivers.cephfs.volumes.trees import Trees
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 
 #: Seconds between two looks at a copy within a call, and until the next call.
@@ -28,9 +29,10 @@ class Shares:
     #: Seconds for which a call waits for a copy. Then it is to be made again: a copy occupies no thread of the service.
     COPY_SECONDS = 1.0
 
-    def __init__(self, subvolumes: Subvolumes, pools: Pools, protocol: Protocol, conf: CephfsOptions, sizes: RecentSizes,
-                 locks: Locks):
+    def __init__(self, subvolumes: Subvolumes, trees: Trees, pools: Pools, protocol: Protocol, conf: CephfsOptions,
+                 sizes: RecentSizes, locks: Locks):
         self._subvolumes = subvolumes
+        self._trees = trees
         self._pools = pools
         self._protocol = protocol
         self._conf = conf
@@ -93,6 +95,7 @@ class Shares:
             if source.data_pool and source.data_pool != share.pool:
                 # Ceph would give clients of the copy the whole pool.
                 raise errors.Final(f'A share from snapshot {snapshot.id} can only be in the pool {source.data_pool}.')
+            self._trees.vet_snapshot(source.name, name)
             self._begin_copy(share, snapshot, source.name, name)
         self._await_copy(share, source, name)
         self._subvolumes.resize(share.id, share.size)
@@ -174,6 +177,7 @@ class Shares:
 
     def _remove(self, name: str) -> None:
         """Remove the subvolume, with ``force`` also a copy that was cancelled."""
+        self._trees.flatten(name)
         for tries in range(3):
             try:
                 self._subvolumes.ask('rm', name, force=True)

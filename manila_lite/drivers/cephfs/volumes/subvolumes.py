@@ -79,7 +79,7 @@ class Subvolumes:
 
     def filesystems(self) -> list[str]:
         """Return the names of all file systems of the cluster."""
-        return sorted(one['name'] for one in self._cluster.manager('fs volume ls'))
+        return sorted(one['name'] for one in self._cluster.monitor('fs ls'))     # a manager may be away
 
     @property
     def group(self) -> str:
