@@ -129,6 +129,9 @@ def _pools(seen: _Seen, conf: Any) -> Iterator[Metric]:
     for name, text in (('total', 'Capacity'), ('free', 'Free capacity'), ('allocated', 'Allocated capacity')):
         yield _gauge(f'pool_{name}_bytes', f'{text} of a pool, as last reported.', ('pool',),
                      [((row.host,), getattr(row, f'{name}_gb') * units.Gi) for row in seen.pools])
+    yield _gauge('pool_strange_objects', 'Objects that clients of CephFS wrote beside their shares, by the last daily count.',
+                 ('pool',), [((row.host,), row.capabilities['strange_objects']) for row in seen.pools
+                             if isinstance(row.capabilities.get('strange_objects'), int)])
 
 
 def _replicas(seen: _Seen, conf: Any) -> Iterator[Metric]:

@@ -34,8 +34,9 @@ def open_operations(conn: Connection, bounds: Sequence[float]) -> dict[str, list
 
 
 def pools(conn: Connection, most: int) -> list[Row]:
-    """Return host and capacities in GiB of the first ``most`` pools."""
-    return list(conn.execute(sa.select(_pools.c.host, _pools.c.total_gb, _pools.c.free_gb, _pools.c.allocated_gb)
+    """Return host, capabilities, and capacities in GiB of the first ``most`` pools."""
+    return list(conn.execute(sa.select(_pools.c.host, _pools.c.total_gb, _pools.c.free_gb, _pools.c.allocated_gb,
+                                       _pools.c.capabilities)
                              .order_by(_pools.c.host).limit(most)))
 
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The life of a backend: it waits for its cluster, and lets go of it."""
 
+from typing import Any
+
 from manila_lite import errors
 from manila_lite.drivers.cephfs.cluster.answers import Refused
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
+from manila_lite.drivers.cephfs.volumes.objects import Objects
 from manila_lite.drivers.cephfs.volumes.pools import Pools
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
 from manila_lite.drivers.cephfs.volumes.trees import Trees
@@ -13,10 +16,12 @@ from manila_lite.drivers.cephfs.volumes.trees import Trees
 class Lifecycle:
     """The life of one backend."""
 
-    def __init__(self, cluster: Cluster, subvolumes: Subvolumes, trees: Trees, pools: Pools, protocol: Protocol):
+    def __init__(self, cluster: Cluster, subvolumes: Subvolumes, trees: Trees, objects: Objects, pools: Pools,
+                 protocol: Protocol):
         self._cluster = cluster
         self._subvolumes = subvolumes
         self._trees = trees
+        self._objects = objects
         self._pools = pools
         self._protocol = protocol
 
@@ -36,13 +41,19 @@ class Lifecycle:
             raise errors.Final(str(refused)) from refused
 
     def keep_up(self) -> None:
-        """Look after the trash, and after what the protocol has. Called once a minute."""
+        """Look after the trash, objects beside CephFS, and what the protocol has. Called once a minute."""
         self._trees.keep_up()
+        self._objects.keep_up()
         self._protocol.keep_up()
 
-    def problems(self) -> list[str]:
-        """Return what an administrator has to do, in words."""
-        return [*filter(None, (self._trees.problem,))]
+    def findings(self) -> dict[str, Any]:
+        """Return what was found out about the whole backend, as capabilities: what an administrator has to do, in words, and
+        how many objects are in RADOS namespaces of shares beside CephFS.
+        """
+        problems = [*filter(None, (self._trees.problem,)), *self._objects.problems()]
+        strange = self._objects.strange
+        return {**({'problems': problems} if problems else {}),
+                **({} if strange is None else {'strange_objects': sum(strange.values())})}
 
     def shut_down(self) -> None:
         """Close connections. Shares stay served."""

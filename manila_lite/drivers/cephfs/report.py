@@ -16,10 +16,10 @@ _OF_EXPORTS = ('cephfs_conf_path', 'cephfs_cluster_name', 'cephfs_filesystem_nam
 
 
 def report(conf: CephfsOptions, pools: Pools, protocol: Protocol, capabilities: Mapping[str, bool],
-           problems: Sequence[str]) -> Sequence[values.Pool]:
+           of_first: dict[str, Any]) -> Sequence[values.Pool]:
     """Return the pools of a backend, one for each data pool. They are thin: a share takes only the space that it fills.
 
-    ``capabilities`` are those of the driver; ``problems`` are of the whole backend, and reported with its first pool.
+    ``capabilities`` are those of the driver; ``of_first`` are those of the whole backend, which its first pool reports.
     """
     more: dict[str, Any] = {
         'vendor_name': 'manila_lite', 'driver_version': _VERSION, **capabilities, 'storage_protocol': protocol.NAME,
@@ -29,7 +29,7 @@ def report(conf: CephfsOptions, pools: Pools, protocol: Protocol, capabilities: 
     return [values.Pool(name=name, total_gb=round(capacity.total, 2), free_gb=round(min(capacity.free, capacity.total), 2),
                         reserved_percentage=conf.reserved_share_percentage, thin_provisioning=True,
                         max_over_subscription_ratio=conf.max_over_subscription_ratio,
-                        capabilities={**more, 'problems': list(problems)} if problems and name == first else more)
+                        capabilities=more | (of_first if name == first else {}))
             for name, capacity in pools.capacities().items()]
 
 

@@ -13,6 +13,7 @@ from manila_lite.drivers.cephfs.shares.manage_shares import ManagedShares
 from manila_lite.drivers.cephfs.shares.manage_snapshots import ManagedSnapshots
 from manila_lite.drivers.cephfs.shares.shares import Shares
 from manila_lite.drivers.cephfs.shares.snapshots import Snapshots
+from manila_lite.drivers.cephfs.volumes.objects import Objects
 from manila_lite.drivers.cephfs.volumes.pools import Pools
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
 from manila_lite.drivers.cephfs.volumes.trees import Trees
@@ -30,12 +31,13 @@ class Services:
         self.subvolumes = subvolumes = Subvolumes(cluster, conf)
         self.trees = trees = Trees(cluster, subvolumes, identity)
         self.pools = pools = Pools(cluster, subvolumes, conf)
+        self.objects = objects = Objects(cluster, subvolumes, pools, identity)
         self.protocol = protocol = protocol_of(conf)(backend, cluster, subvolumes)
 
-        self.shares = Shares(subvolumes, trees, pools, protocol, conf, sizes, locks)
+        self.shares = Shares(subvolumes, trees, objects, pools, protocol, conf, sizes, locks)
         self.access = ShareAccess(subvolumes, protocol, locks)
         self.ensuring = Ensuring(subvolumes, protocol, sizes, locks)
         self.managed_shares = ManagedShares(subvolumes, pools, protocol, sizes, locks)
-        self.snapshots = Snapshots(subvolumes, self.shares)
+        self.snapshots = Snapshots(subvolumes, objects, self.shares)
         self.managed_snapshots = ManagedSnapshots(subvolumes, self.snapshots)
-        self.lifecycle = Lifecycle(cluster, subvolumes, trees, pools, protocol)
+        self.lifecycle = Lifecycle(cluster, subvolumes, trees, objects, pools, protocol)

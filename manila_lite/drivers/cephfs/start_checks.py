@@ -17,7 +17,7 @@ from manila_lite.drivers.cephfs.cluster.cluster import Cluster, find_way
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.drivers.cephfs.protocols.table import PROTOCOLS, protocol_of
-from manila_lite.drivers.cephfs.volumes import trees
+from manila_lite.drivers.cephfs.volumes import objects, side_programs
 from manila_lite.drivers.cephfs.volumes.subvolumes import choose_filesystem
 from manila_lite.drivers.interface import Backend
 
@@ -42,9 +42,9 @@ def problems(backend: Backend) -> Iterator[values.Problem]:
         return
     yield from protocol_of(conf).problems(backend)
     identity = Identity.of(conf)
-    if find_way(identity) is None or not trees.can_run():
+    if find_way(identity) is None or not side_programs.can_run():
         yield values.Problem('neither the Python bindings of Ceph nor the program ceph are installed, or not the bindings of '
-                             f'{trees.PYTHON}', 'apt-get install python3-rados python3-cephfs ceph-common')
+                             f'{side_programs.PYTHON}', 'apt-get install python3-rados python3-cephfs ceph-common')
         return
     try:
         identity.conf_path.read_text()
@@ -89,7 +89,7 @@ def _key(cluster: Cluster, backend: Backend, identity: Identity) -> Iterator[val
 def _capabilities(cluster: Cluster, backend: Backend, identity: Identity) -> Iterator[values.Problem]:
     """Check what the service may do, and the file system."""
     conf: CephfsOptions = backend.conf
-    hint = f"ceph auth caps {identity.entity} mon 'allow r' mgr 'allow rw' mds 'allow *'"
+    hint = f"ceph auth caps {identity.entity} mon 'allow r' mgr 'allow rw' mds 'allow *' osd '{objects.CAPABILITY}'"
     try:
         there = sorted(one['name'] for one in cluster.monitor('fs ls'))
         cluster.manager('fs volume ls')

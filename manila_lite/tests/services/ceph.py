@@ -35,7 +35,8 @@ _LOOPBACK = {4: '127.0.0.1', 6: '[::1]'}
 #: Seconds for an answer of a cluster that is asked again and again.
 _POLL = 15
 #: What the share service's own user may do, as the page for operators says.
-SERVICE_CAPS = {'mon': 'allow r', 'mgr': 'allow rw', 'mds': 'allow *'}
+SERVICE_CAPS = {'mon': 'allow r', 'mgr': 'allow rw', 'mds': 'allow *',
+                'osd': 'allow rw namespace=fsvolumens_* tag cephfs data=*'}
 _DAEMONS = {
     'mon.': {'mon': 'allow *'},
     'client.admin': {'mon': 'allow *', 'osd': 'allow *', 'mds': 'allow *', 'mgr': 'allow *'},
@@ -208,7 +209,7 @@ class Ceph(fixtures.Fixture):
 
     def add_shared_pool(self, name: str) -> None:
         """Add a pool for what several hosts of the share service share, and let the service use it."""
-        caps = SERVICE_CAPS | {'osd': f'allow rw pool={name}'}
+        caps = SERVICE_CAPS | {'osd': f'{SERVICE_CAPS["osd"]}, allow rw pool={name}'}
         self._commands(f'osd pool create {name} 4', f'osd pool application enable {name} manila_lite',
                        'auth caps client.manila ' + ' '.join(f"{service} '{cap}'" for service, cap in caps.items()))
 

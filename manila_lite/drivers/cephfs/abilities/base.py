@@ -31,7 +31,7 @@ class ComposedDriver(EnsuresOneByOne, ShareDriver):
         """Return a pool for each data pool, and look after servers of the protocol."""
         self.services.lifecycle.keep_up()
         return report.report(self.backend.conf, self.services.pools, self.services.protocol, capabilities_of(self),
-                             self.services.lifecycle.problems())
+                             self.services.lifecycle.findings())
 
     def fingerprint(self) -> Mapping[str, str]:
         """Return the values that exports depend on."""

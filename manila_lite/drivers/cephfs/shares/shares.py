@@ -11,6 +11,7 @@ from manila_lite.drivers.cephfs.locks import Locks
 from manila_lite.drivers.cephfs.names import vet_id
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
+from manila_lite.drivers.cephfs.volumes.objects import Objects, namespace_of
 from manila_lite.drivers.cephfs.volumes.pools import Pools
 from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, SHARE, UNMANAGED, Subvolume, Subvolumes
 from manila_lite.drivers.cephfs.volumes.trees import Trees
@@ -29,10 +30,11 @@ class Shares:
     #: Seconds for which a call waits for a copy. Then it is to be made again: a copy occupies no thread of the service.
     COPY_SECONDS = 1.0
 
-    def __init__(self, subvolumes: Subvolumes, trees: Trees, pools: Pools, protocol: Protocol, conf: CephfsOptions,
-                 sizes: RecentSizes, locks: Locks):
+    def __init__(self, subvolumes: Subvolumes, trees: Trees, objects: Objects, pools: Pools, protocol: Protocol,
+                 conf: CephfsOptions, sizes: RecentSizes, locks: Locks):
         self._subvolumes = subvolumes
         self._trees = trees
+        self._objects = objects
         self._pools = pools
         self._protocol = protocol
         self._conf = conf
@@ -165,6 +167,8 @@ class Shares:
                 self._protocol.discard(share)
                 if half:
                     self._remove(share.id)
+            # Also of a share whose subvolume is gone already: the process may have died in between.
+            self._objects.remove(subvolume.namespace if subvolume else namespace_of(share.id))
         self._sizes.forget(share.id)
 
     def _is_half(self, name: str) -> bool:

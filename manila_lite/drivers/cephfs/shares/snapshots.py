@@ -11,6 +11,7 @@ from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.answers import Refused
 from manila_lite.drivers.cephfs.names import SAFE_NAME, vet_id
 from manila_lite.drivers.cephfs.shares.shares import Shares
+from manila_lite.drivers.cephfs.volumes.objects import Objects, namespace_of
 from manila_lite.drivers.cephfs.volumes.subvolumes import SNAPSHOT, UNMANAGED, Subvolume, Subvolumes
 
 #: Seconds until another try to delete a snapshot from which a share is being copied.
@@ -20,8 +21,9 @@ _LATER = 2.0
 class Snapshots:
     """The snapshots of one backend."""
 
-    def __init__(self, subvolumes: Subvolumes, shares: Shares):
+    def __init__(self, subvolumes: Subvolumes, objects: Objects, shares: Shares):
         self._subvolumes = subvolumes
+        self._objects = objects
         self._shares = shares
 
     def create(self, snapshot: values.Snapshot) -> str:
@@ -39,6 +41,8 @@ class Snapshots:
         :raises errors.Again: a share is still being copied from it.
         """
         subvolume, name = self.find(snapshot)
+        if subvolume is None:
+            self._objects.remove(namespace_of(snapshot.share.id))       # the process may have died before it did
         if subvolume is None or name is None:
             return
         try:
@@ -48,6 +52,8 @@ class Snapshots:
                 raise errors.Again(_LATER, f'Snapshot {snapshot.id} is still being copied to a share.') from refused
             if refused.number != errno.ENOENT:
                 raise
+        if subvolume.is_retained:       # the last one takes the subvolume with it
+            self._objects.remove(namespace_of(subvolume.name))
 
     def create_share(self, share: values.Share, snapshot: values.Snapshot) -> Sequence[values.ExportLocation]:
         """Have a new share made with the content of the snapshot, also if the share of the snapshot is deleted."""

@@ -54,7 +54,7 @@ class Evictions:
 
     def done(self, name: str, shut_out: Collection[str], kept: Collection[str] = ()) -> None:
         """Note that the sessions of ids are ended, and follow these from now on. Forget the ids that keep their access."""
-        until = self._end_of_tickets() if shut_out else None
+        until = end_of_tickets(self._cluster) if shut_out else None
         self._change(name, lambda known: {**{one: known[one] for one in known if one not in kept},
                                           **dict.fromkeys(shut_out, until)})
 
@@ -103,14 +103,6 @@ class Evictions:
         return (session.root.strip('/') != '' and not session.is_below(path) and not path.startswith(f'{session.root}/')
                 and self._sessions.is_surely_at_its_root(session))
 
-    def _end_of_tickets(self) -> float:
-        """Return when all tickets have ended that clients have now."""
-        try:
-            told = self._cluster.monitor('config get', who='mon', key='auth_service_ticket_ttl')
-        except Refused:
-            told = _TICKET
-        return time.time() + _PERIODS * float(told)
-
     def _change(self, name: str, change: Callable[[_Known], _Known]) -> None:
         """Note other ids of a subvolume."""
         with self._locks.of(name):
@@ -124,6 +116,15 @@ class Evictions:
                 self._followed.add(name)
             else:
                 self._followed.discard(name)
+
+
+def end_of_tickets(cluster: Cluster) -> float:
+    """Return when all tickets have ended that clients have now."""
+    try:
+        told = cluster.monitor('config get', who='mon', key='auth_service_ticket_ttl')
+    except Refused:
+        told = _TICKET
+    return time.time() + _PERIODS * float(told)
 
 
 def planned(marks: Mapping[str, str]) -> frozenset[str]:

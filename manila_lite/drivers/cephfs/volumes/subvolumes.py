@@ -36,7 +36,7 @@ _PARTS = 3
 class Subvolume:
     """A subvolume as it is in the cluster. ``path`` is '' if only its snapshots are left; ``quota`` is in bytes.
 
-    ``is_half``: a manager of the cluster died while it made this.
+    ``is_half``: a manager of the cluster died while it made this. ``namespace`` is that of its objects.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Subvolume:
     data_pool: str
     marks: Mapping[str, str]
     is_half: bool = False
+    namespace: str = ''
 
     @property
     def is_retained(self) -> bool:
@@ -148,7 +149,7 @@ class Subvolumes:
         path = '' if info.get('state') == _RETAINED else info['path']
         quota = info.get('bytes_quota')     # or "infinite"
         return Subvolume(name, path, quota if isinstance(quota, int) else None, info.get('bytes_used') or 0,
-                         info.get('data_pool') or '', marks or {})
+                         info.get('data_pool') or '', marks or {}, namespace=info.get('pool_namespace') or '')
 
     def find(self, share: values.Share, *, retained: bool = False) -> Subvolume | None:
         """Return the subvolume of the share. With ``retained`` also one of which only snapshots are left."""

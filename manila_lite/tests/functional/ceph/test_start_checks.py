@@ -84,6 +84,7 @@ class StartChecks(testtools.TestCase):
             self.addCleanup(self.ceph.ask, 'auth', 'rm', f'client.{ident}')
             conf = self.ceph.client_conf(ident, key)
             remedy = f"ceph auth caps client.{ident} mon 'allow r' mgr 'allow rw' mds 'allow *'"
+            remedy += " osd 'allow rw namespace=fsvolumens_* tag cephfs data=*'"
             self.assert_told('cephfs_auth_id', told, remedy, cephfs_conf_path=conf, cephfs_auth_id=ident)
 
     def test_file_system_that_is_not_there(self):
