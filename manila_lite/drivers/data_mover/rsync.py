@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from manila_lite.drivers.data_mover import special_files
 from manila_lite.drivers.data_mover.activity import Activity
 from manila_lite.host import sandbox, trees
 from manila_lite.host.commands import ENV, CommandFailed
@@ -37,6 +38,8 @@ SAME, SAME_CONTENT = '--modify-window=-1', '--checksum'
 IN_PLACE = ('--inplace', '--ignore-times', '--no-whole-file')
 #: Nothing is copied: ``Copy.differing`` has what would be.
 COMPARE = ('--dry-run', '--itemize-changes')
+#: Nothing is copied, and nothing is said but errors.
+_VET = ('--dry-run', '--info=progress0')
 _WORKED, _PARTLY, _VANISHED = 0, 23, 24
 _SAID, _ALL = 1000, 100
 _PROGRESS = re.compile(rb'[\r\n] *(?P<bytes>[0-9,]+) +(?P<percent>[0-9]+)% ')
@@ -50,6 +53,12 @@ _TEMPORARY = re.compile(rb'(?P<folder>^|/)\.(?P<name>[^/]+)\.[A-Za-z0-9]{6}$')
 #: A file that differs, in the answer to ``COMPARE``. A time alone does not count: not every file system can keep it.
 _DIFFERS = re.compile(rb'^(?P<how>[<>ch.][fdLDS][.+?a-zA-Z]{9}|\*deleting  ) (?P<path>.*)$')
 _ONLY_TIME = b'..t......'
+#: How the line about a path begins that is too long for rsync. It has no number of an error.
+_OVERFLOWS = re.compile(rb'^filename overflows max-path len by [0-9]+: (?P<path>.*)$')
+#: Messages of chmod(1): how they begin, and reasons that are no failure, for a client has deleted the file meanwhile.
+_CHMOD, _GONE = b'chmod: ', (b'No such file or directory', b'Not a directory')
+#: Exit statuses of find(1) and chmod(1), the second one if there were messages; and how a message of the sandbox begins.
+_ENDS, _SANDBOX = (0, 1), f'\n{sandbox.PROGRAM}: '.encode()
 #: Bytes of a line that are looked at, half of them from its begin and half from its end; and paths that are kept.
 _LINE, _PATHS = 512, 10
 #: Errors, and bytes of them, after which a copy ends: each of a tenant's files could cause some.
@@ -127,8 +136,8 @@ class Failure(NamedTuple):
 class Copy(threading.Thread):
     """A copy of all files of a directory to another one, which then holds nothing else.
 
-    ``how``: the comparison of files, and ``IN_PLACE`` if wanted. ``untangle``: the target may hold any files.
-    ``at_most``: limit of the bytes to copy, with holes in files counted.
+    ``how``: the comparison of files, and ``IN_PLACE`` if wanted. ``untangle``: the target may hold any files. ``vet``: see whether
+    all can be read, before anything is copied. ``at_most``: limit of the bytes to copy, with holes in files counted.
 
     ``bytes_done``, ``files_done`` and ``files_total`` are those of rsync: unchanged files are no bytes. ``failed`` has the
     first paths that could not be copied, each with the reason; ``differing`` those that differ. ``took``: seconds, at the end.
@@ -139,19 +148,22 @@ class Copy(threading.Thread):
     #: Returns whether this process may go on. Asked about once a second.
     may_run: Callable[[], bool] = staticmethod(lambda: True)
 
-    def __init__(self, source: Path, target: Path, *how: str, untangle: bool = False, at_most: int | None = None):
+    def __init__(self, source: Path, target: Path, *how: str, untangle: bool = False, vet: bool = False,
+                 at_most: int | None = None):
         super().__init__(daemon=True, name='data-copy')
         self._steps = (
             *((trees.untangled(target),) if untangle else ()),
-            sandbox.words(target, 'rsync', *_RSYNC, *how, '--', f'{sandbox.SOURCE}/', f'{sandbox.TARGET}/', source=source))
+            *((_words(source, target, *how, *_VET),) if vet else ()),
+            _words(source, target, *how))
         self._source, self._target = source, target
         self._at_most = at_most
-        self._process: subprocess.Popen[bytes] | None = None
+        self._processes: list[subprocess.Popen[bytes]] = []
         self._stopped = False
         self._lock = threading.Lock()
         self._rest = b''
         self._kinds: set[type[CommandFailed]] = set()
         self._errors = self._error_bytes = 0
+        self._lacks_modes = False
         self.percent = 0
         self.bytes_done = self.files_done = self.files_total = 0
         self.failed: dict[str, str] = {}
@@ -182,6 +194,18 @@ class Copy(threading.Thread):
     def _work(self) -> None:
         for words in self._steps:
             self._do(words)
+        if self._lacks_modes:
+            self._set_modes()
+
+    def _set_modes(self) -> None:
+        """Set the modes that rsync cannot set. What is deleted meanwhile is no failure."""
+        with self._begin(special_files.listing(self._source, self._target), subprocess.DEVNULL) as process:
+            for batch in special_files.changes(_names(process.stdout)):
+                status, said, _ = self._attend(self._begin(sandbox.words(self._target, *batch)))
+                if self.failed or status not in _ENDS or _SANDBOX in said:
+                    raise CommandFailed(f'{_last_words(said)} (exit status {status})')
+        if self._stopped or process.returncode not in _ENDS:
+            raise CommandFailed(f'find: exit status {process.returncode}')
 
     def _begin(self, words: tuple[str, ...], said: int = subprocess.STDOUT, out: int | IO[bytes] = subprocess.PIPE,
                ) -> 'subprocess.Popen[bytes]':
@@ -189,9 +213,10 @@ class Copy(threading.Thread):
         with self._lock:
             if self._stopped:
                 raise CommandFailed('the copy was stopped')
-            self._process = subprocess.Popen(words, env=ENV, stdin=self._given or subprocess.DEVNULL, stdout=out,
-                                             stderr=said, bufsize=0, pipesize=_PIPE, start_new_session=True)
-        return self._process
+            process = subprocess.Popen(words, env=ENV, stdin=self._given or subprocess.DEVNULL, stdout=out, stderr=said,
+                                       bufsize=0, pipesize=_PIPE, start_new_session=True)
+            self._processes = [*(other for other in self._processes if other.poll() is None), process]
+        return process
 
     def _do(self, words: tuple[str, ...]) -> None:
         status, said, kind = self._attend(self._begin(words))
@@ -256,8 +281,22 @@ class Copy(threading.Thread):
     def _heed(self, line: bytes) -> None:
         if line.startswith(_ERROR):
             self._heed_error(line)
+        elif line.startswith(_CHMOD):
+            self._heed_chmod(line)
+        elif line.startswith(special_files.UNSET):
+            self._lacks_modes = True
+        elif too_long := _OVERFLOWS.match(line):
+            self._kinds.add(TooDeep)
+            self._note_failure(too_long['path'], b'path too long')
+            self._count(line)
         elif (found := _DIFFERS.match(line)) and found['how'][2:] != _ONLY_TIME and len(self.differing) < _PATHS:
             self.differing.append(_text(found['path']))
+
+    def _heed_chmod(self, line: bytes) -> None:
+        about, _, why = line.rpartition(b': ')
+        if why not in _GONE:
+            self._note_failure(about.partition(b'/target/')[2].removesuffix(b"'"), why)
+            self._count(line)
 
     def _heed_error(self, line: bytes) -> None:
         if (failure := Failure.read(line)) is not None:
@@ -288,8 +327,8 @@ class Copy(threading.Thread):
         """
         with self._lock:
             self._stopped = True
-            if self._process is not None:
-                _kill(self._process)
+            for process in self._processes:
+                _kill(process)
         self.join(_PATIENCE)
         if self.is_alive():
             raise CommandFailed('a copy does not stop')
@@ -321,7 +360,7 @@ class Sample(Copy):
         if not self._count:
             return chosen
         with self._begin(self._find, subprocess.DEVNULL) as process:
-            for number, name in enumerate(_names(process)):
+            for number, name in enumerate(_names(process.stdout)):
                 place = number if number < self._count else random.randrange(number + 1)
                 if place < self._count:
                     chosen[place:place + 1] = [name]
@@ -330,11 +369,15 @@ class Sample(Copy):
         return chosen
 
 
-def _names(process: 'subprocess.Popen[bytes]') -> Iterator[bytes]:
-    """Yield the names that the process writes, each with a zero byte at its end."""
-    assert process.stdout is not None
+def _words(source: Path, target: Path, *how: str) -> tuple[str, ...]:
+    return sandbox.words(target, 'rsync', *_RSYNC, *how, '--', f'{sandbox.SOURCE}/', f'{sandbox.TARGET}/', source=source)
+
+
+def _names(told: IO[bytes] | None) -> Iterator[bytes]:
+    """Yield the names that a program writes, each with a zero byte at its end."""
+    assert told is not None
     rest = b''
-    while piece := process.stdout.read(1 << 16):
+    while piece := told.read(1 << 16):
         *names, rest = (rest + piece).split(b'\0')
         yield from names
 
@@ -397,4 +440,4 @@ def without(names: Iterable[str]) -> tuple[str, ...]:
 
 def _last_words(said: bytes) -> str:
     lines = [line.strip() for line in said.decode(errors='replace').replace('\r', '\n').split('\n')]
-    return '; '.join([line for line in lines if line.startswith(('rsync', 'bwrap', 'find'))][-2:]) or 'it failed'
+    return '; '.join([line for line in lines if line.startswith(('rsync', 'bwrap', 'find', 'chmod'))][-2:]) or 'it failed'

@@ -122,9 +122,16 @@ class ShareMoves(Copies):
         :raises errors.Final: passes failed too often, or would fail each time; with the first paths.
         :raises CannotMount: a side cannot be mounted.
         """
+        return self._copy(source, target, rsync.SAME)
+
+    def copy_content(self, source: Side, target: Side) -> rsync.Copy:
+        """Do as ``copy``, but find changes by content: a client can set the time of a file that it has changed."""
+        return self._copy(source, target, rsync.SAME_CONTENT)
+
+    def _copy(self, source: Side, target: Side, how: str) -> rsync.Copy:
         return self._run(source, target, lambda *places: self._kind(self.places(target.share.id))(
-            *places, rsync.SAME, *rsync.at_rate(self._conf.data_copy_bandwidth_limit), *self._ignored,
-            at_most=self._at_most(source.share)))
+            *places, how, *rsync.at_rate(self._conf.data_copy_bandwidth_limit), *self._ignored,
+            vet=not os.listdir(places[1]), at_most=self._at_most(source.share)))
 
     def compare(self, source: Side, target: Side) -> rsync.Copy:
         """Return the comparison of all files of both sides; start it if it does not run. It changes nothing. Raises as

@@ -24,9 +24,9 @@ LOG = log.getLogger(__name__)
 _ALL = 100
 #: Keys of the operation's data: the number of passes, and the seconds that the last one took.
 PASSES, PASS_TOOK = 'passes', 'pass_seconds'
-#: Keys of the copy's data: the number of the part that the cut-over has reached; what the copy lacks, once that is told; the
-#: figures of its first pass.
-_PART, _LOSSES, _FIGURES = 'part', 'losses', 'figures'
+#: Keys of the copy's data: the number of the part that the cut-over has reached; whether its pass is by content; what the copy
+#: lacks, once that is told; the figures of its first pass.
+_PART, _BY_CONTENT, _LOSSES, _FIGURES = 'part', 'by_content', 'losses', 'figures'
 #: What ``ShareMoves`` does at the cut-over, in order.
 Runs = Callable[[ShareMoves, Side, Side], Copy]
 _PARTS: tuple[Runs, ...] = (ShareMoves.copy, ShareMoves.compare, ShareMoves.compare_some)
@@ -151,7 +151,8 @@ def figures_of(data: Mapping[str, Any]) -> dict[str, int]:
 # Cut-over ---------------------------------------------------------------------------------------------
 
 def catch_up(copy: ShareCopy, interval: float, patience: float = 0.0) -> None:
-    """Bring the last changes of the source, which nobody can write to any more, and check the copy.
+    """Bring the last changes of the source, which nobody can write to any more, and check the copy. If it differs, a client has
+    changed files and set their times back: another pass finds such files by their content, and the copy is checked once more.
 
     ``interval``: seconds between two looks at a long copy; ``patience`` as for ``advance``.
 
@@ -160,17 +161,32 @@ def catch_up(copy: ShareCopy, interval: float, patience: float = 0.0) -> None:
     """
     for part in range(copy.data.get(_PART, 0), len(_PARTS)):
         copy.data[_PART] = part
-        run = _run(copy, _PARTS[part], patience=patience)
+        by_content = part == 0 and copy.data.get(_BY_CONTENT)
+        run = _run(copy, ShareMoves.copy_content if by_content else _PARTS[part], patience=patience)
         if not run.is_complete:
             raise copy_checks.look_again(copy.work, interval)
         if run.differing:
-            raise errors.Final(f'After the last pass the copy differs from the share. {differing(run.differing)}')
+            raise _copy_by_content(copy, run.differing, interval)
         if part == 0:
             copy.moves.write_out(copy.id)       # the comparison, too, is of what outlives this host
         copy.moves.forget(copy.id)
         copy_checks.begin_anew(copy.work)
     copy.data[_PART] = len(_PARTS)
     copy.moves.clear(copy.id)
+
+
+def _copy_by_content(copy: ShareCopy, paths: list[str], interval: float) -> errors.Again:
+    """Have the cut-over begin again, with a pass by content. Return what to raise.
+
+    :raises errors.Final: there was such a pass already.
+    """
+    if copy.data.get(_BY_CONTENT):
+        raise errors.Final(f'After the last pass the copy differs from the share. {differing(paths)}')
+    LOG.warning('%s: the copy differs from the share, so there is a pass by content. %s', copy.share_id, differing(paths))
+    copy.data.update({_PART: 0, _BY_CONTENT: True})
+    copy.moves.forget(copy.id)
+    copy_checks.begin_anew(copy.work)
+    return copy_checks.look_again(copy.work, interval)
 
 
 def serve(copy: ShareCopy) -> None:

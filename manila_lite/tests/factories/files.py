@@ -21,6 +21,8 @@ ACCESS, DEFAULT = 'system.posix_acl_access', 'system.posix_acl_default'
 GET_FLAGS, _SET_FLAGS, _NO_DUMP = 0x80086601, 0x40086602, 0x40
 #: When files say that they were changed and read: each with nanoseconds of its own.
 _CHANGED, _READ = 1_000_000_000_123_456_789, 1_100_000_000_987_654_321
+#: Before 1970, and more seconds than 32 bits can count.
+_TIMES = (('world', -1_000_000_000_123_456_789), ('closed', 9_000_000_000_987_654_321))
 _MIB = 1 << 20
 
 
@@ -40,6 +42,8 @@ def plant(place: Path) -> None:
     for path in reversed(below(os.fsencode(place))):
         spread = len(path) * 1001
         os.utime(path, ns=(_READ + spread, _CHANGED + spread), follow_symlinks=False)
+    for name, when in _TIMES:
+        os.utime(place / name, ns=(_READ, when))
     os.chown(place, 1001, 1002)
     place.chmod(0o3775)
     os.setxattr(place, 'user.of the top', b'top')
@@ -87,17 +91,19 @@ def _plain(place: Path) -> None:
 
 def _special(place: Path) -> None:
     for name, target in (('absolute', '/etc/passwd'), ('dangling', 'not/there'), ('loop', 'loop'), ('up', '/../../../../..'),
-                         ('pointer', 'sub/random')):
+                         ('pointer', 'sub/random'), ('far', 'x/' * 2047 + 'x')):
         (place / name).symlink_to(target)
     os.chown(place / 'absolute', 1234, 5678, follow_symlinks=False)
     os.mkfifo(place / 'pipe', 0o640)
     os.mknod(place / 'zero', stat.S_IFCHR | 0o660, os.makedev(1, 5))
     os.mknod(place / 'disk', stat.S_IFBLK | 0o600, os.makedev(7, 0))
-    os.chown(place / 'zero', 1234, 5678)
     with socket.socket(socket.AF_UNIX) as bound:
         where = os.open(place, os.O_RDONLY)
         bound.bind(f'/proc/self/fd/{where}/socket')
         os.close(where)
+    for name, mode in (('zero', 0o660), ('disk', 0o2640), ('socket', 0o4751), ('pipe', 0o1604)):
+        os.chown(place / name, 1234, 5678)      # it takes setuid and setgid away
+        (place / name).chmod(mode)
 
 
 def _linked(place: Path) -> None:
@@ -118,11 +124,12 @@ def _with_attributes(place: Path) -> None:
         os.chown(place / name, owner, owner)
         os.setxattr(place / name, CAPABILITY, _MAY_PING)
     (place / 'listed').write_text('for some')
-    os.setxattr(place / 'listed', ACCESS, acl((0x02, 6, 1234), (0x08, 4, 5678)))
+    os.setxattr(place / 'listed', ACCESS, acl((0x08, 4, 5678), *((0x02, 6, 1234 + number) for number in range(100))))
     (place / 'passed on').mkdir()
     os.setxattr(place / 'passed on', DEFAULT, acl((0x08, 5, 5678)))
     os.setxattr(place / 'passed on', ACCESS, acl((0x02, 7, 1234)))
     (place / 'passed on' / 'heir').write_text('with the ACL of its folder')
+    os.mknod(place / 'passed on' / 'null', stat.S_IFCHR | 0o666, os.makedev(1, 3))
     (place / 'stranger').write_text('made elsewhere')
     (place / 'stranger').rename(place / 'passed on' / 'stranger')
 
@@ -148,6 +155,8 @@ def spoil(place: Path) -> None:
     (place / 'linked').unlink()
     (place / 'linked').write_text('a file of its own')
     (place / 'sub' / 'random').write_bytes(b'short')
+    for name in ('zero', 'disk', 'socket'):
+        (place / name).chmod(0o4606)
     (place / 'pipe').unlink()
     (place / 'pipe').write_text('a file')
     (place / 'pointer').unlink()
