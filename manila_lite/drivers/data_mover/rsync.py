@@ -136,8 +136,8 @@ class Failure(NamedTuple):
 class Copy(threading.Thread):
     """A copy of all files of a directory to another one, which then holds nothing else.
 
-    ``how``: the comparison of files, and ``IN_PLACE`` if wanted. ``untangle``: the target may hold any files. ``vet``: see whether
-    all can be read, before anything is copied. ``at_most``: limit of the bytes to copy, with holes in files counted.
+    ``how``: the comparison of files, and ``IN_PLACE`` if wanted. ``untangle``: the target may hold any files. ``vet``: see
+    first whether all can be read. ``at_most``: limit of the bytes to copy, with holes in files counted.
 
     ``bytes_done``, ``files_done`` and ``files_total`` are those of rsync: unchanged files are no bytes. ``failed`` has the
     first paths that could not be copied, each with the reason; ``differing`` those that differ. ``took``: seconds, at the end.

@@ -20,7 +20,7 @@ from manila_lite.host.daemon import Daemon
 
 _CONF = """NFS_KRB5 {{ Active_krb5 = false; }}
 NFS_CORE_PARAM {{ Plugins_Dir = "{plugins}"; Protocols = 4; NFS_Port = {port}; Enable_NLM = false; Enable_RQUOTA = false;
-  Enable_UDP = false; }}
+  Enable_UDP = false; RPC_Max_Connections = 10000; }}
 NFSv4 {{ Minor_Versions = 0,1,2; Graceless = {graceless}; Grace_Period = {grace}; Lease_Lifetime = 20;
   {recovery} Only_Numeric_Owners = true; }}
 LOG {{ Default_Log_Level = EVENT; }}

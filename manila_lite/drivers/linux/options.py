@@ -30,6 +30,12 @@ OPTIONS = (
                     'format of Samba; see manila-linux-user. Without it, or without Samba, the backend serves NFS only. A '
                     'change of the file takes effect at once.'),
     cfg.PortOpt('linux_cifs_port', default=445, help='Port of the CIFS server. Clients must give any port other than 445.'),
+    cfg.IntOpt('linux_cifs_connections', default=1000, min=10, max=60000,
+               help='Connections that a CIFS server has at most; each is a process. More are closed at once. A change restarts '
+                    'the CIFS server. An NFS server has 10,000.'),
+    cfg.IntOpt('linux_connections_per_address', default=64, min=4, max=60000,
+               help='Connections that an NFS or CIFS server has at most from one address. More are closed at once. A client '
+                    'has one or a few, but all clients behind one NAT are one address. A change restarts the servers.'),
     cfg.StrOpt('linux_netns',
                help='Existing network namespace for the file servers. Default: that of the share manager. Share servers have '
                     'their own.'),
@@ -82,6 +88,8 @@ class LinuxOptions(Protocol):
     linux_nfs_port: int
     linux_cifs_users: str | None
     linux_cifs_port: int
+    linux_cifs_connections: int
+    linux_connections_per_address: int
     linux_netns: str | None
     linux_fabric_netns: str
     linux_peers: Mapping[str, str]

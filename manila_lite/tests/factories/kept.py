@@ -19,11 +19,15 @@ _USER_FLAGS = 0xff
 #: What can be seen of a tree: a row of the table. Each maps the paths to values.
 SEEN = ('kinds and names', 'content', 'modes', 'owners and groups', 'times of change', 'times of access', 'times of creation',
         'hard links', 'holes', 'extended attributes', 'file capabilities', 'POSIX ACLs', 'other attributes', 'flags')
-#: What each way of copying drops.
+#: What each way of copying drops. ``in_twin/moves.py`` and ``in_twin/cifs_moves.py`` try the last two with fewer files.
 DROPS = {
     'snapshot': frozenset(),
     'driver': frozenset({'times of creation', 'flags'}),
     'host': frozenset({'times of access', 'times of creation', 'other attributes', 'flags'}),
+    'NFS': frozenset({'times of access', 'times of creation', 'extended attributes', 'file capabilities', 'POSIX ACLs',
+                      'other attributes', 'flags'}),
+    'CIFS': frozenset({'modes', 'owners and groups', 'times of access', 'times of creation', 'hard links', 'file capabilities',
+                       'POSIX ACLs', 'other attributes', 'flags'}),
 }
 
 

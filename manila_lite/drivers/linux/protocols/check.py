@@ -11,7 +11,7 @@ from manila_lite import values
 from manila_lite.drivers.interface import Backend
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool import btrfs
-from manila_lite.drivers.linux.protocols import handle_guard, samba_users
+from manila_lite.drivers.linux.protocols import compiled, handle_guard, samba_users
 from manila_lite.host.commands import ENV, CommandFailed, run
 
 _PROGRAMS = {'mount': 'mount', 'umount': 'mount'}
@@ -30,6 +30,8 @@ def lacks_for_cifs(conf: LinuxOptions) -> str:
     lacks = {package: program for program, package in _CIFS_PROGRAMS.items() if not shutil.which(program, path=ENV['PATH'])}
     if not samba_users.is_installed():
         lacks['libnss-wrapper'] = 'libnss_wrapper.so'
+    if not compiled.can_be_made():
+        lacks[compiled.PACKAGES] = compiled.COMPILER
     return f'{", ".join(lacks.values())} not installed: apt-get install {" ".join(lacks)}' if lacks else ''
 
 
@@ -58,8 +60,8 @@ def problems(backend: Backend, *, needs_btrfs: bool) -> Iterator[values.Problem]
 def _nfs() -> Iterator[values.Problem]:
     if handle_guard.plugin() is None:
         yield values.Problem("NFS-Ganesha's part for local file systems is not installed", 'apt-get install nfs-ganesha-vfs')
-    if not handle_guard.can_be_made():
-        yield values.Problem('the guard of NFS file handles cannot be compiled', f'apt-get install {handle_guard.PACKAGES}')
+    if not compiled.can_be_made():
+        yield values.Problem('the guard of NFS file handles cannot be compiled', f'apt-get install {compiled.PACKAGES}')
 
 
 def _address(backend: Backend) -> Iterator[values.Problem]:

@@ -6,22 +6,17 @@ Without it, a client that may mount one share can reach any file of the same fil
 is compiled here, for the machine that it runs on. An NFS server that does not use it is stopped.
 """
 
-import contextlib
 import functools
-import hashlib
-import shutil
-import tempfile
 from pathlib import Path
 
-from manila_lite.host.commands import ENV, CommandFailed, run
+from manila_lite.drivers.linux.protocols import compiled
+from manila_lite.host.commands import CommandFailed
 
 #: File name of NFS-Ganesha's plug-in for local file systems, and therefore of the guard.
 LIBRARY = 'libfsalvfs.so'
-#: The compiler, and the packages that are needed to compile the guard.
-COMPILER, PACKAGES = 'cc', 'gcc libc6-dev'
 
 _SOURCE = Path(__file__).with_suffix('.c')
-_OPTIONS = ('-O2', '-fPIC', '-shared', '-Wl,-z,relro,-z,now', '-Wl,--no-as-needed', '-Wl,--allow-shlib-undefined')
+_OPTIONS = ('-Wl,--no-as-needed', '-Wl,--allow-shlib-undefined')
 
 
 def plugin() -> Path | None:
@@ -32,23 +27,7 @@ def plugin() -> Path | None:
 @functools.cache
 def version() -> str:
     """Return a hash that changes with the guard."""
-    return hashlib.sha256(_SOURCE.read_bytes() + repr((_OPTIONS, plugin())).encode()).hexdigest()[:12]
-
-
-@functools.cache
-def _compiled() -> bytes:
-    behind = plugin()
-    if behind is None:
-        raise CommandFailed(f'{LIBRARY} of NFS-Ganesha is not installed: apt-get install nfs-ganesha-vfs')
-    with tempfile.TemporaryDirectory(prefix='manila_lite-guard-') as folder:
-        made = Path(folder, LIBRARY)
-        run(COMPILER, *_OPTIONS[:-2], str(_SOURCE), *_OPTIONS[-2:], str(behind), '-o', str(made))
-        return made.read_bytes()
-
-
-def can_be_made() -> bool:
-    """Say whether the compiler and the headers are installed."""
-    return bool(shutil.which(COMPILER, path=ENV['PATH'])) and Path('/usr/include/stdlib.h').exists()
+    return compiled.version(_SOURCE, *_OPTIONS, str(plugin()))
 
 
 class HandleGuard:
@@ -72,11 +51,9 @@ class HandleGuard:
         :raises CommandFailed: the guard cannot be compiled.
         """
         self._shown.unlink(missing_ok=True)
-        made = _compiled()
-        with contextlib.suppress(FileNotFoundError):
-            shutil.rmtree(self.folder)
-        self.folder.mkdir(mode=0o700, parents=True)
-        (self.folder / LIBRARY).write_bytes(made)
+        if (behind := plugin()) is None:
+            raise CommandFailed(f'{LIBRARY} of NFS-Ganesha is not installed: apt-get install nfs-ganesha-vfs')
+        compiled.place(self.folder / LIBRARY, _SOURCE, *_OPTIONS, str(behind))
 
     @property
     def works(self) -> bool:

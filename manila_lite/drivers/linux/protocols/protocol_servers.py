@@ -25,14 +25,15 @@ _FOLDERS = {'NFS': '', 'CIFS': 'cifs'}
 
 
 def _ganesha(home: Path, conf: LinuxOptions, netns: str | None) -> FileServer:
-    return Ganesha(home, conf.linux_nfs_port, Vfs(home), netns=netns, graceless=conf.linux_graceless,
-                   grace=conf.linux_grace_period, lacks=_lacking(conf).get('NFS', ''),
+    return Ganesha(home, conf.linux_nfs_port, Vfs(home, conf.linux_connections_per_address), netns=netns,
+                   graceless=conf.linux_graceless, grace=conf.linux_grace_period, lacks=_lacking(conf).get('NFS', ''),
                    mirror=DurableFiles(home) if is_shared(conf) else None)
 
 
 def _samba(home: Path, conf: LinuxOptions, netns: str | None) -> FileServer:
     return Samba(home / _FOLDERS['CIFS'], home, conf.linux_cifs_port, netns=netns, users=conf.linux_cifs_users,
-                 lacks=_lacking(conf).get('CIFS', ''))
+                 lacks=_lacking(conf).get('CIFS', ''), connections=conf.linux_cifs_connections,
+                 per_address=conf.linux_connections_per_address)
 
 
 _SERVERS: Mapping[str, Callable[[Path, LinuxOptions, str | None], FileServer]] = {'NFS': _ganesha, 'CIFS': _samba}

@@ -22,6 +22,7 @@ from manila_lite import errors, values
 from manila_lite.drivers.file_servers.file_server import FileServer
 from manila_lite.drivers.file_servers.ganesha_clients import Block
 from manila_lite.drivers.linux.protocols import samba_config, samba_users
+from manila_lite.drivers.linux.protocols.connection_guard import ConnectionGuard
 from manila_lite.drivers.linux.protocols.samba_shares import SmbShares
 from manila_lite.host import programs
 from manila_lite.host.commands import CommandFailed, run
@@ -46,14 +47,17 @@ class Samba(FileServer):
     NAME = 'CIFS server'
     LOGS = ('smbd.out', 'samba.log')
 
-    def __init__(self, state: Path, home: Path, port: int, *, netns: str | None, users: str | None = None,
-                 lacks: str = ''):
-        """Remember the options. ``lacks`` is the reason why CIFS cannot be served here, or ''."""
+    def __init__(self, state: Path, home: Path, port: int, *, netns: str | None, connections: int, per_address: int,
+                 users: str | None = None, lacks: str = ''):
+        """Remember the options. ``connections``: most connections, in all and ``per_address``. ``lacks`` is the reason why CIFS
+        cannot be served here, or ''.
+        """
         super().__init__(state, home, netns)
         self._port = port
         self._lacks = lacks
         self._run = _run_place(state)
-        self._first = samba_config.main(state, self._run, port)
+        self._first = samba_config.main(state, self._run, port, connections)
+        self._guard = ConnectionGuard(state, per_address)
         self._server = Daemon(state / 'smbd.json')
         self._users = samba_users.Users(users, state / 'private')
         self._change = threading.RLock()
@@ -82,7 +86,7 @@ class Samba(FileServer):
 
     @property
     def _mark(self) -> str:
-        return hashlib.sha256(f'{self._first} {self._space} {self._lacks}'.encode()).hexdigest()
+        return hashlib.sha256(f'{self._first} {self._space} {self._lacks} {self._guard.mark}'.encode()).hexdigest()
 
     @property
     def fits(self) -> bool:
@@ -106,8 +110,14 @@ class Samba(FileServer):
         self._users.copy()
         self._shares.write()
         self._shares.note()
+        self._guard.place()
         self._server.start(self.inside(self._words), self._state / 'smbd.out', mark=self._mark,
-                           env=samba_users.wrapped(self._state / 'private'))
+                           env=self._env)
+
+    @property
+    def _env(self) -> dict[str, str]:
+        users, guard = samba_users.wrapped(self._state / 'private'), self._guard.env
+        return {**users, **guard, 'LD_PRELOAD': f'{users["LD_PRELOAD"]}:{guard["LD_PRELOAD"]}'}
 
     def _stop(self) -> None:
         self._server.stop()

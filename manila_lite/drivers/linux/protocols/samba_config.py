@@ -36,7 +36,11 @@ _GLOBAL = """# Written by manila_lite, which writes it anew when anything change
   restrict anonymous = 2
   access based share enum = yes
   check password script = /bin/false
+  max smbd processes = {connections}
+  deadtime = {idle}
 """
+#: Minutes after which a connection ends that has no open file and does nothing. Clients then connect anew without notice.
+_IDLE_MINUTES = 15
 #: An empty ``valid users`` would grant access to all users. root is never a user here, so it stands for none.
 NOBODY = 'root'
 _MARK = '# share '
@@ -56,9 +60,11 @@ _NAME = re.compile(r'[A-Za-z0-9_.-]+')
 _LONGEST = 80
 
 
-def main(state: Path, run: Path, port: int) -> str:
-    """Return the part that does not depend on shares. It names no addresses: smbd listens on all, also on later ones."""
-    return _GLOBAL.format(state=state, run=run, port=port)
+def main(state: Path, run: Path, port: int, connections: int) -> str:
+    """Return the part that does not depend on shares. It names no addresses: smbd listens on all, also on later ones.
+    ``connections``: how many at most.
+    """
+    return _GLOBAL.format(state=state, run=run, port=port, connections=connections, idle=_IDLE_MINUTES)
 
 
 def configuration(first: str, sections: Iterable[str]) -> str:

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Local file systems below NFS-Ganesha, with the guard of file handles."""
+"""Local file systems below NFS-Ganesha, with the guards of file handles and of connections."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from manila_lite.drivers.file_servers.ganesha_fsal import Fsal
+from manila_lite.drivers.linux.protocols.connection_guard import ConnectionGuard
 from manila_lite.drivers.linux.protocols.handle_guard import HandleGuard
 
 
 class Vfs(Fsal):
-    """The mounted shares of one NFS server, whose folder is ``state``."""
+    """The mounted shares of one NFS server, whose folder is ``state``. ``per_address``: most connections of an address."""
 
     UNSAFE = ('NFS-Ganesha does not use its guard of file handles (handle_guard.c), so nothing is exported. '
               'Is its version another than that of Debian 12?')
 
-    def __init__(self, state: Path):
+    def __init__(self, state: Path, per_address: int):
         self._guard = HandleGuard(state)
+        self._connections = ConnectionGuard(state, per_address)
 
     @property
     def plugins(self) -> Path:
@@ -24,16 +26,22 @@ class Vfs(Fsal):
 
     @property
     def env(self) -> Mapping[str, str]:
-        """Return the environment variables that the guard reads."""
-        return self._guard.env
+        """Return the environment variables of the guards."""
+        return {**self._guard.env, **self._connections.env}
+
+    @property
+    def conf(self) -> str:
+        """Return a comment, so that a server with another limit is another server."""
+        return f'# connections: {self._connections.mark}\n'
 
     def recovery(self, state: Path) -> str:
         """Return the settings for records in the server's own folder."""
         return f'RecoveryBackend = fs; RecoveryRoot = "{state}/recov";'
 
     def place(self) -> None:
-        """Put the guard in place."""
+        """Put the guards in place."""
         self._guard.place()
+        self._connections.place()
 
     @property
     def safe(self) -> bool:

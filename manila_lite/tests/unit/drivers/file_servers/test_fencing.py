@@ -28,7 +28,7 @@ class HaltingTest(testtools.TestCase):
 
     def test_server_that_moved_away_is_not_started(self):
         fencing.note(self.home, 'm1')
-        server = Ganesha(self.home, 2049, Vfs(self.home), netns=None, graceless=True, grace=30)
+        server = Ganesha(self.home, 2049, Vfs(self.home, 64), netns=None, graceless=True, grace=30)
         self.assertRaisesRegex(CommandFailed, 'moved away', server.start, lambda: None)
         self.assertFalse((self.home / 'bus.json').exists())
 

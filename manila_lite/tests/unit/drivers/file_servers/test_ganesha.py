@@ -11,7 +11,7 @@ from manila_lite.drivers.linux.protocols.vfs import Vfs
 
 
 def server(state, **changes):
-    return ganesha.Ganesha(Path(state), changes.pop('port', 2049), changes.pop('fsal', None) or Vfs(Path(state)),
+    return ganesha.Ganesha(Path(state), changes.pop('port', 2049), changes.pop('fsal', None) or Vfs(Path(state), 64),
                            **{'netns': None, 'graceless': False, 'grace': 30} | changes)
 
 

@@ -23,7 +23,7 @@ class Files(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
-        self.exports = ganesha_exports.Exports(self.state, ExportManager(self.state / 'bus'), Vfs(self.state))
+        self.exports = ganesha_exports.Exports(self.state, ExportManager(self.state / 'bus'), Vfs(self.state, 64))
         self.exports.load()
 
     def write(self, place, name, content):
@@ -87,7 +87,7 @@ class Files(testtools.TestCase):
         self.assertEqual(_CLIENT, text(1, _CLIENT).splitlines(keepends=True)[ganesha_exports._FIRST - 1])
 
     def test_room_for_exports_ends_at_the_largest_number_and_known_ones_keep_theirs(self):
-        few = ganesha_exports.Exports(self.state, ExportManager(self.state / 'bus'), Vfs(self.state), most=2)
+        few = ganesha_exports.Exports(self.state, ExportManager(self.state / 'bus'), Vfs(self.state, 64), most=2)
         self.write('held', 'b.conf', text(7))
         few.load()
         few._number('a')

@@ -6,15 +6,15 @@ from pathlib import Path
 import fixtures
 import testtools
 
-from manila_lite.drivers.linux.protocols import handle_guard
+from manila_lite.drivers.linux.protocols import compiled, handle_guard
 from manila_lite.host import commands
 
 
 class Guard(testtools.TestCase):
     def setUp(self):
         super().setUp()
-        if not handle_guard.can_be_made() or handle_guard.plugin() is None:
-            self.skipTest(f'the guard needs {handle_guard.PACKAGES} nfs-ganesha-vfs')
+        if not compiled.can_be_made() or handle_guard.plugin() is None:
+            self.skipTest(f'the guard needs {compiled.PACKAGES} nfs-ganesha-vfs')
         self.home = Path(self.useFixture(fixtures.TempDir()).path)
 
     def test_guard_library_is_made_anew_and_only_for_root(self):
@@ -49,6 +49,6 @@ class Guard(testtools.TestCase):
         before = commands.ENV['PATH']
         commands.ENV['PATH'] = '/nowhere'
         self.addCleanup(commands.ENV.__setitem__, 'PATH', before)
-        self.assertFalse(handle_guard.can_be_made())
-        handle_guard._compiled.cache_clear()
+        self.assertFalse(compiled.can_be_made())
+        compiled._bytes.cache_clear()
         self.assertRaises(commands.CommandFailed, handle_guard.HandleGuard(self.home).place)

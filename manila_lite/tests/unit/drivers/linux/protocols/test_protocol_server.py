@@ -11,7 +11,8 @@ import testtools
 from manila_lite.drivers.linux.protocols import protocol_servers
 from manila_lite.host.commands import CommandFailed
 
-CONF = types.SimpleNamespace(linux_nfs_port=2049, linux_cifs_port=445, linux_cifs_users=None, linux_graceless=False,
+CONF = types.SimpleNamespace(linux_nfs_port=2049, linux_cifs_port=445, linux_cifs_connections=1000,
+                             linux_connections_per_address=64, linux_cifs_users=None, linux_graceless=False,
                              linux_grace_period=30, linux_pool_type='btrfs', linux_pool_path='/pool', linux_pool_fence='none')
 
 

@@ -11,7 +11,8 @@ from manila_lite.drivers.linux.protocols import samba
 
 
 def server(state, **changes):
-    return samba.Samba(Path(state), Path(state), changes.pop('port', 445), **{'netns': None, 'users': '/users'} | changes)
+    return samba.Samba(Path(state), Path(state), changes.pop('port', 445), **{
+        'netns': None, 'users': '/users', 'connections': 1000, 'per_address': 50} | changes)
 
 
 class Server(testtools.TestCase):
@@ -23,8 +24,9 @@ class Server(testtools.TestCase):
             self.assertLess(len(str(place / 'ncalrpc' / 'np' / 'a-name-of-a-pipe')), 108)
 
     def test_mark_differs_for_each_changed_option(self):
-        marks = {server('/x', **change)._mark for change in ({}, {'port': 446}, {'netns': 'blue'}, {'lacks': 'smbd'})}
-        self.assertEqual(4, len(marks))
+        marks = {server('/x', **change)._mark for change in ({}, {'port': 446}, {'netns': 'blue'}, {'lacks': 'smbd'},
+                 {'connections': 9}, {'per_address': 9})}
+        self.assertEqual(6, len(marks))
         self.assertEqual(server('/x')._mark, server('/x')._mark)
 
     def test_server_without_shares_is_not_started_and_stop_is_no_error(self):

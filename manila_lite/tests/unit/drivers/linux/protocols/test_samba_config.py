@@ -30,17 +30,17 @@ class Sections(testtools.TestCase):
         self.assertIn('  valid users = root\n', text)
 
     def test_configuration_is_split_into_its_sections(self):
-        first = samba_config.main(Path('/s'), Path('/r'), 445)
+        first = samba_config.main(Path('/s'), Path('/r'), 445, 1000)
         sections = {name: samba_config.section(name, name.upper(), PLACE, ['rw alice']) for name in ('one', 'two')}
         self.assertEqual(sections, samba_config.sections(samba_config.configuration(first, sections.values())))
         self.assertEqual({}, samba_config.sections(first))
 
     def test_the_main_part_depends_on_each_option(self):
-        texts = {samba_config.main(Path(state), Path(run), port) for state, run, port in (
-            ('/s', '/r', 445), ('/t', '/r', 445), ('/s', '/q', 445), ('/s', '/r', 446))}
-        self.assertEqual(4, len(texts))
+        texts = {samba_config.main(Path(state), Path(run), *more) for state, run, *more in (
+            ('/s', '/r', 445, 9), ('/t', '/r', 445, 9), ('/s', '/q', 445, 9), ('/s', '/r', 446, 9), ('/s', '/r', 445, 8))}
+        self.assertEqual(5, len(texts))
         for line in ('map to guest = never', 'disable netbios = yes', 'server min protocol = SMB2_10',
-                     'rpc start on demand helpers = no', 'multicast dns register = no'):
+                     'rpc start on demand helpers = no', 'multicast dns register = no', 'deadtime = 15'):
             self.assertIn(f'  {line}\n', min(texts))
 
     def test_reserved_and_malformed_share_names_are_refused(self):
