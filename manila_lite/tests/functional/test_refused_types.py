@@ -78,6 +78,7 @@ class Types(refused.Refusing):
 
     def test_invalid_pool_filters_are_refused(self):
         for query, code, words in (('host=(', 'invalid_input', "host: '(' is not a regular expression"),
+                                   ('pool=(?=a)', 'invalid_input', "pool: '(?=a)' is not a regular expression"),
                                    ('share_type=nonesuch', 'share_type_not_found',
                                     'share_type: Share type nonesuch could not')):
             self.no(400, code, words, f'/scheduler-stats/pools?{query}', caller=self.admin, method='GET')

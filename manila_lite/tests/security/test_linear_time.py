@@ -14,6 +14,8 @@ from pathlib import Path
 import testscenarios
 import testtools
 
+from manila_lite import errors
+from manila_lite.actions import pools
 from manila_lite.api.contract import literal
 from manila_lite.api.http import console_session, request_reader, server
 from manila_lite.cmd import log_lines
@@ -177,3 +179,20 @@ class Expressions(testtools.TestCase):
             use = expressions.Use('here', pattern, 0, (method,))
             self.assertEqual(1, len(list(expressions.slow(use))), pattern)
         self.assertEqual([], list(expressions.slow(expressions.Use('here', r'a+b[^x]*x', 0, ('match',)))))
+
+
+class PoolFilters(testtools.TestCase):
+    """Regular expressions that an administrator sends. Python takes hours with each of these, and one name of a host."""
+
+    SLOW = ('(a*)*b', '(a|a)*b', '(a|ab)*c', '.*.*.*.*x', '(.*a){9}b', '(a?){60}a{60}b', '.{64,}.{0,64}.+a*[a-z]{100}b')
+
+    def test_four_times_the_name_costs_four_times_as_much(self):
+        for text in self.SLOW:
+            pattern = pools._pattern('host', text)
+            self.assertIsNone(pattern.match('a' * 255), text)
+            ratio = growth.growth(pattern.match, lambda size: 'a' * size, floor=0.002, sizes=(1024, 8192))
+            self.assertLess(ratio, growth.MOST, text)
+
+    def test_expressions_that_would_fill_the_memory_are_refused(self):
+        for text in ('((((a{999}){999}){999}){999})*b', '(a{100}){100}(b{100}){100}', '(' * 9999):
+            self.assertRaises(errors.Invalid, pools._pattern, 'host', text)
