@@ -81,7 +81,7 @@ class Evictions:
         present = noted(subvolume.marks) | self._ids.levels(name).keys()
         over = {}
         for auth_id, until in _followed(_known(subvolume.marks)).items():
-            if until < time.time():
+            if is_over(until):
                 self._sessions.evict(auth_id)
                 over[auth_id] = until
             elif auth_id not in present:
@@ -125,6 +125,11 @@ def end_of_tickets(cluster: Cluster) -> float:
     except Refused:
         told = _TICKET
     return time.time() + _PERIODS * float(told)
+
+
+def is_over(until: float) -> bool:
+    """Say whether the tickets have ended."""
+    return until < time.time()
 
 
 def planned(marks: Mapping[str, str]) -> frozenset[str]:

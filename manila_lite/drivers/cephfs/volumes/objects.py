@@ -17,7 +17,7 @@ from manila_lite.drivers.cephfs.cluster import namespaces
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.volumes import side_programs
-from manila_lite.drivers.cephfs.volumes.evictions import end_of_tickets
+from manila_lite.drivers.cephfs.volumes.evictions import end_of_tickets, is_over
 from manila_lite.drivers.cephfs.volumes.pools import Pools
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
 
@@ -86,7 +86,7 @@ class Objects:
     def keep_up(self) -> None:
         """Remove what clients wrote after the deletion, when their tickets have ended. Count once a day."""
         try:
-            over = [name for name, until in self._late.items() if until < time.time()]
+            over = [name for name, until in self._late.items() if is_over(until)]
             if over:
                 with self._lock:
                     self._remove(over, _MEANWHILE)
