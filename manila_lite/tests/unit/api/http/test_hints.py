@@ -18,7 +18,8 @@ from manila_lite.db.queries import messages
 _ROOT = pathlib.Path(manila_lite.__file__).parent
 #: Codes of errors that a worker raises for itself, and of errors that end a process: no answer has them.
 _INSIDE = {'final', 'again', 'lost_claim', 'bad_config', 'refused_shrink', 'command_failed', 'mount_busy',
-           'mount_failed', 'node_away', 'qemu_refused', 'migration_cancelled', 'ceph_away', 'ceph_refused'}
+           'mount_failed', 'node_away', 'qemu_refused', 'migration_cancelled', 'ceph_away', 'ceph_refused',
+           'ceph_unreadable'}
 #: Codes of a sibling's answers whose form has no place for a next step.
 _BARE = {'INVALID_DATA', 'INVALID_REFERENCE', 'NOT_IMPLEMENTED'}
 #: Codes of a status that has a next step for all its refusals.
