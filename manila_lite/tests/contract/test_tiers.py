@@ -114,8 +114,8 @@ class RunTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.root = Path(self.useFixture(fixtures.TempDir()).path)
-        for path in ('tools/tiers.py', 'manila_lite/tests/limits.py', 'manila_lite/tests/order.py', 'manila_lite/tests/spaces.py',
-                     '.stestr.conf'):
+        for path in ('tools/tiers.py', 'manila_lite/tests/limits.py', 'manila_lite/tests/order.py',
+                     'manila_lite/tests/spaces.py', '.stestr.conf'):
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             (self.root / path).write_text((_ROOT / path).read_text())
         (self.root / 'manila_lite/__init__.py').touch()
