@@ -42,11 +42,16 @@ def setup(conf: cfg.ConfigOpts) -> None:
 
 def _tell_the_end(write: Callable[..., None], kind: type[BaseException], error: BaseException, trace: Any) -> None:
     write(kind, error, trace)
+    tell('unexpected error', error)
+
+
+def tell(what: str, error: BaseException) -> None:
+    """Say on stderr, in one line, what a logged error did to the program, unless the log goes there itself."""
     root = logging.getLogger().handlers
     if not any(getattr(handler, 'stream', None) is sys.stderr for handler in root):
         places = [handler.baseFilename for handler in root if isinstance(handler, logging.FileHandler)]
-        said = escaped(traceback.format_exception_only(kind, error)[-1].strip())
-        print(f'manila_lite: unexpected error, with a traceback in {", ".join(places) or "the log"}: {said}', file=sys.stderr)
+        said = escaped(traceback.format_exception_only(type(error), error)[-1].strip())
+        print(f'manila_lite: {what}, with a traceback in {", ".join(places) or "the log"}: {said}', file=sys.stderr, flush=True)
 
 
 def escape_all() -> None:

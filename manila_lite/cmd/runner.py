@@ -95,8 +95,9 @@ def run(services: Sequence[Service], drain: int = 60) -> int:
     except errors.BadConfig as error:
         print(f'Cannot start: {error}', file=sys.stderr, flush=True)
         status = 1
-    except Exception:
+    except Exception as error:
         LOG.exception('Cannot start')
+        log_lines.tell('cannot start', error)
         status = 1
     watch.stop()
     return _stop(started, drain) or status
@@ -140,8 +141,9 @@ def _stop(started: list[Service], drain: int) -> int:
         LOG.debug('%s: stopping', _name(service))
         try:
             service.stop()
-        except Exception:
+        except Exception as error:
             LOG.exception('%s: failed to stop', _name(service))
+            log_lines.tell(f'{_name(service)} failed to stop', error)
             status = 1
     return status
 

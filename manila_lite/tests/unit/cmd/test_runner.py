@@ -211,6 +211,24 @@ class TestFailures(RunnerTestCase):
         self.assertEqual((1, ['start one', 'stop one']), (status, out))
         self.assertIn('ZeroDivisionError: oops', err)
 
+    def test_unexpected_errors_are_on_stderr_as_well_when_the_log_is_a_file(self):
+        log = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'a.log'
+        for method, what, out in (('start', 'cannot start', ['start one', 'stop one']),
+                                  ('stop', 'two failed to stop', ['start one', 'start two', 'stop one'])):
+            child = self.launch(f"""
+                import logging
+                logging.basicConfig(filename={str(log)!r})
+                class Bad(Plain):
+                    def {method}(self):
+                        raise ZeroDivisionError('oops')
+                sys.exit(runner.run([Plain('one'), Bad('two')]))""")
+            if method == 'stop':
+                self.expect(child, *out[:2])
+                child.terminate()
+            told = f'manila_lite: {what}, with a traceback in {log}: ZeroDivisionError: oops\n'
+            self.assertEqual((1, out[2 if method == 'stop' else 0:], told), self.finish(child))
+        self.assertEqual(2, log.read_text().count('Traceback'))
+
     def test_a_service_that_fails_to_stop_does_not_hold_up_the_others(self):
         child = self.launch("""
             class Bad(Plain):
