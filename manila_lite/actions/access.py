@@ -35,6 +35,7 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
     with ctx.db.writer() as conn:
         share = _get_changeable_share(conn, ctx, share_id)
         access_to = access_targets.check(access_type, wanted['access_to'], ipv6=ipv6)
+        access_targets.must_be_of_backend(conn, share, access_type)
         _must_have_no_broken_replica(conn, share, despite_replicas)
         if not despite_errors and share.access_rules_status == states.Rules.ERROR:
             raise errors.Invalid(f'Share {share_id} has access rules in error; deny them first.',
@@ -159,5 +160,9 @@ def change_level(ctx: RequestContext, access_id: str, level: str) -> Row[Any]:
     return rule
 
 
+def _share_must_be_out(conn: Connection, ctx: RequestContext, rule: Row[Any]) -> None:
+    share_bin.must_be_out(shares.get(conn, resource_locks.lookup_context(ctx), rule.share_id))
+
+
 #: Actions on the metadata of access rules.
-METADATA = Metadata(access.get, access_rule_metadata)
+METADATA = Metadata(access.get, access_rule_metadata, _share_must_be_out)

@@ -7,8 +7,11 @@ Accepted values are written into configuration files of file servers. Each must 
 import ipaddress
 import re
 from collections.abc import Callable
+from typing import Any
 
-from manila_lite import errors
+from manila_lite import errors, values
+from manila_lite.db.core.engine import Connection, Row
+from manila_lite.db.queries import services
 
 #: Characters that CIFS servers do not allow in user and group names.
 _NOT_IN_USERS = frozenset('"/\\[]:;|=,+*?<>')
@@ -18,6 +21,8 @@ _CERT_LENGTH = range(1, 65)
 _QUOTES = frozenset('"\\')
 #: The characters of an address. After the slash comes a prefix length, or for IPv4 a netmask.
 _ADDRESS = re.compile(r'[0-9a-fA-F:.]+(?:/(?:0|[1-9][0-9]{0,2}|[0-9.]{7,15}))?')
+#: The type of access rule that each backend of a protocol takes.
+_USUAL = {'NFS': 'ip', 'CIFS': 'user', 'CEPHFS': 'cephx'}
 _MAPPED = ipaddress.IPv6Network('::ffff:0:0/96')
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -34,6 +39,20 @@ def check(access_type: str, access_to: str, *, ipv6: bool = True) -> str:
     else:
         _NAMES[access_type](text)
     return text
+
+
+def must_be_of_backend(conn: Connection, share: Row[Any], access_type: str) -> None:
+    """Refuse a type of access rule that the share's backend does not take for its protocol, as far as it reports that.
+
+    :raises errors.Invalid: it takes others.
+    """
+    if _USUAL.get(share.share_proto) == access_type:
+        return      # no backend refuses it: the usual request costs no statement more
+    for pool in services.list_pools(conn, (share.host,)):
+        taken = pool.capabilities.get(values.ACCESS_TYPES, {}).get(share.share_proto)
+        if taken and access_type not in taken:
+            raise errors.Invalid(f'access_type: {share.share_proto} shares of this backend take access rules of type '
+                                 f'{" and ".join(taken)} only, not {access_type}.')
 
 
 def parse_network(text: str, *, ipv6: bool = True) -> Network:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from manila_lite import errors
+from manila_lite.actions import share_bin
 from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import export_locations, shares
@@ -23,7 +24,7 @@ def set_metadata(ctx: RequestContext, share_id: str, location_id: str, values: d
                  replace: bool) -> dict[str, str]:
     """Set metadata of an export location and return all of it. ``replace``: remove the pairs that are not given.
 
-    :raises errors.Forbidden: a key is one that only administrators may set.
+    :raises errors.Forbidden: a key is one that only administrators may set, or the share is in the recycle bin.
     :raises errors.OverLimit: the location would have too many pairs.
     """
     reserved = _check_admin_keys(ctx, values)
@@ -37,7 +38,7 @@ def delete_metadata(ctx: RequestContext, share_id: str, location_id: str, key: s
     """Delete one pair of an export location's metadata.
 
     :raises errors.NotFound: the location has no such key.
-    :raises errors.Forbidden: the key is one that only administrators may delete.
+    :raises errors.Forbidden: the key is one that only administrators may delete, or the share is in the recycle bin.
     """
     _check_admin_keys(ctx, (key,))
     with ctx.db.writer() as conn:
@@ -46,6 +47,7 @@ def delete_metadata(ctx: RequestContext, share_id: str, location_id: str, key: s
 
 def _get_own(conn: Connection, ctx: RequestContext, share_id: str, location_id: str) -> Row[Any]:
     share = shares.get(conn, ctx, share_id, own=True)
+    share_bin.must_be_out(share)
     return export_locations.get(conn, (share.instance_id,), location_id, hidden=bool(ctx.is_admin))
 
 

@@ -17,10 +17,12 @@ class Metadata:
     """Actions on the metadata of one resource type.
 
     ``get(conn, ctx, resource_id)`` returns the row that the pairs in ``table`` belong to, or raises errors.NotFound.
+    ``must_be_open(conn, ctx, row)`` refuses a change that the state of the resource forbids.
     """
 
     get: Callable[[Any, RequestContext, str], Any]
     table: Any
+    must_be_open: Callable[[Any, RequestContext, Any], None] = lambda conn, ctx, row: None
 
     def metadata(self, ctx: RequestContext, resource_id: str) -> dict[str, str]:
         """Return all metadata."""
@@ -35,7 +37,7 @@ class Metadata:
         :raises errors.OverLimit: the resource would have too many pairs.
         """
         with ctx.db.writer() as conn:
-            self.get(conn, ctx, resource_id)
+            self.must_be_open(conn, ctx, self.get(conn, ctx, resource_id))
             (key_values.replace if replace else key_values.merge)(conn, self.table, resource_id, values, conf=ctx.conf)
             return key_values.of(conn, self.table, resource_id)
 
@@ -45,5 +47,5 @@ class Metadata:
         :raises errors.NotFound: the resource has no such key.
         """
         with ctx.db.writer() as conn:
-            self.get(conn, ctx, resource_id)
+            self.must_be_open(conn, ctx, self.get(conn, ctx, resource_id))
             key_values.remove(conn, self.table, resource_id, key)

@@ -71,9 +71,10 @@ def update(ctx: RequestContext, project_id: str, user_id: str | None, share_type
     ``force``: accept limits below the usage, and limits of a user or share type over the project's, which holds for both
     in any case.
 
-    :raises errors.Invalid: the project's id is too long, a share type has no such quota, usage is over a limit, or the
-        limit of a user or share type is over the project's.
+    :raises errors.Invalid: no limit is given, the project's id is too long, a share type has no such quota, usage is over
+        a limit, or the limit of a user or share type is over the project's.
     """
+    _check_any('quota_set', values)
     with ctx.db.writer() as conn:
         _check_name('project_id', project_id)
         scope = get_scope(conn, ctx, project_id, user_id, share_type)
@@ -85,6 +86,11 @@ def update(ctx: RequestContext, project_id: str, user_id: str | None, share_type
             _check_used(values, quotas.usages(conn, project_id, **scope.part))
         quotas.set_limits(conn, project_id, values, **scope.part)
         return get(conn, ctx, scope)
+
+
+def _check_any(entity: str, values: Mapping[str, int]) -> None:
+    if not values:
+        raise errors.Invalid(f'{entity}: has no limit to set; give at least one, such as shares.')
 
 
 def _check_name(field: str, name: str) -> None:
@@ -121,8 +127,9 @@ def delete(ctx: RequestContext, project_id: str, user_id: str | None, share_type
 def update_class(ctx: RequestContext, name: str, values: Mapping[str, int]) -> dict[str, int]:
     """Set limits of a quota class, and keep its others. Return all limits in force.
 
-    :raises errors.Invalid: the name of the class is too long.
+    :raises errors.Invalid: no limit is given, or the name of the class is too long.
     """
+    _check_any('quota_class_set', values)
     _check_name('class_name', name)
     with ctx.db.writer() as conn:
         quotas.set_class_limits(conn, name, values)

@@ -334,11 +334,11 @@ def metadata(ctx: RequestContext, share_id: str) -> dict[str, str]:
 def set_metadata(ctx: RequestContext, share_id: str, values: dict[str, str], *, replace: bool) -> dict[str, str]:
     """Set metadata of a share and return all of it. ``replace``: remove the pairs that are not given.
 
-    :raises errors.Forbidden: a key is one that only administrators may set.
+    :raises errors.Forbidden: a key is one that only administrators may set, or the share is in the recycle bin.
     :raises errors.OverLimit: the share would have too many pairs.
     """
     with ctx.db.writer() as conn:
-        shares.get(conn, ctx, share_id, own=True)
+        share_bin.must_be_out(shares.get(conn, ctx, share_id, own=True))
         share_requests.check_metadata_keys(ctx, values)
         if replace:
             keep = () if ctx.can(policies.UPDATE_ADMIN_METADATA) else ctx.conf.admin_only_metadata
@@ -352,8 +352,9 @@ def delete_metadata(ctx: RequestContext, share_id: str, key: str) -> None:
     """Delete one pair of a share's metadata.
 
     :raises errors.NotFound: the share has no such key.
+    :raises errors.Forbidden: only administrators may delete the key, or the share is in the recycle bin.
     """
     with ctx.db.writer() as conn:
-        shares.get(conn, ctx, share_id, own=True)
+        share_bin.must_be_out(shares.get(conn, ctx, share_id, own=True))
         share_requests.check_metadata_keys(ctx, {key: ''})
         key_values.remove(conn, share_metadata, share_id, key)

@@ -35,6 +35,7 @@ def allow(ctx: RequestContext, snapshot_id: str, wanted: dict[str, Any], *, ipv6
         _must_mount(snapshot, share)
         if share.snapshot_inherit_share_access_support:
             raise _inherited(snapshot, share)
+        access_targets.must_be_of_backend(conn, share, access_type)
         rules = snapshot_access.of_snapshot(conn, snapshot_id)
         if any(access_targets.is_same_client(access_type, access_to, rule.access_to)
                for rule in rules if rule.access_type == access_type):

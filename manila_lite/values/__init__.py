@@ -5,7 +5,7 @@ Sizes are in GiB unless the name says otherwise.
 """
 
 from manila_lite.values.access import AccessRule, ExportLocation, RuleResult
-from manila_lite.values.backends import Ability, Pool, Problem
+from manila_lite.values.backends import ACCESS_TYPES, Ability, Pool, Problem
 from manila_lite.values.migrations import (
     MigratedServer,
     MigratedShare,
@@ -22,8 +22,8 @@ from manila_lite.values.shares import EnsureResult, EnsureTarget, ManagedShare, 
 from manila_lite.values.snapshots import ManagedSnapshot, ServedSnapshot, Snapshot
 
 __all__ = [
-    'Ability', 'AccessRule', 'Allocation', 'Backup', 'BackupProgress', 'BackupType', 'EnsureResult', 'EnsureTarget',
-    'ExportLocation', 'ManagedShare', 'ManagedSnapshot', 'MigratedServer', 'MigratedShare', 'MigrationProgress',
+    'ACCESS_TYPES', 'Ability', 'AccessRule', 'Allocation', 'Backup', 'BackupProgress', 'BackupType', 'EnsureResult',
+    'EnsureTarget', 'ExportLocation', 'ManagedShare', 'ManagedSnapshot', 'MigratedServer', 'MigratedShare', 'MigrationProgress',
     'MigrationSupport', 'Pool', 'Problem', 'Replica', 'ReplicaResult', 'RuleResult', 'SecurityService',
     'ServedSnapshot', 'ServerMigration', 'ServerNetwork', 'ServerResult', 'ServerUpdate', 'Share', 'ShareMigration',
     'ShareServer', 'Snapshot',

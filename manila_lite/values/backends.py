@@ -6,6 +6,9 @@ import enum
 from collections.abc import Mapping
 from typing import Any
 
+#: The capability of a pool with the types of access rules that it takes, by protocol.
+ACCESS_TYPES = 'access_types'
+
 
 @dataclasses.dataclass(frozen=True)
 class Pool:

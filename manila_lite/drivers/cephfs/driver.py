@@ -4,7 +4,8 @@
 ``services.py`` makes the services that do the work, and ``abilities`` gives each call to its service.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from manila_lite import values
 from manila_lite.drivers.cephfs import start_checks
@@ -19,6 +20,7 @@ class CephfsDriver(CephfsResizing, CephfsSnapshots, CephfsSnapshotManagement):
     """Shares of one file system and one protocol. The share's size is enforced by the clients (EDQUOT)."""
 
     OPTIONS = (*OPTIONS, *nfs_options.OPTIONS)
+    ACCESS_TYPES: ClassVar[Mapping[str, Sequence[str]]] = {'CEPHFS': ('cephx',), 'NFS': ('ip',)}
 
     @classmethod
     def check(cls, backend: Backend) -> Sequence[values.Problem]:

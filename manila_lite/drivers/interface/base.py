@@ -51,6 +51,9 @@ class ShareDriver(abc.ABC):
     #: Supported protocols, in upper case. A driver whose protocols depend on installed packages or on its configuration
     #: sets them on the instance.
     PROTOCOLS: frozenset[str] = frozenset({'NFS'})
+    #: The types of access rules that it takes, by protocol. Requests for others are refused, and never reach it.
+    #: A protocol that is missing takes all types.
+    ACCESS_TYPES: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     def __init__(self, backend: Backend):
         self.backend = backend

@@ -5,7 +5,8 @@ server.
 ``services.py`` makes the services that do the work, and ``abilities`` gives each call to its service.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from manila_lite import values
 from manila_lite.drivers.interface import Backend
@@ -29,6 +30,7 @@ class LinuxDriver(LinuxResizing, LinuxSnapshots, LinuxSnapshotManagement, LinuxS
     """
 
     OPTIONS = OPTIONS
+    ACCESS_TYPES: ClassVar[Mapping[str, Sequence[str]]] = {'NFS': ('ip',), 'CIFS': ('user',)}
 
     @classmethod
     def check(cls, backend: Backend) -> Sequence[values.Problem]:

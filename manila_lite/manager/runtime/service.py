@@ -7,7 +7,7 @@ from typing import Any
 
 from oslo_log import log
 
-from manila_lite import context, errors, trace
+from manila_lite import context, errors, trace, values
 from manila_lite.conf import backend as backend_conf
 from manila_lite.db.queries import services as rows
 from manila_lite.drivers import load
@@ -318,7 +318,9 @@ class ShareManager:
                         'driver_handles_share_servers': self.driver.HANDLES_SHARE_SERVERS,
                         'storage_protocol': '_'.join(sorted(self.driver.PROTOCOLS)), 'pool_name': pool.name,
                         'sg_consistent_snapshot_support': consistency_of(self.driver),
-                        'server_migration_spread_support': spreads_servers(self.driver), **pool.capabilities, **more}
+                        'server_migration_spread_support': spreads_servers(self.driver),
+                        values.ACCESS_TYPES: {proto: list(types) for proto, types in self.driver.ACCESS_TYPES.items()
+                                              if proto in self.driver.PROTOCOLS}, **pool.capabilities, **more}
         return {'host': f'{self.host}#{pool.name}', 'total_gb': pool.total_gb, 'free_gb': pool.free_gb,
                 'reserved_percentage': pool.reserved_percentage, 'thin_provisioning': pool.thin_provisioning,
                 'max_over_subscription_ratio': pool.max_over_subscription_ratio, 'capabilities': capabilities}

@@ -95,13 +95,19 @@ class DeleteShare(Case):
         self.test.assertEqual(set(self.test.OTHER), self.test.in_force(self.bystander))
 
 
+#: Each type of access rule, with a client that any backend with the type would take.
+_KINDS = {'ip': '10.9.9.9', 'user': 'stranger', 'cert': 'stranger', 'cephx': 'stranger'}
+
+
 class UpdateAccess(Case):
     METHOD = 'update_access'
 
     def arrange(self) -> None:
         self.share = self.test.made_share(rules=self.test.OTHER)
         self.good = self.test.rules(self.test.GOOD)
-        self.bad = self.test.rules(self.test.BAD)
+        taken = self.test.driver.ACCESS_TYPES.get(self.share.proto.upper(), _KINDS)
+        self.test.assertLessEqual({kind for kind, *_ in self.test.GOOD}, set(taken))
+        self.bad = self.test.rules([*self.test.BAD, *((kind, to, 'rw') for kind, to in _KINDS.items() if kind not in taken)])
         self.args = (self.share, [self.bad[0], *self.good, *self.bad[1:]])
 
     def verify(self, answer: Any) -> None:

@@ -14,6 +14,10 @@ HIDDEN = {'share_id', 'access_id', 'export_location_id', 'share_instance_id', 'r
           'share_network_id', 'share_network_subnet_id'}
 #: Lists that name resources which are gone, hidden or not: of the work that was done on them.
 OF_THE_PAST = {'operations.index', 'messages.index'}
+#: Parts of a share that a share in the recycle bin still has; and what may be done with it there.
+_PARTS = {'share_id', 'access_id', 'export_location_id'}
+_OUT = {'shares.delete', 'shares.force_delete', 'share_bin.restore',
+        'shares.reset_task_state'}      # an administrator's: a share in the bin has no migration whose state it would change
 
 
 def _named(op):
@@ -146,6 +150,18 @@ class Binned(Hiding):
         after = self.answers(self.owner, self.world)
         self.assertEqual([False, True], [one['shares.show'][1]['share'].pop('is_soft_deleted') for one in (before, after)])
         self.assertEqual(before, after)
+
+    def test_49_18_nothing_of_it_can_be_changed_but_its_stay_in_the_bin(self):
+        """Each call that changes the share or a part of it: metadata of its rules and export locations, too."""
+        self.binned()
+        self.addCleanup(self.binned, yes=False)
+        answers = {f'{op.method} {op.path} {op.action}': self.call(self.owner, op, versions.MAX, self.world)
+                   for op in self.ops() if op.method != 'GET' and _PARTS & set(world.parameters(op)) and op.name not in _OUT}
+        self.assertEqual({}, {name: answer for name, answer in answers.items() if answer[0] < 400})
+        metadata = {name: answer for name, answer in answers.items() if 'metadata' in name}
+        self.assertEqual({403}, {status for status, _ in metadata.values()}, metadata)
+        self.assertEqual(len(metadata), json.dumps(metadata).count('is in the recycle bin'), metadata)
+        self.assertEqual(10, len(metadata), metadata)
 
     def test_other_projects_see_nothing_of_it(self):
         seen = self.answers(self.stranger, {**self.own, 'share_id': self.world['share_id']})

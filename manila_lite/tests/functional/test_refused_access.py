@@ -2,6 +2,8 @@
 """Access rules and resource locks that are refused, each with its code and reason."""
 
 from manila_lite.db import models
+from manila_lite.drivers.cephfs.driver import CephfsDriver
+from manila_lite.drivers.linux.driver import LinuxDriver
 from manila_lite.tests.functional import refused
 
 #: Type and text of access rules that are not valid, and the words about it in the message.
@@ -22,6 +24,40 @@ _NOBODY = (
     ('cephx', 'ann\\e', 'is not a Ceph id: it holds \\.'),
     ('cephx', 'client.anne', 'is not a Ceph id: it holds a period.'),
 )
+
+
+class OfBackends(refused.WithBackends):
+    """Types of rules that a backend does not take for the protocol: its driver says so in its report."""
+
+    EXTRA = f'{refused.WithBackends.EXTRA}enabled_share_protocols = NFS,CIFS,CEPHFS\n'
+    UP = {'test@alpha': True, 'test@beta': True, 'test@gamma': True}
+    POOLS = {'test@alpha#pool1': (9, {'access_types': LinuxDriver.ACCESS_TYPES}),
+             'test@beta#pool1': (9, {'access_types': CephfsDriver.ACCESS_TYPES}), 'test@gamma#pool1': (9, {})}
+
+    def test_49_18_types_that_the_backend_does_not_take_are_refused_at_once(self):
+        self.type('mounted', mount_snapshot_support='True')
+        tried = 0
+        for host in ('alpha', 'beta'):
+            types = self.POOLS[f'test@{host}#pool1'][1]['access_types']
+            for proto, taken in types.items():
+                share = self.share(share_proto=proto, share_type='mounted', host=f'test@{host}#pool1')
+                paths = [(f'/shares/{share}/action', ('ip', 'user', 'cert', 'cephx')),
+                         (f'/snapshots/{self.snapshot(share)}/action', ('ip', 'user', 'cert'))]
+                for path, kind in ((path, kind) for path, kinds in paths for kind in kinds):
+                    body = {'allow_access': {'access_type': kind, 'access_to': '10.0.0.9' if kind == 'ip' else 'anne'}}
+                    if kind in taken:
+                        self.user.ok('POST', path, body)
+                    else:
+                        words = (f'access_type: {proto} shares of this backend take access rules of type {taken[0]} only, '
+                                 f'not {kind}.')
+                        self.no(400, 'invalid_input', words, path, body)
+                        tried += 1
+        self.assertEqual(21, tried)
+
+    def test_a_backend_that_does_not_say_gets_each_rule(self):
+        for host in ('gamma', 'unknown'):
+            share = self.share(host=f'test@{host}#pool1')
+            self.user.ok('POST', f'/shares/{share}/action', {'allow_access': {'access_type': 'user', 'access_to': 'anne'}})
 
 
 class Rules(refused.Refusing):
