@@ -13,7 +13,7 @@ _WRONG = (
     ('replication_type', 'sometimes', "extra_specs.replication_type: must be one of writable, readable, dr, not 'sometimes'."),
     ('encryption_support', 'pool', "extra_specs.encryption_support: must be one of share, share_server, not 'pool'."),
     ('provisioning:mount_point_prefix', 'a/b', "extra_specs.provisioning:mount_point_prefix: must be letters, digits, _ and -"),
-    ('a key', 'x', "extra_specs: the key 'a key' must be 1 to 255 letters, digits, _, ., : and -."),
+    ('a key', 'x', "extra_specs: the key 'a key' must be 1 to 255 letters, digits, _, ., : and -, and not . or .."),
     ('key', ' ', 'extra_specs.key: must be text of 1 to 255 characters.'),
     ('key', 'x' * 256, 'extra_specs.key: must be text of 1 to 255 characters.'),
 )
@@ -44,7 +44,7 @@ class Types(refused.Refusing):
                 self.admin)
 
     def test_invalid_qos_spec_keys_and_empty_updates_are_refused(self):
-        words = "specs: the key 'a key' must be 1 to 255 letters, digits, _, ., : and -."
+        words = "specs: the key 'a key' must be 1 to 255 letters, digits, _, ., : and -, and not . or .."
         self.no(400, 'invalid_input', words, '/qos-types', {'qos_type': {'name': 'q', 'specs': {'a key': '1'}}}, self.admin)
         made = self.admin.ok('POST', '/qos-types', {'qos_type': {'name': 'q'}})['qos_type']['id']
         self.no(400, 'invalid_input', 'qos_type: give a description.', f'/qos-types/{made}', {'qos_type': {}},
