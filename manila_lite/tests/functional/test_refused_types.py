@@ -91,6 +91,14 @@ class Quotas(refused.Refusing):
         """Check that the limits are refused."""
         self.no(400, 'invalid_input', words, path, {'quota_set': limits}, self.admin, 'PUT')
 
+    def test_49_18_quotas_without_a_limit_are_refused(self):
+        for none in {}, {'force': True}, {'shares': None, 'tenant_id': 'p'}:
+            for path in ('/quota-sets/p', '/quota-sets/p?user_id=u', '/quota-sets/p?share_type=default'):
+                self.set_no('quota_set: has no limit to set; give at least one, such as shares.', path, **none)
+        for none in {}, {'shares': None}:
+            self.no(400, 'invalid_input', 'quota_class_set: has no limit to set', '/quota-class-sets/default',
+                    {'quota_class_set': none}, self.admin, 'PUT')
+
     def test_names_over_255_characters_are_refused(self):
         name = 'x' * 256
         self.set_no('project_id: is longer than 255 characters.', f'/quota-sets/{name}', shares=1)
