@@ -7,6 +7,7 @@ directories a copy runs, is up to the subclass.
 
 import contextlib
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,6 +29,8 @@ _LOCKS = 64
 _END_SECONDS = 10.0
 #: Letters of a path and of a reason in a text for people.
 LETTERS = 100
+#: Names of mount options with secrets. Those that name a file or a kind of login, as credentials and sec do, are none.
+_SECRET = re.compile(r'(?i)pass|pwd|secret|token|key(?!ring)')
 #: Returns why a copy failed for good, for people, by the copy and the number of failures.
 Explain = Callable[[rsync.Copy, int], str]
 
@@ -165,14 +168,14 @@ class Copies:
     def mount(export: str, place: Path, proto: str, options: str) -> None:
         """Mount the export, after an unmount: an old mount may be of a dead server or of another export.
 
-        :raises CommandFailed: the mount failed; with mount's message, but without the options, which may hold secrets.
+        :raises CommandFailed: the mount failed; with the command and mount's message, but without secrets of the options.
         """
         words = ('-o', options) if options else ()
         mounts.unmount(place)
         try:
             mounts.mount(export, place, '-t', proto, *words)
         except CommandFailed as bad:
-            raise CommandFailed(_without_values(str(bad).replace(options, '***') if options else str(bad), options)) from None
+            raise CommandFailed(_without_secrets(str(bad), options)) from None
 
     def unmount(self, place: Path) -> None:
         """Unmount the path, and remove its directory."""
@@ -186,10 +189,12 @@ def unmount(place: Path) -> None:
         place.rmdir()
 
 
-def _without_values(text: str, options: str) -> str:
-    """Return the message of mount without the values of its options, which it may repeat."""
-    for value in filter(None, (word.partition('=')[2] for word in options.split(','))):
-        text = text.replace(value, '***')
+def _without_secrets(text: str, options: str) -> str:
+    """Return the message of mount, which may repeat its options, with the secrets among them masked where they stand."""
+    for word in sorted(options.split(','), key=len, reverse=True):      # a value may begin with that of another
+        name, _, value = word.partition('=')
+        if value and _SECRET.search(name):
+            text = text.replace(word, f'{name}=***')
     return text
 
 
