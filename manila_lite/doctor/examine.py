@@ -12,7 +12,7 @@ from manila_lite.doctor.finding import Finding, RepairContext
 LOG = log.getLogger(__name__)
 
 _QUESTIONS = (operations.find, shares.find_shares, shares.find_second_places, share_replicas.find, share_groups.find,
-              shares.find_snapshots, shares.find_rules, shares.find_not_served,
+              shares.find_snapshots, shares.find_rules, shares.find_not_served, shares.find_mount_options,
               share_servers.find_servers, share_servers.find_in_error, share_servers.find_networks,
               share_servers.find_subnets, share_servers.find_lacking, share_servers.find_addresses, share_servers.find_strays,
               orphans.find_sizes, orphans.find_triggers, orphans.find_sums, orphans.find_orphans,

@@ -67,6 +67,18 @@ def find_not_served(conn: Connection, repair: RepairContext) -> Iterator[Finding
                           mend=share_servers.serve_again(op.host))
 
 
+def find_mount_options(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
+    """Yield shares whose export locations say another port, or other mount options, than their backend reports."""
+    reported = share_findings.list_reported_options(conn)
+    for row in share_findings.list_mount_options(conn, [host for host, options in reported.items() if options]):
+        needed = reported.get(row.host, {}).get(row.share_proto, '')
+        if row.host in reported and row.options != needed:
+            yield Finding(states.SHARE.resource_type, row.id, 'mount options',
+                          f'its export locations say {row.options or "none"}, and its backend serves with {needed or "none"}',
+                          wrong=True, about=row.host, project_id=row.project_id,
+                          mend=share_servers.serve_again(row.host.partition('#')[0]))
+
+
 def find_snapshots(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield snapshots in a transient status."""
     resource_type = states.SNAPSHOT.resource_type

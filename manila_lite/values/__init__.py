@@ -4,7 +4,7 @@
 Sizes are in GiB unless the name says otherwise.
 """
 
-from manila_lite.values.access import AccessRule, ExportLocation, RuleResult
+from manila_lite.values.access import MOUNT_OPTIONS, AccessRule, ExportLocation, RuleResult
 from manila_lite.values.backends import ACCESS_TYPES, Ability, Pool, Problem
 from manila_lite.values.migrations import (
     MigratedServer,
@@ -22,9 +22,9 @@ from manila_lite.values.shares import EnsureResult, EnsureTarget, ManagedShare, 
 from manila_lite.values.snapshots import ManagedSnapshot, ServedSnapshot, Snapshot
 
 __all__ = [
-    'ACCESS_TYPES', 'Ability', 'AccessRule', 'Allocation', 'Backup', 'BackupProgress', 'BackupType', 'EnsureResult',
-    'EnsureTarget', 'ExportLocation', 'ManagedShare', 'ManagedSnapshot', 'MigratedServer', 'MigratedShare', 'MigrationProgress',
-    'MigrationSupport', 'Pool', 'Problem', 'Replica', 'ReplicaResult', 'RuleResult', 'SecurityService',
-    'ServedSnapshot', 'ServerMigration', 'ServerNetwork', 'ServerResult', 'ServerUpdate', 'Share', 'ShareMigration',
-    'ShareServer', 'Snapshot',
+    'ACCESS_TYPES', 'MOUNT_OPTIONS', 'Ability', 'AccessRule', 'Allocation', 'Backup', 'BackupProgress', 'BackupType',
+    'EnsureResult', 'EnsureTarget', 'ExportLocation', 'ManagedShare', 'ManagedSnapshot', 'MigratedServer',
+    'MigratedShare', 'MigrationProgress', 'MigrationSupport', 'Pool', 'Problem', 'Replica', 'ReplicaResult',
+    'RuleResult', 'SecurityService', 'ServedSnapshot', 'ServerMigration', 'ServerNetwork', 'ServerResult',
+    'ServerUpdate', 'Share', 'ShareMigration', 'ShareServer', 'Snapshot',
 ]

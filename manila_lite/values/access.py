@@ -4,6 +4,10 @@
 import dataclasses
 from collections.abc import Mapping
 
+#: The metadata of an export location with the options of mount(8) that each client must give, such as ``port=2050``. Also the
+#: capability of a pool with these options, by protocol.
+MOUNT_OPTIONS = 'mount_options'
+
 
 @dataclasses.dataclass(frozen=True)
 class ExportLocation:
@@ -13,6 +17,11 @@ class ExportLocation:
     preferred: bool = False
     is_admin_only: bool = False
     metadata: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def mount_options(self) -> str:
+        """The options of mount(8) that each client must give, or ''."""
+        return self.metadata.get(MOUNT_OPTIONS, '')
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import states
+from manila_lite import states, values
 from manila_lite.db import models
 from manila_lite.db.doctor.operations import OPERATION_COLUMNS, UNDER_WAY, operation_on, since
 from manila_lite.db.queries import access, ensure, server_migration, share_backups, share_migration, share_replicas
@@ -230,6 +230,27 @@ def list_last_ensures(conn: Connection) -> list[Row]:
 def list_served(conn: Connection, host: str, instance_ids: Iterable[str]) -> list[Row]:
     """Return those of these instances, with their shares, that the backend should serve."""
     return ensure.list_shares_by_instance(conn, host, instance_ids, ensure.NOT_SERVED)
+
+
+def list_mount_options(conn: Connection, hosts: Iterable[str]) -> list[Row]:
+    """Return shares with the mount options of their export locations: those that have any, and all that are on these pools
+    and whose clients need some.
+    """
+    exports, pairs = models.export_locations, models.export_location_metadata
+    options = sa.and_(pairs.c.owner_id == exports.c.id, pairs.c.key == values.MOUNT_OPTIONS)
+    return list(conn.execute(
+        sa.select(_shares.c.id, _shares.c.project_id, _shares.c.share_proto, _instances.c.host,
+                  sa.func.coalesce(pairs.c.value, '').label('options')).distinct()
+        .join(_instances, _instances.c.share_id == _shares.c.id).join(exports, exports.c.share_instance_id == _instances.c.id)
+        .outerjoin(pairs, options).where(_instances.c.status.not_in(tuple(ensure.NOT_SERVED)),
+                                         sa.or_(pairs.c.value.is_not(None), _instances.c.host.in_(tuple(hosts))))
+        .order_by(_shares.c.id)))
+
+
+def list_reported_options(conn: Connection) -> dict[str, dict[str, str]]:
+    """Return the mount options that clients need, by pool and protocol; only of pools that report them."""
+    return {row.host: row.capabilities[values.MOUNT_OPTIONS] for row in conn.execute(
+        sa.select(_pools.c.host, _pools.c.capabilities)) if values.MOUNT_OPTIONS in (row.capabilities or {})}
 
 
 def list_pools(conn: Connection) -> list[Row]:

@@ -287,23 +287,27 @@ def delete_many(conn: Connection, share_ids: Iterable[str]) -> None:
 
 # Export locations -----------------------------------------------------------------------------
 
-_EXPORTS_OF = Among(sa.select(_exports).order_by(_exports.c.share_instance_id, _exports.c.position),
-                    _exports.c.share_instance_id, named=True)
+_pairs = models.export_location_metadata
+_EXPORTS_OF = Among(sa.select(_exports, _pairs.c.value.label(values.MOUNT_OPTIONS))
+                    .outerjoin(_pairs, sa.and_(_pairs.c.owner_id == _exports.c.id, _pairs.c.key == values.MOUNT_OPTIONS))
+                    .order_by(_exports.c.share_instance_id, _exports.c.position), _exports.c.share_instance_id, named=True)
 
 
 def export_locations_of(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row]]:
-    """Return the export locations of instances, by instance id, in the order in which clients should try them."""
+    """Return the export locations of instances, with their ``mount_options``, by instance id, in the order in which clients
+    should try them.
+    """
     return group_rows(_EXPORTS_OF.all(conn, tuple(instance_ids)), 'share_instance_id')
 
 
 def set_export_locations(conn: Connection, instance_id: str, locations: Iterable[values.ExportLocation]) -> None:
-    """Set the instance's export locations. A path that stays keeps its id."""
+    """Set the instance's export locations. A path that stays keeps its id, and its metadata but the mount options."""
     set_export_locations_of(conn, {instance_id: locations})
 
 
 _KEPT_EXPORT = Write(_exports.update().where(_exports.c.id == sa.bindparam('location_id')).values(
     {name: sa.bindparam(f'new_{name}', type_=_exports.c[name].type) for name in ('position', 'preferred', 'is_admin_only')}))
-_ADD_EXPORT, _ADD_EXPORT_PAIR = Write(_exports.insert()), Write(models.export_location_metadata.insert())
+_ADD_EXPORT, _ADD_EXPORT_PAIR = Write(_exports.insert()), Write(_pairs.insert())
 
 
 def set_export_locations_of(conn: Connection, wanted: Mapping[str, Iterable[values.ExportLocation]], *,
@@ -317,16 +321,24 @@ def set_export_locations_of(conn: Connection, wanted: Mapping[str, Iterable[valu
     fresh: list[dict[str, Any]] = []
     pairs_of: list[dict[str, Any]] = []
     changed: list[dict[str, Any]] = []
+    stale: list[str] = []
     for instance_id, locations in wanted.items():
         for position, location in enumerate(locations):
-            values = {'position': position, 'preferred': location.preferred, 'is_admin_only': location.is_admin_only}
+            columns = {'position': position, 'preferred': location.preferred, 'is_admin_only': location.is_admin_only}
             row = old.pop((instance_id, location.path), None)
             if row is None:
                 location_id = uuidutils.generate_uuid()
-                fresh.append({'id': location_id, 'share_instance_id': instance_id, 'path': location.path, **values})
+                fresh.append({'id': location_id, 'share_instance_id': instance_id, 'path': location.path, **columns})
                 pairs_of += [{'owner_id': location_id, 'key': key, 'value': value} for key, value in location.metadata.items()]
-            elif (row.position, row.preferred, row.is_admin_only) != tuple(values.values()):
-                changed.append({'location_id': row.id, **{f'new_{name}': value for name, value in values.items()}})
+                continue
+            if (row.position, row.preferred, row.is_admin_only) != tuple(columns.values()):
+                changed.append({'location_id': row.id, **{f'new_{name}': value for name, value in columns.items()}})
+            if (row.mount_options or '') != location.mount_options:
+                stale.append(row.id)
+                pairs_of += [{'owner_id': row.id, 'key': values.MOUNT_OPTIONS, 'value': location.mount_options}
+                             ] if location.mount_options else []
+    if stale:
+        conn.execute(_pairs.delete().where(_pairs.c.owner_id.in_(stale), _pairs.c.key == values.MOUNT_OPTIONS))
     if old:
         conn.execute(_exports.delete().where(_exports.c.id.in_([row.id for row in old.values()])))
     for statement, rows in ((_KEPT_EXPORT, changed), (_ADD_EXPORT, fresh), (_ADD_EXPORT_PAIR, pairs_of)):

@@ -101,10 +101,12 @@ class Client:
         """Unmount, and remove everything that a mount left."""
         copies.unmount(place)
 
-    def options(self, protocol: str, level: str) -> str:
-        """Return the options of mount(8)."""
+    def options(self, protocol: str, level: str, share: values.Share) -> str:
+        """Return the options of mount(8). Those that are configured come last, so that they win. A snapshot is at the file
+        server of its share.
+        """
         more = self._conf.data_node_mount_options.get(protocol, '').removeprefix('-o ')
-        return ','.join(word for word in (level, more) if word)
+        return ','.join(word for word in (level, exports.options_of(share), more) if word)
 
 
 class Nfs(Client):
@@ -125,7 +127,7 @@ class Nfs(Client):
 
     def mount(self, side: Side, location: str, place: Path, level: str) -> None:
         """See ``Client``."""
-        copies.Copies.mount(location, place, 'nfs', self.options('nfs', level))
+        copies.Copies.mount(location, place, 'nfs', self.options('nfs', level, side.share))
 
 
 class Ceph(Client):
@@ -188,7 +190,7 @@ class Cifs(Client):
         """See ``Client``. Arguments can be read by every user of this host, so secrets are in a file meanwhile."""
         [mine] = self.admitted(side.share)
         secrets, plain = {'username': mine.to}, []
-        for word in self.options('cifs', level).split(','):
+        for word in self.options('cifs', level, side.share).split(','):
             name, _, value = word.partition('=')
             if name in self._SECRETS:
                 secrets[self._SECRETS[name]] = value

@@ -18,7 +18,16 @@ def location_of(share: values.Share) -> str:
     """
     if not share.export_locations:
         raise errors.Final(f'Share {share.share_id} has no export location.')
-    return min(share.export_locations, key=lambda one: (not one.is_admin_only, not one.preferred)).path
+    return _chosen(share).path
+
+
+def options_of(share: values.Share) -> str:
+    """Return the options of mount(8) that the file server of the share needs, or ''."""
+    return _chosen(share).mount_options if share.export_locations else ''
+
+
+def _chosen(share: values.Share) -> values.ExportLocation:
+    return min(share.export_locations, key=lambda one: (not one.is_admin_only, not one.preferred))
 
 
 def server_of(location: str) -> str:

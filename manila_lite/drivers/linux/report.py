@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from manila_lite import values
+from manila_lite.drivers.file_servers.export_locations import mount_options
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool.base import Pool
 from manila_lite.drivers.linux.protocols import samba_users
-from manila_lite.drivers.linux.shares.exports import POOL
+from manila_lite.drivers.linux.shares.exports import POOL, ShareExports
 from manila_lite.host import ip
 
 _VERSION = '1.0'
@@ -20,7 +21,7 @@ _OF_EXPORTS = ('linux_export_ips', 'linux_nfs_port', 'linux_cifs_port', 'linux_c
                'linux_grace_period')
 
 
-def report(conf: LinuxOptions, pool: Pool, *, protocols: frozenset[str], has_qos: bool, capabilities: Mapping[str, bool],
+def report(conf: LinuxOptions, pool: Pool, *, exports: ShareExports, has_qos: bool, capabilities: Mapping[str, bool],
            replication: Mapping[str, object]) -> values.Pool:
     """Return the one pool of a backend. It is thin: a share takes only the space that it fills.
 
@@ -37,7 +38,8 @@ def report(conf: LinuxOptions, pool: Pool, *, protocols: frozenset[str], has_qos
         capabilities={
             'vendor_name': 'manila_lite', 'driver_version': _VERSION,
             **{name: has and (able or name not in _NEED_BTRFS) for name, has in capabilities.items()},
-            'storage_protocol': '_'.join(sorted(protocols, reverse=True)),
+            'storage_protocol': '_'.join(sorted(exports.protocols, reverse=True)),
+            values.MOUNT_OPTIONS: mount_options(exports.ports),
             'mount_point_name_support': True, 'size_limit_support': able,
             'ipv4_support': 4 in families, 'ipv6_support': 6 in families,
             'qos': has_qos, 'dedupe': False, 'compression': False,

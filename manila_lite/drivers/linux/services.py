@@ -47,11 +47,12 @@ class Services:
         self.protocol_servers = ProtocolServers(state, conf, conf.linux_netns, storage.exported_path)
         self.share_servers = servers = ShareServers(state, conf, storage.exported_path,
                                                     self.keeper.change if self.keeper else contextlib.nullcontext)
-        self.server_setup = ServerSetup(servers)
+        ports = {'NFS': conf.linux_nfs_port, 'CIFS': conf.linux_cifs_port}
+        self.server_setup = ServerSetup(servers, ports)
         self.managed_servers = ManagedServers(servers, self.server_setup)
         self.exports = exports = ShareExports(protocols(conf),
                                          lambda: [str(address) for address in conf.linux_export_ips],
-                                         self.protocol_servers, servers if has_servers else None)
+                                         self.protocol_servers, ports, servers if has_servers else None)
         self.qos = qos = ShareQos(self.pool, servers, is_supported=has_servers and conf.max_shares_per_share_server == 1)
 
         self.shares = Shares(storage, exports, qos, sizes)

@@ -120,8 +120,8 @@ def _locations(conn: Connection, good: Mapping[str, tuple[values.EnsureTarget, v
     return len(changed)
 
 
-def _shown(locations: Iterable[values.ExportLocation]) -> list[tuple[str, bool, bool]]:
-    return [(location.path, location.preferred, location.is_admin_only) for location in locations]
+def _shown(locations: Iterable[values.ExportLocation]) -> list[tuple[str, bool, bool, str]]:
+    return [(location.path, location.preferred, location.is_admin_only, location.mount_options) for location in locations]
 
 
 def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[values.EnsureTarget, values.EnsureResult]],

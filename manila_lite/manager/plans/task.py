@@ -120,8 +120,8 @@ def to_kind(row: Any, specs: dict[str, str], exports: Any, *, size: int | None =
         pool=(row.host or '').partition('#')[2], name=row.name, snapshot_id=row.snapshot_id,
         mount_point_name=row.mount_point_name, extra_specs=specs, server=server, qos=qos or {},
         share_network_id=row.share_network_id, encryption_key_ref=row.encryption_key_ref,
-        export_locations=tuple(values.ExportLocation(export.path, export.preferred, export.is_admin_only)
-                               for export in exports))
+        export_locations=tuple(values.ExportLocation(export.path, export.preferred, export.is_admin_only, {
+            values.MOUNT_OPTIONS: export.mount_options} if export.mount_options else {}) for export in exports))
 
 
 def plain(export: values.ExportLocation) -> dict[str, Any]:

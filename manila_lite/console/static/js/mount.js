@@ -28,40 +28,54 @@ function parts(path) {
   return found && [found[1], found[2].replaceAll('\\', '/')];
 }
 
+// Options that each client must give: those of the export location come last.
+const OPTIONS = /^[a-z_]+=[\w.-]+(,[a-z_]+=[\w.-]+)*$/;
+const withMore = (options, more) => [options, more].filter(Boolean).join(',');
+const portOf = (more) => /^port=(\d+)$/.exec(more)?.[1];
+
+// The clients of Windows always use the usual port.
 const nfs = {
-  linux: (path) => words('mount', '-t', 'nfs', '-o', 'vers=4.2', path, FOLDER),
-  mac: (path) => words('mount', '-t', 'nfs', '-o', 'vers=4', path, FOLDER),
-  windows: (path) => {
+  linux: (path, user, more) => words('mount', '-t', 'nfs', '-o', withMore('vers=4.2', more), path, FOLDER),
+  mac: (path, user, more) => words('mount', '-t', 'nfs', '-o', withMore('vers=4', more), path, FOLDER),
+  windows: (path, user, more) => {
+    if (more) return null;
     const [host, name] = parts(path) ?? [];
     return host && `mount -o anon ${windows(`\\\\${windowsHost(host)}\\${name.replaceAll('/', '\\')}`)} Z:`;
   },
 };
 const cifs = {
-  linux: (path, user) => {
+  linux: (path, user, more) => {
     const [host, name] = parts(path) ?? [];
-    return host && words('mount', '-t', 'cifs', '-o', `vers=3.1.1,username=${user}`, `//${host}/${name}`, FOLDER);
+    return host && words('mount', '-t', 'cifs', '-o', withMore(`vers=3.1.1,username=${user}`, more), `//${host}/${name}`, FOLDER);
   },
-  mac: (path, user) => {
+  mac: (path, user, more) => {
     const [host, name] = parts(path) ?? [];
-    return host && words('mount_smbfs', `//${encodeURIComponent(user)}@${host}/${encodeURI(name)}`, FOLDER);
+    if (more && !portOf(more)) return null;
+    const place = more ? `${host}:${portOf(more)}` : host;
+    return host && words('mount_smbfs', `//${encodeURIComponent(user)}@${place}/${encodeURI(name)}`, FOLDER);
   },
-  windows: (path, user) => {
+  windows: (path, user, more) => {
+    if (more) return null;
     const [host, name] = parts(path) ?? [];
     return host && `net use Z: ${windows(`\\\\${windowsHost(host)}\\${name.replaceAll('/', '\\')}`)} /user:${windows(user)}`;
   },
 };
-const ceph = {linux: (path, user) => words('mount', '-t', 'ceph', '-o', `name=${user},secretfile=${user}.secret`, path, FOLDER)};
+const ceph = {
+  linux: (path, user, more) => words('mount', '-t', 'ceph', '-o', withMore(`name=${user},secretfile=${user}.secret`, more), path,
+    FOLDER),
+};
 const COMMANDS = {NFS: nfs, CIFS: cifs, CEPHFS: ceph};
 
 // Whose name the command has: of the first rule of that kind.
 const KIND = {CIFS: 'user', CEPHFS: 'cephx'};
 export const userOf = (proto, rules) => rules.find((rule) => rule.access_type === KIND[proto])?.access_to ?? S.mount.user;
 
-// Returns the command, or null if there is none that is safe to paste.
-export function command(proto, path, on, user) {
+// Returns the command, or null if there is none that is safe to paste. more: the mount options of the export location.
+export function command(proto, path, on, user, more = '') {
+  if (more && !OPTIONS.test(more)) return null;
   if (CONTROL.test(path) || CONTROL.test(user) || /^-/.test(path) || user.includes(',')) return null;
   if (on === 'windows' && (WINDOWS.test(path) || WINDOWS.test(user))) return null;
-  return COMMANDS[proto]?.[on]?.(path, user) || null;
+  return COMMANDS[proto]?.[on]?.(path, user, more) || null;
 }
 
 // Commands and steps before it.

@@ -61,12 +61,21 @@ class Native(Protocol):
         """Return one location for each IP version: all monitors, and the path of the share."""
         if not self._monitors:
             self._read_monitors()
-        return [values.ExportLocation(f'{",".join(addresses)}:{subvolume.path}', preferred=number == 0)
+        options = self._mount_options.get(self.NAME)
+        more = {values.MOUNT_OPTIONS: options} if options else {}
+        return [values.ExportLocation(f'{",".join(addresses)}:{subvolume.path}', preferred=number == 0, metadata=more)
                 for number, addresses in enumerate(self._monitors.values())]
+
+    @property
+    def _mount_options(self) -> dict[str, str]:
+        """The mount options that the kernel's clients need, by protocol: the file system, where the operator names it."""
+        name = self.backend.conf.cephfs_filesystem_name
+        return {self.NAME: f'fs={name}'} if name else {}
 
     def capabilities(self) -> Mapping[str, Any]:
         """Return which IP versions the monitors have."""
-        return {'ipv4_support': 4 in self._monitors, 'ipv6_support': 6 in self._monitors}
+        return {'ipv4_support': 4 in self._monitors, 'ipv6_support': 6 in self._monitors,
+                values.MOUNT_OPTIONS: self._mount_options}
 
     def dependencies(self) -> Mapping[str, str]:
         """Return the addresses of the monitors, as read last."""

@@ -35,7 +35,7 @@ class ComposedDriver(ShareDriver):
     def report(self) -> Sequence[values.Pool]:
         """Return the one pool, and start file servers again that died."""
         self.services.lifecycle.restart_dead_servers()
-        return [report.report(self.backend.conf, self.services.pool, protocols=self.PROTOCOLS,
+        return [report.report(self.backend.conf, self.services.pool, exports=self.services.exports,
                               has_qos=self.services.qos.is_supported, capabilities=capabilities_of(self),
                               replication=replication_of(self, self.backend.conf.linux_replication_domain))]
 

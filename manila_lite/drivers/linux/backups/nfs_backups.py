@@ -39,7 +39,8 @@ class NfsCopies(BackupJobs):
 
     def _mounted(self, share: values.Share, backup: values.Backup, level: str) -> Path:
         place = self.share_place(backup.id)
-        self.mount(location_of(share), place, 'nfs', ','.join(word for word in (level, self._options) if word))
+        options = (level, exports.options_of(share), self._options)     # those that are configured win
+        self.mount(location_of(share), place, 'nfs', ','.join(word for word in options if word))
         return place
 
 

@@ -5,7 +5,6 @@ import dataclasses
 from collections.abc import Collection
 
 from manila_lite import errors, values
-from manila_lite.drivers.file_servers import export_locations
 from manila_lite.drivers.ids import SAFE_ID
 from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 from manila_lite.drivers.linux.shares.access import ShareAccess
@@ -32,5 +31,5 @@ def serve(migration: values.ServerMigration, access: ShareAccess, setup: ServerS
         access.update(here, migration.rules.get(share.id, ()))
     return values.MigratedServer(
         setup.set_up(migration.target),
-        {share.id: tuple(export_locations.on(share, migration.target)) for share in migration.shares},
+        {share.id: tuple(setup.locations(share, migration.target)) for share in migration.shares},
         {snapshot.id: provider_location(snapshot.id) for snapshot in migration.snapshots})

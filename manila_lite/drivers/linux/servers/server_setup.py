@@ -17,8 +17,9 @@ _AT_ONCE = 4
 class ServerSetup:
     """The set-up of one backend's share servers."""
 
-    def __init__(self, servers: ShareServers):
+    def __init__(self, servers: ShareServers, ports: Mapping[str, int]):
         self._servers = servers
+        self._ports = ports
 
     def set_up(self, server: values.ShareServer) -> Mapping[str, str]:
         """Create a namespace with the server's addresses, and start an NFS server in it. The first CIFS share starts a
@@ -54,7 +55,11 @@ class ServerSetup:
         self._servers.protocol_server(server.id)
         joined = server.joined(new)
         self._servers.ensure(joined)
-        return values.ServerUpdate(_details(joined), {share.id: tuple(export_locations.on(share, joined)) for share in shares})
+        return values.ServerUpdate(_details(joined), {share.id: tuple(self.locations(share, joined)) for share in shares})
+
+    def locations(self, share: values.Share, server: values.ShareServer) -> list[values.ExportLocation]:
+        """Return the export locations of a share on a server."""
+        return export_locations.on(share, server, self._ports)
 
 
 def _details(server: values.ShareServer) -> dict[str, str]:

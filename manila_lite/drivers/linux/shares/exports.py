@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file servers and export locations of shares, with and without share servers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from manila_lite import errors, values
 from manila_lite.drivers.file_servers import export_locations
@@ -18,12 +18,14 @@ class ShareExports:
     """The exports of one backend's shares.
 
     Without ``share_servers`` all shares are exported by ``protocol_servers``, and ``addresses`` returns those that clients
-    reach these by now. With ``share_servers`` each share is exported by the share server that it is on.
+    reach these by now. With ``share_servers`` each share is exported by the share server that it is on. ``ports``: those of
+    the file servers, by protocol.
     """
 
     def __init__(self, protocols: frozenset[str], addresses: Callable[[], Sequence[str]], protocol_servers: ProtocolServers,
-                 share_servers: ShareServers | None = None):
+                 ports: Mapping[str, int], share_servers: ShareServers | None = None):
         self.protocols = protocols
+        self.ports = ports
         self._addresses = addresses
         self._protocol_servers = protocol_servers
         self._share_servers = share_servers
@@ -53,8 +55,8 @@ class ShareExports:
     def locations(self, share: values.Share) -> list[values.ExportLocation]:
         """Return the export locations of the share."""
         if self._share_servers is not None and share.server:
-            return export_locations.on(share, share.server)
-        return export_locations.at(share, self._addresses())
+            return export_locations.on(share, share.server, self.ports)
+        return export_locations.at(share, self._addresses(), self.ports)
 
     def addresses(self, share: values.Share) -> Sequence[str]:
         """Return all addresses from which the share can be exported."""

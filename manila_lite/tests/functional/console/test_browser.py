@@ -241,15 +241,27 @@ class ShareTest(base.ConsoleTest):
 
     def test_commands_fit_the_system_and_run_nothing_else(self):
         self.open('shares', 'Shares')
-        for proto, path, system, user, wanted in _COMMANDS:
+        for proto, path, system, user, *more, wanted in _COMMANDS:
             told = self.driver.execute_async_script(
-                'const [proto, path, system, user, done] = arguments; import("./js/mount.js").then('
-                '(mount) => done(mount.command(proto, path, system, user)), done)', proto, path, system, user)
-            self.assertEqual(wanted, told, (proto, path, system, user))
+                'const [proto, path, system, user, more, done] = arguments; import("./js/mount.js").then('
+                '(mount) => done(mount.command(proto, path, system, user, more)), done)',
+                proto, path, system, user, *(more or ['']))
+            self.assertEqual(wanted, told, (proto, path, system, user, more))
 
 
-#: Protocol, path, system, user; and the command, or None where none is safe to paste.
+#: Protocol, path, system, user, perhaps mount options of the export location; and the command, or None where none is safe to
+#: paste.
 _COMMANDS = (
+    ('NFS', '192.0.2.1:/a', 'linux', 'USER', 'port=2050', 'mount -t nfs -o vers=4.2,port=2050 192.0.2.1:/a /mnt/share'),
+    ('NFS', '192.0.2.1:/a', 'mac', 'USER', 'port=2050', 'mount -t nfs -o vers=4,port=2050 192.0.2.1:/a /mnt/share'),
+    ('NFS', '192.0.2.1:/a', 'windows', 'USER', 'port=2050', None),
+    ('NFS', '192.0.2.1:/a', 'linux', 'USER', 'port=1;reboot', None),
+    ('CIFS', r'\\192.0.2.1\docs', 'linux', 'ann', 'port=4450',
+     'mount -t cifs -o vers=3.1.1,username=ann,port=4450 //192.0.2.1/docs /mnt/share'),
+    ('CIFS', r'\\192.0.2.1\docs', 'mac', 'ann', 'port=4450', 'mount_smbfs //ann@192.0.2.1:4450/docs /mnt/share'),
+    ('CIFS', r'\\192.0.2.1\docs', 'windows', 'ann', 'port=4450', None),
+    ('CEPHFS', '192.0.2.1:6789:/volumes/a', 'linux', 'ann', 'fs=tank',
+     'mount -t ceph -o name=ann,secretfile=ann.secret,fs=tank 192.0.2.1:6789:/volumes/a /mnt/share'),
     ('NFS', '192.0.2.1:/shares/a', 'linux', 'USER', 'mount -t nfs -o vers=4.2 192.0.2.1:/shares/a /mnt/share'),
     ('NFS', '[2001:db8::1]:/shares/a', 'linux', 'USER', "mount -t nfs -o vers=4.2 '[2001:db8::1]:/shares/a' /mnt/share"),
     ('NFS', '192.0.2.1:/a b', 'mac', 'USER', "mount -t nfs -o vers=4 '192.0.2.1:/a b' /mnt/share"),

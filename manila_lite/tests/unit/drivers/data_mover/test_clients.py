@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mounts by clients with secrets: these are in files that only root can read, and are no arguments of programs."""
 
+import dataclasses
 import os
 import types
 from pathlib import Path
@@ -49,6 +50,15 @@ class Mounts(testtools.TestCase):
         self.assertEqual(('//nas/s', self.place, 'cifs', f'ro,vers=3.1.1,credentials={self.place}.credentials'), words)
         self.assertEqual({f'{_PLACE}.credentials': ('username=mover\npassword=sesame\ndomain=d\n', '0o600')}, files)
         self.assertEqual([], list(self.place.parent.iterdir()))
+
+    def test_49_14_mount_options_of_the_export_location_are_given_before_those_of_the_operator(self):
+        self.replace_mount()
+        for kind, proto, path in (clients.Nfs, 'NFS', 'nas:/s'), (clients.Cifs, 'CIFS', r'\\nas\s'):
+            location = values.ExportLocation(path, metadata={'mount_options': 'port=2050'})
+            there = dataclasses.replace(share(proto, path), export_locations=(location,))
+            client = self.client(kind, data_node_mount_options={proto.lower(): 'port=2051'})
+            client.mount(clients.Side(there), path, self.place, 'ro')
+            self.assertIn('ro,port=2050,port=2051', self.seen[-1][0][-1])
 
     def test_file_with_credentials_that_the_operator_names_is_used(self):
         self.replace_mount()

@@ -21,6 +21,7 @@ from manila_lite.drivers.linux.pool.directory import Directory
 from manila_lite.drivers.linux.pool.make_pool import make_pool
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.services import Services
+from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.host.commands import CommandFailed
 
 
@@ -87,12 +88,13 @@ class ServicesTest(testtools.TestCase):
         conf = self.backend(linux_export_ips=['10.0.0.1']).conf
         pool = make_pool(self.root, conf)
         pool.open()
-        shown = report.report(conf, pool, protocols=frozenset({'CIFS'}), has_qos=False,
+        shown = report.report(conf, pool, exports=ShareExports(frozenset({'CIFS'}), list, None, {'CIFS': 4450}), has_qos=False,
                               replication={'replication_type': ['dr']}, capabilities={
                                   'snapshot_support': True, 'driver_handles_share_servers': False}).capabilities
         self.assertEqual((False, False, True, False, 'CIFS'), tuple(shown[name] for name in (
             'snapshot_support', 'size_limit_support', 'ipv4_support', 'ipv6_support', 'storage_protocol')))
         self.assertNotIn('replication_type', shown)
+        self.assertEqual({'CIFS': 'port=4450'}, shown['mount_options'])
         self.assertEqual({'space': '', 'users': ''}, {name: text for name, text in report.fingerprint(conf).items()
                                                       if name in ('space', 'users')})
 

@@ -18,7 +18,7 @@ class MountsTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.share = values.Share('s', 's', 'p', 1, 'NFS', 'data')
-        self.conf = types.SimpleNamespace(cephfs_nfs_cluster_id='c', cephfs_ganesha_server_ip=None,
+        self.conf = types.SimpleNamespace(cephfs_nfs_cluster_id='c', cephfs_nfs_port=2050, cephfs_ganesha_server_ip=None,
                                           cephfs_ganesha_export_ips=['fd00::1', '10.0.0.1'])
         there = {'s': subvolume('s')}
         self.nfs = NfsCluster(types.SimpleNamespace(conf=self.conf), None, types.SimpleNamespace(get=there.get))
@@ -31,7 +31,14 @@ class MountsTest(testtools.TestCase):
     def test_ipv4_comes_first(self):
         self.assertEqual(['10.0.0.1:/shares/s', '[fd00::1]:/shares/s'],
                          [location.path for location in self.nfs.export_locations(self.share, subvolume('s'))])
-        self.assertEqual({'ipv4_support': True, 'ipv6_support': True}, self.nfs.capabilities())
+        self.assertEqual({'ipv4_support': True, 'ipv6_support': True, 'mount_options': {}}, self.nfs.capabilities())
+
+    def test_49_14_port_of_the_server_here_is_a_mount_option(self):
+        for cluster, wanted in (None, 'port=2050'), ('c', ''):
+            self.conf.cephfs_nfs_cluster_id = cluster
+            self.assertEqual([wanted] * 2, [location.mount_options
+                                            for location in self.nfs.export_locations(self.share, subvolume('s'))])
+            self.assertEqual({'NFS': wanted} if wanted else {}, self.nfs.capabilities()['mount_options'])
 
     def test_another_nfs_cluster_makes_other_exports(self):
         before = self.nfs.dependencies()

@@ -14,7 +14,7 @@ class NetworkMovesTest(base.ReplicationTest):
     def use(self, pool):
         super().use(pool)
         servers = ShareServers(self.root, types.SimpleNamespace(linux_fabric_netns='none'), lambda _: None)
-        exports = ShareExports(frozenset({'NFS'}), list, None, servers)
+        exports = ShareExports(frozenset({'NFS'}), list, None, {'NFS': 2049}, servers)
         self.moves = NetworkMoves(storage=Storage(pool), exports=exports, access=None, servers=servers, setup=None)
         self.home = servers.folder('old')
 

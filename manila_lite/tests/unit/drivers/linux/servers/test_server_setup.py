@@ -41,7 +41,7 @@ class ServersTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.servers = _ShareServers(Path(self.useFixture(fixtures.TempDir()).path))
-        self.setup = ServerSetup(self.servers)
+        self.setup = ServerSetup(self.servers, {'NFS': 2049})
         self.managed = ManagedServers(self.servers, self.setup)
 
     def test_one_broken_server_does_not_keep_the_others_from_being_ensured(self):

@@ -67,6 +67,6 @@ class ServiceTest(testtools.TestCase):
         self.pool.open()
         self.storage = Storage(self.pool)
         self.server = RecordingServer()
-        self.exports = ShareExports(frozenset({'CIFS'}), lambda: ['10.0.0.1'], self.server)
+        self.exports = ShareExports(frozenset({'CIFS'}), lambda: ['10.0.0.1'], self.server, {'CIFS': 445})
         self.qos = ShareQos(self.pool, NoServers(), is_supported=False)
         self.sizes = RecentSizes()

@@ -41,7 +41,7 @@ class WithShareServersTest(base.ServiceTest):
     def setUp(self):
         super().setUp()
         self.share_servers = _ShareServers()
-        self.exports = ShareExports(frozenset({'CIFS'}), lambda: ['10.0.0.1'], self.server, self.share_servers)
+        self.exports = ShareExports(frozenset({'CIFS'}), lambda: ['10.0.0.1'], self.server, {'CIFS': 445}, self.share_servers)
 
     def test_each_share_is_on_its_share_server(self):
         share = base.share(server=_server())
