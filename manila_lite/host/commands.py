@@ -13,7 +13,8 @@ from manila_lite import errors
 _FOLDERS = (*os.environ.get('PATH', '').split(os.pathsep), '/usr/sbin', '/sbin', '/usr/bin', '/bin')
 _PATH = os.pathsep.join(filter(os.path.isabs, _FOLDERS))
 ENV = {**os.environ, 'PATH': _PATH, 'LC_ALL': 'C.UTF-8'}
-_SECONDS = 60
+#: Seconds that a command has, unless its caller says otherwise.
+SECONDS = 60
 #: Descriptors that the commands of this thread inherit.
 _inherited: contextvars.ContextVar[tuple[int, ...]] = contextvars.ContextVar('inherited', default=())
 
@@ -36,7 +37,7 @@ def inherited_by(fd: int) -> Iterator[None]:
         _inherited.reset(before)
 
 
-def run(*words: str, seconds: float = _SECONDS) -> str:
+def run(*words: str, seconds: float = SECONDS) -> str:
     """Run a command to its end. Returns its output.
 
     :raises CommandFailed: it cannot be started, failed, or took too long.

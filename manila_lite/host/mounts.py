@@ -9,7 +9,7 @@ import os
 import time
 from pathlib import Path
 
-from manila_lite.host.commands import CommandFailed, run
+from manila_lite.host.commands import SECONDS, CommandFailed, run
 
 #: The options of every mount, and the same as flags of statvfs(2).
 SAFE = 'nosuid,nodev,noexec'
@@ -25,11 +25,11 @@ def is_mounted(path: Path) -> bool:
         return any(line.split(' ')[4] == wanted for line in table)
 
 
-def mount(device: str, path: Path, *options: str) -> None:
+def mount(device: str, path: Path, *options: str, seconds: float = SECONDS) -> None:
     """Mount the device there with the options ``SAFE``, which the given options do not override."""
     path.mkdir(parents=True, exist_ok=True)
     if not is_mounted(path):
-        run('mount', *options, '-o', SAFE, device, str(path))
+        run('mount', *options, '-o', SAFE, device, str(path), seconds=seconds)
 
 
 def bind(source: Path, path: Path) -> None:

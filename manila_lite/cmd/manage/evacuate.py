@@ -19,7 +19,8 @@ from manila_lite.workflow import evacuation as workflow
 
 #: Number of resources whose reasons are printed.
 _MOST = 20
-_HEADS = ('resource_type', 'id', 'size', 'shares', 'from', 'to', 'clients')
+#: Columns of the plan. The name of a share server is that of its share network.
+_HEADS = ('resource_type', 'name', 'id', 'size', 'shares', 'from', 'to', 'clients')
 
 
 def start(call: Call) -> int:
@@ -56,9 +57,11 @@ def _plan(call: Call, switches: Sequence[Mapping[str, Any]]) -> tuple[int, Any]:
     status = _show(call, operation_id, _out(call))
     with call.db.reader() as conn:
         op = rows.get(conn, operation_id)
+        names = evacuation.names(conn, op.data.get('plan') or ()) if op else {}
     if status > WRONG or op is None or op.state != rows.DONE:
         return status, None
-    moves = [*switches, *({'id': resource_id, **move} for resource_id, move in op.data['plan'].items())]
+    moves = [*switches, *({'name': names.get(resource_id, ''), 'id': resource_id, **move}
+                          for resource_id, move in op.data['plan'].items())]
     if moves or call.args.format != 'table':
         call.show(_HEADS, moves)
     if not moves and not op.data['left']:
@@ -138,26 +141,43 @@ def stop(call: Call) -> int:
 
 
 def _show(call: Call, operation_id: str, out: TextIO | None = None) -> int:
+    ended: dict[str, Any] = {}
+
     def look() -> Progress:
         with call.db.reader() as conn:
             op = rows.get(conn, operation_id)
+            names = evacuation.names(conn, list(op.data.get('left') or ())[:_MOST]) if op is not None else {}
         if op is None or op.kind != evacuation.KIND:
             raise errors.NotFound(f'Operation {operation_id} is no evacuation, or its record was deleted, because it ended '
                                   'long ago.')
-        return progress(op)
+        if op.state != rows.OPEN:
+            ended.update(op.data)
+        return progress(op, names)
 
-    return watch(look, call.args.every, out)
+    status = watch(look, call.args.every, out)
+    if ended and not ended['dry_run']:
+        _tell_disabled(call, ended['host'], out)
+    return status
 
 
-def progress(op: Any) -> Progress:
-    """Return the progress of an evacuation or of its plan, from its operation's row."""
+def _tell_disabled(call: Call, host: str, out: TextIO | None) -> None:
+    """Say which backends of the host get no new shares now, and how they get some again."""
+    with call.db.reader() as conn:
+        backends = evacuation.disabled_backends(conn, host)
+    for backend in backends:
+        print(f'{log_lines.escaped(backend)} is disabled and gets no new shares. To enable it: '
+              f'openstack share service set --enable {log_lines.escaped(backend)} manila-share', file=out, flush=True)
+
+
+def progress(op: Any, names: Mapping[str, str]) -> Progress:
+    """Return the progress of an evacuation or of its plan, from its operation's row. ``names``: those of what stays, by id."""
     figures, dry_run = op.data.get('progress') or {}, op.data['dry_run']
     detail = ', '.join(filter(None, (fraction(figures.get('done'), figures.get('total'), 'resources'), *(
         f'{figures[name]} {name}' for name in ('moving', 'left') if figures.get(name)))))
     percent, left = figures.get('percent'), figures.get('seconds_left')
     if op.state == rows.OPEN:
         return Progress('planning' if dry_run else 'evacuating', percent, detail, left)
-    stays = _stays(op)
+    stays = _stays(op, names)
     if op.state == rows.DONE and not dry_run:
         # A reason can be left, of a resource that was deleted meanwhile.
         return Progress('empty', 100, detail, ended=True)
@@ -167,11 +187,17 @@ def progress(op: Any) -> Progress:
                     hint='\n'.join([op.error or '', *stays]), ended=False)
 
 
-def _stays(op: Any) -> list[str]:
+def _stays(op: Any, names: Mapping[str, str]) -> list[str]:
     """Return a line for each resource that cannot move, up to a number."""
     left = op.data.get('left') or {}
     more = [f'and {len(left) - _MOST} more; see GET /v2/operations/{op.id}'] if len(left) > _MOST else []
-    return [*(f'{resource_id} stays: {reason}' for resource_id, reason in list(left.items())[:_MOST]), *more]
+    return [*(f'{_called(resource_id, names)} stays: {reason}' for resource_id, reason in list(left.items())[:_MOST]), *more]
+
+
+def _called(resource_id: str, names: Mapping[str, str]) -> str:
+    """Return the name with the id, or the id of what has no name."""
+    name = names.get(resource_id)
+    return f'{log_lines.escaped(name)} ({resource_id})' if name else resource_id
 
 
 _EVERY = argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')

@@ -22,6 +22,7 @@ _networks = models.share_networks
 _instances = models.share_instances
 _shares = models.shares
 _operations = models.operations
+_services = models.services
 
 
 def open_key(host: str) -> str:
@@ -82,6 +83,24 @@ def list_after(conn: Connection, host: str, after: tuple[str, str], limit: int) 
         rank = TYPES.index(after[0])
         query = query.where(sa.or_(every.c.rank > rank, sa.and_(every.c.rank == rank, every.c.id > after[1])))
     return list(conn.execute(query.order_by(every.c.rank, every.c.id).limit(limit)))
+
+
+def names(conn: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Return the names of shares, and of the share networks of share servers, by the id of the share or the server; only of
+    those that have one.
+    """
+    wanted = tuple(ids)
+    shares = sa.select(_shares.c.id, _shares.c.name).where(_shares.c.id.in_(wanted))
+    servers = (sa.select(_servers.c.id, _networks.c.name).join(_networks, _networks.c.id == _servers.c.share_network_id)
+               .where(_servers.c.id.in_(wanted)))
+    return {row.id: row.name for query in (shares, servers) for row in conn.execute(query) if row.name}
+
+
+def disabled_backends(conn: Connection, host: str) -> list[str]:
+    """Return those of the backend, or of the backends of the host, that are disabled."""
+    return list(conn.execute(sa.select(_services.c.host).where(
+        _services.c.binary == 'manila-share', _services.c.disabled, hosts.below(_services.c.host, host))
+        .order_by(_services.c.host)).scalars())
 
 
 def count(conn: Connection, host: str) -> tuple[int, int]:

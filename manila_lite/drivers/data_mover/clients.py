@@ -9,10 +9,12 @@ from typing import Protocol
 
 from manila_lite import errors, values
 from manila_lite.drivers.data_mover import ceph_client, copies, dos_attributes, exports, private_files, rsync
-from manila_lite.host.commands import CommandFailed
+from manila_lite.host.commands import SECONDS, CommandFailed
 
 #: Seconds that a mount of which nothing is needed gets to end.
 _END_SECONDS = 10.0
+#: Seconds that a server has to answer when a mount is tried before a move.
+_TRY_SECONDS = 10.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,6 +93,12 @@ class Client:
         """
         return place
 
+    def try_out(self, share: values.Share, location: str, place: Path) -> None:
+        """Try to mount the share before it admits this host: all but its access rules is seen by that. Changes nothing there.
+
+        :raises CommandFailed: it is not mounted; also because it does not admit this host yet.
+        """
+
     def settle(self, place: Path, seconds: float) -> None:
         """Have all written data at the server; it may be unmounted then.
 
@@ -128,6 +136,11 @@ class Nfs(Client):
     def mount(self, side: Side, location: str, place: Path, level: str) -> None:
         """See ``Client``."""
         copies.Copies.mount(location, place, 'nfs', self.options('nfs', level, side.share))
+
+    def try_out(self, share: values.Share, location: str, place: Path) -> None:
+        """See ``Client``."""
+        copies.Copies.mount(location, place, 'nfs', self.options('nfs', 'ro,retry=0', share),
+                            seconds=_TRY_SECONDS)
 
 
 class Ceph(Client):
@@ -187,10 +200,18 @@ class Cifs(Client):
         return (Admitted('user', user),)
 
     def mount(self, side: Side, location: str, place: Path, level: str) -> None:
-        """See ``Client``. Arguments can be read by every user of this host, so secrets are in a file meanwhile."""
-        [mine] = self.admitted(side.share)
+        """See ``Client``."""
+        self._mount(side.share, location, place, level)
+
+    def try_out(self, share: values.Share, location: str, place: Path) -> None:
+        """See ``Client``."""
+        self._mount(share, location, place, 'ro', _TRY_SECONDS)
+
+    def _mount(self, share: values.Share, location: str, place: Path, level: str, seconds: float = SECONDS) -> None:
+        """Mount. Arguments can be read by every user of this host, so secrets are in a file meanwhile."""
+        [mine] = self.admitted(share)
         secrets, plain = {'username': mine.to}, []
-        for word in self.options('cifs', level, side.share).split(','):
+        for word in self.options('cifs', level, share).split(','):
             name, _, value = word.partition('=')
             if name in self._SECRETS:
                 secrets[self._SECRETS[name]] = value
@@ -198,7 +219,7 @@ class Cifs(Client):
                 plain.append(word)
         with private_files.written(place, credentials=''.join(f'{name}={value}\n' for name, value in secrets.items())) as file:
             words = plain if any(word.startswith('credentials=') for word in plain) else (*plain, f'credentials={file}')
-            copies.Copies.mount(location.replace('\\', '/'), place, 'cifs', ','.join(words))
+            copies.Copies.mount(location.replace('\\', '/'), place, 'cifs', ','.join(words), seconds=seconds)
 
     def unmount(self, place: Path) -> None:
         """See ``Client``."""

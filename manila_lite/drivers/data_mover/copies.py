@@ -20,7 +20,7 @@ from manila_lite import errors
 from manila_lite.drivers.data_mover import rsync
 from manila_lite.drivers.ids import SAFE_ID, vet_id
 from manila_lite.host import mounts, programs, sandbox
-from manila_lite.host.commands import CommandFailed
+from manila_lite.host.commands import SECONDS, CommandFailed
 
 LOG = log.getLogger(__name__)
 
@@ -165,7 +165,7 @@ class Copies:
     # Mounts -----------------------------------------------------------------------------------
 
     @staticmethod
-    def mount(export: str, place: Path, proto: str, options: str) -> None:
+    def mount(export: str, place: Path, proto: str, options: str, seconds: float = SECONDS) -> None:
         """Mount the export, after an unmount: an old mount may be of a dead server or of another export.
 
         :raises CommandFailed: the mount failed; with the command and mount's message, but without secrets of the options.
@@ -173,7 +173,7 @@ class Copies:
         words = ('-o', options) if options else ()
         mounts.unmount(place)
         try:
-            mounts.mount(export, place, '-t', proto, *words)
+            mounts.mount(export, place, '-t', proto, *words, seconds=seconds)
         except CommandFailed as bad:
             raise CommandFailed(_without_secrets(str(bad), options)) from None
 

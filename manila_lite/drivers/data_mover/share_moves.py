@@ -6,6 +6,7 @@ with nobody writing any more, is followed by a comparison.
 """
 
 import os
+import re
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,6 +37,10 @@ _WHY = (
     (dos_attributes.TooMany, 'There are too many files: the list of their attributes takes more than 1 GiB.'),
     (rsync.TooMuch, 'The apparent size of the files is more than {ratio:g} times the share (data_copy_apparent_ratio).'),
     (rsync.NoRoom, 'There is not enough space for all files: the destination is full.'))
+
+
+#: What mount(8) says if the server can be reached, and does not admit this host.
+_CLOSED = re.compile(r'(?i)access denied|permission denied|no such file or directory|mount error\((?:2|13)\)')
 
 
 class CannotMount(CommandFailed):
@@ -87,6 +92,27 @@ class ShareMoves(Copies):
             return str(bad)
         lacks = {package for program, package in programs.items() if not shutil.which(program, path=ENV['PATH'])}
         return f'The host of the destination lacks the packages {" ".join(sorted(lacks))}.' if lacks else ''
+
+    def mount_objection(self, source: values.Share) -> str:
+        """Return why this host cannot mount the share, or '', after it was tried. Nothing is changed at the share: that it does
+        not admit this host yet is no objection.
+        """
+        location, place = exports.location_of(source), self.places(source.id)[0]
+        try:
+            self._must_be_ours()
+            if directory := self._directory(location):
+                return '' if os.path.isdir(directory) else f'data_node_local_exports: there is no directory {directory}.'
+            self._client(source).try_out(source, location, place)
+        except errors.Final as bad:
+            return str(bad)
+        except CommandFailed as bad:
+            if _CLOSED.search(str(bad)):
+                return ''
+            LOG.warning('A mount was tried, since this host may have to copy the share: %s', bad)
+            return f'The host that copies cannot mount {location}: {_said(bad, place)}'
+        finally:
+            self.unmount(place)
+        return ''
 
     def clients_of(self, share: values.Share) -> tuple[Admitted, ...]:
         """Return as whom this host mounts the share; the backend has to admit them.

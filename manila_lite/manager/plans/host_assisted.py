@@ -31,7 +31,8 @@ def _copy(work: Work, migration: values.ShareMigration) -> ShareCopy:
 
 
 def _support(work: Work, migration: values.ShareMigration) -> values.MigrationSupport:
-    return support(work, copied_objection(_copy(work, migration)))
+    copy = _copy(work, migration)
+    return support(work, copied_objection(copy) or copy.moves.mount_objection(migration.source))
 
 
 def copied_objection(copy: ShareCopy) -> str:

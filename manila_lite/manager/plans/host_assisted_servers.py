@@ -80,12 +80,13 @@ def _objection(work: Work, migration: values.ServerMigration) -> str:
         return 'A host copies no share server within one backend.'
     if len(migration.target.networks) > 1 and values.Ability.SEVERAL_SUBNETS not in abilities_of(driver):
         return 'The destination makes share servers in one subnet only.'
-    for copy in _copies(work, migration):
+    copies = _copies(work, migration)
+    for copy in copies:
         proto = copy.migration.source.proto
         reason = '' if proto.upper() in driver.PROTOCOLS else f'the destination does not serve {proto}.'
         if reason := reason or host_assisted.copied_objection(copy):
             return f'Share {copy.share_id}: {reason}'
-    return ''
+    return copies[0].moves.mount_objection(copies[0].migration.source) if copies else ''     # they have one file server
 
 
 # Phase one --------------------------------------------------------------------------------------------

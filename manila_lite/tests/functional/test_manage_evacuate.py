@@ -77,7 +77,7 @@ class Start(EvacuateTest):
     def test_everything_moves(self):
         share = self.plain()
         out, err = self.begin('--yes', '--at-once', '1')
-        self.assertRegex(out, r'\nempty +100 % +1 of 1 resources\n$')
+        self.assertRegex(out, r'\nempty +100 % +1 of 1 resources\ntest@disk is disabled and .*\n$')
         self.assertEqual(2, err.count('operation '), err)
         self.gone(share)
 
@@ -251,6 +251,23 @@ class Drain(EvacuateTest):
         self.assertIn('empty  100 %  1 of 1 resources', said)
         self.gone(share)
         self.assertEqual('hello', (self.place / self.instance(share) / 'f').read_text())
+
+    def test_49_17_what_cannot_be_mounted_stays_and_the_end_says_what_is_disabled(self):
+        """The plan says what the drain will do: names, a reason for each that stays, and at the end the way back."""
+        moves, stays = self.plain(name='music'), self.plain(name='docs \x1b[2J')
+        (self.place / self.instance(stays)).rmdir()
+        why = f'docs \\u001b[2J ({stays["id"]}) stays: '
+        for words in ('--dry-run',), ('--yes',):
+            said, _ = self.manage('host', 'drain', 'test@disk', '--every', '0.1', *words, status=1)
+            self.assertRegex(said, rf'share +music +{moves["id"]} ')
+            line, = {line.partition('stays')[2] for line in said.splitlines() if f'({stays["id"]}) stays' in line}
+            self.assertIn(f'data_node_local_exports: there is no directory {self.place}/', line)
+            self.assertIn(why, said)
+        end = said.splitlines()[-1]
+        self.assertEqual('test@disk is disabled and gets no new shares. To enable it: openstack share service set --enable '
+                         'test@disk manila-share', end)
+        self.gone(moves)
+        self.assertEqual('test@disk#pool1', self.host(stays))
 
     def instance(self, share):
         """Return the id of the share's only instance; a source that was left is deleted behind the migration."""

@@ -2,9 +2,11 @@
 """A share moves between linux backends that know nothing of each other: the host of the destination copies its files."""
 
 import os
+import re
 from pathlib import Path
 
 from manila_lite.tests import process, smb_client
+from manila_lite.tests.functional import manage
 from manila_lite.tests.functional.linux import base, cifs_base, filled, moving_writer, test_share_migration
 
 _BACKEND = """[NAME]
@@ -382,8 +384,22 @@ class Refused(HostAssisted):
                     'data_node_mount_options = nfs:"nonsense,password=sesame"')
         self.fails('The host that copies cannot mount 10.99.0.1:/shares/')
         log = self.lite.log.read_text()
-        self.assertRegex(log, r'mount -t nfs -o \w+,nonsense,password=\*\*\* .*10\.99\.0\.1:/shares/')
+        self.assertRegex(log, r'mount -t nfs -o ro,retry=0,nonsense,password=\*\*\* .*10\.99\.0\.1:/shares/')
         self.assertNotIn('sesame', log)
+
+    def test_49_17_plan_of_a_drain_tries_the_mount(self):
+        """What cannot be mounted stays, in the plan as in the drain."""
+        share = self.granted()
+        self.lite.ok('PUT', f'/shares/{share}', {'share': {'display_name': 'docs'}})
+        self.config('[DEFAULT]', 'data_node_local_exports =', 'data_node_mount_options = nfs:"nonsense,password=sesame"')
+        why = rf'docs \({share}\) stays: .*cannot mount 10\.99\.0\.1:/shares/'
+        for words in ('--dry-run',), ('--yes',):
+            status, said, err = manage.run(self.lite.config, 'manage', 'host', 'drain', 'test@alpha', *words)
+            self.assertEqual((1, 1), (status, len(re.findall(why, said))), said + err)
+            self.assertNotIn('sesame', said + err)
+        self.assertIn('Nothing can move, so nothing was begun.', said)
+        self.assertEqual('available', self.lite.ok('GET', f'/shares/{share}')['share']['status'])
+        self.nothing_is_mounted()
 
     def test_mount_points_where_others_can_write_are_refused(self):
         (self.state / 'open').mkdir()

@@ -9,9 +9,9 @@ from manila_lite.cmd.manage import evacuate
 _FIGURES = {'done': 1, 'total': 3, 'moving': 2, 'left': 0, 'percent': 40, 'seconds_left': 9}
 
 
-def shown(state='open', error=None, code=None, **data):
+def shown(state='open', error=None, code=None, names=None, **data):
     return evacuate.progress(types.SimpleNamespace(
-        id='o', state=state, error=error, error_code=code, data={'dry_run': False, 'progress': _FIGURES, **data}))
+        id='o', state=state, error=error, error_code=code, data={'dry_run': False, 'progress': _FIGURES, **data}), names or {})
 
 
 class Progress(testtools.TestCase):
@@ -30,6 +30,10 @@ class Progress(testtools.TestCase):
     def test_plan_with_something_that_stays(self):
         now = shown('done', dry_run=True, left={'s': 'No backend may take it.'})
         self.assertEqual(('planned', False, 's stays: No backend may take it.'), (now.phase, now.ended, now.hint))
+
+    def test_49_17_what_stays_has_its_name(self):
+        now = shown('done', dry_run=True, left={'s': 'So.', 't': 'Too.'}, names={'s': 'docs'})
+        self.assertEqual('docs (s) stays: So.\nt stays: Too.', now.hint)
 
     def test_end_that_is_no_success(self):
         now = shown('failed', 'Why.', left={str(number): 'so' for number in range(21)})
