@@ -48,7 +48,7 @@ def look_up(call: Call) -> switch.Names:
 
 def moves(names: switch.Names) -> list[dict[str, Any]]:
     """Return the switches as rows of a plan of an evacuation."""
-    return [{'resource_type': 'backend', 'id': one.host, 'size': None, 'shares': None, 'from': names.machine,
+    return [{'resource_type': 'backend', 'name': '', 'id': one.host, 'size': None, 'shares': None, 'from': names.machine,
              'to': ' or '.join(row.machine for row in one.takers(names.machine)), 'clients': 'pause'}
             for one in switch.plan(names)]
 
