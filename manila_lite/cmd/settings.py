@@ -67,6 +67,19 @@ def registered(conf: cfg.ConfigOpts) -> Iterator[tuple[str, cfg.Opt]]:
                 yield group, opt
 
 
+def find_wrong(conf: cfg.ConfigOpts) -> list[str]:
+    """Return a line for each option whose value in a file or in the environment cannot be used."""
+    wrong = []
+    for group, opt in registered(conf):
+        try:
+            getattr(conf if group == _DEFAULT else conf[group], opt.dest)
+        except cfg.RequiredOptError:
+            continue        # the check of what needs it says so
+        except (cfg.Error, ValueError) as bad:
+            wrong.append(f'[{group}] {opt.name}: {str(bad).rpartition("is not valid: ")[2]}')
+    return wrong
+
+
 @dataclasses.dataclass(frozen=True)
 class Doubt:
     """An option in a file that has no effect, or will have none in a later release. Without ``name``: a whole section."""

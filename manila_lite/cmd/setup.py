@@ -15,11 +15,14 @@ from oslo_log import log
 import manila_lite.conf
 from manila_lite import context, encryption, errors, release, thread_reserve, trace
 from manila_lite.cmd import log_lines, log_outages, log_rate_limit, umask
-from manila_lite.db.core import engine
+from manila_lite.db.core import connection_url, engine
 from manila_lite.host import configured_files
 
 LOG = log.getLogger(__name__)
 
+#: What is said where no configuration file was found.
+NO_FILE = ('There is no configuration file, so all options have their defaults: write /etc/manila_lite/manila_lite.conf, or '
+           'name a file with --config-file.')
 _QUIET = ['sqlalchemy=WARNING', 'stevedore=WARNING', 'oslo_messaging=INFO', 'oslo_policy=WARNING', 'cheroot=WARNING',
           'keystonemiddleware=WARNING', 'keystoneauth.identity=ERROR', 'futurist=WARNING', 'urllib3=WARNING',
           'osprofiler.notifier=CRITICAL']   # it would log its connection string, which may hold a password
@@ -30,6 +33,8 @@ _WHOSE = '%(project)s %(resource_uuid)s'
 
 #: What SQLAlchemy adds to each error of a database.
 _ADVERT = re.compile(r'\(Background on this error at: \S+\)')
+#: How oslo.config names the file with a wrong value.
+_WHERE = re.compile(r"from LocationInfo\(location=<.*?>, detail='([^']*)'\)")
 
 #: Errors of libraries that cannot work as configured, and the option concerned (most errors name it themselves).
 _MISTAKES: dict[type[Exception], str] = {
@@ -77,6 +82,8 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     if logged:
         _open_log(conf)
         umask.restrict_modes(conf)
+        if not conf.config_file and not conf.config_dirs:
+            LOG.warning(NO_FILE)
     else:
         log_lines.escape_all()
     return conf
@@ -129,7 +136,11 @@ def make_state_path(state: Path) -> None:
     try:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as bad:
-        raise errors.BadConfig(f'state_path: {state}: {bad.strerror}') from None
+        raise _unusable(state, bad) from None
+
+
+def _unusable(state: Path, bad: OSError) -> errors.BadConfig:
+    return errors.BadConfig(f'state_path: {state}: {bad.strerror}; name a directory that the user {os.geteuid()} may write to')
 
 
 def lock_state_path(state: Path) -> None:
@@ -144,7 +155,7 @@ def lock_state_path(state: Path) -> None:
     except BlockingIOError:
         raise errors.BadConfig(f'state_path: another process of manila-lite uses {state}') from None
     except OSError as bad:
-        raise errors.BadConfig(f'state_path: {state}: {bad.strerror}') from None
+        raise _unusable(state, bad) from None
 
 
 def run(body: Callable[[Sequence[str]], int]) -> int:
@@ -157,10 +168,16 @@ def run(body: Callable[[Sequence[str]], int]) -> int:
         return body(sys.argv[1:])
     except tuple(_MISTAKES) as bad:
         option = next(said for kind, said in _MISTAKES.items() if isinstance(bad, kind))
-        lines = str(bad) if isinstance(bad, errors.BadConfig) else _line(bad)
+        lines = str(bad) if isinstance(bad, errors.BadConfig) else told(bad)
         print(f'manila_lite: {option}{lines}', file=sys.stderr)
         return 1
 
 
+def told(error: Exception) -> str:
+    """Return one line about an error of a database or of an option, with the cure where one is known."""
+    url = (cfg.CONF.database.connection or '') if isinstance(error, engine.UNUSABLE) and 'database' in cfg.CONF else ''
+    return (connection_url.explain(error, url) if url else '') or _line(error)
+
+
 def _line(error: Exception) -> str:
-    return log_lines.escaped(' '.join(_ADVERT.sub('', str(error)).split()))
+    return log_lines.escaped(_WHERE.sub(r'in \1', ' '.join(_ADVERT.sub('', str(error)).split())))

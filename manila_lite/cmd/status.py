@@ -6,6 +6,7 @@ import manila_lite.cmd  # noqa: I001 - must come first: threads, not eventlet
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import yaml
 from oslo_config import cfg
@@ -15,9 +16,9 @@ from oslo_upgradecheck.upgradecheck import Code, Result
 import manila_lite.conf
 from manila_lite import context, encryption, errors, key_manager, policies, release
 from manila_lite.api.http import auth
-from manila_lite.cmd import umask, settings
+from manila_lite.cmd import log_lines, settings, setup, umask
 from manila_lite.db.maintenance import schema_revisions
-from manila_lite.db.queries import services
+from manila_lite.db.queries import hosts, services
 from manila_lite.db.core.engine import Database
 from manila_lite.encryption import renewal
 from manila_lite.host import configured_files, ownership
@@ -30,6 +31,7 @@ CONF = cfg.CONF
 
 #: Findings that are listed in the details of a check.
 _NAMED = 5
+_SKIPPED = 'Not checked: '
 
 
 def _said(code: Code, problems: list[str]) -> Result:
@@ -46,17 +48,34 @@ def _with_schema(check: Callable[['Checks', Database], Result]) -> Callable[['Ch
         try:
             db = checks.database()
             if schema_revisions.is_older(db):
-                return Result(Code.SUCCESS, 'Not checked: the schema is not the newest.')
+                return Result(Code.SUCCESS, f'{_SKIPPED}the schema is not the newest.')
         except Exception:
-            return Result(Code.SUCCESS, 'Not checked: the database cannot be reached.')
+            return Result(Code.SUCCESS, f'{_SKIPPED}the database cannot be reached.')
         return check(checks, db)
     return guarded
+
+
+def _is_skipped(result: Result) -> bool:
+    return bool(result.details and result.details.startswith(_SKIPPED))
 
 
 class Checks(upgradecheck.UpgradeCommands):
     """Checks before a start of this version."""
 
     _db: Database | None = None
+
+    def check(self) -> Code:
+        """Print what is not well, the worst first, and all else in one line. Return the worst code."""
+        if CONF.command.json:
+            return super().check()
+        results = [(name, look(self)) for name, look in self._upgrade_checks]
+        for name, result in sorted(results, key=lambda one: -one[1].code):
+            if result.code != Code.SUCCESS:
+                print(f'{result.code.name.capitalize()}: {name}: {log_lines.escaped(result.details or "")}')
+        well = [name for name, result in results if result.code == Code.SUCCESS and not _is_skipped(result)]
+        skipped = [name for name, result in results if _is_skipped(result)]
+        print(f'Well: {", ".join(well) or "nothing"}{"; not checked: " if skipped else ""}{", ".join(skipped)}')
+        return Code(max(result.code for _, result in results))
 
     def database(self) -> Database:
         """Return the database as configured."""
@@ -71,8 +90,10 @@ class Checks(upgradecheck.UpgradeCommands):
         try:
             with self.database().reader():
                 return Result(Code.SUCCESS)
+        except errors.BadConfig as bad:
+            return Result(Code.FAILURE, str(bad))
         except Exception as bad:
-            return Result(Code.FAILURE, f'[database] connection: cannot be reached: {" ".join(str(bad).split())}')
+            return Result(Code.FAILURE, f'[database] connection: cannot be reached: {setup.told(bad)}')
 
     def _schema(self) -> Result:
         """Check that the database has the newest schema."""
@@ -93,7 +114,13 @@ class Checks(upgradecheck.UpgradeCommands):
             down = [f'{row.binary} on {row.host}' for row in services.list_services(conn)
                     if not (row.disabled or row.stopped)
                     and not services.is_up(row.heartbeat_at, row.stopped, CONF.service_down_time)]
-        problems = [f'Down: {", ".join(down[:_NAMED])}. Start them, or run manila-manage service cleanup'] if down else []
+            schedulers = [row for row in services.list_services(conn, {'binary': 'manila-scheduler'})
+                          if services.is_up(row.heartbeat_at, row.stopped, CONF.service_down_time)]
+            renamed = [row for row in hosts.list_backends(conn) if _is_renamed(row)]
+        problems = [f'{row.shares} shares are on {row.host}, whose service is down, and this host is called {CONF.host}: set '
+                    f'[DEFAULT] host = {row.host.partition("@")[0]}, or see manila-manage share update_host' for row in renamed]
+        problems += [] if schedulers or not down else ['No scheduler is up, and new shares wait: start manila-scheduler']
+        problems += [f'Down: {", ".join(down[:_NAMED])}. Start them, or run manila-manage service cleanup'] if down else []
         if CONF.upgrade_levels.operations != 'auto':
             problems.append(f'[upgrade_levels] operations is pinned to {CONF.upgrade_levels.operations}: set it to auto once '
                             f'all processes are of one release')
@@ -190,7 +217,11 @@ class Checks(upgradecheck.UpgradeCommands):
         return Result(Code.SUCCESS)
 
     def _options(self) -> Result:
-        """Check that the options in the configuration files exist and are not deprecated."""
+        """Check that there is a configuration file, and that the options in it exist, have values, and are not deprecated."""
+        if not CONF.config_file and not CONF.config_dirs:
+            return Result(Code.WARNING, setup.NO_FILE)
+        if bad := settings.find_wrong(CONF):
+            return _said(Code.FAILURE, bad)
         return _said(Code.WARNING, [str(doubt) for doubt in settings.find_doubtful(CONF)])
 
     def _backends(self) -> Result:
@@ -223,6 +254,13 @@ class Checks(upgradecheck.UpgradeCommands):
         ('services', _services), ('releases of services', _releases), ('nothing stuck', _damage), ('secrets', _secrets),
         ('files of the service', _privacy), ('logins', _logins), ('policy file', _policy), ('options', _options),
         ('share backends', _backends), ('network plugin', _network_plugin), ('default share type', _default_type))
+
+
+def _is_renamed(row: Any) -> bool:
+    """Say whether a backend with shares is down, and this host has one of the same name: the host may have been renamed."""
+    host, _, backend = row.host.partition('@')
+    return bool(row.shares and host != CONF.host and backend in CONF.enabled_share_backends
+                and not services.is_up(row.heartbeat_at, row.stopped, CONF.service_down_time))
 
 
 def _policy_file() -> dict[str, bool]:

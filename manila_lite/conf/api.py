@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the API process: addresses, login, and limits of requests and answers."""
 
-from oslo_config import cfg
+from oslo_config import cfg, types
+
+#: The protocols of shares.
+PROTOCOLS = ('NFS', 'CIFS', 'CEPHFS', 'GLUSTERFS', 'HDFS', 'MAPRFS')
 
 DEFAULT = [
     cfg.StrOpt('auth_strategy', default='keystone',
@@ -18,7 +21,8 @@ DEFAULT = [
     cfg.StrOpt('default_share_type', mutable=True, help='Name of the share type of requests without a share type.'),
     cfg.StrOpt('default_share_group_type', mutable=True,
                help='Name of the share group type of requests for a share group without such a type.'),
-    cfg.ListOpt('enabled_share_protocols', default=['NFS', 'CIFS'], help='Protocols that a request for a share may name.'),
+    cfg.ListOpt('enabled_share_protocols', default=['NFS', 'CIFS'], item_type=types.String(choices=PROTOCOLS, ignore_case=True),
+                help='Protocols that a request for a share may name.'),
     cfg.StrOpt('storage_availability_zone', default='nova',
                help='Availability zone of the services of this host. backend_availability_zone overrides it for a backend.'),
     cfg.ListOpt('admin_only_metadata', default=['__affinity_same_host', '__affinity_different_host'],

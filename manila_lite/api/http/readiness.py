@@ -16,6 +16,7 @@ from manila_lite.api.http import request_log
 from manila_lite.api.http.looks import Look
 from manila_lite.db.core.engine import UNUSABLE, Database
 from manila_lite.db.maintenance import schema_revisions
+from manila_lite.db.queries import services as queries
 from manila_lite.rpc import broker
 
 PATH = '/readiness'
@@ -29,6 +30,7 @@ _OLD = 'the database has not the tables of this release: run the command for its
 _NO_KEYSTONE = 'Keystone does not answer: tokens cannot be checked'
 _NO_LOGIN = 'Keystone refuses the login of this service: tokens cannot be checked'
 _NO_BROKER = 'the broker does not answer: work is found by polling, seconds later'
+_NO_SCHEDULER = 'no scheduler is up: new shares wait for manila-scheduler'
 _NO_QUEUES = 'the broker refuses the login of this service: work is found by polling, seconds later'
 
 
@@ -44,6 +46,8 @@ class Readiness:
         if services.conf.auth_strategy == 'keystone':
             self._missing.append(Look(self._look_at_keystone, _NO_KEYSTONE, _HOLDS_LOGIN, _HOLDS_FAILURE))
         self._degraded = [Look(self._look_at_broker, _NO_BROKER, _HOLDS_LOGIN, _HOLDS_FAILURE)]
+        if services.db.migrations is None:      # not of a sibling
+            self._degraded.append(Look(self._look_at_schedulers, _NO_SCHEDULER, _HOLDS_LOGIN, _HOLDS))
 
     def read(self) -> tuple[list[str], list[str]]:
         """Return what is missing, and what is degraded, in words. Both are empty if all is well."""
@@ -69,6 +73,15 @@ class Readiness:
             return _NO_KEYSTONE if self._login.failure() else None
         except errors.BadConfig:
             return _NO_LOGIN
+
+    def _look_at_schedulers(self) -> str | None:
+        try:
+            with self._database.reader() as conn:
+                rows = queries.list_services(conn, {'binary': 'manila-scheduler'})
+        except UNUSABLE:
+            return None     # the database is missing, or its tables are
+        down = self._conf.service_down_time
+        return None if any(queries.is_up(row.heartbeat_at, row.stopped, down) for row in rows) else _NO_SCHEDULER
 
     def _look_at_broker(self) -> str | None:
         try:

@@ -2,6 +2,7 @@
 """``manila-manage db``: upgrades of the schema, and deletion of old rows."""
 
 import datetime
+import sys
 
 from oslo_utils import timeutils
 
@@ -52,7 +53,12 @@ def stamp(call: Call) -> int:
     _known(call, call.args.revision)
     from manila_lite.db.maintenance import schema_migrations  # needs alembic
 
+    known, before = schema_revisions.revisions(call.db), schema_revisions.current(call.db)
     schema_migrations.stamp(call.db, call.args.revision)
+    if before in known and call.args.revision in known[:known.index(before)]:
+        print(f'Warning: the tables were of revision {before}. "manila-manage db sync" would make what is there already, and '
+              f'fail; "manila-manage db stamp {before}" undoes this. "manila-manage doctor --fix" makes missing triggers.',
+              file=sys.stderr)
     print(f'The recorded revision of the schema is {call.args.revision} now.')
     return GOOD
 

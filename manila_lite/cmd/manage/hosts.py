@@ -2,6 +2,7 @@
 """``manila-manage service`` and ``host``: lists of services and backends, and removal of services that are gone for good."""
 
 import datetime
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,6 +51,9 @@ def service_cleanup(call: Call) -> int:
                   for row in backend_machines.list_silent(conn, before)
                   if backend_machines.delete_silent(conn, row.backend_host, row.machine, before)]
     call.show(('binary', 'host', 'heartbeat', 'result'), shown)
+    if not shown:
+        print('Nothing was deleted: each service and machine had a heartbeat in the last '
+              f'{call.args.down:g} seconds (--down).', file=sys.stderr)
     return WRONG if any(one['result'].startswith('kept: shares') for one in shown) else GOOD
 
 

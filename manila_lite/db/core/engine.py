@@ -18,9 +18,10 @@ from oslo_db import exception as oslo_db_exception
 from oslo_db.sqlalchemy import enginefacade, exc_filters
 from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine, Row
+from sqlalchemy.exc import ArgumentError
 
 from manila_lite import trace
-from manila_lite.db.core import idle_connections, prepared, sqlite_file, statement_events
+from manila_lite.db.core import connection_url, idle_connections, prepared, sqlite_file, statement_events
 from manila_lite.db.core.savepoints import savepoint
 from manila_lite.db.core.unit_of_work import UnitOfWork
 
@@ -100,6 +101,14 @@ class Database:
         return engines
 
     def _start(self) -> tuple[Engine, Engine]:
+        """Return the engines. :raises errors.BadConfig: the URL is none, or its driver is missing."""
+        try:
+            connection_url.check(self._conf.database.connection)
+            return self._make()
+        except (ArgumentError, ImportError, ValueError) as bad:
+            raise connection_url.wrong(bad, self._conf.database.connection or '') or bad from None
+
+    def _make(self) -> tuple[Engine, Engine]:
         manager = enginefacade.transaction_context()
         options = dict(self._conf.database)
         full = options.pop('sqlite_synchronous_full')

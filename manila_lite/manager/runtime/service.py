@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from oslo_config import cfg
 from oslo_log import log
 
 from manila_lite import context, errors, trace, values
@@ -85,11 +86,26 @@ def check(conf: Any) -> None:
         plugins.make(conf)
 
 
+def _check_values(conf: Any, name: str) -> None:
+    """Read each option of the backend once: a wrong value would be met by whatever reads it first, hours later.
+
+    :raises errors.BadConfig: a value is wrong.
+    """
+    driver = load.load_class(conf[name].driver)
+    conf.register_opts(driver.OPTIONS, group=name)
+    for opt in (*backend_conf.BACKEND, *driver.OPTIONS):
+        try:
+            getattr(conf[name], opt.dest)
+        except (cfg.Error, ValueError) as bad:
+            raise errors.BadConfig(f'[{name}] {opt.name}: {str(bad).rpartition("is not valid: ")[2]}') from None
+
+
 def _driver(conf: Any, name: str) -> Any:
     backend_conf.register_backend(conf, name)
     section = conf[name]
     if not section.driver:
         raise errors.BadConfig(f'[{name}] driver: missing; name a driver, for instance "linux" or "dummy"')
+    _check_values(conf, name)
     driver = load.make(section.driver, name, f'{conf.host}@{name}', conf, Path(conf.state_path) / name)
     configured_files.check_backend(conf, name)
     if section.driver_handles_share_servers != driver.HANDLES_SHARE_SERVERS:

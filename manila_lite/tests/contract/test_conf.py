@@ -102,7 +102,7 @@ MISTAKES = {
     'database': (config('[database]\nconnection = nonsense'), ('[database] connection',)),
     'kind of database': (config('[database]\nconnection = nonsense://x/y'), ('[database] connection', 'nonsense')),
     'place of the database': (config('[database]\nconnection = sqlite:////nowhere/at/all.sqlite'),
-                              ('[database] connection', 'unable to open')),
+                              ('[database] connection', 'there is no directory /nowhere/at;')),
     'transport': (config(transport_url='nonsense'), ('transport_url',)),
     'kind of transport': (config(transport_url='nonsense://x/'), ('transport_url', 'nonsense')),
     'policy file': (config('[oslo_policy]\npolicy_file = {state}/bad.yaml'), ('policy_file', 'share:get')),

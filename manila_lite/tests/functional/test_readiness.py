@@ -10,6 +10,9 @@ import testtools
 
 from manila_lite.tests import process, waiting
 
+#: There is an API alone.
+_ALONE = 'no scheduler is up: new shares wait for manila-scheduler'
+
 
 class Readiness(testtools.TestCase):
     """The API alone, and a database whose schema is that of another release for a while."""
@@ -26,7 +29,7 @@ class Readiness(testtools.TestCase):
         parts = self.useFixture(process.Parts())
         parts.run('api')
         parts.until(parts.answers, 'the API answers')
-        self.assertEqual((200, {'ready': True, 'missing': [], 'degraded': []}), self.ask(parts)[:2])
+        self.assertEqual((200, {'ready': True, 'missing': [], 'degraded': [_ALONE]}), self.ask(parts)[:2])
         engine = sa.create_engine(f'sqlite:///{parts.state}/manila_lite.sqlite')
         self.addCleanup(engine.dispose)
         with engine.begin() as conn:
@@ -38,6 +41,15 @@ class Readiness(testtools.TestCase):
             self.assertEqual(200, self.ask(parts, '/healthcheck')[0])
             if status == 503:
                 _, document, headers = self.ask(parts)
-                self.assertEqual({'ready': False, 'degraded': [], 'missing': [
+                self.assertEqual({'ready': False, 'degraded': [_ALONE], 'missing': [
                     'the database has not the tables of this release: run the command for its schema (db sync)']}, document)
                 self.assertEqual('1', headers['Retry-After'])
+
+    def test_49_16_api_says_that_no_scheduler_is_up_until_one_is(self):
+        parts = self.useFixture(process.Parts())
+        parts.run('api')
+        parts.until(parts.answers, 'the API answers')
+        self.assertEqual([_ALONE], self.ask(parts)[1]['degraded'])
+        parts.run('scheduler')
+        waiting.until(lambda: self.ask(parts)[1] == {'ready': True, 'missing': [], 'degraded': []},
+                      lambda: json.dumps(self.ask(parts)[1]))
