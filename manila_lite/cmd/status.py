@@ -55,6 +55,16 @@ def _with_schema(check: Callable[['Checks', Database], Result]) -> Callable[['Ch
     return guarded
 
 
+def _safe(check: Callable[['Checks'], Result]) -> Callable[['Checks'], Result]:
+    """Return a check for which a wrong value of an option that it reads is a failure, and no traceback."""
+    def guarded(checks: 'Checks') -> Result:
+        try:
+            return check(checks)
+        except (cfg.Error, ValueError) as bad:
+            return Result(Code.FAILURE, setup.told(bad))
+    return guarded
+
+
 def _is_skipped(result: Result) -> bool:
     return bool(result.details and result.details.startswith(_SKIPPED))
 
@@ -68,7 +78,7 @@ class Checks(upgradecheck.UpgradeCommands):
         """Print what is not well, the worst first, and all else in one line. Return the worst code."""
         if CONF.command.json:
             return super().check()
-        results = [(name, look(self)) for name, look in self._upgrade_checks]
+        results = [(name, look(self)) for name, look in self._upgrade_checks if callable(look)]
         for name, result in sorted(results, key=lambda one: -one[1].code):
             if result.code != Code.SUCCESS:
                 print(f'{result.code.name.capitalize()}: {name}: {log_lines.escaped(result.details or "")}')
@@ -249,11 +259,11 @@ class Checks(upgradecheck.UpgradeCommands):
                                         'refused')
         return Result(Code.SUCCESS)
 
-    _upgrade_checks = (
+    _upgrade_checks = tuple((name, _safe(look)) for name, look in (
         ('database', _reachable), ('database schema', _schema), ('database for several hosts', _one_host),
         ('services', _services), ('releases of services', _releases), ('nothing stuck', _damage), ('secrets', _secrets),
         ('files of the service', _privacy), ('logins', _logins), ('policy file', _policy), ('options', _options),
-        ('share backends', _backends), ('network plugin', _network_plugin), ('default share type', _default_type))
+        ('share backends', _backends), ('network plugin', _network_plugin), ('default share type', _default_type)))
 
 
 def _is_renamed(row: Any) -> bool:
