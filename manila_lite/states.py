@@ -253,6 +253,9 @@ BY_HOST = (Migration.DATA_STARTING, Migration.DATA_COPYING, Migration.DATA_COMPL
 COMPLETION: dict[Migration, Migration] = {
     Migration.COPIED: Migration.COMPLETING, Migration.DATA_COPIED: Migration.DATA_COMPLETING}
 
+#: Task states of a migration that has ended.
+MIGRATION_ENDS = (Migration.SUCCESS, Migration.ERROR, Migration.CANCELLED)
+
 #: Other names of the specification, accepted wherever a task state is given.
 MIGRATION_ALIASES: dict[str, Migration] = {
     'server_migration_starting': Migration.STARTING,

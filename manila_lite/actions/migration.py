@@ -18,8 +18,6 @@ from manila_lite.db.queries import operations as rows
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import Migrations, Phase, figures
 
-#: Task states in which nothing is under way.
-IDLE = (Migration.SUCCESS, Migration.ERROR, Migration.CANCELLED)
 #: Task states in which a migration can be cancelled.
 CANCELLABLE = tuple(state for state in Migration if state.may_be_cancelled)
 

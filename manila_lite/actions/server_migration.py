@@ -12,7 +12,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import engine, errors, states
 from manila_lite.actions import migration_check, migration_targets
-from manila_lite.actions.migration import IDLE, Requests, task_state
+from manila_lite.actions.migration import Requests, task_state
 from manila_lite.actions.migration_targets import MAY, MUST, OPTIONS, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
@@ -233,7 +233,7 @@ def _shares_must_be_movable(move: ServerMove) -> None:
         if share.share_group_id:
             raise errors.Conflict(f'Share {share.id} is in share group {share.share_group_id}; the migration would split '
                                   'the group.')
-        if share.task_state and share.task_state.startswith('migration') and share.task_state not in IDLE:
+        if share.task_state and share.task_state.startswith('migration') and share.task_state not in states.MIGRATION_ENDS:
             raise errors.Conflict(f'Share {share.id} is busy: its task state is {share.task_state}.')
     for snapshot in move.snapshots:
         if snapshot.status != 'available':

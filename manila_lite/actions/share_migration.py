@@ -12,7 +12,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import engine, errors, states
 from manila_lite.actions import encryption, migration_targets, share_bin, share_requests
-from manila_lite.actions.migration import IDLE, Requests
+from manila_lite.actions.migration import Requests
 from manila_lite.actions.migration_check import agreed
 from manila_lite.actions.migration_targets import MAY, MUST, OPTIONS, Move
 from manila_lite.context import RequestContext
@@ -264,7 +264,7 @@ def _end_at_once(ctx: RequestContext, share_id: str, refusal: errors.Conflict) -
     """Set the task state that the refusal leads to, unless another migration is under way."""
     end = _OVER_AT_ONCE[refusal.code]
     with ctx.db.writer() as conn:
-        if not transitions.swap_share_task_state(conn, share_id, (None, *IDLE), end):
+        if not transitions.swap_share_task_state(conn, share_id, (None, *states.MIGRATION_ENDS), end):
             raise errors.WrongState(f'Share {share_id} is being migrated already.', code='already_migrating')
         if end == Migration.ERROR:
             messages.create(conn, ctx, 'SHARE', share_id, messages.Action.MIGRATE_SHARE, messages.Detail.MIGRATION_REFUSED,

@@ -8,6 +8,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import engine, errors, states
 from manila_lite.actions import share_bin, share_requests
+from manila_lite.actions import shares as shares_actions
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
@@ -236,8 +237,14 @@ def _stop_promotion(conn: Connection, ctx: RequestContext, row: Row[Any]) -> boo
 # By hand --------------------------------------------------------------------------------------------
 
 def reset_status(ctx: RequestContext, replica_id: str, status: str) -> None:
-    """Set a replica's status. Its open operations end, and a promotion is undone at the share."""
+    """Set a replica's status. Its open operations end, and a promotion is undone at the share.
+
+    The status of the active one is that of the share, and is set like it.
+    """
     share_id = _share_of(ctx, replica_id)
+    if not is_replica(ctx, replica_id):
+        shares_actions.reset_status(ctx, share_id, status)
+        return
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
         row = share_replicas.get(conn, ctx, replica_id)
@@ -250,9 +257,18 @@ def reset_status(ctx: RequestContext, replica_id: str, status: str) -> None:
 
 
 def reset_replica_state(ctx: RequestContext, replica_id: str, state: str) -> None:
-    """Set a replica's replica state, until the replica is brought up to date."""
+    """Set a replica's replica state, until the replica is brought up to date.
+
+    :raises errors.Invalid: the share would have no active replica, or two.
+    """
+    share_id = _share_of(ctx, replica_id)
     with ctx.db.writer() as conn:
-        share_replicas.get(conn, ctx, replica_id)
+        access.lock(conn, share_id)
+        if (state == Replica.ACTIVE) == share_replicas.get(conn, ctx, replica_id).is_aside:
+            raise (errors.Invalid(f'replica_state: replica {replica_id} is not the active one, and a share has only one.',
+                                  code='not_active_replica') if state == Replica.ACTIVE else
+                   errors.Invalid(f'replica_state: replica {replica_id} is the active one, and each share has one.',
+                                  code='active_replica'))
         transitions.set_replica_state(conn, replica_id, Replica(state))
 
 

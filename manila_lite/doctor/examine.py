@@ -6,12 +6,13 @@ from oslo_utils import timeutils
 
 from manila_lite import context
 from manila_lite.db.core.engine import retry
-from manila_lite.doctor import operations, orphans, services, share_groups, share_replicas, share_servers, shares
+from manila_lite.doctor import operations, orphans, services, share_groups, share_replicas, share_servers, shares, stuck_migrations
 from manila_lite.doctor.finding import Finding, RepairContext
 
 LOG = log.getLogger(__name__)
 
-_QUESTIONS = (operations.find, shares.find_shares, shares.find_second_places, share_replicas.find, share_groups.find,
+_QUESTIONS = (operations.find, shares.find_shares, shares.find_second_places, share_replicas.find,
+              share_replicas.find_contradicting, stuck_migrations.find_ended, share_groups.find,
               shares.find_snapshots, shares.find_rules, shares.find_not_served, shares.find_mount_options,
               share_servers.find_servers, share_servers.find_in_error, share_servers.find_networks,
               share_servers.find_subnets, share_servers.find_lacking, share_servers.find_addresses, share_servers.find_strays,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replicas in a transient status, with and without the operation that will end it. For active ones, see shares."""
+"""Replicas in a transient status or with a wrong replica state. For the status of active ones, see shares."""
 
 from collections.abc import Iterator
 
@@ -7,10 +7,11 @@ from manila_lite import states
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.doctor import share_replicas
+from manila_lite.db.queries import access
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
 
-#: The verb of each status that only an operation on the replica itself ends.
-_VERBS = {states.SHARE[verb].during: verb for verb in ('create', 'delete', 'promote')}
+#: The verb of each status that only an operation on the replica itself ends, or that only an administrator sets.
+_VERBS = {states.SHARE[verb].during: verb for verb in ('create', 'delete', 'promote', 'migrate', 'receive', 'server_migrate')}
 
 
 def find(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
@@ -36,5 +37,26 @@ def _fail(replica_id: str) -> Mend:
                 verb = _VERBS[row.state]
                 transitions.fail(conn, states.SHARE, verb, replica_id)
                 return f'{verb} was interrupted: {states.SHARE[verb].fail}'
+        return None
+    return mend
+
+
+def find_contradicting(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
+    """Yield replicas whose replica state says another one of them is active than the share has."""
+    for row in share_replicas.list_contradicting(conn):
+        why = f'of share {row.share_id}: it is not the active one' if row.is_aside else (
+            f'of share {row.share_id}: it is the active one')
+        yield Finding('share replica', row.id, f'replica state {row.state}', why, wrong=True, about=row.host or '',
+                      project_id=row.project_id, age=repair.age(row.since), mend=_correct(row.share_id, row.id))
+
+
+def _correct(share_id: str, replica_id: str) -> Mend:
+    """Return the mender of the replica state. Its next update says whether a replica is in sync."""
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        access.lock(conn, share_id)
+        for row in share_replicas.list_contradicting(conn, replica_id):
+            to = states.Replica.OUT_OF_SYNC if row.is_aside else states.Replica.ACTIVE
+            transitions.set_replica_state(conn, replica_id, to)
+            return f'its replica state is {to}'
         return None
     return mend

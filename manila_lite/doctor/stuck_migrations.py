@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migrations in their first phase whose target's backend is down: their source can be freed without it."""
+"""Migrations in their first phase whose target's backend is down, and task states of migrations that are not there.
 
-from collections.abc import Iterable
+The source of the former can be freed without the target.
+"""
 
-from manila_lite import context, errors
+from collections.abc import Iterable, Iterator
+
+from manila_lite import context, errors, states
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import migrations as migration_rows
 from manila_lite.db.queries import operations
-from manila_lite.doctor.finding import Mend, RepairContext
+from manila_lite.doctor.finding import Finding, Mend, RepairContext
 from manila_lite.doctor.recovery_table import read_data
 from manila_lite.engine.plans import Work
 from manila_lite.states import Migration
+from manila_lite.workflow.migration import Migrations
 from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
 
@@ -43,4 +47,24 @@ def mender(op: Row) -> Mend:
         except errors.WrongState:
             return None
         return 'it is cancelled without its destination, which deletes the copy when it is up'
+    return mend
+
+
+def find_ended(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
+    """Yield shares and share servers with the task state of a migration that is not under way."""
+    for migrations in _MIGRATIONS.values():
+        for row in migration_rows.list_ended(conn, migrations.resource_type):
+            yield Finding(migrations.name, row.id, f'task state {row.task_state}', 'no migration of it is under way',
+                          wrong=True, project_id=row.project_id, age=repair.age(row.since),
+                          mend=_forget(migrations, row.id))
+
+
+def _forget(migrations: Migrations, resource_id: str) -> Mend:
+    """Return the mender that clears the task state."""
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        for row in migration_rows.list_ended(conn, migrations.resource_type, resource_id):
+            if not migrations.swap_task_state(conn, resource_id, (row.task_state,), None):
+                return None
+            return 'has no task state any more'
+        return None
     return mend

@@ -101,6 +101,7 @@ BY_CODE = {
     'share_soft_deleted': 'Restore the share first.',
     'share_expired': 'Create another share: this one is being deleted.',
     'active_replica': 'Promote another replica first.',
+    'not_active_replica': 'Promote this replica.',
 
     'already_exists': 'Use the existing one, or choose another name.',
 
