@@ -47,7 +47,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
         zone_id = services.zone_id(conn, zone) if zone else None
         network_id = _network(conn, ctx, wanted, chosen_types, source)
         if not source:
-            _must_be_offered(conn, chosen_types, network_id, zone, zone_id)
+            _must_be_offered(conn, ctx, chosen_types, network_id, zone, zone_id)
         quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, None, {'share_groups': 1})
         transitions.create(conn, states.SHARE_GROUP, {
             'id': group_id, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
@@ -149,8 +149,8 @@ def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
     return str(network_id)
 
 
-def _must_be_offered(conn: Connection, chosen_types: Sequence[share_types.ShareType], network_id: str | None,
-                     zone: str | None, zone_id: str | None) -> None:
+def _must_be_offered(conn: Connection, ctx: RequestContext, chosen_types: Sequence[share_types.ShareType],
+                     network_id: str | None, zone: str | None, zone_id: str | None) -> None:
     """Refuse share types not offered in the zone, and a network without a subnet in the zone.
 
     Without a zone, the network must have any subnet.
@@ -158,7 +158,7 @@ def _must_be_offered(conn: Connection, chosen_types: Sequence[share_types.ShareT
     for share_type in chosen_types:
         share_requests.must_be_offered(share_type, zone)
     if network_id:
-        share_requests.must_have_subnet(conn, network_id, zone, zone_id)
+        share_requests.must_have_subnet(conn, ctx, network_id, zone, zone_id)
 
 
 def _shares_of(conn: Connection, ctx: RequestContext, snapshot_id: str, group: Row[Any]) -> list[engine.Wake]:

@@ -41,7 +41,8 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
     every zone that has no subnet of its own. ``several``: a zone may have more than one.
 
     Share servers in the zone get an allocation in the subnet, too; their backends are asked first. A subnet that is there
-    already with an error is tried again, for the servers that are not in it.
+    already with an error is tried again, for the servers that are not in it. One that names no network, where several may
+    be in a zone, becomes this one.
 
     :raises errors.Invalid: one id without the other, ids that the network plugin does not know, an unknown zone.
     :raises errors.Conflict: the network is not active, the zone has a subnet and ``several`` is off, the subnet
@@ -82,8 +83,12 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
 
 
 def _renew(conn: Connection, subnet_id: str, place: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
-    """Forget the error of a subnet that is tried again, and store its new values. Return its metadata."""
-    new = {} if share_network_subnets.count_servers(conn, (subnet_id,)) else place
+    """Forget the error of a subnet that is tried again, and store its new values. Return its metadata.
+
+    Servers in it have addresses of its old place, if it had one.
+    """
+    is_held = share_network_subnets.count_servers(conn, (subnet_id,)) and share_network_subnets.names_network(conn, subnet_id)
+    new = {} if is_held else place
     share_network_subnets.update(conn, subnet_id, error=None, **new)
     if wanted.get('metadata'):
         key_values.replace(conn, share_network_subnet_metadata, subnet_id, wanted['metadata'])
@@ -134,7 +139,7 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
     zone_id = get_zone_id(conn, wanted.get('availability_zone'))
     there = share_network_subnets.of_network(conn, network_id)
     beside = [subnet for subnet in there if subnet.availability_zone_id == zone_id]
-    failed = _failed_before(beside, place)
+    failed = _failed_before(beside, place) or (_without_network(beside) if several else None)
     if failed is None:
         limits.check_one_more(ctx.conf, 'subnets', f'share network {network_id}', len(there))
     limits.check(ctx.conf, 'metadata_items', 'the subnet', 0, len(wanted.get('metadata') or {}))
@@ -150,8 +155,9 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
     described = {name: place[name] for name in network_allocations.DESCRIBED}
     question = share_server_updates.UpdateCheck(share_server_updates.SUBNET, network_id, about, servers,
                                                 {'network': {'subnet_id': failed_id, **described}, 'needed': len(servers)})
-    if question.servers and not place['neutron_subnet_id']:
-        raise errors.Invalid('neutron_net_id: missing; share servers in use take their addresses from the subnet.')
+    if beside and not place['neutron_subnet_id']:
+        raise errors.Invalid(f'neutron_net_id: missing; the zone has subnet {beside[0].id}, and share servers take addresses '
+                             'from each subnet of their zone.')
     share_server_updates.must_be_healthy(conn, ctx, question)
     return question
 
@@ -160,6 +166,11 @@ def _failed_before(beside: Iterable[Row[Any]], place: Mapping[str, Any]) -> Row[
     """Return the subnet at this place that could not be added to all share servers, or None."""
     return next((subnet for subnet in beside
                  if subnet.error is not None and all(getattr(subnet, name) == place[name] for name in _SAME)), None)
+
+
+def _without_network(beside: Iterable[Row[Any]]) -> Row[Any] | None:
+    """Return the subnet that names no network, or None. The next subnet of its zone takes its place."""
+    return next((subnet for subnet in beside if subnet.neutron_subnet_id is None), None)
 
 
 def _servers(conn: Connection, beside: Iterable[Row[Any]], failed: Row[Any] | None) -> tuple[Row[Any], ...]:

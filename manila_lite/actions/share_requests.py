@@ -19,6 +19,7 @@ from manila_lite.db.queries import (
     shares,
 )
 from manila_lite.db.queries.share_types import ShareType
+from manila_lite.network import load
 from manila_lite.policies import shares as policies
 from manila_lite.states import Replica
 
@@ -85,7 +86,7 @@ def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], s
         raise errors.Invalid('share_network_id: missing; the share type needs a share network.')
     share_networks.get(conn, ctx, network_id)
     must_have_active_network(conn, network_id)
-    must_have_subnet(conn, network_id, wanted.get('availability_zone'), zone_id)
+    must_have_subnet(conn, ctx, network_id, wanted.get('availability_zone'), zone_id)
     return network_id
 
 
@@ -99,15 +100,28 @@ def must_have_active_network(conn: Connection, network_id: str) -> None:
                              code='share_network_not_active')
 
 
-def must_have_subnet(conn: Connection, network_id: str, zone: str | None, zone_id: str | None) -> None:
-    """Refuse a share network without a subnet for the zone; without a zone, one that has no subnet at all.
+def must_have_subnet(conn: Connection, ctx: RequestContext, network_id: str, zone: str | None, zone_id: str | None) -> None:
+    """Refuse a share network without a subnet for the zone; without a zone, one that has no subnet at all. So if none of these
+    is in a network, and there is no default one.
 
     :raises errors.Invalid: there is no such subnet.
     """
-    if not (share_server_queries.subnets_for(conn, network_id, zone_id) if zone_id
-            else share_network_subnets.of_network(conn, network_id)):
+    subnets = (share_server_queries.subnets_for(conn, network_id, zone_id) if zone_id
+               else share_network_subnets.of_network(conn, network_id))
+    if not subnets:
         raise errors.Invalid(f'share_network_id: share network {network_id} has no subnet'
                              + (f' in availability zone {zone}.' if zone_id else '.'))
+    if all(subnet.neutron_subnet_id is None for subnet in subnets) and not _has_default_network(conn, ctx, network_id):
+        raise errors.Invalid(f'share_network_id: subnet {subnets[0].id} of share network {network_id} names no network.',
+                             code='subnet_without_network')
+
+
+def _has_default_network(conn: Connection, ctx: RequestContext, network_id: str) -> bool:
+    """Say whether subnets that name no network get addresses. True if nobody knows: the plugin is misconfigured."""
+    try:
+        return load.make(ctx.conf).find_default(share_networks.get(conn, ctx.elevated(), network_id).project_id) is not None
+    except errors.BadConfig:
+        return True
 
 
 def must_be_offered(share_type: ShareType, zone: str | None) -> None:

@@ -6,7 +6,16 @@ from oslo_utils import timeutils
 
 from manila_lite import context
 from manila_lite.db.core.engine import retry
-from manila_lite.doctor import operations, orphans, services, share_groups, share_replicas, share_servers, shares, stuck_migrations
+from manila_lite.doctor import (
+    operations,
+    orphans,
+    services,
+    share_groups,
+    share_replicas,
+    share_servers,
+    shares,
+    stuck_migrations,
+)
 from manila_lite.doctor.finding import Finding, RepairContext
 
 LOG = log.getLogger(__name__)

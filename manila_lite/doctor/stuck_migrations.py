@@ -6,7 +6,7 @@ The source of the former can be freed without the target.
 
 from collections.abc import Iterable, Iterator
 
-from manila_lite import context, errors, states
+from manila_lite import context, errors
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import migrations as migration_rows
 from manila_lite.db.queries import operations

@@ -58,6 +58,11 @@ def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -
     key_values.insert(conn, _metadata, values['id'], metadata)
 
 
+def names_network(conn: Connection, subnet_id: str) -> bool:
+    """Say whether the subnet is in a network, by its owner's choice or by default."""
+    return conn.execute(sa.select(_subnets.c.neutron_subnet_id).where(_subnets.c.id == subnet_id)).scalar() is not None
+
+
 def update(conn: Connection, subnet_id: str, **values: Any) -> None:
     """Set these values of the subnet."""
     conn.execute(_subnets.update().where(_subnets.c.id == subnet_id).values(**values))

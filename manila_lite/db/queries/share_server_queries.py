@@ -95,11 +95,12 @@ def allocations_of(conn: Connection, server_ids: Iterable[str]) -> dict[str, lis
 
 def subnets_for(conn: Connection, network_id: str, zone_id: str | None) -> list[Row]:
     """Return the subnets for a server in a zone: the zone's own, or else those for all zones. Without those that could not
-    be added to servers in use, unless there is no other.
+    be added to servers in use, or that name no network, unless there is no other.
     """
     every = share_network_subnets.of_network(conn, network_id)
     own = ([subnet for subnet in every if subnet.availability_zone_id == zone_id]
            or [subnet for subnet in every if subnet.availability_zone_id is None])
+    own = [subnet for subnet in own if subnet.neutron_subnet_id is not None] or own
     return [subnet for subnet in own if subnet.error is None] or own
 
 
@@ -111,11 +112,14 @@ def zone_of(conn: Connection, instance_id: str) -> str | None:
 def subnets_by_zone(conn: Connection, network_id: str) -> dict[str | None, int]:
     """Return how many subnets for servers a network has, by zone id; ``None`` stands for all zones without their own.
 
-    As ``subnets_for``, without those that could not be added to servers in use, unless there is no other.
+    As ``subnets_for``, without those that could not be added to servers in use, or that name no network, unless there is
+    no other.
     """
-    sound = sa.func.count(sa.case((_subnets.c.error.is_(None), 1)))
-    return {zone_id: whole or every for zone_id, whole, every in conn.execute(
-        sa.select(_subnets.c.availability_zone_id, sound, sa.func.count())
+    named = _subnets.c.neutron_subnet_id.is_not(None)
+    counts = (sa.func.count(sa.case((sa.and_(named, _subnets.c.error.is_(None)), 1))), sa.func.count(sa.case((named, 1))),
+              sa.func.count())
+    return {zone_id: whole or placed or every for zone_id, whole, placed, every in conn.execute(
+        sa.select(_subnets.c.availability_zone_id, *counts)
         .where(_subnets.c.share_network_id == network_id, ~_subnets.c.is_going).group_by(_subnets.c.availability_zone_id))}
 
 

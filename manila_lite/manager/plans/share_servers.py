@@ -73,12 +73,15 @@ def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row,
         server_id, wake = (row.share_server_id, None) if row.share_server_id else _find_or_make(conn, work, row, request)
         server = share_servers.get(conn, server_id) if server_id else None
         ready = load(conn, (server_id,)) if server is not None and server.status == 'active' else {}
+        inside = share_server_queries.subnets_of(conn, (server_id,)).get(server_id, ()) if server and not ready else ()
     if wake:
         wake.send(work.ctx)
     if server is None or server.status in states.SHARE_SERVER.transient:
         raise errors.Again(_SOON)
     if server.status != 'active':
-        raise errors.Final('The share server of the share could not be created.', detail='NO_SHARE_SERVER')
+        nowhere = any(subnet.neutron_subnet_id is None for subnet in inside)
+        raise errors.Final('The share server of the share could not be created'
+                           + (': its subnet names no network.' if nowhere else '.'), detail='NO_SHARE_SERVER')
     return ready[server_id]
 
 

@@ -118,10 +118,11 @@ class Networks(refused.Refusing):
 
     def test_delete_of_a_network_with_shares_is_refused(self):
         self.type(self.project, driver_handles_share_servers='True')
+        [subnet] = self.user.ok('GET', f'/share-networks/{self.empty}/subnets')['share_network_subnets']
+        self.is_not(models.share_network_subnets, subnet['id'], neutron_net_id='blue', neutron_subnet_id='blue-v4')
         self.share(self.user, share_type=self.project, share_network_id=self.empty)
         self.no(409, 'share_network_in_use', f'Share network {self.empty} is used by 1 shares.',
                 f'/share-networks/{self.empty}')
-        [subnet] = self.user.ok('GET', f'/share-networks/{self.empty}/subnets')['share_network_subnets']
         self.no(409, 'subnet_in_use', f'Share network {self.empty} has 1 shares that wait for a share server.',
                 f'/share-networks/{self.empty}/subnets/{subnet["id"]}')
 
@@ -133,14 +134,14 @@ class Networks(refused.Refusing):
         self.no(413, 'over_limit_metadata_items', 'Limit metadata_items exceeded: the subnet may have 1 metadata keys', more,
                 {'share-network-subnet': {'metadata': {'a': 'x', 'b': 'x'}}})
         self.option('subnets', 1, 'limits')
-        self.no(413, 'over_limit_subnets', f'Limit subnets exceeded: share network {self.empty} may have 1 subnets', more,
-                {'share-network-subnet': {}})
+        self.no(413, 'over_limit_subnets', f'Limit subnets exceeded: share network {self.network} may have 1 subnets',
+                f'{self.path}/subnets', {'share-network-subnet': {}})
         self.no(400, 'availability_zone_not_found', 'availability_zone: there is no zone nowhere.', more,
                 {'share-network-subnet': {'availability_zone': 'nowhere'}})
 
     def test_invalid_additional_subnets_for_servers_in_use_are_refused(self):
         add = f'{self.path}/subnets', {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-small'}}
-        self.no(400, 'invalid_input', 'neutron_net_id: missing; share servers in use take their addresses from the subnet.',
+        self.no(400, 'invalid_input', 'neutron_net_id: missing; the zone has subnet ',
                 add[0], {'share-network-subnet': {}})
         self.no(409, 'subnets_overlap', 'neutron_subnet_id: 10.10.0.128/25 overlaps with 10.10.0.0/24', add[0],
                 {'share-network-subnet': {'neutron_net_id': 'red', 'neutron_subnet_id': 'red-v4'}})
