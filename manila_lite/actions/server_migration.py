@@ -24,15 +24,13 @@ from manila_lite.db.queries import (
     share_migration,
     share_networks,
     share_replicas,
+    share_server_capabilities,
     share_server_queries,
     share_servers,
 )
 from manila_lite.states import Migration
 from manila_lite.workflow.server_migration import SERVERS
 
-#: What a new target has from its source.
-_KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_support', 'security_service_update_support',
-         'share_replicas_migration_support')
 #: Statuses of the source and of the target of a migration that runs.
 _MOVING = tuple(states.SHARE_SERVER[verb].during for verb in ('migrate', 'receive'))
 
@@ -260,7 +258,8 @@ def _insert_target(conn: Connection, move: ServerMove) -> str:
     share_servers.insert(conn, {
         'id': target, 'share_network_id': move.network_id, 'host': move.host, 'identifier': target,
         'source_share_server_id': source.id, 'is_auto_deletable': False,
-        **{name: getattr(source, name) for name in _KEPT}}, [subnet.id for subnet in move.subnets], 'receive')
+        **{name: getattr(source, name) for name in share_server_capabilities.NAMES}},
+        [subnet.id for subnet in move.subnets], 'receive')
     return target
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Abilities of share servers in their rows: written on creation, and later by ``manila-manage``."""
+"""Abilities of share servers: those that their backend reported, and those in their rows.
+
+The rows get them on creation, and later from ``manila-manage``.
+"""
 
 from collections.abc import Collection, Iterable
 
@@ -9,11 +12,17 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite.db import models
 from manila_lite.db.queries import hosts
 
-_servers = models.share_servers
+_servers, _pools = models.share_servers, models.pools
 
-#: Abilities that an administrator may bring up to date.
+#: Abilities that a server keeps from its creation. An administrator may bring them up to date.
 NAMES = ('network_allocation_update_support', 'security_service_update_support', 'share_replicas_migration_support',
          'share_server_multiple_subnet_support')
+
+
+def reported(conn: Connection, host: str) -> dict[str, bool]:
+    """Return the abilities of new servers of a backend: those that all its pools reported. A server serves all of them."""
+    reports = conn.execute(sa.select(_pools.c.capabilities).where(_pools.c.backend_host == host)).scalars().all()
+    return {name: bool(reports) and all(report.get(name) is True for report in reports) for name in NAMES}
 
 
 def find(conn: Connection, server_ids: Collection[str] | None, host: str | None) -> list[Row]:

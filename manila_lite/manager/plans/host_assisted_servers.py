@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from manila_lite import errors, values
-from manila_lite.db.queries import messages, server_migration
-from manila_lite.drivers.interface import abilities_of
+from manila_lite.db.queries import messages, server_migration, share_server_capabilities
+from manila_lite.drivers.interface import CAPABILITIES
 from manila_lite.engine import Work
 from manila_lite.manager.plans import (
     copied_snapshots,
@@ -73,12 +73,17 @@ def _support(work: Work, migration: values.ServerMigration) -> values.MigrationS
     return host_assisted.support(work, _objection(work, migration))
 
 
+def _spans_subnets(work: Work) -> bool:
+    with work.ctx.db.reader() as conn:
+        return share_server_capabilities.reported(conn, work.service.host)[CAPABILITIES[values.Ability.SEVERAL_SUBNETS]]
+
+
 def _objection(work: Work, migration: values.ServerMigration) -> str:
     """Return why this host cannot copy the shares of the server, or ''."""
     driver = work.service.driver
     if migration.source_host == work.service.host:
         return 'A host copies no share server within one backend.'
-    if len(migration.target.networks) > 1 and values.Ability.SEVERAL_SUBNETS not in abilities_of(driver):
+    if len(migration.target.networks) > 1 and not _spans_subnets(work):
         return 'The destination makes share servers in one subnet only.'
     copies = _copies(work, migration)
     for copy in copies:

@@ -12,7 +12,7 @@ from manila_lite.db.doctor import share_servers as share_server_findings
 from manila_lite.db.models import share_server_details
 from manila_lite.db.queries import share_server_capabilities, share_server_queries
 from manila_lite.db.queries.messages import Action, Detail
-from manila_lite.drivers.interface import abilities_of, capabilities_of
+from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import kept_addresses
 from manila_lite.manager.plans import share_servers as share_server_plans
@@ -69,10 +69,9 @@ def give_back(work: Work) -> None:
 
 def managed(conn: Connection, work: Work) -> None:
     """Set the server to active, and store its driver's details and the backend's abilities."""
-    can = capabilities_of(work.service.driver)
     key_values.replace(conn, share_server_details, work.resource_id, work.data['details'])
     transitions.finish(conn, states.SHARE_SERVER, 'manage', work.resource_id,
-                       **{name: can.get(name, False) for name in share_server_capabilities.NAMES})
+                       **share_server_capabilities.reported(conn, work.service.host))
 
 
 def not_managed(conn: Connection, work: Work, error: Exception) -> None:

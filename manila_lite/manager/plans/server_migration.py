@@ -12,8 +12,16 @@ from manila_lite import engine, errors, states, values
 from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_server_details
-from manila_lite.db.queries import access, operations, server_migration, share_networks, share_server_queries, shares
-from manila_lite.drivers.interface import abilities_of, spreads_servers
+from manila_lite.db.queries import (
+    access,
+    operations,
+    server_migration,
+    share_networks,
+    share_server_capabilities,
+    share_server_queries,
+    shares,
+)
+from manila_lite.drivers.interface import CAPABILITIES, spreads_servers
 from manila_lite.engine import Plan, Step, Wake, Work
 from manila_lite.manager.plans import (
     admin_network,
@@ -89,7 +97,9 @@ class ServerSteps(Steps):
         _driver_must_fit(work)
         super().ask_driver(work)
         support = work.data['support']
-        support['replicas'] = values.Ability.MIGRATE_REPLICATED in abilities_of(work.service.driver)
+        with work.ctx.db.reader() as conn:
+            can = share_server_capabilities.reported(conn, work.service.host)
+        support['replicas'] = can[CAPABILITIES[values.Ability.MIGRATE_REPLICATED]]
         if support['compatible'] and not work.data['keeps_addresses']:
             support['server'] = self._chosen(work)
 
@@ -186,7 +196,7 @@ class ServerSteps(Steps):
         key_values.replace(conn, share_server_details, target, data['moved']['details'])
         state = former_exports.end(conn, work, server_migration.CLOSE, {row.id: row.project_id for row in rows}, left, target)
         transitions.finish(conn, states.SHARE_SERVER, 'receive', target, task_state=state, is_auto_deletable=True,
-                           **(share_servers.kept_of(work.service.driver) if data.get(BY_HOST) else {}))
+                           **share_server_capabilities.reported(conn, work.op.host))
         transitions.finish(conn, states.SHARE_SERVER, 'migrate', source, task_state=state)
         transitions.begin(conn, states.SHARE_SERVER, 'delete', source)
         engine.begin(conn, work.ctx, server_migration.RELEASE, 'share_server', source, topic='share', host=data['from'],

@@ -15,9 +15,16 @@ from manila_lite import context, engine, errors, states, values
 from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_server_details
-from manila_lite.db.queries import share_network_subnets, share_networks, share_server_queries, share_servers, shares
+from manila_lite.db.queries import (
+    share_network_subnets,
+    share_networks,
+    share_server_capabilities,
+    share_server_queries,
+    share_servers,
+    shares,
+)
 from manila_lite.db.queries.messages import Action, Detail
-from manila_lite.drivers.interface import abilities_of, capabilities_of
+from manila_lite.drivers.interface import CAPABILITIES, abilities_of
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import admin_network, server_addresses
 from manila_lite.manager.plans.share_server_values import load
@@ -31,11 +38,9 @@ LOG = log.getLogger(__name__)
 _SOON = 0.5
 #: Seconds until a network plugin that could not be reached is asked again.
 _PLUGIN_AWAY = 5.0
+_SEVERAL = CAPABILITIES[values.Ability.SEVERAL_SUBNETS]
 #: How many servers are restored at the same time.
 _WORKERS = 4
-#: Abilities that a server keeps from its creation, by their names in pools.
-_KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_support', 'security_service_update_support',
-         'share_replicas_migration_support')
 
 
 # Finding a server for a share ---------------------------------------------------------------------
@@ -91,7 +96,7 @@ def _find_or_make(conn: Connection, work: Work, row: Any, request: ServerRequest
     manager = work.service
     zone_id = request.zone(conn, row)
     subnets = share_server_queries.subnets_for(conn, row.share_network_id, zone_id)
-    if values.Ability.SEVERAL_SUBNETS not in abilities_of(manager.driver):
+    if len(subnets) > 1 and not share_server_capabilities.reported(conn, manager.host)[_SEVERAL]:
         subnets = subnets[:1]
     if not subnets:
         raise errors.Final('The share network has no subnet in the zone of the backend.', detail='NO_SHARE_SERVER')
@@ -110,17 +115,12 @@ def _find_or_make(conn: Connection, work: Work, row: Any, request: ServerRequest
 def _begin(conn: Connection, work: Work, network_id: str, subnet_ids: list[str],
            key: str | None) -> tuple[str, engine.Wake]:
     server_id = uuidutils.generate_uuid()
-    share_servers.insert(conn, {'id': server_id, 'share_network_id': network_id, 'host': work.service.host,
-                                'identifier': server_id, 'encryption_key_ref': key, **kept_of(work.service.driver)}, subnet_ids)
+    share_servers.insert(conn, {
+        'id': server_id, 'share_network_id': network_id, 'host': work.service.host, 'identifier': server_id,
+        'encryption_key_ref': key, **share_server_capabilities.reported(conn, work.service.host)}, subnet_ids)
     return server_id, engine.begin(conn, work.ctx, 'share_server.create', 'share_server', server_id, topic='share',
                                    host=work.service.host, serial=f'server:{server_id}', open_key=f'server:{server_id}',
                                    data={'share_id': work.resource_id})
-
-
-def kept_of(driver: Any) -> dict[str, bool]:
-    """Return the abilities that a server of the driver keeps from its creation."""
-    can = capabilities_of(driver)
-    return {name: can[name] for name in _KEPT}
 
 
 # Creating -----------------------------------------------------------------------------------------
