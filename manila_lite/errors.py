@@ -170,6 +170,11 @@ def unexpected(request_id: str | None) -> str:
     return f'An unexpected error happened. The log has it under the request id {request_id or "of this answer"}.'
 
 
+def reason(error: BaseException, request_id: str | None) -> str:
+    """Return the text for an administrator about an error: that for the owner, or the request id under which the log has it."""
+    return user_text(error) or unexpected(request_id)
+
+
 class NoValidHost(Final):
     """The scheduler found no pool; the message says which filter refused, and why."""
 

@@ -7,7 +7,7 @@
   and project are in the notification, or Services where there is none.
 * ``event_type``: ``share_server.migrate.start``; types that end in ``.error`` are sent with priority ERROR, all others
   as INFO.
-* ``payload``: plain values. Errors as ``errors.user_text(error)``, never as ``str(error)``. ``request_id`` and
+* ``payload``: plain values. Errors as ``errors.reason(error, request_id)``, never as ``str(error)``. ``request_id`` and
   ``project_id`` of the context are added; values of keys that sound like passwords are masked.
 * ``host``: ``work.op.host`` of the operation that notifies. The publisher is ``share.<host@backend>``, or
   ``scheduler.<host>`` for an empty ``host``, as operations of the scheduler have; without ``host`` it is

@@ -298,7 +298,7 @@ def done(conn: Connection, work: Work) -> None:
 def failed(conn: Connection, work: Work, error: Exception) -> None:
     """Tell others that something stays on the host."""
     if not work.data['dry_run']:
-        workflow.announce(work.ctx, work.data, 'error', errors.user_text(error))
+        workflow.announce(work.ctx, work.data, 'error', errors.reason(error, work.ctx.request_id))
 
 
 PLANS = [Plan(queries.KIND, (Step(evacuate),), done, failed)]

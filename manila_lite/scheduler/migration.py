@@ -65,7 +65,7 @@ def _no_end(conn: Connection, work: Work) -> None:
 def does_not_fit(conn: Connection, work: Work, error: Exception) -> None:
     """Store the refusal as the answer of the check."""
     operations.move(conn, work.op.id, work.op.owner, data=work.data | {
-        'support': {'compatible': False, 'reason': errors.user_text(error)}})
+        'support': {'compatible': False, 'reason': errors.reason(error, work.ctx.request_id)}})
 
 
 PLANS = [

@@ -85,7 +85,7 @@ def not_placed(conn: Connection, work: Work, error: Exception) -> None:
     messages.create(conn, work.ctx, 'SHARE_GROUP', work.resource_id, messages.Action.ALLOCATE_HOST,
                     messages.Detail.of(error), errors.user_text(error))
     notices.emit(work.ctx, 'share_group.create.error',
-                 {'share_group_id': work.resource_id, 'error': errors.user_text(error)}, '')
+                 {'share_group_id': work.resource_id, 'error': errors.reason(error, work.ctx.request_id)}, '')
 
 
 def _nothing(work: Work) -> None:

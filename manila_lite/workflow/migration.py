@@ -189,7 +189,7 @@ class Migrations(abc.ABC):
         if 'phase_one_began' in data:
             payload['seconds'] = round(timeutils.utcnow_ts(microsecond=True) - data['phase_one_began'], 3)
         if error is not None:
-            payload['error'] = errors.user_text(error) or errors.unexpected(ctx.request_id)
+            payload['error'] = errors.reason(error, ctx.request_id)
         notices.emit(ctx, f'{self.resource_type}.{phase}.{event}', payload, host)
 
 

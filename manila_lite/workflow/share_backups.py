@@ -79,5 +79,5 @@ def announce(ctx: Any, backup: Any, event: str, host: str | None = None, error: 
     payload = {'backup_id': backup.id, 'share_id': backup.share_id, 'target_share_id': backup.target_share_id,
                'size': backup.size, 'backup_type': backup.backup_type, 'owner': backup.project_id}
     if error is not None:
-        payload['error'] = errors.user_text(error) or errors.unexpected(ctx.request_id)
+        payload['error'] = errors.reason(error, ctx.request_id)
     notices.emit(ctx, f'share_backup.{event}', payload, host)

@@ -63,12 +63,12 @@ def ensure(work: Work) -> None:
         _inspect(work)
         return
     mended: dict[str, tuple[str, ...]] = {}
-    down = share_servers.restore(manager, mended, only=work.data['servers'] or work.data.get('server_ids'))
+    down = share_servers.restore(manager, mended, only=work.data['servers'] or work.data.get('server_ids'), ctx=work.ctx)
     work.data['servers'] = down
     manager.servers_run()
     _heal(work, down)
     while (batch := _take(work)) is not None:
-        results, why = _ask(manager, batch, down)
+        results, why = _ask(work, batch, down)
         ensure_results.store(work, batch, _with_servers(batch, results, mended), why, touches=_touches(work),
                       again=work.data['why'] == API)
     # Only now: servers run again, and their new addresses do not come while they are being checked.
@@ -202,9 +202,10 @@ def _next(conn: Connection, work: Work) -> Sequence[Any]:
     return rows
 
 
-def _ask(manager: Any, batch: Batch,
+def _ask(work: Work, batch: Batch,
          down: Mapping[str, str]) -> tuple[Mapping[str, values.EnsureResult], Mapping[str, str]]:
     """Return the backend's results for the batch, and the reason for each share that has none, by instance id."""
+    manager = work.service
     why = {target.share.id: f'Its share server does not run. {down[target.share.server.id]}'.rstrip()
            for target in batch.targets if target.share.server and target.share.server.id in down}
     ready = [target for target in batch.targets if target.share.id not in why]
@@ -216,7 +217,7 @@ def _ask(manager: Any, batch: Batch,
                        if isinstance(result, values.EnsureResult)}
     except Exception as error:
         LOG.exception('[%s] %s shares could not be ensured', manager.name, len(ready))
-        unsaid = errors.user_text(error)
+        unsaid = errors.reason(error, work.ctx.request_id)
     return results, why | {target.share.id: unsaid for target in ready if target.share.id not in results}
 
 
@@ -233,7 +234,7 @@ def _inspect(work: Work) -> None:
             why = 'The backend cannot say it without a repair.'
         except Exception as error:
             LOG.exception('[%s] %s shares could not be inspected', work.service.name, len(batch.targets))
-            why = errors.user_text(error)
+            why = errors.reason(error, work.ctx.request_id)
         ensure_results.store_inspected(work, batch, results, why)
     work.data['visited'] = True
     if work.data['left']:
@@ -294,7 +295,7 @@ def failed(conn: Connection, work: Work, error: Exception) -> None:
     services.set_ensuring(conn, work.op.host, False)
     if work.data.get('dry_run'):
         work.save(conn)
-        _emit(work, 'error', error=errors.user_text(error))
+        _emit(work, 'error', error=errors.reason(error, work.ctx.request_id))
         return
     instance_ids = ensure_queries.list_ensuring_instances(conn, work.op.host)
     transitions.settle(conn, states.SHARE, instance_ids, _MARK.during, _MARK.fail)
@@ -302,7 +303,7 @@ def failed(conn: Connection, work: Work, error: Exception) -> None:
     if work.data['why'] == API and (work.data.get('left') or work.data.get('servers')):
         work.service.failed_run = work.op.id        # automatic runs are tried again by those that began them
     ensure_results.report_failure(conn, work, {*instance_ids, *work.data.get('left', ())}, again=work.data['why'] == API)
-    _emit(work, 'error', error=_UNREAD if _is_unread(work.data) else errors.user_text(error))
+    _emit(work, 'error', error=_UNREAD if _is_unread(work.data) else errors.reason(error, work.ctx.request_id))
 
 
 def _emit(work: Work, event: str, **more: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from oslo_log import log
 from oslo_utils import timeutils
 
-from manila_lite import states, values
+from manila_lite import errors, states, values
 from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_metadata
@@ -184,8 +184,13 @@ def _log(batch: Any, results: Mapping[str, values.EnsureResult], why: Mapping[st
 
 
 def report_failure(conn: Connection, work: Work, instance_ids: Iterable[str], *, again: bool) -> None:
-    """Tell the owners of these shares that the backend failed to check them, and why if it said so."""
+    """Tell the owners of these shares that the backend failed to check them, and why if it said so.
+
+    The log that has an unexpected error is the administrator's.
+    """
     wanted, why, reasons = sorted(instance_ids), work.data.get('last_error', ''), work.data.get('reasons', {})
+    unsaid = errors.unexpected(work.ctx.request_id)
     for start in range(0, len(wanted), _AT_ONCE):
         named = ensure.list_shares_by_instance(conn, work.op.host, wanted[start:start + _AT_ONCE], ())
-        _notify(conn, work, {row.id: (row.project_id, reasons.get(row.id, why)) for row in named}, Detail.NOT_ENSURED, again)
+        _notify(conn, work, {row.id: (row.project_id, reasons.get(row.id, why).replace(unsaid, '').rstrip())
+                             for row in named}, Detail.NOT_ENSURED, again)

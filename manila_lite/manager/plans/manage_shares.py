@@ -106,7 +106,7 @@ def _emit(work: Work, event: str) -> None:
     payload = {'share_id': work.resource_id, 'host': work.op.host, 'export_path': work.data.get('export_path'),
                'size': work.data.get('size')}
     if work.error is not None:
-        payload['error'] = errors.user_text(work.error) or errors.unexpected(work.ctx.request_id)
+        payload['error'] = errors.reason(work.error, work.ctx.request_id)
     notices.emit(work.ctx, f'share.{event}', payload, work.op.host)
 
 

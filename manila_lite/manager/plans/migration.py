@@ -393,4 +393,4 @@ def store_answer(conn: Connection, work: Work) -> None:
 def store_refusal(conn: Connection, work: Work, error: Exception) -> None:
     """Store the failure of a check as its answer, with the reason if it is for users."""
     rows.move(conn, work.op.id, work.op.owner, data=work.data | {
-        'support': {'compatible': False, 'reason': errors.user_text(error)}})
+        'support': {'compatible': False, 'reason': errors.reason(error, work.ctx.request_id)}})

@@ -64,7 +64,7 @@ def not_taken(conn: Connection, work: Work, error: Exception) -> None:
     """Set the group snapshot to error, and tell its owner why."""
     transitions.fail(conn, states.SHARE_GROUP_SNAPSHOT, 'create', work.resource_id)
     notify(conn, work, 'SHARE_GROUP_SNAPSHOT', Action.CREATE, Detail.UNKNOWN_ERROR, error)
-    _emit(work, 'create.error', error=errors.user_text(error))
+    _emit(work, 'create.error', error=errors.reason(error, work.ctx.request_id))
 
 
 def deleted(conn: Connection, work: Work) -> None:
@@ -78,7 +78,7 @@ def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
     """Keep the group snapshot, so that it can be deleted again, and tell its owner why it is not deleted."""
     transitions.fail(conn, states.SHARE_GROUP_SNAPSHOT, 'delete', work.resource_id)
     notify(conn, work, 'SHARE_GROUP_SNAPSHOT', Action.DELETE, Detail.UNKNOWN_ERROR, error)
-    _emit(work, 'delete.error', error=errors.user_text(error))
+    _emit(work, 'delete.error', error=errors.reason(error, work.ctx.request_id))
 
 
 def _emit(work: Work, event: str, **more: Any) -> None:

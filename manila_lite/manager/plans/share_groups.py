@@ -71,7 +71,8 @@ def not_created(conn: Connection, work: Work, error: Exception) -> None:
     """Set the group to error, and tell its owner why."""
     transitions.fail(conn, states.SHARE_GROUP, 'create', work.resource_id)
     notify(conn, work, 'SHARE_GROUP', Action.CREATE, Detail.UNKNOWN_ERROR, error)
-    notices.emit(work.ctx, 'share_group.create.error', {'share_group_id': work.resource_id, 'error': errors.user_text(error)},
+    reason = errors.reason(error, work.ctx.request_id)
+    notices.emit(work.ctx, 'share_group.create.error', {'share_group_id': work.resource_id, 'error': reason},
                  work.op.host)
 
 

@@ -258,13 +258,14 @@ def free_leftovers(manager: Any) -> None:
 # After a restart ----------------------------------------------------------------------------------
 
 def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None,
-            only: Collection[str] | None = None) -> dict[str, str]:
+            only: Collection[str] | None = None, ctx: context.RequestContext | None = None) -> dict[str, str]:
     """Bring the backend's servers up again, or those of these ids, also those in error with shares.
 
-    Return the reason for each that does not run, by its id.
+    Return the reason for each that does not run, by its id: its own, or the request id under which the log has it.
 
     ``mended`` receives the repairs that the backend reports of the others, by server id.
     """
+    ctx = ctx or context.admin(manager.services)
     repairs = {} if mended is None else mended
     if values.Ability.SHARE_SERVERS not in abilities_of(manager.driver):
         return {}
@@ -272,13 +273,13 @@ def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None,
         server_ids = [server_id for server_id in share_server_queries.list_served(conn, manager.host)
                       if only is None or server_id in only]
     with concurrent.futures.ThreadPoolExecutor(_WORKERS, f'{manager.name}-servers') as workers:
-        whys = list(workers.map(lambda server_id: _restore_one(manager, server_id, repairs), server_ids))
+        whys = list(workers.map(lambda server_id: _restore_one(manager, ctx, server_id, repairs), server_ids))
     return {server_id: why for server_id, why in zip(server_ids, whys, strict=True) if why is not None}
 
 
-def _restore_one(manager: Any, server_id: str, mended: dict[str, tuple[str, ...]]) -> str | None:
+def _restore_one(manager: Any, ctx: context.RequestContext, server_id: str, mended: dict[str, tuple[str, ...]]) -> str | None:
     """Bring one server up again. Return the reason why it does not run, or None."""
-    with alone(server_id):
+    with context.working(ctx, f'ensure share server {server_id}'), alone(server_id):
         # Read only now: since it was listed the server may have got a subnet, or have been deleted.
         with manager.services.db.reader() as conn:
             server = load(conn, [server_id]).get(server_id) if share_server_queries.is_served(conn, server_id) else None
@@ -288,7 +289,7 @@ def _restore_one(manager: Any, server_id: str, mended: dict[str, tuple[str, ...]
             result = manager.driver.ensure_servers([server])[server_id]
         except Exception as error:
             LOG.exception('Share server %s could not be restored', server_id)
-            return errors.user_text(error)
+            return errors.reason(error, ctx.request_id)
         if result.error:
             LOG.error('Share server %s does not run: %s', server_id, result.error)
             return result.error

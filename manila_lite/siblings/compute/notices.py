@@ -18,7 +18,7 @@ def emit_attachment(conn: Connection, work: Any, event: str, attached: Any, erro
     data = {'uuid': row.id, 'display_name': row.name, 'tenant_id': row.project_id, 'user_id': row.user_id, 'host': row.host,
             'state': SHOWN[row.status].vm_state, 'task_state': SHOWN[row.status].task_state,
             'share_id': attached.share_id, 'action_initiator_user': work.ctx.user_id,
-            'action_initiator_project': work.ctx.project_id, 'fault': _fault(error)}
+            'action_initiator_project': work.ctx.project_id, 'fault': _fault(error, work.ctx.request_id)}
     if work.ctx.conf.notifications.include_share_mapping:
         data['shares'] = [_object('SharePayload', {'share_mapping_uuid': one.id, 'share_id': one.share_id,
                                                    'status': one.status, 'tag': one.tag})
@@ -26,10 +26,11 @@ def emit_attachment(conn: Connection, work: Any, event: str, attached: Any, erro
     emit(work.ctx, f'instance.{event}', _object('InstanceActionSharePayload', data), publisher=f'compute:{row.host}')
 
 
-def _fault(error: Exception | None) -> dict[str, Any] | None:
+def _fault(error: Exception | None, request_id: str | None) -> dict[str, Any] | None:
     if error is None:
         return None
-    return _object('ExceptionPayload', {'exception': type(error).__name__, 'exception_message': errors.user_text(error)})
+    return _object('ExceptionPayload', {'exception': type(error).__name__,
+                                        'exception_message': errors.reason(error, request_id)})
 
 
 def _object(name: str, data: dict[str, Any]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def _end(conn: Connection, work: Work, row: Any, status: str, why: str | None) -
 def _failed(conn: Connection, work: Work, error: Exception) -> None:
     row = store.find_cluster(conn, work.resource_id)
     if row is not None and row.status not in _ENDED:
-        _end(conn, work, row, 'Error', errors.user_text(error) or errors.unexpected(work.ctx.request_id))
+        _end(conn, work, row, 'Error', errors.reason(error, work.ctx.request_id))
 
 
 PLAN = Plan(actions.KIND, (
