@@ -175,6 +175,16 @@ def reason(error: BaseException, request_id: str | None) -> str:
     return user_text(error) or unexpected(request_id)
 
 
+def count(number: int, noun: str) -> str:
+    """Return a number of things for people: ``1 share``, ``2 shares``, ``0 addresses``."""
+    return f'{number} {noun}' if number == 1 else f'{number} {noun}{"es" if noun.endswith("s") else "s"}'
+
+
+def them(number: int) -> str:
+    """Return the word for so many things that were named before."""
+    return 'it' if number == 1 else 'them'
+
+
 class NoValidHost(Final):
     """The scheduler found no pool; the message says which filter refused, and why."""
 

@@ -193,7 +193,8 @@ def unmanage_share(ctx: RequestContext, share_id: str, *, on_servers: bool = Tru
         share_group_membership.must_be_in_no_group_snapshot(conn, share)
         share_guards.must_have_no_backups(conn, share_id)
         if count := snapshots.count_of(conn, share_id):
-            raise errors.Forbidden(f'Share {share_id} has {count} snapshots; unmanage or delete them first.',
+            raise errors.Forbidden(f'Share {share_id} has {errors.count(count, "snapshot")}; unmanage or delete '
+                                   f'{errors.them(count)} first.',
                                    code='share_has_snapshots')
         if shares.list_second_instances(conn, share_id=share_id):
             raise errors.Conflict(f'Share {share_id} has a second instance that a migration left; delete that first.',

@@ -15,6 +15,7 @@ from manila_lite.actions.migration_targets import MUST, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import services
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import Migrations, Phase, figures
 
@@ -152,6 +153,7 @@ class Requests(abc.ABC, Generic[M]):
         """Begin the cut-over to the target, or retry a failed one. Return the target's id.
 
         :raises errors.Invalid: there is no migration, or its copy is not ready.
+        :raises errors.Conflict: the backend of the target is down.
         """
         with ctx.db.writer() as conn:
             row, op = self.get(conn, ctx, resource_id), self.last(conn, resource_id)
@@ -159,14 +161,24 @@ class Requests(abc.ABC, Generic[M]):
                 raise errors.Invalid(f'{self._name(resource_id)} is not being migrated.', code='not_migrating')
             if row.task_state == Migration.ERROR and op.state == rows.FAILED and op.data.get('cut'):
                 self._reopen(conn, row, op)
+            elif row.task_state in states.COMPLETION and not self._is_under_way(op, resource_id):      # set by hand
+                raise errors.Invalid(f'{self._name(resource_id)} is not being migrated.', code='not_migrating')
             elif not any(self.migrations.swap_task_state(conn, resource_id, (ready,), after)
                          for ready, after in states.COMPLETION.items()):
                 raise errors.Invalid(f'The migration of {self.migrations.name} {resource_id} cannot be completed: its task '
                                      f'state is {row.task_state}, not {Migration.COPIED}.', code='not_migrating')
+            self._target_must_be_up(conn, ctx, op)
             rows.make_due(conn, op.id)
             self.migrations.announce(ctx, resource_id, {**op.data, 'cut': True}, Phase.COMPLETE, 'start')
         _wake(ctx, op)
         return str(op.data['target'])
+
+    def _target_must_be_up(self, conn: Connection, ctx: RequestContext, op: Any) -> None:
+        """Refuse a cut-over for which nobody is there. Before the first one, the migration can be cancelled by force."""
+        if op.host and not services.is_running(services.get(conn, op.host, 'manila-share'), ctx.conf):
+            raise errors.Conflict(f'The migration of {self.migrations.name} {op.resource_id} cannot be completed: '
+                                  f'{op.host}, its destination, is down.',
+                                  code='backend_down' if op.data.get('cut') else 'destination_down')
 
     def _reopen(self, conn: Connection, row: Row[Any], op: Any) -> None:
         self.begin_cut_over(conn, row, op)
@@ -182,7 +194,8 @@ class Requests(abc.ABC, Generic[M]):
         with ctx.db.writer() as conn:
             row, op = self.get(conn, ctx, resource_id), self.last(conn, resource_id)
             _must_be_cancellable(op, row.task_state)
-            if op is None or not self.migrations.swap_task_state(conn, resource_id, CANCELLABLE, Migration.CANCELLING):
+            if not (self._is_under_way(op, resource_id)
+                    and self.migrations.swap_task_state(conn, resource_id, CANCELLABLE, Migration.CANCELLING)):
                 raise errors.Invalid(f'The migration of {self.migrations.name} {resource_id} cannot be cancelled: its task '
                                      f'state is {row.task_state}.', code='not_migrating')
             rows.make_due(conn, op.id)
@@ -193,11 +206,15 @@ class Requests(abc.ABC, Generic[M]):
         """Set the task state by hand. A migration that is under way notices it, and ends.
 
         ``migration_cancelled`` cancels it by force, before its cut-over.
+
+        :raises errors.WrongState: its cut-over failed, so both sides have data, and only the task state says so.
         """
         wakes: list[engine.Wake] = []
         with ctx.db.writer() as conn:
-            self.get(conn, ctx, resource_id)
-            op = self.last(conn, resource_id)
+            row, op = self.get(conn, ctx, resource_id), self.last(conn, resource_id)
+            if self._is_half_done(row, op) and value != Migration.ERROR:
+                raise errors.WrongState(f'The cut-over of {self.migrations.name} {resource_id} failed. Its task state stays '
+                                        f'{Migration.ERROR} until migration_complete is repeated.', code='cut_over_failed')
             if self._is_under_way(op, resource_id):
                 if value == Migration.CANCELLED and not op.data.get('cut'):
                     wakes = self._force(conn, ctx, op)
@@ -207,6 +224,10 @@ class Requests(abc.ABC, Generic[M]):
             self.set_task_state(conn, resource_id, value)
         for wake in wakes:
             wake.send(ctx)
+
+    def _is_half_done(self, row: Row[Any], op: Any) -> bool:
+        return bool(op is not None and op.state == rows.FAILED and op.data.get('cut') and row.status == 'error'
+                    and row.task_state == Migration.ERROR)
 
     def _is_under_way(self, op: Any, resource_id: str) -> TypeGuard[Row[Any]]:
         return op is not None and op.resource_id == resource_id and op.state in (rows.OPEN, rows.PARKED)

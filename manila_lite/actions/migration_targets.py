@@ -56,8 +56,7 @@ def backend(conn: Connection, ctx: RequestContext, to: str) -> Row[Any]:
         row = services.get(conn, engine.backend_of(to), 'manila-share')
     except errors.NotFound:
         raise errors.NotFound(f'host: there is no backend {to}.', code='backend_not_found') from None
-    if row.disabled or not (services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time)
-                            or services.was_up(row.heartbeat_at, ctx.conf.scheduler.restart_wait)):
+    if row.disabled or not services.is_running(row, ctx.conf):
         raise errors.Invalid(f'host: the backend {to} is {"disabled" if row.disabled else "down"}.', code='backend_down')
     return row
 

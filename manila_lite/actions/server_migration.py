@@ -237,8 +237,8 @@ def _shares_must_be_movable(move: ServerMove) -> None:
         if snapshot.status != 'available':
             raise errors.WrongState(f'Snapshot {snapshot.id} is {snapshot.status}, not available.')
     if move.snapshots and not move.options['preserve_snapshots']:
-        raise errors.Conflict(f'preserve_snapshots: share server {move.server.id} has {len(move.snapshots)} snapshots, which '
-                              'have to move with it.')
+        raise errors.Conflict(f'preserve_snapshots: share server {move.server.id} has '
+                              f'{errors.count(len(move.snapshots), "snapshot")} that must move with it.')
 
 
 def _must_fit(conn: Connection, move: ServerMove, service: Row[Any]) -> None:

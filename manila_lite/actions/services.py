@@ -30,10 +30,10 @@ def ensure_shares(ctx: RequestContext, host: str, *, share_id: str | None = None
     :raises errors.NotFound: there is no such backend, or no such part of it.
     :raises errors.Conflict: it cannot be done now.
     """
-    host, _, pool = host.partition('#')
+    host, pool = runs.backend_and_pool(host)
     if len([part for part in (share_id, share_server_id, pool) if part]) > 1:
         raise errors.Invalid('share_id: only one of share_id, share_server_id and a pool in host can be given.')
-    return runs.request(ctx, host, runs.Part(share_id, share_server_id, pool or None, dry_run))
+    return runs.request(ctx, host, runs.Part(share_id, share_server_id, pool, dry_run))
 
 
 def evacuate(ctx: RequestContext, host: str, *, destinations: Iterable[str] = (), **wish: Any) -> str:

@@ -78,7 +78,8 @@ def _hold(conn: Connection, share: Row[Any], verb: str) -> None:
 def _must_have_no_snapshots(conn: Connection, share_id: str) -> None:
     """Refuse a share with snapshots, as Manila does: no backup holds them."""
     if count := snapshots.count_of(conn, share_id, seen=True):
-        raise errors.Invalid(f'Share {share_id} has {count} snapshots, which no backup would hold; delete them first.',
+        raise errors.Invalid(f'Share {share_id} has {errors.count(count, "snapshot")}, which no backup would hold; '
+                             f'delete {errors.them(count)} first.',
                              code='share_has_snapshots')
 
 

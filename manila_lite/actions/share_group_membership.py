@@ -37,7 +37,7 @@ def join(conn: Connection, ctx: RequestContext, wanted: dict[str, Any],
     for key in _FROM_GROUP:
         own, given = getattr(group, key), wanted.get(key)
         if given and given != own:
-            raise errors.Invalid(f'{key}: must be {own}, as for all shares of share group {group_id}.')
+            raise errors.Invalid(f'{key}: must be {own or "null"}, as for all shares of share group {group_id}.')
     return group, {**wanted, **{key: getattr(group, key) for key in _FROM_GROUP}}
 
 
@@ -77,7 +77,8 @@ def must_be_in_no_group_snapshot(conn: Connection, share: Row[Any]) -> None:
     :raises errors.Forbidden: a group snapshot has a member of the share.
     """
     if count := share_group_snapshots.count_members(conn, share.id):
-        raise errors.Forbidden(f'Share {share.id} is in {count} share group snapshots; delete them first.',
+        raise errors.Forbidden(f'Share {share.id} is in {errors.count(count, "share group snapshot")}; delete '
+                               f'{errors.them(count)} first.',
                                code='share_in_group_snapshot')
 
 
@@ -98,7 +99,9 @@ def must_be_empty(conn: Connection, group_id: str) -> None:
     :raises errors.Conflict: the group has shares or snapshots.
     """
     if count := len(share_groups.shares_of(conn, group_id)):
-        raise errors.Conflict(f'Share group {group_id} has {count} shares; delete them first.', code='share_group_has_shares')
+        raise errors.Conflict(f'Share group {group_id} has {errors.count(count, "share")}; delete {errors.them(count)} '
+                              'first.', code='share_group_has_shares')
     if count := share_groups.count_snapshots(conn, group_id):
-        raise errors.Conflict(f'Share group {group_id} has {count} snapshots; delete them first.',
+        raise errors.Conflict(f'Share group {group_id} has {errors.count(count, "snapshot")}; delete '
+                              f'{errors.them(count)} first.',
                               code='share_group_has_snapshots')

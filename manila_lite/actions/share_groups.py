@@ -83,7 +83,7 @@ def _source(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) ->
                                 f'{snapshot.status}, not available.')
     group = share_groups.get(conn, ctx, snapshot.share_group_id)
     if wanted.get('availability_zone') not in (None, group.availability_zone):
-        raise errors.Invalid(f'availability_zone: must be {group.availability_zone}, the zone of the group snapshot.')
+        raise errors.Invalid(f'availability_zone: must be {group.availability_zone or "null"}, the zone of the group snapshot.')
     return group
 
 
@@ -135,7 +135,8 @@ def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
                              '(driver_handles_share_servers).')
     network_id = wanted.get('share_network_id')
     if source and network_id not in (None, source.share_network_id):
-        raise errors.Invalid(f'share_network_id: must be {source.share_network_id}, the share network of the group snapshot.')
+        raise errors.Invalid(f'share_network_id: must be {source.share_network_id or "null"}, the share network of the '
+                             'group snapshot.')
     network_id = source.share_network_id if source else network_id
     if served == {False}:
         if network_id:

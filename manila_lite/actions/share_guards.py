@@ -58,7 +58,8 @@ def must_have_no_replicas(conn: Connection, share: Row[Any]) -> None:
     :raises errors.Conflict: the share has such replicas.
     """
     if share.replication_type and (count := share_replicas.count_of(conn, share.id)):
-        raise errors.Conflict(f'Share {share.id} has {count} replicas in addition to the active one; delete them first.',
+        raise errors.Conflict(f'Share {share.id} has {errors.count(count, "replica")} in addition to the active one; '
+                              f'delete {errors.them(count)} first.',
                               code='share_has_replicas')
 
 
@@ -68,7 +69,8 @@ def must_have_no_backups(conn: Connection, share_id: str) -> None:
     :raises errors.Forbidden: there are backups.
     """
     if count := share_backups.count_of(conn, share_id):
-        raise errors.Forbidden(f'Share {share_id} has {count} backups; delete them first.', code='share_has_backups')
+        raise errors.Forbidden(f'Share {share_id} has {errors.count(count, "backup")}; delete {errors.them(count)} '
+                               'first.', code='share_has_backups')
 
 
 def must_have_no_snapshots(conn: Connection, share_id: str) -> None:
@@ -77,4 +79,5 @@ def must_have_no_snapshots(conn: Connection, share_id: str) -> None:
     :raises errors.Forbidden: there are snapshots.
     """
     if count := snapshots.count_of(conn, share_id, seen=True):
-        raise errors.Forbidden(f'Share {share_id} has {count} snapshots; delete them first.', code='share_has_snapshots')
+        raise errors.Forbidden(f'Share {share_id} has {errors.count(count, "snapshot")}; delete {errors.them(count)} '
+                               'first.', code='share_has_snapshots')

@@ -207,8 +207,8 @@ def _snapshots_must_be_movable(conn: Connection, move: ShareMove) -> None:
         if snapshot.status != 'available':
             raise errors.WrongState(f'Snapshot {snapshot.id} is {snapshot.status}, not available.')
     if move.snapshots and not move.options['preserve_snapshots']:
-        raise errors.Conflict(f'preserve_snapshots: share {move.share.id} has {len(move.snapshots)} snapshots, which have to '
-                              'move with it.')
+        raise errors.Conflict(f'preserve_snapshots: share {move.share.id} has '
+                              f'{errors.count(len(move.snapshots), "snapshot")} that must move with it.')
     if move.snapshots and not share_requests.is_spec_true(move.share_type, 'snapshot_support'):
         raise errors.Conflict(f'new_share_type_id: share {move.share.id} has snapshots, and share type {move.share_type.name} '
                               'has no snapshot_support.')

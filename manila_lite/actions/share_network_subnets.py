@@ -296,7 +296,8 @@ def delete(ctx: RequestContext, network_id: str, subnet_id: str) -> None:
         share_network_subnets.get(conn, network_id, subnet_id)
         waiting = share_networks.count_shares(conn, network_id, without_server=True)
         if waiting:
-            raise errors.Conflict(f'Share network {network_id} has {waiting} shares that wait for a share server.',
+            raise errors.Conflict(f'Share network {network_id} has {errors.count(waiting, "share")} without a share '
+                                  'server yet.',
                                   code='subnet_in_use')
         servers = share_server_queries.list_in_subnets(conn, (subnet_id,))
         wakes = remove_unused(conn, ctx, servers, f'Subnet {subnet_id}', 'subnet_in_use')

@@ -64,7 +64,8 @@ def _default_subnet(conn: Connection, network_id: str) -> Row[Any]:
     subnets = [subnet for subnet in share_network_subnets.of_network(conn, network_id)
                if subnet.availability_zone_id is None]
     if len(subnets) != 1:
-        raise errors.Invalid(f'neutron_net_id: share network {network_id} has {len(subnets)} subnets without a zone, so '
+        raise errors.Invalid(f'neutron_net_id: share network {network_id} has {errors.count(len(subnets), "subnet")} '
+                             'without a zone, so '
                              'none can be changed this way; add and delete subnets instead.', code='no_default_subnet')
     return subnets[0]
 
@@ -83,9 +84,11 @@ def delete(ctx: RequestContext, network_id: str) -> None:
         subnet_actions.must_not_be_changing(conn, network_id)
         count = share_networks.count_shares(conn, network_id)
         if count:
-            raise errors.Conflict(f'Share network {network_id} is used by {count} shares.', code='share_network_in_use')
+            raise errors.Conflict(f'Share network {network_id} is used by '
+                                  f'{errors.count(count, "share")}.', code='share_network_in_use')
         if count := share_groups.count_in_network(conn, network_id):
-            raise errors.Conflict(f'Share network {network_id} is used by {count} share groups.', code='share_network_in_use')
+            raise errors.Conflict(f'Share network {network_id} is used by '
+                                  f'{errors.count(count, "share group")}.', code='share_network_in_use')
         if len(share_network_subnets.of_network(conn, network_id)) > 1:
             raise errors.Conflict(f'Share network {network_id} has several subnets; delete all but one first.',
                                   code='share_network_has_subnets')

@@ -80,7 +80,8 @@ def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], s
         return None
     source_network_id = source[1].share_network_id if source else None
     if source and network_id and network_id != source_network_id:
-        raise errors.Invalid(f'share_network_id: must be {source_network_id}, the share network of the share of the snapshot.')
+        raise errors.Invalid(f'share_network_id: must be {source_network_id or "null"}, the share network of the share '
+                             'of the snapshot.')
     network_id = network_id or source_network_id
     if not network_id:
         raise errors.Invalid('share_network_id: missing; the share type needs a share network.')

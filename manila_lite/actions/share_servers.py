@@ -83,10 +83,10 @@ def _get_subnet(conn: Connection, network_id: str, subnet_id: str | None, servic
     subnets = share_server_queries.subnets_for(conn, network_id, service.availability_zone_id)
     if subnet_id is not None and subnet_id not in {subnet.id for subnet in subnets}:
         raise errors.Invalid(f'share_network_subnet_id: share network {network_id} has no subnet {subnet_id} for servers '
-                             f'in availability zone {service.zone}, where {service.host} is.', code='subnet_not_there')
+                             f'in the zone of {service.host}.', code='subnet_not_there')
     if len(subnets) != 1:
-        raise errors.Invalid(f'share_network_id: share network {network_id} has {len(subnets)} subnets for servers in '
-                             f'availability zone {service.zone}; there must be exactly one.', code='not_one_subnet')
+        raise errors.Invalid(f'share_network_id: share network {network_id} has {errors.count(len(subnets), "subnet")} '
+                             f'for servers in the zone of {service.host}; there must be exactly one.', code='not_one_subnet')
     return subnets[0]
 
 

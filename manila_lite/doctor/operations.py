@@ -7,6 +7,7 @@ import datetime
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from manila_lite import errors
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import operations, services
@@ -108,7 +109,7 @@ def _due(op: Row, world: _World, since: float) -> _Verdict:
     elif since < world.grace:
         verdict = _Verdict('is due')
     elif busy:
-        verdict = _Verdict(f'waits for a free worker of {_place(op)}, which runs {busy} others')
+        verdict = _Verdict(f'waits for a free worker of {_place(op)}, which runs {errors.count(busy, "other")}')
     else:
         verdict = _Verdict(f'is due for {since:.0f} s, but {_place(op)} does not claim it: see its log',
                            wrong=True, mend=_hasten(op))

@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from manila_lite import context, states
+from manila_lite import context, errors, states
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import share_servers as rows
@@ -178,7 +178,7 @@ def find_networks(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     for row in rows.list_networks(conn):
         if row.is_going:
             waits, state, mend = row.servers, 'going', _sweep(row.id)
-            why = f'goes with the last of its {waits} share servers' if waits else 'its share servers are gone'
+            why = f'goes with the last of its {errors.count(waits, "share server")}' if waits else 'its share servers are gone'
         else:
             waits, state, mend = row.changing, row.state, _settle(row.id)
             why = f'{waits} of its share servers change' if waits else 'none of its share servers changes'

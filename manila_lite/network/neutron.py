@@ -98,7 +98,8 @@ class Neutron(NetworkPlugin):
         with self._session.asked() as neutron:
             left = neutron_room.count_free_addresses(neutron, subnet)
             if left is not None and left < count:
-                raise errors.Final(f'Subnet {subnet.neutron_subnet_id} ({subnet.cidr}) has {left} addresses left, and {count} '
+                raise errors.Final(f'Subnet {subnet.neutron_subnet_id} ({subnet.cidr}) has '
+                                   f'{errors.count(left, "address")} left, and {count} '
                                    'are needed.', detail='SUBNET_FULL')
             ports = neutron_room.count_free_ports(neutron, subnet.project_id)
             if ports is not None and ports < count:

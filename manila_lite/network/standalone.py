@@ -121,7 +121,8 @@ class Standalone(NetworkPlugin):
             raise errors.Final(f'Subnet {subnet.neutron_subnet_id} is no longer in the file of networks.')
         addresses = [Address(text) for text in itertools.islice(place.free_addresses(frozenset(taken), owner), count)]
         if len(addresses) < count:
-            raise errors.Final(f'Subnet {subnet.neutron_subnet_id} ({subnet.cidr}) has {len(addresses)} addresses left, '
+            raise errors.Final(f'Subnet {subnet.neutron_subnet_id} ({subnet.cidr}) has '
+                               f'{errors.count(len(addresses), "address")} left, '
                                f'and {count} are needed.', detail='SUBNET_FULL')
         return addresses
 

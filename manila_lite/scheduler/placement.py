@@ -8,6 +8,7 @@ import random
 import threading
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
+from manila_lite import errors
 from manila_lite.scheduler.interface import Filter, PoolState, Request, Weigher
 
 #: A first choice, and replacements in case it fails. No caller tries more.
@@ -156,7 +157,7 @@ def why_none(result: Result, *, for_admin: bool = True) -> tuple[str, str]:
         raise ValueError('some pools will do')
     *earlier, last = result.refusals
     before = ', '.join(f'{item.filter} {item.pools}' for item in earlier)
-    text = f'{_START}{last.filter} refused {"the last " if before else ""}{last.pools} of {_count(result.asked)}'
+    text = f'{_START}{last.filter} refused {"the last " if before else ""}{last.pools} of {errors.count(result.asked, "pool")}'
     text += f' ({f"pool {last.example}: " if for_admin else ""}{last.reason})'
     return f'{text}{f", after {before}" if before else ""}.', last.detail
 
@@ -175,10 +176,6 @@ def normalised(numbers: Sequence[float]) -> list[float]:
 
 def _clip(value: float, low: float, top: float) -> float:
     return value if math.isfinite(value) else top if value > 0 else low
-
-
-def _count(pools: int) -> str:
-    return '1 pool' if pools == 1 else f'{pools} pools'
 
 
 Verdict = tuple[Filter, str] | None

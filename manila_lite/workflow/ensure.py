@@ -24,6 +24,17 @@ class Part:
     dry_run: bool = False
 
 
+def backend_and_pool(host: str, field: str = 'host') -> tuple[str, str | None]:
+    """Return the backend of ``host@backend`` or ``host@backend#pool``, and the pool. ``field``: of the request.
+
+    :raises errors.Invalid: the name of the pool is empty.
+    """
+    backend, mark, pool = host.partition('#')
+    if mark and not pool:
+        raise errors.Invalid(f'{field}: {host} names no pool after the #.')
+    return backend, pool or None
+
+
 def request(ctx: context.RequestContext, host: str, part: Part) -> str:
     """Begin a run that an administrator wants. Return the id of its operation.
 
@@ -43,7 +54,7 @@ def request(ctx: context.RequestContext, host: str, part: Part) -> str:
             raise errors.Conflict(f'The shares on host {host} are being ensured already.', code='already_ensuring')
         busy = ensure.count_unavailable_shares(conn, host) if ctx.conf.ensure_shares_strict else 0
         if busy:
-            raise errors.Conflict(f'{busy} shares on host {host} are not available.', code='shares_not_available')
+            raise errors.Conflict(f'Host {host} has {errors.count(busy, "share")} not available.', code='shares_not_available')
         wake = ask(conn, ctx, service, 'api', _narrow(conn, host, part))
     wake.send(ctx)
     return wake.operation_id

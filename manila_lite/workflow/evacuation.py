@@ -13,6 +13,7 @@ from manila_lite.db.queries import evacuation, operations, services
 from manila_lite.engine.begin import begin
 from manila_lite.engine.plans import WORK
 from manila_lite.rpc import notices
+from manila_lite.workflow.ensure import backend_and_pool
 
 #: Migrations that an evacuation runs at once, unless the request says otherwise.
 AT_ONCE = 4
@@ -84,7 +85,7 @@ def _backends(conn: Connection, host: str) -> list[Any]:
 
 
 def _must_be_elsewhere(conn: Connection, host: str, place: str) -> None:
-    backends = {service.host for service in _backends(conn, place.partition('#')[0])}
+    backends = {service.host for service in _backends(conn, backend_and_pool(place, 'destinations')[0])}
     if all(host in (backend, backend.partition('@')[0]) for backend in backends):
         raise errors.Invalid(f'destinations: {place} is on {host}, which is to be empty.')
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import fastjsonschema
 
+from manila_lite import errors
+
 #: Characters of a client's field name that an answer repeats.
 _LONGEST = 80
 
@@ -37,7 +39,9 @@ def _listed(names: list[str]) -> str:
 
 
 def _one_of(bad: Any) -> str:
-    return f'must be one of {", ".join(one if isinstance(one, str) else json.dumps(one) for one in bad.rule_definition)}'
+    """Return the values, each once: flags are known as booleans, texts and numbers, in several cases."""
+    texts = (one if isinstance(one, str) else json.dumps(one) for one in bad.rule_definition)
+    return f'must be one of {", ".join({text.lower(): text for text in reversed([*texts])}.values().__reversed__())}'
 
 
 def _key(bad: Any) -> str:
@@ -46,7 +50,7 @@ def _key(bad: Any) -> str:
     shortest, longest = form.get('minLength', 0), form.get('maxLength', math.inf)
     for name in bad.value:
         if not shortest <= len(name) <= longest:
-            return f'has the key {_plain(name)} of {len(name)} characters; a key has {shortest} to {longest}'
+            return f'has the key {_plain(name)} of {errors.count(len(name), "character")}; a key has {shortest} to {longest}'
         if not re.search(form.get('pattern', ''), name):
             return ': '.join(filter(None, (f'must not have the key {_plain(name)}', form.get('description'))))
     return 'has a field whose name is not allowed'
@@ -58,10 +62,16 @@ def _plain(name: str) -> str:
     return short if short and short.isprintable() else json.dumps(short)
 
 
+def _size(words: str, noun: str) -> Callable[[Any], str]:
+    return lambda bad: f'must have {words} {errors.count(bad.rule_definition, noun)}'
+
+
 _WRITERS: dict[str, Callable[[Any], str]] = {
     'additionalProperties': _unknown, 'required': _missing, 'enum': _one_of,
     'pattern': lambda bad: f'must match the pattern {bad.rule_definition}',
     'propertyNames': _key,
+    'minLength': _size('at least', 'character'), 'maxLength': _size('at most', 'character'),
+    'minItems': _size('at least', 'item'), 'maxItems': _size('at most', 'item'),
     'const': lambda bad: f'must be {json.dumps(bad.rule_definition)}',
     **dict.fromkeys(('anyOf', 'oneOf'), lambda bad: 'has none of the forms that are allowed here'),
 }

@@ -37,7 +37,7 @@ OPS = [
     Call('POST', _ACTION, v2.complete, rules.COMPLETE, Plain({
         'type': 'object', 'properties': {'destination_share_server_id': ID}}), action='migration_complete', since=_SINCE),
     Call('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since=_SINCE),
-    # As in Manila: a server that is not there is not being migrated.
+    # As in Manila, whose published tests ask for it: a server that is not there is not being migrated.
     Call('POST', _ACTION, v2.progress, rules.PROGRESS, Plain(_PROGRESS), action='migration_get_progress', since=_SINCE,
          states=((errors.NotFound, 400),)),
     Call('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since=_SINCE,

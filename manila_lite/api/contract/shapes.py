@@ -52,7 +52,7 @@ def progress(**more: Any) -> dict[str, Any]:
 
 def integer(value: Any) -> int:
     """Return the number: 5 for ``5`` and ``"5"``."""
-    number = int(value)
+    number = _whole(value)
     if abs(number) > MAX_INT:
         raise ValueError(f'{value} is too large')
     return number
@@ -60,7 +60,14 @@ def integer(value: Any) -> int:
 
 def position(value: Any) -> int:
     """Return the number, capped: gophercloud asks for a page after the last one at its largest number, beyond any list."""
-    return min(int(value), MAX_INT)
+    return min(_whole(value), MAX_INT)
+
+
+def _whole(value: Any) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueError('must be a whole number') from None
 
 
 def one_or_several(value: Any) -> list[Any]:
@@ -70,7 +77,10 @@ def one_or_several(value: Any) -> list[Any]:
 
 def flag(value: Any) -> bool:
     """Return the boolean: True, "true", 1, "on" ... are true. Other texts than these and their opposites are refused."""
-    return strutils.bool_from_string(str(value), strict=True)
+    try:
+        return strutils.bool_from_string(str(value), strict=True)
+    except ValueError:
+        raise ValueError('must be true or false') from None
 
 
 def pairs(value: Any) -> dict[str, str]:

@@ -200,7 +200,8 @@ faults.STATUS[_WrongMethod] = 405
 
 def _must_be_short(raw: webob.Request, most: int) -> None:
     if len(raw.environ.get('QUERY_STRING', '')) > most:
-        raise errors.Invalid(f'query: is longer than {most} characters ([limits] query_length). Send a shorter query.',
+        raise errors.Invalid(f'query: is longer than {errors.count(most, "character")} ([limits] query_length). Send a '
+                             'shorter query.',
                              code='query_too_long')
 
 
@@ -216,7 +217,8 @@ def _query(op: Call, req: Request) -> dict[str, Any]:
         values = {}
         for name, text in sent:
             if len(name) + len(text) > most:
-                raise errors.Invalid(f'{name[:_SHOWN]}: is longer than {most} characters ([limits] filter_length). Use a '
+                raise errors.Invalid(f'{name[:_SHOWN]}: is longer than {errors.count(most, "character")} ([limits] '
+                                     'filter_length). Use a '
                                      'shorter filter.',
                                      code='filter_too_long')
             if '\x00' in text:

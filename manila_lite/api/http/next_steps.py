@@ -116,7 +116,10 @@ BY_CODE = {
     'already_migrating': 'Wait for the end of that migration, or cancel it. openstack share migration show, or openstack share '
                          'server migration show, has its progress.',
     'already_there': 'Leave it there, or choose another destination.',
-    'not_migrating': 'Check the progress with openstack share migration show, or openstack share server migration show.',
+    'not_migrating': 'Check the task state with openstack share show, or openstack share server show.',
+    'destination_down': 'Start manila-share on the host of the destination, or cancel with manila-manage migration cancel '
+                        '--force.',
+    'cut_over_failed': 'Repeat migration_complete once the cause is repaired; the user message names it.',
     'migration_not_cancellable': 'Complete the migration, and move the data back afterwards.',
     'migration_refused': 'Choose another destination, or fewer demands such as writable or nondisruptive.',
     'no_host_assisted_migration': 'Set these options to false, or send the request without force_host_assisted_migration.',

@@ -35,13 +35,13 @@ def start(call: Call) -> int:
 
     With --dry-run nothing is repaired; the output says what would be. Exit status as of "ensure watch".
     """
-    host, _, pool = call.args.host.partition('#')
+    host, pool = workflow.backend_and_pool(call.args.host)
     if pool and (call.args.share or call.args.server):
         raise errors.Invalid('host: cannot name a pool beside --share or --server.')
     services_of = call.services()
     try:
         operation_id = workflow.request(context.admin(services_of), host, workflow.Part(
-            call.args.share, call.args.server, pool or None, call.args.dry_run))
+            call.args.share, call.args.server, pool, call.args.dry_run))
     finally:
         services_of.bus.close()
     print(f'operation {operation_id}', file=sys.stderr, flush=True)

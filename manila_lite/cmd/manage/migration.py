@@ -8,12 +8,13 @@ from manila_lite import context, errors
 from manila_lite.cmd.manage.command import GOOD, Call, Command, argument, seconds
 from manila_lite.cmd.manage.watch import Progress, fraction, to_gib, watch
 from manila_lite.db.core.engine import Connection
+from manila_lite.db.doctor import migrations as migration_rows
 from manila_lite.db.queries import operation_views, share_migration, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import server_migration as server_migration_queries
 from manila_lite.engine import Work
 from manila_lite.rpc import transport
-from manila_lite.states import Migration
+from manila_lite.states import COMPLETION, Migration
 from manila_lite.workflow.migration import Cancelled, figures
 from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
@@ -39,9 +40,10 @@ def follow(call: Call) -> int:
     def look() -> Progress:
         with call.db.reader() as conn:
             op = rows.get(conn, operation_id)
+            task_state = migration_rows.task_states_of(conn, [op.resource_id]).get(op.resource_id) if op else None
         if op is None:
             raise errors.NotFound(f'The migration of {call.args.id} ended so long ago that its record was deleted.')
-        return progress(op)
+        return progress(op, task_state)
 
     return watch(look, call.args.every)
 
@@ -69,8 +71,8 @@ def _server_of(conn: Connection, share_id: str) -> str | None:
     return server_id
 
 
-def progress(op: Any) -> Progress:
-    """Return the progress of a migration, from its operation's row."""
+def progress(op: Any, task_state: str | None) -> Progress:
+    """Return the progress of a migration, from its operation's row and the task state of its resource."""
     step = operation_views.phase(op)
     if op.state != rows.OPEN:
         return _ended(op)
@@ -78,7 +80,10 @@ def progress(op: Any) -> Progress:
         return Progress('going back', hint=op.error or '')
     known = figures(op.data, Migration.COPIED if step in _COPIED else Migration.COPYING)
     detail = fraction(to_gib(known['bytes_done']), to_gib(known['bytes_total']), 'GiB')
-    hint = f'The copy is ready. To cut over: {_COMMANDS[op.kind]} complete {op.resource_id}' if step == 'wait' else ''
+    hint = ''
+    if step == 'wait':
+        hint = (f'The copy is ready. To cut over: {_COMMANDS[op.kind]} complete {op.resource_id}'
+                if task_state in COMPLETION else f'It ends when its destination is up: its task state is {task_state}.')
     return Progress(_WORDS.get(step, 'preparing'), known['total_progress'], detail, known['seconds_left'], hint)
 
 

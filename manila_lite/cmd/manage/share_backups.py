@@ -31,7 +31,7 @@ def update_host(call: Call) -> int:
         if not call.args.force:
             _check(call, conn, old, new)
         backups, deletions = share_backups.move_deletions(conn, old, new)
-    print(f'From {old} to {new}: {backups} backups, {deletions} waiting deletions.')
+    print(f'From {old} to {new}: {errors.count(backups, "backup")}, {errors.count(deletions, "waiting deletion")}.')
     return GOOD
 
 
@@ -48,7 +48,7 @@ def _check(call: Call, conn: Connection, old: str, new: str) -> None:
     if up.get(old):
         raise errors.Conflict(f'{old} is up: it can delete its backups itself.{_FORCE}')
     if busy := hosts.count_claimed_operations(conn, old):
-        raise errors.Conflict(f'{busy} operations of {old} are in progress: wait until their leases end.{_FORCE}')
+        raise errors.Conflict(f'{errors.count(busy, "operation")} of {old} in progress: wait until the leases end.{_FORCE}')
 
 
 def delete(call: Call) -> int:

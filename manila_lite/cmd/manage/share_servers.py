@@ -28,7 +28,7 @@ def update_capabilities(call: Call) -> int:
     call.show(('id', 'host', 'result'), changes)
     if call.args.format == 'table':
         count = sum(one['changed'] for one in changes)
-        print(f'{count} of {len(servers)} share servers {"would be" if call.args.dry_run else "were"} changed.')
+        print(f'{count} of {errors.count(len(servers), "share server")} {"would be" if call.args.dry_run else "were"} changed.')
     return GOOD
 
 

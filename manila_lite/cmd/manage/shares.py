@@ -63,7 +63,7 @@ def _check(call: Call, conn: Connection, old: str, new: str) -> None:
     if up:
         raise errors.Conflict(f'{", ".join(up)} is up: stop it first.{_FORCE}')
     if busy := hosts.count_claimed_operations(conn, old):
-        raise errors.Conflict(f'{busy} operations of {backend} are in progress: wait until their leases end.{_FORCE}')
+        raise errors.Conflict(f'{errors.count(busy, "operation")} of {backend} in progress: wait until the leases end.{_FORCE}')
 
 
 def delete(call: Call) -> int:
@@ -74,7 +74,8 @@ def delete(call: Call) -> int:
         share = shares.get(conn, ctx, share_id)
         work = share_records.list_open_operations(conn, share_id)
         if count := share_backups.count_of(conn, share_id):
-            raise errors.Conflict(f'share {share_id} has {count} backups, which need its record: delete them first, or forget '
+            raise errors.Conflict(f'share {share_id} has {errors.count(count, "backup")}, which need its record: '
+                                  f'delete {errors.them(count)} first, or forget '
                                   'them with "manila-manage share_backup delete".')
         if not call.args.force:
             _refuse(conn, share, work)
@@ -82,7 +83,8 @@ def delete(call: Call) -> int:
             operations.supersede(conn, row[0], (row[1],))
         gone = share_records.delete_snapshots(conn, share_id)
         shares.delete(conn, share_id)
-    print(f'The record of share {share_id} is gone{f", and of {gone} snapshots" if gone else ""}. The backend was not touched: '
+    more = f', and of {errors.count(gone, "snapshot")}' if gone else ''
+    print(f'The record of share {share_id} is gone{more}. The backend was not touched: '
           f'instance {share.instance_id} may still be on {share.host or "no host"}.')
     return GOOD
 
@@ -93,9 +95,11 @@ def _refuse(conn: Connection, share: Any, work: list[Any]) -> None:
     if any(row.held for row in work):
         raise errors.WrongState(f'share {share.id} has an operation in progress: wait until that has ended.{_FORCE}')
     if count := snapshots.count_of(conn, share.id):
-        raise errors.Conflict(f'share {share.id} has {count} snapshots: delete them first.{_FORCE}')
+        raise errors.Conflict(f'share {share.id} has {errors.count(count, "snapshot")}: delete {errors.them(count)} '
+                              f'first.{_FORCE}')
     if count := share_group_snapshots.count_members(conn, share.id):
-        raise errors.Conflict(f'share {share.id} is in {count} snapshots of its group: delete them first.{_FORCE}')
+        raise errors.Conflict(f'share {share.id} is in {errors.count(count, "snapshot")} of its group: delete '
+                              f'{errors.them(count)} first.{_FORCE}')
 
 
 COMMANDS: Sequence[Command] = (

@@ -11,12 +11,12 @@ from manila_lite import errors
 
 #: Option -> the name of what it counts, for messages.
 COUNTED = {
-    'metadata_items': 'metadata keys',
-    'access_rules': 'access rules',
-    'subnets': 'subnets',
-    'attached_security_services': 'security services',
-    'security_services': 'security services',
-    'resource_locks': 'resource locks',
+    'metadata_items': 'metadata key',
+    'access_rules': 'access rule',
+    'subnets': 'subnet',
+    'attached_security_services': 'security service',
+    'security_services': 'security service',
+    'resource_locks': 'resource lock',
 }
 
 
@@ -27,7 +27,8 @@ def check(conf: Any, name: str, whose: str, had: int, will: int) -> None:
     """
     most = conf.limits[name]
     if most >= 0 and will > most and will > had:
-        raise errors.OverLimit(f'Limit {name} exceeded: {whose} may have {most} {COUNTED[name]}, has {had}, and would have '
+        raise errors.OverLimit(f'Limit {name} exceeded: {whose} may have {errors.count(most, COUNTED[name])}, has '
+                               f'{had}, and would have '
                                f'{will}.', code=f'over_limit_{name}')
 
 

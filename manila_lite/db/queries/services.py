@@ -67,6 +67,12 @@ def was_up(heartbeat_at: datetime.datetime | None, seconds: float) -> bool:
     return is_up(heartbeat_at, False, seconds)
 
 
+def is_running(row: Row, conf: Any) -> bool:
+    """Say whether the service is up, or is perhaps only being restarted."""
+    return (is_up(row.heartbeat_at, row.stopped, conf.service_down_time)
+            or was_up(row.heartbeat_at, conf.scheduler.restart_wait))
+
+
 def release_of(row: Row) -> str | None:
     """Return the release that the service runs; None if it does not tell, as releases before ``FIRST_TOLD``."""
     return row.release if row.release_at is not None and row.release_at == row.heartbeat_at else None

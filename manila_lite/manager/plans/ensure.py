@@ -238,7 +238,7 @@ def _inspect(work: Work) -> None:
         ensure_results.store_inspected(work, batch, results, why)
     work.data['visited'] = True
     if work.data['left']:
-        raise errors.Final(f'{len(work.data["left"])} shares could not be inspected. {why}')
+        raise errors.Final(f'{errors.count(len(work.data["left"]), "share")} could not be inspected. {why}')
 
 
 def _with_servers(batch: Batch, results: Mapping[str, values.EnsureResult],
@@ -265,7 +265,7 @@ def _look_again(work: Work, down: Mapping[str, str]) -> None:
     if data['passes'] < conf.max_attempts:
         data.update(only=sorted(data['left']), left=[], after='', passes=data['passes'] + 1)
         raise errors.Again(conf.retry_delay * 2 ** (data['passes'] - 2))
-    parts = [f'{len(resource_ids)} {name}' for resource_ids, name in ((data['left'], 'shares'), (down, 'share servers'))
+    parts = [errors.count(len(resource_ids), name) for resource_ids, name in ((data['left'], 'share'), (down, 'share server'))
              if resource_ids]
     raise errors.Final(f'{" and ".join(parts)} could not be ensured. {data.get("last_error", "")}'.strip())
 

@@ -73,7 +73,8 @@ def are_enough(work: Work) -> bool:
 
 def warn(work: Work, took: float, resource_type: str, action: messages.Action) -> None:
     """Tell the operator that the cut-over will be long; to complete or to cancel is their choice."""
-    text = (f'The last of {work.data[PASSES]} passes took {took:.0f} seconds, and the cut-over will take about as long, in '
+    text = (f'The last of {errors.count(work.data[PASSES], "pass")} took {took:.0f} seconds, and the cut-over will '
+            'take about as long, in '
             'which nobody can write.')
     LOG.warning('%s: %s', work.resource_id, text)
     _tell(work, resource_type, {work.resource_id: work.ctx.project_id or ''}, action, messages.Detail.SHARE_CHANGES_FAST, text)

@@ -20,7 +20,8 @@ def keep(services: context.Services, plugin: NetworkPlugin, server_id: str, subn
     """
     texts = _inside(subnet, addresses)
     if len(texts) < least:
-        raise errors.Final(f'The share server has {len(texts)} addresses in subnet {subnet.id}; it needs {least}.')
+        raise errors.Final(f'The share server has {errors.count(len(texts), "address")} in subnet {subnet.id}; it '
+                           f'needs {least}.')
     with services.db.reader() as conn:
         project_id = share_servers.get(conn, server_id).project_id
     plugin_subnet = Subnet(subnet.neutron_net_id, subnet.neutron_subnet_id, subnet.cidr, subnet.ip_version,

@@ -58,7 +58,8 @@ def wait_for_shares(work: Work) -> None:
     if any(share.status == states.SHARE['create'].during for share in shares):
         raise errors.Again(_LOOK_AGAIN)
     if bad := [share.id for share in shares if share.status == states.SHARE['create'].fail]:
-        raise errors.Final(f'{len(bad)} of the {len(shares)} shares of the group could not be created: {", ".join(bad)}.')
+        raise errors.Final(f'{len(bad)} of {errors.count(len(shares), "share")} of the group could not be created: '
+                           f'{", ".join(bad)}.')
 
 
 def created(conn: Connection, work: Work) -> None:

@@ -109,7 +109,7 @@ def delete(work: Work) -> None:
         with work.ctx.db.reader() as conn:
             count = snapshots.count_of(conn, share.share_id)
     if count:
-        raise errors.Final(f'{count} snapshots of the share could not be deleted at the backend yet.')
+        raise errors.Final(f'{errors.count(count, "snapshot")} of the share could not be deleted at the backend yet.')
     work.service.driver.delete_share(share)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filter for share networks: they need a subnet in the pool's zone, and for several a backend that supports several."""
 
+from manila_lite import errors
 from manila_lite.scheduler.interface import Filter, PoolState, Request
 
 _SEVERAL = 'share_server_multiple_subnet_support'
@@ -20,6 +21,7 @@ class ShareNetwork(Filter):
         if not count:
             return f'the share network has no subnet in zone {pool.availability_zone!r}'
         if count > 1 and not pool.capabilities.get(_SEVERAL):
-            return (f'the share network has {count} subnets in zone {pool.availability_zone!r}, and the pool has no '
+            return (f'the share network has {errors.count(count, "subnet")} in zone {pool.availability_zone!r}, and '
+                    'the pool has no '
                     f'{_SEVERAL}')
         return None

@@ -38,7 +38,8 @@ def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
     nets = _networks(ctx, body['networks']) if 'networks' in body else []
     with ctx.db.writer() as conn:
         if store.count_servers(conn, ctx.project_id) >= ctx.conf.compute.max_servers:
-            raise errors.OverQuota(f'The project has {ctx.conf.compute.max_servers} servers, which is the maximum.')
+            raise errors.OverQuota(f'The project has {errors.count(ctx.conf.compute.max_servers, "server")}, which is '
+                                   'the maximum.')
         own = {image.name for image in store.images(conn, ctx.project_id)}     # hosts do not report these
         needed = {name for name in (spec['image'], spec['kernel'], spec['initrd']) if name and name not in own}
         host = store.best_host(conn, ctx.conf.service_down_time, {network.id for network, _ in nets}, needed,

@@ -39,7 +39,8 @@ def attach(ctx: RequestContext, who: Mapping[str, str], row: Any, share_id: str,
             _check_status(store.server(conn, row.id), _ATTACH)
         most = ctx.conf.compute.max_attachments
         if len(store.attachments(conn, (row.id,))) >= most:
-            raise errors.Conflict(f'The server has {most} shares, which is the maximum.', code='too_many_attachments')
+            raise errors.Conflict(f'The server has {errors.count(most, "share")}, which is the '
+                                  'maximum.', code='too_many_attachments')
         made = store.attach(conn, server_id=row.id, host=row.host, share_id=share_id, tag=tag, export_location=path,
                             share_proto=share.protocol.upper())
         attachment = store.attachment(conn, row.id, share_id)

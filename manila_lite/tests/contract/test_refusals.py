@@ -51,7 +51,7 @@ class RefusalsTest(testtools.TestCase):
 
     def test_guard_that_refused_in_a_test_is_not_reported(self):
         _, before = self.told()
-        place = self.note("raise errors.Forbidden(f'Share {share_id} has {count} backups")
+        place = self.note("raise errors.Forbidden(f'Share {share_id} has {errors.count(count, \"backup\")}")
         code, after = self.told()
         self.assertEqual(1, code)
         self.assertEqual([place], [f'{line.rpartition(": raise")[0]}: ' for line in before[:-1] if line not in after])
@@ -63,11 +63,11 @@ class RefusalsTest(testtools.TestCase):
         self.assertTrue([line for line in self.told()[1] if 'transitions.begin(conn, states.SHARE, verb' in line])
 
     def test_guard_is_reported_if_no_test_names_status_and_message(self):
-        place = self.note("raise errors.Forbidden(f'Share {share_id} has {count} backups")
+        place = self.note("raise errors.Forbidden(f'Share {share_id} has {errors.count(count, \"backup\")}")
         [said] = [line for line in self.told('--words')[1] if line.startswith(place)]
         self.assertIn('no test names status and words', said)
-        self.note("raise errors.Forbidden(f'Share {share_id} has {count} backups",
-                  message='Share y has 1 backups; delete them first.',
+        self.note("raise errors.Forbidden(f'Share {share_id} has {errors.count(count, \"backup\")}",
+                  message='Share y has 1 backup; delete it first.',
                   test='manila_lite.tests.functional.test_refused_ways_out.Going.test_share_with_backups_cannot_be_deleted_unmanaged_or_transferred')
         self.assertFalse([line for line in self.told('--words')[1] if line.startswith(place)])
 

@@ -2,10 +2,11 @@
 """Base class of functional tests: a running service for the class, and shortcuts to its API."""
 
 import json
+import urllib.parse
 
 import testtools
 
-from manila_lite.tests import fixtures, hush, waiting
+from manila_lite.tests import fixtures, hush, plain, waiting
 
 LATEST = '2.99'
 
@@ -33,8 +34,10 @@ class Api:
             sent['Content-Type'] = 'application/json'
         answer = self._app.request(f'/v2{path}', method=method, body=text, headers=sent, expect_errors=True)
         hush.note(answer.text)
-        return answer.status_int, (answer.json if answer.body and answer.content_type == 'application/json' else None), \
-            answer.headers
+        document = answer.json if answer.body and answer.content_type == 'application/json' else None
+        if answer.status_int >= 400 and document:
+            plain.check(document, f'{urllib.parse.unquote_plus(path)} {body}')
+        return answer.status_int, document, answer.headers
 
     def ok(self, method, path, body=None, *, wait=True, **more):
         """Send a request that must succeed; return the document. A deletion has ended then, unless ``wait`` is false."""

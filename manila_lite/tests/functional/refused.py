@@ -64,6 +64,14 @@ class Refusing(base.ServiceTest):
         self.share_is(made['id'], status=status, host=host)
         return made['id']
 
+    def in_network(self, network):
+        """Put the subnet of a share network that names none into one; return the id of the share network."""
+        table = models.share_network_subnets
+        with self.service.services.db.writer() as conn:
+            conn.execute(table.update().where(table.c.share_network_id == network).values(
+                neutron_net_id='blue', neutron_subnet_id='blue-v4'))
+        return network
+
     def snapshot(self, share, status='available', **wanted):
         """Return the id of a snapshot of the share."""
         made = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share, **wanted}})['snapshot']['id']

@@ -567,7 +567,7 @@ class Watched(EnsureTest):
         self.ensure()
         status, out, err = self.watch()
         self.assertEqual(1, status, out + err)
-        self.assertIn('1 shares could not be ensured', out)
+        self.assertIn('1 share could not be ensured', out)
         status, out, err = self.watch('nowhere@alpha')
         self.assertEqual(1, status, out + err)
         self.assertIn('nowhere@alpha', err)
@@ -732,7 +732,7 @@ class Part(Quiet):
         self.service.knob('alpha', 'inspect_shares:fail')
         found = self.begun(dry_run=True)
         self.assertEqual('failed', found['state'])
-        self.assertIn('1 shares could not be inspected', found['error'])
+        self.assertIn('1 share could not be inspected', found['error'])
         self.assertEqual((['available'], []), (self.statuses([share_id]), self.told(share_id)))
 
     def test_dry_run_waits_for_no_share_and_gives_no_status(self):

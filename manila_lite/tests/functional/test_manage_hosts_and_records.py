@@ -151,7 +151,7 @@ class RecordsTest(manage.ManageTest):
         snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         self.admin.action(share['id'], 'reset_status', {'status': 'error'})
-        self.assertIn('has 1 snapshots', self.refused('share', 'delete', share['id']))
+        self.assertIn('has 1 snapshot', self.refused('share', 'delete', share['id']))
         calls = self.calls()
         out, _ = self.manage('share', 'delete', share['id'], '--force')
         self.assertIn('The backend was not touched', out)
@@ -171,7 +171,7 @@ class RecordsTest(manage.ManageTest):
             rows.insert(conn, kind='replica.update', resource_type='share_replica', topic='share', host='nobody@far',
                         resource_id=self._instance(conn, share), lane='work', data={})
             backups.of(conn, [share])
-        self.assertIn('has 1 backups', self.refused('share', 'delete', share, '--force'))
+        self.assertIn('has 1 backup', self.refused('share', 'delete', share, '--force'))
         self.drop(models.share_backups, models.share_backups.c.share_id == share)
         self.assertIn('is in 2 snapshots of its group', self.refused('share', 'delete', share))
         out, _ = self.manage('share', 'delete', share, '--force')

@@ -40,7 +40,7 @@ class Grouping(refused.Refusing):
 
     def network(self):
         """Make a share network; return its id."""
-        return self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
+        return self.in_network(self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id'])
 
     def group_no(self, words, status=400, code='invalid_input', caller=None, **wanted):
         """Check that a request for such a group is refused."""
@@ -87,7 +87,7 @@ class Groups(Grouping):
         source = {'source_share_group_snapshot_id': self.taken(group)}
         self.group_no('share_types: not allowed together with source_share_group_snapshot_id.',
                       share_types=[self.kinds['default']], **source)
-        self.group_no('availability_zone: must be None, the zone of the group snapshot.', availability_zone='here', **source)
+        self.group_no('availability_zone: must be null, the zone of the group snapshot.', availability_zone='here', **source)
         self.group_no(f'share_group_type_id: must be {self.group_types["plain"]}, the type of the group snapshot.',
                       share_group_type_id=self.group_types['served'], **source)
         self.group_no('share_network_id: must be None, the share network of the group snapshot.',
@@ -128,7 +128,7 @@ class Members(Grouping):
         self.share_no(group, f'share_type: share group {group} does not accept shares of type served.', share_type='served')
         self.share_no(mixed, 'share_type: shares of type replicated have replicas, and cannot be in a group.',
                       share_type='replicated')
-        self.share_no(group, 'availability_zone: must be None, as for all shares', availability_zone='elsewhere')
+        self.share_no(group, 'availability_zone: must be null, as for all shares', availability_zone='elsewhere')
         self.share_no(group, 'share_network_id: must be None, as for all shares', share_network_id=self.network())
         self.share_no(group, 'scheduler_hints.only_host: not supported for shares of a group, which are on the host of the '
                              'group.', caller=self.admin,
@@ -190,7 +190,7 @@ class Going(Grouping):
     def test_delete_of_a_group_with_snapshots_is_refused(self):
         group = self.group()
         self.taken(group)
-        self.no(409, 'share_group_has_snapshots', f'Share group {group} has 1 snapshots; delete them first.',
+        self.no(409, 'share_group_has_snapshots', f'Share group {group} has 1 snapshot; delete it first.',
                 f'/share-groups/{group}')
 
     def test_delete_of_a_group_snapshot_is_refused_while_a_share_is_made_of_it(self):
@@ -207,5 +207,5 @@ class Going(Grouping):
     def test_delete_of_a_share_network_with_a_group_is_refused(self):
         network = self.network()
         self.group('served', share_types=[self.kinds['served']], share_network_id=network)
-        self.no(409, 'share_network_in_use', f'Share network {network} is used by 1 share groups.',
+        self.no(409, 'share_network_in_use', f'Share network {network} is used by 1 share group.',
                 f'/share-networks/{network}')

@@ -119,11 +119,10 @@ class Networks(refused.Refusing):
     def test_delete_of_a_network_with_shares_is_refused(self):
         self.type(self.project, driver_handles_share_servers='True')
         [subnet] = self.user.ok('GET', f'/share-networks/{self.empty}/subnets')['share_network_subnets']
-        self.is_not(models.share_network_subnets, subnet['id'], neutron_net_id='blue', neutron_subnet_id='blue-v4')
-        self.share(self.user, share_type=self.project, share_network_id=self.empty)
-        self.no(409, 'share_network_in_use', f'Share network {self.empty} is used by 1 shares.',
+        self.share(self.user, share_type=self.project, share_network_id=self.in_network(self.empty))
+        self.no(409, 'share_network_in_use', f'Share network {self.empty} is used by 1 share.',
                 f'/share-networks/{self.empty}')
-        self.no(409, 'subnet_in_use', f'Share network {self.empty} has 1 shares that wait for a share server.',
+        self.no(409, 'subnet_in_use', f'Share network {self.empty} has 1 share without a share server yet.',
                 f'/share-networks/{self.empty}/subnets/{subnet["id"]}')
 
     def test_invalid_additional_subnets_are_refused(self):
@@ -131,10 +130,10 @@ class Networks(refused.Refusing):
         self.no(409, 'zone_has_subnet', f'share network {self.empty} already has subnet', more,
                 {'share-network-subnet': {}}, self.caller(self.project, version='2.69'))
         self.option('metadata_items', 1, 'limits')
-        self.no(413, 'over_limit_metadata_items', 'Limit metadata_items exceeded: the subnet may have 1 metadata keys', more,
+        self.no(413, 'over_limit_metadata_items', 'Limit metadata_items exceeded: the subnet may have 1 metadata key,', more,
                 {'share-network-subnet': {'metadata': {'a': 'x', 'b': 'x'}}})
         self.option('subnets', 1, 'limits')
-        self.no(413, 'over_limit_subnets', f'Limit subnets exceeded: share network {self.network} may have 1 subnets',
+        self.no(413, 'over_limit_subnets', f'Limit subnets exceeded: share network {self.network} may have 1 subnet,',
                 f'{self.path}/subnets', {'share-network-subnet': {}})
         self.no(400, 'availability_zone_not_found', 'availability_zone: there is no zone nowhere.', more,
                 {'share-network-subnet': {'availability_zone': 'nowhere'}})

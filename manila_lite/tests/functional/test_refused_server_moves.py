@@ -79,7 +79,7 @@ class Servers(refused_moves.Moving):
         """Check that snapshots cannot be left behind (issue 19, 14)."""
         share, _, server = self.served()
         self.snapshot(share)
-        self.start_no(server, 409, 'conflict', f'preserve_snapshots: share server {server} has 1 snapshots, which have to move '
+        self.start_no(server, 409, 'conflict', f'preserve_snapshots: share server {server} has 1 snapshot that must move '
                                                'with it.', preserve_snapshots=False)
 
     def test_share_with_an_ended_migration_does_not_block_a_check(self):

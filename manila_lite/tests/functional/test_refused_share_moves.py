@@ -74,7 +74,7 @@ class Shares(refused_moves.Moving):
         snapshot = self.snapshot(share, status='error')
         self.start_no(share, 400, 'wrong_state', f'Snapshot {snapshot} is error, not available.')
         self.put(models.snapshots, snapshot, status='available')
-        self.start_no(share, 409, 'conflict', f'preserve_snapshots: share {share} has 1 snapshots, which have to move with it.',
+        self.start_no(share, 409, 'conflict', f'preserve_snapshots: share {share} has 1 snapshot that must move with it.',
                       preserve_snapshots=False)
         bare = self.type('bare', snapshot_support='False')
         self.start_no(share, 409, 'conflict', 'share type bare has no snapshot_support.', new_share_type_id=bare)

@@ -20,7 +20,7 @@ class Making(refused.Refusing):
             service_rows.zone_id(conn, name, create=True)
 
     def network(self):
-        return self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
+        return self.in_network(self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id'])
 
     def test_members_make_no_public_shares(self):
         self.share_no('is_public: only administrators may create public shares.', 403, 'forbidden', is_public=True)
@@ -62,7 +62,7 @@ class Making(refused.Refusing):
 
     def test_metadata_above_the_limit_is_refused(self):
         self.option('metadata_items', 1, 'limits')
-        self.share_no('Limit metadata_items exceeded: the share may have 1 metadata keys', 413, 'over_limit_metadata_items',
+        self.share_no('Limit metadata_items exceeded: the share may have 1 metadata key,', 413, 'over_limit_metadata_items',
                       metadata={'a': 'x', 'b': 'x'})
 
     def test_share_network_for_a_type_without_servers_is_refused(self):

@@ -47,7 +47,7 @@ class Going(refused.Refusing):
 
     def test_share_with_replicas_cannot_be_deleted_unmanaged_or_transferred(self):
         share = self.replicated()
-        words = f'Share {share} has 1 replicas in addition to the active one; delete them first.'
+        words = f'Share {share} has 1 replica in addition to the active one; delete it first.'
         self.goes_not(share, 409, 'share_has_replicas', words)
         self.no(409, 'share_has_replicas', words, f'/shares/{share}')
         self.given_not(share, 409, 'share_has_replicas', words)
@@ -60,7 +60,7 @@ class Going(refused.Refusing):
     def test_share_with_backups_cannot_be_deleted_unmanaged_or_transferred(self):
         share = self.share()
         self.backup(share)
-        words = f'Share {share} has 1 backups; delete them first.'
+        words = f'Share {share} has 1 backup; delete it first.'
         self.goes_not(share, 403, 'share_has_backups', words)
         self.no(403, 'share_has_backups', words, f'/shares/{share}')
         self.given_not(share, 403, 'share_has_backups', words)
@@ -68,17 +68,17 @@ class Going(refused.Refusing):
     def test_share_with_snapshots_cannot_be_deleted_or_unmanaged(self):
         share = self.share()
         self.snapshot(share)
-        words = f'Share {share} has 1 snapshots; '
-        self.goes_not(share, 403, 'share_has_snapshots', f'{words}delete them first.', _ACTIONS[:2])
-        self.no(403, 'share_has_snapshots', f'{words}delete them first.', f'/shares/{share}')
-        self.goes_not(share, 403, 'share_has_snapshots', f'{words}unmanage or delete them first.', _ACTIONS[2:])
+        words = f'Share {share} has 1 snapshot; '
+        self.goes_not(share, 403, 'share_has_snapshots', f'{words}delete it first.', _ACTIONS[:2])
+        self.no(403, 'share_has_snapshots', f'{words}delete it first.', f'/shares/{share}')
+        self.goes_not(share, 403, 'share_has_snapshots', f'{words}unmanage or delete it first.', _ACTIONS[2:])
 
     def test_share_in_a_group_snapshot_cannot_be_deleted_or_unmanaged(self):
         group, share = self.grouped()
         snapshot = self.user.ok('POST', '/share-group-snapshots', {
             'share_group_snapshot': {'share_group_id': group}})['share_group_snapshot']['id']
         self.put(models.share_group_snapshots, snapshot, status='available')
-        words = f'Share {share} is in 1 share group snapshots; delete them first.'
+        words = f'Share {share} is in 1 share group snapshot; delete it first.'
         self.goes_not(share, 403, 'share_in_group_snapshot', words, (_ACTIONS[0], _ACTIONS[2]))
         self.no(403, 'share_in_group_snapshot', words, f'/shares/{share}?share_group_id={group}')
 
@@ -90,7 +90,7 @@ class Going(refused.Refusing):
                 f'/shares/{other}?share_group_id={group}')
         self.goes_not(share, 403, 'share_in_group', f'Share {share} is a member of share group {group}.', _ACTIONS[1:2])
         self.given_not(share, 400, 'share_not_transferable', f'it is a member of share group {group}.')
-        self.no(409, 'share_group_has_shares', f'Share group {group} has 1 shares; delete them first.',
+        self.no(409, 'share_group_has_shares', f'Share group {group} has 1 share; delete it first.',
                 f'/share-groups/{group}')
 
     def test_share_with_a_leftover_instance_of_a_migration_cannot_be_unmanaged(self):

@@ -199,7 +199,7 @@ class Refusals(base.ServiceTest):
         network = self.network()
         shares = [self.share(network, availability_zone='east') for _ in range(2)]
         self.assertEqual({'available'}, {share['status'] for share in shares})
-        self.refused(network, 409, '1 addresses left', '2 are needed', subnet='small')
+        self.refused(network, 409, '1 address left', '2 are needed', subnet='small')
         other = self.network('small')
         self.assertEqual('available', self.share(other)['status'])
         self.refused(network, 409, '0 addresses left', '2 are needed', subnet='small')

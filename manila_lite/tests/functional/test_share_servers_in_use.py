@@ -196,7 +196,7 @@ class Down(served.ServedTest):
         """Check that the run fails, and that the owner gets a message with the reason."""
         ended = self.ensured()
         self.assertEqual('failed', ended['state'])
-        self.assertIn('1 shares and 1 share servers could not be ensured. Its share server does not run.', ended['error'])
+        self.assertIn('1 share and 1 share server could not be ensured. Its share server does not run.', ended['error'])
         self.assertIn('Its share server does not run.', str(self.messages(share)))
 
     def test_share_is_not_ensured_when_its_server_cannot_be_ensured(self):

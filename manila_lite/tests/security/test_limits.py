@@ -4,6 +4,7 @@
 import concurrent.futures
 import urllib.parse
 
+from manila_lite import errors
 from manila_lite.api import versions
 from manila_lite.api.contract import OPS
 from manila_lite.db import models
@@ -40,7 +41,7 @@ class LimitsTest(base.ServiceTest):
         self.assertEqual(413, status, document)
         fault = document['overLimit']
         self.assertEqual(f'over_limit_{name}', fault['reason'])
-        self.assertIn(f'may have {most} {limits.COUNTED[name]}', fault['message'])
+        self.assertIn(f'may have {errors.count(most, limits.COUNTED[name])}', fault['message'])
         self.assertRegex(fault['next'], 'ask the operator for a higher limit|raise the limit')
 
     def assert_some(self, answers, name, most, worked):

@@ -127,7 +127,7 @@ class BacksUp(filled.Filled, test_share_migration.Moves):
         self.assertEqual([backup], os.listdir(self.state / 'export'))
         done = forks.run('manila_lite.cmd.manage:main', f'--config-file={self.lite.config}', 'share_backup', 'update_host',
                          '--currenthost', 'test@alpha', '--newhost', 'test@beta', '--force')
-        self.assertEqual((0, 'From test@alpha to test@beta: 1 backups, 1 waiting deletions.\n'),
+        self.assertEqual((0, 'From test@alpha to test@beta: 1 backup, 1 waiting deletion.\n'),
                          (done.returncode, done.stdout), done.stderr)
         self.ends(backup, 'gone')
         self.assertEqual([], os.listdir(self.state / 'export'))
