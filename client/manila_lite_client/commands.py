@@ -152,6 +152,6 @@ def _count(text: str) -> int:
         count = int(text)
     except ValueError:
         count = 0
-    if count < 1:
-        raise argparse.ArgumentTypeError(f'{text!r} is no number from 1 on')
+    if not 1 <= count < 2**31:
+        raise argparse.ArgumentTypeError(f'{text!r} is no number from 1 to {2**31 - 1}')
     return count

@@ -5,6 +5,8 @@ import socket
 
 from oslo_config import cfg
 
+from manila_lite.conf import numeric
+
 DEFAULT = [
     cfg.HostAddressOpt('host', default=socket.gethostname(), sample_default='<hostname>',
                        help='Name of this host in the records of services. Set a fixed value where the host name may change.'),
@@ -12,12 +14,12 @@ DEFAULT = [
     cfg.ListOpt('enabled_share_backends', default=[],
                 help='Names of the backends of this share manager. Each has a section of the same name with at least '
                      '"driver".'),
-    cfg.IntOpt('service_down_time', default=60, min=2, help='Seconds without a heartbeat after which a service is down.'),
-    cfg.IntOpt('report_interval', default=10, min=1, help='Seconds between two heartbeats of a service.'),
+    numeric.Int('service_down_time', default=60, min=2, help='Seconds without a heartbeat after which a service is down.'),
+    numeric.Int('report_interval', default=10, min=1, help='Seconds between two heartbeats of a service.'),
     cfg.BoolOpt('automatic_share_server_cleanup', default=True, help='Delete unused share servers automatically.'),
-    cfg.IntOpt('unused_share_server_cleanup_interval', default=10, min=0,
-               help='Minutes without use after which automatic_share_server_cleanup deletes a share server.'),
-    cfg.IntOpt('capability_interval', default=60, min=1, help='Seconds between two capacity reports of a backend.'),
+    numeric.Int('unused_share_server_cleanup_interval', default=10, min=0,
+                help='Minutes without use after which automatic_share_server_cleanup deletes a share server.'),
+    numeric.Int('capability_interval', default=60, min=1, help='Seconds between two capacity reports of a backend.'),
     cfg.BoolOpt('update_shares_status_on_ensure', default=True,
                 help='Show the status "ensuring" for shares during a check that was requested over the API, and "error" for '
                      'shares that the check finds broken. The section of a backend may override it.'),
@@ -35,13 +37,13 @@ BACKEND = [
     cfg.StrOpt('backend_availability_zone', help='Availability zone of this backend. Default: storage_availability_zone.'),
     cfg.BoolOpt('driver_handles_share_servers', default=False,
                 help='Create share servers for the shares of this backend. The driver must support the value.'),
-    cfg.IntOpt('max_shares_per_share_server', default=-1, min=-1,
-               help='Maximum number of shares on one share server. -1: no limit.'),
+    numeric.Int('max_shares_per_share_server', default=-1, min=-1,
+                help='Maximum number of shares on one share server. -1: no limit.'),
     cfg.BoolOpt('update_shares_status_on_ensure', mutable=True,
                 help='Value of [DEFAULT] update_shares_status_on_ensure for this backend. Default: the value there.'),
-    cfg.FloatOpt('ensure_interval', default=0.0, min=0.0, mutable=True,
-                 help='Seconds between two checks of all shares of this backend. 0: checks only at start of the service, '
-                      "after a change of the backend's configuration, and on request."),
+    numeric.Float('ensure_interval', default=0.0, min=0.0, mutable=True,
+                  help='Seconds between two checks of all shares of this backend. 0: checks only at start of the service, '
+                       "after a change of the backend's configuration, and on request."),
     cfg.StrOpt('admin_network_id',
                help="Id of the administrators' network at the network plugin. Share servers get addresses in it if the driver "
                     'needs them.'),
@@ -52,22 +54,22 @@ BACKEND = [
     cfg.StrOpt('admin_network_config_group',
                help='Section with the network plugin of the administrators\' network: "plugin" and, for the standalone '
                     'plugin, "file". Default: the plugin of [network].'),
-    cfg.FloatOpt('server_migration_driver_continue_update_interval', default=60.0, min=0.1, mutable=True,
-                 help='Maximum seconds between two progress checks of the migration of a share server to this backend. The '
-                      'second check comes after a second, and each later pause is twice as long as the one before, up to this '
-                      'value.'),
-    cfg.FloatOpt('migration_driver_continue_update_interval', default=60.0, min=0.1, mutable=True,
-                 help='Maximum seconds between two progress checks of the migration of a single share to this backend. The '
-                      'second check comes after a second, and each later pause is twice as long as the one before, up to this '
-                      'value.'),
+    numeric.Float('server_migration_driver_continue_update_interval', default=60.0, min=0.1, max=numeric.WEEK, mutable=True,
+                  help='Maximum seconds between two progress checks of the migration of a share server to this backend. The '
+                       'second check comes after a second, and each later pause is twice as long as the one before, up to this '
+                       'value.'),
+    numeric.Float('migration_driver_continue_update_interval', default=60.0, min=0.1, max=numeric.WEEK, mutable=True,
+                  help='Maximum seconds between two progress checks of the migration of a single share to this backend. The '
+                       'second check comes after a second, and each later pause is twice as long as the one before, up to this '
+                       'value.'),
     cfg.ListOpt('migration_ignore_files', default=['lost+found'], mutable=True,
                 help='Names of files and directories that are left out when this host copies a share to this backend.'),
     cfg.BoolOpt('migration_keep_writable', default=False, mutable=True,
                 help='Let clients write while this host copies a share to this backend; access rules are read-only only during '
                      'the cut-over. If false, they are read-only from the start, as in Manila.'),
-    cfg.FloatOpt('replica_state_update_interval', default=300.0, min=1.0,
-                 help='Seconds between two updates of the replicas at this backend. If another replica is promoted without '
-                      'the backend of the active one, data written in this time may be lost.'),
+    numeric.Float('replica_state_update_interval', default=300.0, min=1.0,
+                  help='Seconds between two updates of the replicas at this backend. If another replica is promoted without '
+                       'the backend of the active one, data written in this time may be lost.'),
     cfg.BoolOpt('backup_over_nfs', default=False,
                 help='Back up NFS shares through an NFS mount on this host, even if the driver has a method of its own. If it '
                      'has none, this is always the method.'),
@@ -76,8 +78,8 @@ BACKEND = [
                    'its route to the server of the share.'),
     cfg.StrOpt('backup_share_mount_options', default='retry=0,soft,timeo=300,nosuid,nodev,noexec',
                help='Mount options for a backup through a mount, separated by commas. ro or rw is added.'),
-    cfg.IntOpt('max_share_server_size', default=-1, min=-1, mutable=True,
-               help='Maximum total size in GiB of the shares on one share server. -1: no limit.'),
+    numeric.Int('max_share_server_size', default=-1, min=-1, mutable=True,
+                help='Maximum total size in GiB of the shares on one share server. -1: no limit.'),
 ]
 
 

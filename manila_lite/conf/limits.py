@@ -3,10 +3,12 @@
 
 from oslo_config import cfg
 
+from manila_lite.conf import numeric
+
 
 def _limit(name: str, default: int, what: str) -> cfg.IntOpt:
-    return cfg.IntOpt(name, default=default, min=-1, mutable=True, help=f'{what}. -1: no limit. Items over the limit '
-                      'stay, but no more can be added.')
+    return numeric.Int(name, default=default, min=-1, mutable=True, help=f'{what}. -1: no limit. Items over the limit '
+                       'stay, but no more can be added.')
 
 
 LIMITS: list[cfg.Opt] = [
@@ -22,11 +24,11 @@ LIMITS: list[cfg.Opt] = [
            'Maximum number of security services of one share network. It has at most one of each type in any case'),
     _limit('security_services', 100, 'Maximum number of security services of one project'),
     _limit('resource_locks', 100, 'Maximum number of resource locks on one share or access rule'),
-    cfg.IntOpt('filter_length', default=4096, min=255, mutable=True,
-               help='Maximum number of characters of one query parameter, name and value together. Longer parameters are '
-                    'refused before the database compares them. Raise it for clients that filter by longer metadata.'),
-    cfg.IntOpt('query_length', default=16384, min=1024, mutable=True,
-               help='Maximum number of characters of the whole query of a URL, as sent.'),
+    numeric.Int('filter_length', default=4096, min=255, mutable=True,
+                help='Maximum number of characters of one query parameter, name and value together. Longer parameters are '
+                     'refused before the database compares them. Raise it for clients that filter by longer metadata.'),
+    numeric.Int('query_length', default=16384, min=1024, mutable=True,
+                help='Maximum number of characters of the whole query of a URL, as sent.'),
 ]
 
 

@@ -3,13 +3,15 @@
 
 from oslo_config import cfg
 
+from manila_lite.conf import numeric
+
 NETWORK: list[cfg.Opt] = [
     cfg.StrOpt('plugin', default='standalone',
                help='Entry point of the network plugin: "standalone" reads networks from a file, "neutron" uses Neutron as '
                     'configured in [neutron].'),
-    cfg.FloatOpt('patience', default=3600.0, min=0.0, mutable=True,
-                 help='Seconds, from its beginning, for which work on a share server (create or delete) waits for an '
-                      'unreachable network plugin. Then it is tried [operations] max_attempts times.'),
+    numeric.Float('patience', default=3600.0, min=0.0, mutable=True,
+                  help='Seconds, from its beginning, for which work on a share server (create or delete) waits for an '
+                       'unreachable network plugin. Then it is tried [operations] max_attempts times.'),
 ]
 
 STANDALONE: list[cfg.Opt] = [

@@ -10,7 +10,7 @@ from oslo_config import cfg
 
 import manila_lite.conf
 
-_NOT_OPTIONS = ('opts',)
+_NOT_OPTIONS = ('numeric', 'opts')
 
 
 def modules() -> Iterator[ModuleType]:

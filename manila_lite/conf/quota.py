@@ -3,9 +3,11 @@
 
 from oslo_config import cfg
 
+from manila_lite.conf import numeric
+
 
 def _limit(name: str, default: int, what: str) -> cfg.IntOpt:
-    return cfg.IntOpt(name, default=default, min=-1, mutable=True, help=f'{what} per project. -1: no limit.')
+    return numeric.Int(name, default=default, min=-1, mutable=True, help=f'{what} per project. -1: no limit.')
 
 
 QUOTA: list[cfg.Opt] = [
@@ -13,8 +15,8 @@ QUOTA: list[cfg.Opt] = [
     _limit('snapshots', 50, 'Maximum number of snapshots'),
     _limit('gigabytes', 1000, 'Maximum total size in GiB of all shares'),
     _limit('snapshot_gigabytes', 1000, 'Maximum total size in GiB of all snapshots'),
-    cfg.IntOpt('per_share_gigabytes', default=-1, min=-1, mutable=True,
-               help='Maximum size of one share in GiB. -1: no limit.'),
+    numeric.Int('per_share_gigabytes', default=-1, min=-1, mutable=True,
+                help='Maximum size of one share in GiB. -1: no limit.'),
     _limit('share_networks', 10, 'Maximum number of share networks'),
     _limit('share_groups', 50, 'Maximum number of share groups'),
     _limit('share_group_snapshots', 50, 'Maximum number of share group snapshots'),

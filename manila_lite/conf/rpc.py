@@ -3,8 +3,11 @@
 
 from oslo_config import cfg
 
+from manila_lite.conf import numeric
+
 RPC: list[cfg.Opt] = [
-    cfg.FloatOpt('drain_timeout', default=5.0, help='Seconds for which a process that stops waits for unsent wake-ups.'),
+    numeric.Float('drain_timeout', default=5.0, min=0, max=numeric.WEEK,
+                  help='Seconds for which a process that stops waits for unsent wake-ups.'),
 ]
 
 UPGRADE_LEVELS: list[cfg.Opt] = [

@@ -3,6 +3,7 @@
 
 from oslo_config import cfg
 
+from manila_lite.conf import numeric
 from manila_lite.conf.api import CONNECTIONS
 
 
@@ -14,8 +15,9 @@ def http(port: int) -> list[cfg.Opt]:
         cfg.PortOpt('listen_port', default=port, help='Port on which the built-in server listens.'),
         cfg.StrOpt('base_url',
                    help='Base URL of links and versions. Set it where a proxy in front does not send X-Forwarded headers.'),
-        cfg.IntOpt('api_workers', default=1, min=1, help='Number of API processes.'),
-        cfg.IntOpt('threads', default=8, min=1, help='Number of threads that answer requests in one API process.'),
-        cfg.IntOpt('max_request_body_size', default=16384, min=1024, help='Maximum size of a request body in bytes.'),
+        numeric.Int('api_workers', default=1, min=1, max=numeric.THREADS, help='Number of API processes.'),
+        numeric.Int('threads', default=8, min=1, max=numeric.THREADS,
+                    help='Number of threads that answer requests in one API process.'),
+        numeric.Int('max_request_body_size', default=16384, min=1024, help='Maximum size of a request body in bytes.'),
         *CONNECTIONS,
     ]

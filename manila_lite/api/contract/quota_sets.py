@@ -19,7 +19,7 @@ def _limit(value: Any) -> int:
     return number
 
 
-_LIMIT = {'type': ['integer', 'string', 'null'], 'maximum': shapes.MAX_INT, 'pattern': r'^-?[0-9]{1,10}$'}
+_LIMIT = {'type': ['integer', 'string', 'null'], 'minimum': -1, 'maximum': shapes.MAX_INT, 'pattern': r'^-?[0-9]{1,10}$'}
 
 #: A field for each resource, as bodies have it.
 RESOURCES = tuple(Field(name, _LIMIT, since=since, parse=_limit) for name, since in (

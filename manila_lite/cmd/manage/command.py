@@ -91,12 +91,17 @@ class Command:
     logged: bool = True
 
 
-def natural(text: str) -> int:
-    """Return a number that is not negative, for argparse."""
+def natural(text: str, most: int = 2**31 - 1) -> int:
+    """Return a number that is not negative, and not over ``most``, for argparse."""
     number = int(text)
-    if number < 0:
+    if not 0 <= number <= most:
         raise ValueError(text)
     return number
+
+
+def days(text: str) -> int:
+    """Return a number of days, at most a century, for argparse: dates do not go back for ever."""
+    return natural(text, 36500)
 
 
 def seconds(text: str) -> float:

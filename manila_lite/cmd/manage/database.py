@@ -7,7 +7,7 @@ import sys
 from oslo_utils import timeutils
 
 from manila_lite import encryption, errors
-from manila_lite.cmd.manage.command import GOOD, WRONG, Call, Command, argument, natural
+from manila_lite.cmd.manage.command import GOOD, WRONG, Call, Command, argument, days
 from manila_lite.db.maintenance import schema_revisions
 from manila_lite.db.queries import idempotency_keys, messages, operations, request_notes
 
@@ -96,6 +96,6 @@ COMMANDS = (
     Command('db', 'check', check),
     Command('db', 'stamp', stamp, [argument('revision', help='revision of the schema')]),
     Command('db', 'downgrade', downgrade, [argument('revision', nargs='?', help='any revision; it is refused')]),
-    Command('db', 'purge', purge, [argument('age_in_days', type=natural,
+    Command('db', 'purge', purge, [argument('age_in_days', type=days,
                                             help='keep operations that ended within this number of days')]),
 )

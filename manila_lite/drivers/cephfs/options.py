@@ -6,6 +6,8 @@ from typing import Protocol
 
 from oslo_config import cfg
 
+from manila_lite.conf import numeric
+
 OPTIONS = (
     cfg.StrOpt('cephfs_conf_path',
                help="Path of the cluster's configuration file. Default: /etc/ceph/NAME.conf with the name of the cluster. It "
@@ -32,13 +34,13 @@ OPTIONS = (
                          'manila*', 'nfs*', 'nova*', 'openstack*', 'rbd*', 'rgw*', 'radosgw*', 'swift*'],
                 help='Auth ids that no access rule may name, with * for any text. An id that an administrator will give to a '
                      'service must not belong to a tenant, who has its key, before.'),
-    cfg.FloatOpt('cephfs_command_timeout', default=60.0, min=1.0, mutable=True,
-                 help='Seconds for which one command waits for a manager or metadata server of the cluster that is away. Then '
-                      'the operation is tried again later.'),
-    cfg.IntOpt('reserved_share_percentage', default=5, min=0, max=100, mutable=True,
-               help='Percentage of each pool that is kept free.'),
-    cfg.FloatOpt('max_over_subscription_ratio', default=10.0, min=1.0, mutable=True,
-                 help='Maximum total size of the shares in a pool, as a multiple of its size.'),
+    numeric.Float('cephfs_command_timeout', default=60.0, min=1.0, max=numeric.WEEK, mutable=True,
+                  help='Seconds for which one command waits for a manager or metadata server of the cluster that is away. Then '
+                       'the operation is tried again later.'),
+    numeric.Int('reserved_share_percentage', default=5, min=0, max=100, mutable=True,
+                help='Percentage of each pool that is kept free.'),
+    numeric.Float('max_over_subscription_ratio', default=10.0, min=1.0, mutable=True,
+                  help='Maximum total size of the shares in a pool, as a multiple of its size.'),
 )
 
 

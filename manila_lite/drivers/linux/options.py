@@ -7,6 +7,8 @@ from typing import Protocol
 
 from oslo_config import cfg, types
 
+from manila_lite.conf import numeric
+
 #: The values of linux_pool_fence. With the first one, a pool belongs to this host alone.
 FENCES = ('none', 'guard', 'command')
 
@@ -15,8 +17,8 @@ OPTIONS = (
                help='Path of the pool: a file, a block device with btrfs, or a directory. A missing file is created; a file '
                     'is used through a loop device. A directory has no size limits and no snapshots, and is served over CIFS '
                     'only.'),
-    cfg.IntOpt('linux_pool_size_gb', default=100, min=1,
-               help='Size in GiB of a pool file that the driver creates. The file is sparse and takes only the used space.'),
+    numeric.Int('linux_pool_size_gb', default=100, min=1,
+                help='Size in GiB of a pool file that the driver creates. The file is sparse and takes only the used space.'),
     cfg.StrOpt('linux_pool_type', default='auto', choices=['auto', 'btrfs', 'directory'],
                help='Type of the pool at linux_pool_path. "auto" takes an existing directory as a directory, and all else as '
                     'btrfs.'),
@@ -30,12 +32,13 @@ OPTIONS = (
                     'format of Samba; see manila-linux-user. Without it, or without Samba, the backend serves NFS only. A '
                     'change of the file takes effect at once.'),
     cfg.PortOpt('linux_cifs_port', default=445, help='Port of the CIFS server. Clients must give any port other than 445.'),
-    cfg.IntOpt('linux_cifs_connections', default=1000, min=10, max=60000,
-               help='Connections that a CIFS server has at most; each is a process. More are closed at once. A change restarts '
-                    'the CIFS server. An NFS server has 10,000.'),
-    cfg.IntOpt('linux_connections_per_address', default=64, min=4, max=60000,
-               help='Connections that an NFS or CIFS server has at most from one address. More are closed at once. A client '
-                    'has one or a few, but all clients behind one NAT are one address. A change restarts the servers.'),
+    numeric.Int('linux_cifs_connections', default=1000, min=10, max=60000,
+                help='Connections that a CIFS server has at most; each is a process. More are closed at once. A '
+                     'change restarts '
+                     'the CIFS server. An NFS server has 10,000.'),
+    numeric.Int('linux_connections_per_address', default=64, min=4, max=60000,
+                help='Connections that an NFS or CIFS server has at most from one address. More are closed at once. A client '
+                     'has one or a few, but all clients behind one NAT are one address. A change restarts the servers.'),
     cfg.StrOpt('linux_netns',
                help='Existing network namespace for the file servers. Default: that of the share manager. Share servers have '
                     'their own.'),
@@ -56,9 +59,9 @@ OPTIONS = (
     cfg.BoolOpt('linux_graceless', default=False,
                 help='Let clients write at once after a restart of the NFS server. If false, they first have time to reclaim '
                      'their locks: keep it false in production.'),
-    cfg.IntOpt('linux_grace_period', default=30, min=20, max=180,
-               help='Seconds for which clients can reclaim their locks after a restart of the NFS server. Until then no '
-                    'client can open a file for writing. Must be longer than the NFS lease of 20 seconds.'),
+    numeric.Int('linux_grace_period', default=30, min=20, max=180,
+                help='Seconds for which clients can reclaim their locks after a restart of the NFS server. Until then no '
+                     'client can open a file for writing. Must be longer than the NFS lease of 20 seconds.'),
     cfg.StrOpt('linux_pool_fence', default='none', choices=FENCES,
                help='Set it on every host of a backend with several hosts, whose share servers come up on another host when '
                     'one dies. linux_pool_path is then a block device that all of them can open. "guard": a host that cannot '
@@ -69,12 +72,12 @@ OPTIONS = (
                 help='Command and arguments, separated by commas, that turn a host off, or cut it off from the pool, and end '
                      'with status 0 only if that is done. {host} is replaced by the host name of that host. It runs before '
                      'this host takes over a pool that the other one did not let go of. If it fails, nothing is taken over.'),
-    cfg.IntOpt('linux_fence_timeout', default=60, min=1,
-               help='Seconds for linux_fence_command. If it takes longer, it failed.'),
-    cfg.IntOpt('reserved_share_percentage', default=5, min=0, max=100, mutable=True,
-               help='Percentage of the pool that is kept free.'),
-    cfg.FloatOpt('max_over_subscription_ratio', default=10.0, min=1.0, mutable=True,
-                 help='Maximum total size of the shares in the pool, as a multiple of its size.'),
+    numeric.Int('linux_fence_timeout', default=60, min=1, max=numeric.WEEK,
+                help='Seconds for linux_fence_command. If it takes longer, it failed.'),
+    numeric.Int('reserved_share_percentage', default=5, min=0, max=100, mutable=True,
+                help='Percentage of the pool that is kept free.'),
+    numeric.Float('max_over_subscription_ratio', default=10.0, min=1.0, mutable=True,
+                  help='Maximum total size of the shares in the pool, as a multiple of its size.'),
 )
 
 

@@ -3,6 +3,7 @@
 
 from oslo_config import cfg
 
+from manila_lite.conf import numeric
 from manila_lite.siblings import conf as share_service
 from manila_lite.siblings import options
 
@@ -20,24 +21,24 @@ COMPUTE = [
     cfg.StrOpt('my_shared_fs_storage_ip',
                help='Address from which this host mounts shares, and which access rules admit. Default: the address of its '
                     'route to the outside.'),
-    cfg.FloatOpt('attach_timeout', default=60.0, min=1.0,
-                 help='Seconds for which an attachment waits for a share service that does not answer, or for an access rule '
-                      'to become active. Then the attachment is in error.'),
-    cfg.FloatOpt('console_timeout', default=15.0, min=1.0,
-                 help='Seconds for which a request for the console waits for the host.'),
-    cfg.IntOpt('max_attachments', default=16, min=1, help='Maximum number of shares of one server.'),
-    cfg.IntOpt('max_servers', default=100, min=1, help='Maximum number of servers of one project.'),
-    cfg.IntOpt('max_images', default=20, min=0,
-               help='Maximum number of images of servers of one project. Each may be as large as a disk: lower it for a small '
-                    'directory of images.'),
-    cfg.IntOpt('max_memory', default=1 << 16, min=32, help='Maximum memory of a server in MiB.'),
-    cfg.IntOpt('max_vcpus', default=16, min=1, help='Maximum number of processors of a server.'),
+    numeric.Float('attach_timeout', default=60.0, min=1.0, max=numeric.WEEK,
+                  help='Seconds for which an attachment waits for a share service that does not answer, or for an access rule '
+                       'to become active. Then the attachment is in error.'),
+    numeric.Float('console_timeout', default=15.0, min=1.0, max=numeric.WEEK,
+                  help='Seconds for which a request for the console waits for the host.'),
+    numeric.Int('max_attachments', default=16, min=1, help='Maximum number of shares of one server.'),
+    numeric.Int('max_servers', default=100, min=1, help='Maximum number of servers of one project.'),
+    numeric.Int('max_images', default=20, min=0,
+                help='Maximum number of images of servers of one project. Each may be as large as a disk: lower it for a small '
+                     'directory of images.'),
+    numeric.Int('max_memory', default=1 << 16, min=32, help='Maximum memory of a server in MiB.'),
+    numeric.Int('max_vcpus', default=16, min=1, help='Maximum number of processors of a server.'),
     cfg.BoolOpt('resume_guests', default=False,
                 help='Start servers again with the agent if they ran when the host went down. If false, they are stopped.'),
-    cfg.FloatOpt('reconcile_interval', default=60.0, min=1.0,
-                 help='Seconds between two comparisons of servers, mounts and access rules with the database.'),
-    cfg.FloatOpt('retry_interval', default=5.0, min=0.05,
-                 help='Seconds between two tries to detach a share that its host or service does not release.'),
+    numeric.Float('reconcile_interval', default=60.0, min=1.0,
+                  help='Seconds between two comparisons of servers, mounts and access rules with the database.'),
+    numeric.Float('retry_interval', default=5.0, min=0.05,
+                  help='Seconds between two tries to detach a share that its host or service does not release.'),
 ]
 NOTIFICATIONS = [
     cfg.BoolOpt('include_share_mapping', default=False, help='Include the list of its shares in notifications about a server.'),

@@ -7,6 +7,8 @@ from typing import Protocol
 
 from oslo_config import cfg, types
 
+from manila_lite.conf import numeric
+
 #: Largest number of exports by default: see tools/bench/gateway.py for what each takes.
 MOST = 300
 
@@ -41,12 +43,13 @@ OPTIONS = (
     cfg.BoolOpt('cephfs_nfs_graceless', default=False,
                 help='Let clients write at once after a restart of the NFS server. If false, they first have time to reclaim '
                      'their locks: keep it false in production.'),
-    cfg.IntOpt('cephfs_nfs_grace_period', default=30, min=20, max=180,
-               help='Seconds for which clients can reclaim their locks after a restart of the NFS server. Until then no '
-                    'client can open a file for writing. Must be longer than the NFS lease of 20 seconds.'),
-    cfg.IntOpt('cephfs_nfs_max_exports', default=MOST, min=1, max=5000,
-               help='Largest number of shares that the NFS server exports. Each takes memory, threads and open files: raise it '
-                    'only with memory to spare.'),
+    numeric.Int('cephfs_nfs_grace_period', default=30, min=20, max=180,
+                help='Seconds for which clients can reclaim their locks after a restart of the NFS server. Until then no '
+                     'client can open a file for writing. Must be longer than the NFS lease of 20 seconds.'),
+    numeric.Int('cephfs_nfs_max_exports', default=MOST, min=1, max=5000,
+                help='Largest number of shares that the NFS server exports. Each takes memory, threads and open '
+                     'files: raise it '
+                     'only with memory to spare.'),
 )
 
 

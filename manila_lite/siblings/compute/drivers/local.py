@@ -9,6 +9,7 @@ from pathlib import Path
 from oslo_config import cfg
 
 from manila_lite import errors
+from manila_lite.conf import numeric
 from manila_lite.siblings.compute.drivers import config_drive, disks, image_files, metadata
 from manila_lite.siblings.compute.drivers.interface import Nic, Server, Share
 from manila_lite.siblings.compute.drivers.mounts import OPTIONS as MOUNTS
@@ -16,8 +17,9 @@ from manila_lite.siblings.compute.drivers.mounts import HostMounts
 
 #: Options of every driver that keeps servers in files of this host.
 OPTIONS = (
-    cfg.FloatOpt('power_off_timeout', default=60.0, min=0, help='Seconds within which a guest must switch itself off.'),
-    cfg.IntOpt('console_size', default=1024, min=1, help='KiB of serial console output that are kept for each guest.'),
+    numeric.Float('power_off_timeout', default=60.0, min=0, max=numeric.WEEK,
+                  help='Seconds within which a guest must switch itself off.'),
+    numeric.Int('console_size', default=1024, min=1, help='KiB of serial console output that are kept for each guest.'),
     cfg.DictOpt('bridges', default={},
                 help='Bridge of this host for each network of [compute] networks_file that servers of this host can use: '
                      '"data:br-data,backup:br-7".'),

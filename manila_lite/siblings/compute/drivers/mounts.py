@@ -9,6 +9,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from manila_lite import errors
+from manila_lite.conf import numeric
 from manila_lite.siblings import nfs
 from manila_lite.siblings.compute.drivers.interface import InstanceDriver, Share
 
@@ -26,14 +27,15 @@ OPTIONS = (
     cfg.DictOpt('mount_local', default={},
                 help='Directories that this host exports, each as the beginning of export locations and the local directory: '
                      '"192.0.2.7:/shares:/srv/pool/shares" gives a bind mount. Access rules are not checked then.'),
-    cfg.FloatOpt('mount_timeout', default=60.0, min=1,
-                 help='Seconds within which an export must be mounted. Then the start of the server fails: its NFS server does '
-                      'not answer.'),
-    cfg.FloatOpt('unmount_timeout', default=20.0, min=1,
-                 help='Seconds for which an unmount waits for the NFS server. Then the mount is removed by force, and data '
-                      'that the NFS server did not get yet are lost.'),
-    cfg.FloatOpt('mount_check_timeout', default=10.0, min=0.5,
-                 help='Seconds within which a mount must answer a periodic check ([compute] reconcile_interval).'),
+    numeric.Float('mount_timeout', default=60.0, min=1, max=numeric.WEEK,
+                  help='Seconds within which an export must be mounted. Then the start of the server fails: its NFS '
+                       'server does '
+                       'not answer.'),
+    numeric.Float('unmount_timeout', default=20.0, min=1, max=numeric.WEEK,
+                  help='Seconds for which an unmount waits for the NFS server. Then the mount is removed by force, and data '
+                       'that the NFS server did not get yet are lost.'),
+    numeric.Float('mount_check_timeout', default=10.0, min=0.5, max=numeric.WEEK,
+                  help='Seconds within which a mount must answer a periodic check ([compute] reconcile_interval).'),
     cfg.StrOpt('mount_netns', default='', help="Network namespace for connections to NFS servers. Default: the agent's."),
 )
 

@@ -3,6 +3,7 @@
 
 from oslo_config import cfg
 
+from manila_lite.conf import numeric
 from manila_lite.siblings.compute.drivers import local
 
 OPTIONS = (
@@ -19,8 +20,8 @@ OPTIONS = (
                help='Accelerator of guests. "auto" uses KVM if a test guest of one sector runs fast with it, and otherwise '
                     'translation (tcg).'),
     cfg.StrOpt('machine', default='q35', help='Machine type of guests.'),
-    cfg.FloatOpt('start_timeout', default=60.0, min=1,
-                 help='Seconds within which QEMU and virtiofsd must answer after their start.'),
+    numeric.Float('start_timeout', default=60.0, min=1, max=numeric.WEEK,
+                  help='Seconds within which QEMU and virtiofsd must answer after their start.'),
     cfg.StrOpt('bridge_netns', default='', help="Network namespace of the bridges. Default: the agent's."),
     *local.OPTIONS,
 )
