@@ -34,7 +34,7 @@ _WHOSE = '%(project)s %(resource_uuid)s'
 #: What SQLAlchemy adds to each error of a database.
 _ADVERT = re.compile(r'\(Background on this error at: \S+\)')
 #: How oslo.config names the file with a wrong value.
-_WHERE = re.compile(r"from LocationInfo\(location=<.*?>, detail='([^']*)'\)")
+_WHERE = re.compile(r"from LocationInfo\(location=<[^<>]*>, detail='([^']*)'\)")
 
 #: Errors of libraries that cannot work as configured, and the option concerned (most errors name it themselves).
 _MISTAKES: dict[type[Exception], str] = {

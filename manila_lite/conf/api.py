@@ -3,10 +3,10 @@
 
 from oslo_config import cfg, types
 
+from manila_lite.conf import numeric
+
 #: The protocols of shares.
 PROTOCOLS = ('NFS', 'CIFS', 'CEPHFS', 'GLUSTERFS', 'HDFS', 'MAPRFS')
-
-from manila_lite.conf import numeric
 
 DEFAULT = [
     cfg.StrOpt('auth_strategy', default='keystone',

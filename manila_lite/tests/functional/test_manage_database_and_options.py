@@ -3,8 +3,6 @@
 
 import datetime
 import json
-import os
-import sqlite3
 import subprocess
 import sys
 from importlib import metadata
@@ -21,8 +19,6 @@ from manila_lite.tests import waiting
 from manila_lite.tests.functional import manage
 from manila_lite.tests.services import places
 
-#: A user and a group.
-_SERVICES = 54321
 _CONFIG = """
 [DEFAULT]
 state_path = {state}
@@ -100,23 +96,6 @@ class AloneTest(manage.AloneTest):
         self.assertIn("no revision '77'", self.manage('db', 'stamp', '77', status=1))
         self.manage('db', 'stamp', '0001')
         self.assertEqual('0001', self.manage('db', 'version').split()[-1])
-
-    def test_files_that_root_makes_belong_to_the_user_of_the_services(self):
-        if os.geteuid() != 0:
-            self.skipTest('only root can give files to another user')
-        state = self.state / 'state'
-        state.mkdir(mode=0o700)
-        os.chown(state, _SERVICES, _SERVICES)
-        self.configure(url=f'sqlite:///{state}/manila_lite.sqlite')
-        self.config.write_text(self.config.read_text().replace(f'state_path = {self.state}', f'state_path = {state}'))
-        self.manage('db', 'sync')
-        left = sqlite3.connect(state / 'manila_lite.sqlite')    # while it is open, the files beside the database stay
-        self.addCleanup(left.close)
-        left.execute('SELECT count(*) FROM shares').fetchall()
-        made = {path.name: path for path in state.iterdir()}
-        self.assertLessEqual({'manila_lite.sqlite', 'manila_lite.sqlite-wal', 'manila_lite.sqlite-shm'}, set(made))
-        self.assertEqual(dict.fromkeys(made, (_SERVICES, _SERVICES, 0o600)), {
-            name: (path.stat().st_uid, path.stat().st_gid, path.stat().st_mode & 0o777) for name, path in made.items()})
 
     def test_invalid_arguments_and_configuration_exit_with_status_2(self):
         for words in (['doctor', '--format', 'xml'], ['nothing'], ['service'], ['share', 'delete'],

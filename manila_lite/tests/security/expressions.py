@@ -26,7 +26,6 @@ _BUILTINS = {'tuple': tuple, 'frozenset': frozenset, 'set': set, 'dict': dict, '
 MADE = {'drivers/linux/protocols/samba_config.py:_value': (r'(?m)^  path = (.*)$', r'(?m)^  read list = (.*)$')}
 #: Patterns that only the running product knows, and the reason why no text from outside reaches them.
 OURS = {
-    'actions/pools.py:_pattern': 'RE2 compiles it, whose time is linear: test_linear_time.PoolFilters.',
     'api/contract/sentences.py:_key': 'They are patterns of schemas, which are measured where they are written.',
     'cmd/manage/logs.py:log_syslog': 'Its alternatives are names of our programs, without repetition.',
 }
