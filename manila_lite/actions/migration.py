@@ -197,7 +197,7 @@ class Requests(abc.ABC, Generic[M]):
             if not (self._is_under_way(op, resource_id)
                     and self.migrations.swap_task_state(conn, resource_id, CANCELLABLE, Migration.CANCELLING)):
                 raise errors.Invalid(f'The migration of {self.migrations.name} {resource_id} cannot be cancelled: its task '
-                                     f'state is {row.task_state}.', code='not_migrating')
+                                     f'state is {row.task_state or "none"}.', code='not_migrating')
             rows.make_due(conn, op.id)
             self.migrations.announce(ctx, resource_id, op.data, Phase.CANCEL, 'start')
         _wake(ctx, op)

@@ -249,8 +249,9 @@ def list_mount_options(conn: Connection, hosts: Iterable[str]) -> list[Row]:
 
 def list_reported_options(conn: Connection) -> dict[str, dict[str, str]]:
     """Return the mount options that clients need, by pool and protocol; only of pools that report them."""
+    said = sa.type_coerce(_pools.c.capabilities, sa.Text).contains(f'"{values.MOUNT_OPTIONS}"')
     return {row.host: row.capabilities[values.MOUNT_OPTIONS] for row in conn.execute(
-        sa.select(_pools.c.host, _pools.c.capabilities)) if values.MOUNT_OPTIONS in (row.capabilities or {})}
+        sa.select(_pools.c.host, _pools.c.capabilities).where(said)) if values.MOUNT_OPTIONS in row.capabilities}
 
 
 def list_pools(conn: Connection) -> list[Row]:

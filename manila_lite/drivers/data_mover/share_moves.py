@@ -5,6 +5,7 @@ A move is known by the id of the target. Each copy of it is a pass: the next one
 with nobody writing any more, is followed by a comparison.
 """
 
+import contextlib
 import os
 import re
 import shutil
@@ -102,7 +103,9 @@ class ShareMoves(Copies):
             self._must_be_ours()
             if directory := self._directory(location):
                 return '' if os.path.isdir(directory) else f'data_node_local_exports: there is no directory {directory}.'
-            self._client(source).try_out(source, location, place)
+            with contextlib.ExitStack() as mounted:
+                mounted.callback(self.unmount, place)
+                self._client(source).try_out(source, location, place)
         except errors.Final as bad:
             return str(bad)
         except CommandFailed as bad:
@@ -110,8 +113,6 @@ class ShareMoves(Copies):
                 return ''
             LOG.warning('A mount was tried, since this host may have to copy the share: %s', bad)
             return f'The host that copies cannot mount {location}: {_said(bad, place)}'
-        finally:
-            self.unmount(place)
         return ''
 
     def clients_of(self, share: values.Share) -> tuple[Admitted, ...]:

@@ -64,8 +64,9 @@ class Deferred(Hiding):
         super().setUpClass()
         cls.seen = world.make(cls.service, cls.admin, cls.owner, 'seen')
         # A subnet may be hidden in a share network that is not.
+        zone = cls.owner.ok('GET', '/availability-zones')['availability_zones'][0]['name']
         cls.world['share_network_subnet_id'] = cls.owner.ok('POST', f'/share-networks/{cls.seen["share_network_id"]}/subnets', {
-            'share-network-subnet': {'metadata': {'key': 'value'}}})['share_network_subnet']['id']
+            'share-network-subnet': {'availability_zone': zone, 'metadata': {'key': 'value'}}})['share_network_subnet']['id']
 
     def setUp(self):
         super().setUp()

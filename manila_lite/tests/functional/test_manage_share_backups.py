@@ -39,7 +39,7 @@ class WithoutItsBackend(manage.ManageTest, BackingUp):
         self.waits(backup)
         move = ('update_host', '--currenthost', self.GONE, '--newhost')
         out, _ = self.manage('share_backup', *move, 'test@alpha')
-        self.assertIn('2 backups, 1 waiting deletions', out)
+        self.assertIn('2 backups, 1 waiting deletion', out)
         self.backup_is_now({'id': backup}, 'gone')
         store = self.driver(share)[0].store
         self.assertIsNone(store.backups.get(backup))

@@ -183,7 +183,7 @@ class ManagedServers(served.ServedTest):
                              ({'host': ''}, 'host'), ({'identifier': ''}, 'identifier'), ({'identifier': None}, 'identifier'),
                              ({'share_network_id': nothing}, nothing), ({'share_network_id': other['id']}, 'has 0 subnets'),
                              ({'share_network_subnet_id': nothing}, nothing),
-                             ({'share_network_id': other['id'], 'share_network_subnet_id': away['id']}, 'zone here'),
+                             ({'share_network_id': other['id'], 'share_network_subnet_id': away['id']}, 'zone of test@alpha'),
                              ({'driver_options': 'x'}, 'driver_options'), ({'driver_options': {'a': []}}, 'driver_options')):
             self.assertIn(word, self.ask(400, **change)['message'], change)
         self.assertEqual(422, self.admin.call('POST', '/share-servers/manage', {})[0])

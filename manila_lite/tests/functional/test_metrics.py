@@ -58,7 +58,7 @@ class OneProcess(testtools.TestCase):
                      {'allow_access': {'access_type': 'ip', 'access_to': '192.0.2.1'}})
         for path in ('/nothing/here', f'/shares/{share}/none', '/%0a', '/nothing/' + 'x' * 300):
             self.assertEqual(404, self.lite.call('GET', path)[0], path)
-        self.lite.call('BREW', '/shares')
+        self.lite.call('PROPFIND', '/shares')
         self.scraped_until('operations_ended_total', 1, kind='access.sync', outcome='done')
         seen = self.scraped_until('quota_used_bytes', 3 * units.Gi, resource='shares')
 

@@ -50,9 +50,11 @@ class QuotaPropertyTest(base.ServiceTest):
         quota_actions.update(admin, self.project, None, None, project)
         cut = [{key: min(limit, project[key]) for key, limit in one.items()} for one in (*users, *kinds)]
         for user, limits in zip(USERS, cut[:len(users)], strict=True):
-            quota_actions.update(admin, self.project, user, None, limits)
+            if limits:
+                quota_actions.update(admin, self.project, user, None, limits)
         for kind, limits in zip(TYPES, cut[len(users):], strict=True):
-            quota_actions.update(admin, self.project, None, kind, limits)
+            if limits:
+                quota_actions.update(admin, self.project, None, kind, limits)
         return dict(zip((*USERS, *TYPES), cut, strict=True)) | {'project': project}
 
     def _run(self, steps, start):

@@ -90,7 +90,7 @@ class Groups(Grouping):
         self.group_no('availability_zone: must be null, the zone of the group snapshot.', availability_zone='here', **source)
         self.group_no(f'share_group_type_id: must be {self.group_types["plain"]}, the type of the group snapshot.',
                       share_group_type_id=self.group_types['served'], **source)
-        self.group_no('share_network_id: must be None, the share network of the group snapshot.',
+        self.group_no('share_network_id: must be null, the share network of the group snapshot.',
                       share_network_id=self.network(), **source)
 
     def test_group_from_a_snapshot_of_shares_without_support_is_refused(self):
@@ -129,7 +129,7 @@ class Members(Grouping):
         self.share_no(mixed, 'share_type: shares of type replicated have replicas, and cannot be in a group.',
                       share_type='replicated')
         self.share_no(group, 'availability_zone: must be null, as for all shares', availability_zone='elsewhere')
-        self.share_no(group, 'share_network_id: must be None, as for all shares', share_network_id=self.network())
+        self.share_no(group, 'share_network_id: must be null, as for all shares', share_network_id=self.network())
         self.share_no(group, 'scheduler_hints.only_host: not supported for shares of a group, which are on the host of the '
                              'group.', caller=self.admin,
                       scheduler_hints={'only_host': refused.HOST})

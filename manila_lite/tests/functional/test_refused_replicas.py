@@ -58,7 +58,7 @@ class Replicas(refused.Refusing):
         self.type(name, replication_type='dr', driver_handles_share_servers='True')
         network, far = (self.user.ok('POST', '/share-networks', {'share_network': more})['share_network']['id']
                         for more in ({}, {'availability_zone': 'there'}))
-        share = self.share(share_type=name, share_network_id=network)
+        share = self.share(share_type=name, share_network_id=self.in_network(network))
         self.replica_no(f'share_network_id: Share network {refused.NOWHERE} could not be found.', share=share,
                         share_network_id=refused.NOWHERE)
         self.replica_no(f'share_network_id: share network {far} has no subnet in that availability zone.', share=share,

@@ -125,7 +125,7 @@ class Shares(refused_moves.Moving):
         for action in ('migration_complete', 'migration_get_progress'):
             self.no(400, 'not_migrating', f'Share {share} is not being migrated.', f'/shares/{share}/action', {action: None},
                     self.admin)
-        self.no(400, 'not_migrating', f'The migration of share {share} cannot be cancelled: its task state is None.',
+        self.no(400, 'not_migrating', f'The migration of share {share} cannot be cancelled: its task state is none.',
                 f'/shares/{share}/action', {'migration_cancel': None}, self.admin)
 
     def test_retry_of_a_cut_over_is_refused_unless_both_ends_are_in_error(self):

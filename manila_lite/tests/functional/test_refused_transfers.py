@@ -88,7 +88,7 @@ class Offering(refused.Refusing):
     def test_transfer_of_a_share_in_a_share_network_is_refused(self):
         self.type('networked', driver_handles_share_servers='True')
         network = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
-        share = self.share(share_type='networked', share_network_id=network)
+        share = self.share(share_type='networked', share_network_id=self.in_network(network))
         self.no_offer(share, f"it is in share network {network}, which is its project's.")
 
     def test_transfer_is_refused_if_the_mount_point_name_has_the_project_id(self):

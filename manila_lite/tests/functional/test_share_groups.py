@@ -148,7 +148,7 @@ class Groups(GroupTest):
         own = f'as for all shares of share group {group["id"]}'
         for body, says in (({'share_type': 'served'}, 'does not accept shares of type served'),
                            ({'availability_zone': 'elsewhere'}, f'availability_zone: must be nova, {own}'),
-                           ({'share_network_id': network}, f'share_network_id: must be None, {own}')):
+                           ({'share_network_id': network}, f'share_network_id: must be null, {own}')):
             self.refused(400, 'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id'],
                                                             **body}}, says=says)
         self.refused(404, 'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id']}},
@@ -276,7 +276,7 @@ class Snapshots(GroupTest):
         self.assertEqual({member['id'] for member in members},
                          {share['source_share_group_snapshot_member_id'] for share in found})
         self.assertEqual({'as one was', 'as two was'}, {self.get('alpha', share) for share in found})
-        self.refused(403, 'DELETE', f'/shares/{pair[0]["id"]}?share_group_id={group["id"]}', says='share group snapshots')
+        self.refused(403, 'DELETE', f'/shares/{pair[0]["id"]}?share_group_id={group["id"]}', says='1 share group snapshot;')
         self.refused(409, 'DELETE', self.path(group))
         self.user.ok('DELETE', path)
         kept = {record.id for record in driver.store.snapshots.all()}
@@ -435,7 +435,7 @@ class OnServers(GroupTest):
         network = self.network()['id']
         group = self.group(share_group_type_id=self.together, share_types=[self.served], share_network_id=network)
         self.assertIsNotNone(group['share_server_id'])
-        self.refused(409, 'DELETE', f'/share-networks/{network}', says='share groups')
+        self.refused(409, 'DELETE', f'/share-networks/{network}', says='1 share group.')
         self.refused(409, 'DELETE', f'/share-servers/{group["share_server_id"]}', caller=self.admin)
         pair = [self.share(group, share_type='served') for _ in range(2)]
         self.assertEqual({network}, {share['share_network_id'] for share in pair})

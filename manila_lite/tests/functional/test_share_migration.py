@@ -484,7 +484,7 @@ class Migration(MigrationTest):
         second = next(row['id'] for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
                       if row['status'] == 'migrating_to')
         mine = [found for found in examine.look(self.service.services) if found.id in (share['id'], second)]
-        self.assertEqual([True, True], [found.wrong for found in mine])
+        self.assertEqual([True, True, True], [found.wrong for found in mine])      # both instances, and the task state
         for found in mine:
             self.assertTrue(examine.mend(self.service.services, found), found)
         self.at_rest()
