@@ -140,7 +140,7 @@ class RecordsTest(manage.ManageTest):
         with self.service.services.db.writer() as conn:
             conn.execute(models.operations.update().where(models.operations.c.resource_id == share).values(
                 owner='x', lease_expires_at=timeutils.utcnow() + datetime.timedelta(hours=1)))
-        self.assertIn('are in progress', self.refused(*move, 'dead@e', '--newhost', 'test@alpha'))
+        self.assertIn('1 operation of dead@e in progress', self.refused(*move, 'dead@e', '--newhost', 'test@alpha'))
         self.manage(*move, 'dead@e', '--newhost', 'nobody@e', '--force')
         self.assertEqual(['nobody@e#p', 'nobody@e'], self.hosts(share))
 

@@ -3,7 +3,8 @@
 
 import webtest
 
-from manila_lite.api.http import app, keystone
+from manila_lite import thread_reserve
+from manila_lite.api.http import app, definition, keystone
 from manila_lite.tests import process
 from manila_lite.tests.functional import keystone_base
 from manila_lite.tests.services.memcached import Memcached
@@ -60,7 +61,8 @@ class Remembered(keystone_base.KeystoneTest):
             return [b'']
         self.override('api', token_memory_time=300.0)
         self.override('keystone_authtoken', token_cache_time=300)
-        return webtest.TestApp(keystone.guard(inner, self.service.conf)), reached
+        guard = keystone.guard(inner, self.service.conf, definition.SHARE, thread_reserve.ThreadReserve())
+        return webtest.TestApp(guard), reached
 
     def test_forged_headers_do_not_reach_the_application(self):
         """Check that the application gets the same for a remembered token, whatever else the client sends."""
