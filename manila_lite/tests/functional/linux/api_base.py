@@ -33,13 +33,15 @@ class ApiTest(server_base.MachineTest):
     """A service for each test, as a process that can be killed."""
 
     CONFIG = CONFIG
+    #: The class of the service.
+    LITE = process.Lite
     POOLS = ('pool.img',)
 
     def setUp(self):
         super().setUp()
         self.addCleanup(self.power_off)
         (self.machine.state / 'networks.yaml').write_text(_NETWORKS)
-        self.lite = self.useFixture(process.Lite(self.CONFIG.format(state=self.machine.state, fabric=self.machine.fabric)))
+        self.lite = self.useFixture(self.LITE(self.CONFIG.format(state=self.machine.state, fabric=self.machine.fabric)))
         (self.machine.state / 'lite.conf').symlink_to(self.lite.config)
         self.lite.start()
         self.lite.ok('POST', '/types', {'share_type': {'name': 'default', 'extra_specs': {
