@@ -158,9 +158,15 @@ class Others(LimitsTest):
             'access_type': 'ip', 'access_to': f'10.0.0.{number}'}}))
 
     def test_concurrent_subnets_cannot_exceed_the_limit(self):
-        network = self.owner.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
+        file = self.service.state / 'networks.yaml'
+        file.write_text('networks:\n  - id: blue\n    subnets:\n' + ''.join(
+            f'      - {{id: "{number}", cidr: 10.10.{number}.0/24}}\n' for number in range(AT_ONCE + 1)))
+        self.service.conf.set_override('file', str(file), 'standalone_network')
+        self.addCleanup(self.service.conf.clear_override, 'file', 'standalone_network')
+        ids = [{'neutron_net_id': 'blue', 'neutron_subnet_id': str(number)} for number in range(AT_ONCE + 1)]
+        network = self.owner.ok('POST', '/share-networks', {'share_network': ids[AT_ONCE]})['share_network']['id']
         self.race('subnets', lambda number: self.owner.call('POST', f'/share-networks/{network}/subnets', {
-            'share-network-subnet': {}}), had=1)
+            'share-network-subnet': ids[number]}), had=1)
         subnets = self.owner.ok('GET', f'/share-networks/{network}/subnets')['share_network_subnets']
         self.at_most('subnets', 1)
         self.owner.ok('DELETE', f'/share-networks/{network}/subnets/{subnets[0]["id"]}')

@@ -91,10 +91,10 @@ class CephTest(testtools.TestCase):
         """Return an auth id that no other test uses."""
         return f'{name}-{os.getpid()}-{next(_numbers)}'
 
-    def grant(self, share, to, level='rw', *, ends='active', token=None, kind='cephx'):
+    def grant(self, share, to, level='rw', *, ends='active', token=None):
         """Add an access rule, which must end in the state; return the rule."""
         rule = self.lite.ok('POST', f'/shares/{share}/action', {'allow_access': {
-            'access_type': kind, 'access_to': to, 'access_level': level}}, token=token)['access']['id']
+            'access_type': 'cephx', 'access_to': to, 'access_level': level}}, token=token)['access']['id']
         found = self.lite.wait(f'/share-access-rules/{rule}', 'access', ('active', 'error'), field='state')
         self.assertEqual(ends, found['state'], self.lite.tail())
         return found
