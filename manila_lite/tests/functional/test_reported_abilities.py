@@ -41,10 +41,10 @@ class Reported(served.ServedTest):
         self.assertEqual({True}, self.abilities(network, 'test@beta'))
 
     def test_49_10_a_managed_server_has_what_its_backend_reported(self):
-        network = self.network()
+        network = self.network('blue-small')     # no other test here has an address in it
         store = self.service.managers['alpha'].driver.store
         with store.locked():
-            store.servers.put(ServerRecord('nas1', {'lan': ['10.10.0.77']}, ours=False))
+            store.servers.put(ServerRecord('nas1', {'lan': ['10.10.1.5']}, ours=False))
         made = self.admin.ok('POST', '/share-servers/manage', {'share_server': {
             'host': 'test@alpha', 'share_network_id': network, 'identifier': 'nas1'}})['share_server']['id']
         self.admin.wait(f'/share-servers/{made}', 'share_server', 'active')
