@@ -161,6 +161,8 @@ class Resets(base.ServiceTest):
 
     def heals(self, place, row):
         """Check what the doctor says, and the value once it finds nothing more."""
+        # While a backend is being ensured, nothing is wrong yet.
+        base.eventually(lambda: all(one.wrong for one in self.found(place, row.field)), f'{row}: it is under way')
         found = self.found(place, row.field)
         self.assertEqual([row.value] if row.doctor else [], [one.state.split()[-1] for one in found], row)
         for one in found:
