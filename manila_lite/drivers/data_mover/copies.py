@@ -17,7 +17,7 @@ import psutil
 from oslo_log import log
 
 from manila_lite import errors
-from manila_lite.drivers.data_mover import rsync
+from manila_lite.drivers.data_mover import messages, rsync
 from manila_lite.drivers.ids import SAFE_ID, vet_id
 from manila_lite.host import mounts, programs, sandbox
 from manila_lite.host.commands import SECONDS, CommandFailed
@@ -153,11 +153,11 @@ class Copies:
 
     def _vet(self, copy_id: str, copy: rsync.Copy, explain: Explain) -> None:
         bad = copy.error
-        if isinstance(bad, rsync.NotOurs):
+        if isinstance(bad, messages.NotOurs):
             return
         times = self._failed[copy_id] = self._failed.get(copy_id, 0) + 1
         LOG.warning('The copy of %s %s broke (%d times): %s', self.what, copy_id, times, bad)
-        if times < self.tries and not isinstance(bad, rsync.Hopeless):
+        if times < self.tries and not isinstance(bad, messages.Hopeless):
             return
         self.clear(copy_id)
         raise errors.Final(explain(copy, times))

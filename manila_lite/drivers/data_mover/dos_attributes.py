@@ -11,9 +11,9 @@ import signal
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
-from manila_lite.drivers.data_mover import rsync
+from manila_lite.drivers.data_mover import messages, rsync
 from manila_lite.host import sandbox
 from manila_lite.host.commands import CommandFailed
 
@@ -37,12 +37,28 @@ _TOO_LONG = 128 + signal.SIGXFSZ
 _END = b'\n\n'
 
 
-class TooMany(rsync.Hopeless):
+class TooMany(messages.Hopeless):
     """The list of all files with their attributes is too long."""
+
+
+class Messages(messages.Messages):
+    """Those of getfattr and setfattr as well."""
+
+    def heed(self, line: bytes) -> None:
+        """See ``messages.Messages``."""
+        super().heed(line)
+        for name in _NAMES:
+            line = line.removeprefix(name)
+        about, _, why = line.rpartition(b': ')
+        if about.startswith(_ABOUT) and why and b':' not in why and why not in _GONE:
+            self.note_failure(about.removesuffix(_BEHIND).removeprefix(_ABOUT).removeprefix(b'/'), why)
+            self.count(line)
 
 
 class Copy(rsync.Copy):
     """See ``rsync.Copy``. Both directories are mounts of CIFS."""
+
+    MESSAGES: ClassVar[type[messages.Messages]] = Messages
 
     def _work(self) -> None:
         super()._work()
@@ -57,17 +73,8 @@ class Copy(rsync.Copy):
         status, said, _ = self._attend(self._begin(limited, **where))
         if status == _TOO_LONG:
             raise TooMany(f'{words[0]}: more than {_MOST} bytes')
-        if self.failed or status not in _ENDS or _SANDBOX in said:
+        if self.messages.failed or status not in _ENDS or _SANDBOX in said:
             raise CommandFailed(f'{words[0]}: attributes of files cannot be copied (exit status {status})')
-
-    def _heed(self, line: bytes) -> None:
-        super()._heed(line)
-        for name in _NAMES:
-            line = line.removeprefix(name)
-        about, _, why = line.rpartition(b': ')
-        if about.startswith(_ABOUT) and why and b':' not in why and why not in _GONE:
-            self._note_failure(about.removesuffix(_BEHIND).removeprefix(_ABOUT).removeprefix(b'/'), why)
-            self._count(line)
 
 
 def _must_be_whole(told: IO[bytes]) -> None:

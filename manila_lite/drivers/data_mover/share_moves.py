@@ -18,7 +18,7 @@ from oslo_log import log
 from oslo_utils import uuidutils
 
 from manila_lite import errors, values
-from manila_lite.drivers.data_mover import dos_attributes, exports, rsync
+from manila_lite.drivers.data_mover import dos_attributes, exports, messages, rsync
 from manila_lite.drivers.data_mover.clients import CLIENTS, Admitted, Client, ClientOptions, Side, protocol_of
 from manila_lite.drivers.data_mover.copies import LETTERS, Copies, not_copied
 from manila_lite.host import durable
@@ -33,11 +33,11 @@ _PROGRAMS = {'rsync': 'rsync', 'bwrap': 'bubblewrap', 'find': 'findutils', 'moun
 _NAME_LETTERS = 12
 #: The reason for people, by the error that ended the copy.
 _WHY = (
-    (rsync.CannotKeepAll, 'Files have ACLs or extended attributes that the destination cannot keep.'),
-    (rsync.TooDeep, 'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.'),
+    (messages.CannotKeepAll, 'Files have ACLs or extended attributes that the destination cannot keep.'),
+    (messages.TooDeep, 'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.'),
     (dos_attributes.TooMany, 'There are too many files: the list of their attributes takes more than 1 GiB.'),
-    (rsync.TooMuch, 'The apparent size of the files is more than {ratio:g} times the share (data_copy_apparent_ratio).'),
-    (rsync.NoRoom, 'There is not enough space for all files: the destination is full.'))
+    (messages.TooMuch, 'The apparent size of the files is more than {ratio:g} times the share (data_copy_apparent_ratio).'),
+    (messages.NoRoom, 'There is not enough space for all files: the destination is full.'))
 
 
 #: What mount(8) says if the server can be reached, and does not admit this host.
@@ -223,7 +223,7 @@ class ShareMoves(Copies):
     def _explain(self, copy: rsync.Copy, times: int) -> str:
         why = next((why for kind, why in _WHY if isinstance(copy.error, kind)), 'The copy broke {times} times.')
         why = why.format(times=times, ratio=self._conf.data_copy_apparent_ratio)
-        return ' '.join(filter(None, (why, not_copied(copy.failed))))
+        return ' '.join(filter(None, (why, not_copied(copy.messages.failed))))
 
     # Mounts ---------------------------------------------------------------------------------------
 

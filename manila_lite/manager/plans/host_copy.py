@@ -130,17 +130,18 @@ def _note_progress(copy: ShareCopy, run: Copy) -> None:
     if copy.work.data.get(PASSES):
         return
     snapshots, taken = len(copy.migration.snapshots), len(copied_snapshots.taken(copy))
-    percent = _ALL if run.is_complete else run.percent      # rsync's own stays below that
+    percent = _ALL if run.is_complete else run.messages.percent      # rsync's own stays below that
     figures: dict[str, int] = {'percent': (_ALL * taken + percent) // (snapshots + 1)}
     if taken < snapshots:
         copy.data[_FIGURES] = figures
         return
+    told = run.messages
     if run.is_complete:
-        figures |= {'bytes_done': run.bytes_done, 'bytes_total': run.bytes_done}
-    elif run.percent:
-        figures |= {'bytes_done': run.bytes_done, 'bytes_total': run.bytes_done * _ALL // run.percent}
-    if run.files_total:     # known when the first file is complete
-        figures |= {'done': run.files_done, 'total': run.files_total}
+        figures |= {'bytes_done': told.bytes_done, 'bytes_total': told.bytes_done}
+    elif told.percent:
+        figures |= {'bytes_done': told.bytes_done, 'bytes_total': told.bytes_done * _ALL // told.percent}
+    if told.files_total:     # known when the first file is complete
+        figures |= {'done': told.files_done, 'total': told.files_total}
     copy.data[_FIGURES] = figures
 
 
@@ -166,8 +167,8 @@ def catch_up(copy: ShareCopy, interval: float, patience: float = 0.0) -> None:
         run = _run(copy, ShareMoves.copy_content if by_content else _PARTS[part], patience=patience)
         if not run.is_complete:
             raise copy_checks.look_again(copy.work, interval)
-        if run.differing:
-            raise _copy_by_content(copy, run.differing, interval)
+        if run.messages.differing:
+            raise _copy_by_content(copy, run.messages.differing, interval)
         if part == 0:
             copy.moves.write_out(copy.id)       # the comparison, too, is of what outlives this host
         copy.moves.forget(copy.id)

@@ -31,9 +31,9 @@ class Moves(copying.MoveTest):
     def test_every_kind_of_file_is_copied_and_compared(self):
         tenant.plant(self.source, self.outside.place)
         before = tenant.tree(self.source)
-        self.assertEqual({}, self.ends(self.moves.copy).failed)
+        self.assertEqual({}, self.ends(self.moves.copy).messages.failed)
         self.assertEqual(before, tenant.tree(self.target))
-        self.assertEqual([], self.ends(self.moves.compare).differing)
+        self.assertEqual([], self.ends(self.moves.compare).messages.differing)
         self.assertTrue(self.outside.is_untouched())
 
     def test_both_mounts_disallow_programs_and_devices(self):

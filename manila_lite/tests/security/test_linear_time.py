@@ -9,7 +9,6 @@ import http.client
 import io
 import subprocess
 import sys
-from pathlib import Path
 
 import testscenarios
 import testtools
@@ -19,7 +18,7 @@ from manila_lite.actions import pools
 from manila_lite.api.contract import literal
 from manila_lite.api.http import console_session, request_reader, server
 from manila_lite.cmd import log_lines
-from manila_lite.drivers.data_mover import dos_attributes, rsync
+from manila_lite.drivers.data_mover import dos_attributes, messages, rsync
 from manila_lite.siblings.dataproc.handlers import fstab
 from manila_lite.tests.security import expressions, growth, test_requests
 
@@ -28,13 +27,6 @@ PARTS = (*' \ta0-.:,;="\'\\%/[({<@\x00\xff\r\n', 'a=', 'a;', 'a,', ', ', '; ', '
          '" -> "', "'a':1,", 'a:b\r\n', 'accept:a\r\n')
 #: Begins of texts, after which a parser is in another state; and ends at which it fails.
 BEGINS, ENDS = ('', 'a:', 'a=', '"', "'a': '"), ('', '\x00')
-
-
-class Silent(dos_attributes.Copy):
-    """A copy that does not begin."""
-
-    def start(self):
-        pass
 
 
 class Conn:
@@ -93,12 +85,12 @@ def read_session(text):
 def hear(begin):
     """Return a reader of what rsync says, in lines with this begin."""
     def read(text):
-        Silent(Path('/there'), Path('/here'))._hear(begin + text.encode('latin-1') + b': No (12)\n')
+        dos_attributes.Messages().hear(begin + text.encode('latin-1') + b': No (12)\n')
     return read
 
 
 def heed(text):
-    Silent(Path('/there'), Path('/here'))._hear(b'getfattr: /target/' + text.encode('latin-1') + b': No\n')
+    dos_attributes.Messages().hear(b'getfattr: /target/' + text.encode('latin-1') + b': No\n')
 
 
 def read_pairs(text):
@@ -111,8 +103,8 @@ READERS = {
     'any request': read_bytes, 'headers of a guest': read_guest,
     'cookies': read_cookie, 'the cookie of a session': read_session, 'pairs of a filter': read_pairs,
     'an error of rsync': hear(b'rsync: [sender] opendir "/source/'), 'a difference of rsync': hear(b'>fcst...... '),
-    'a line of rsync': hear(b''), 'progress of rsync': lambda text: rsync._progress(text.encode('latin-1')[-rsync._SAID:]),
-    'last words of rsync': lambda text: rsync._last_words(text.encode('latin-1')), 'an error of getfattr': heed,
+    'a line of rsync': hear(b''), 'progress of rsync': lambda text: messages.progress(text.encode('latin-1')[-rsync._SAID:]),
+    'last words of rsync': lambda text: messages.last_words(text.encode('latin-1')), 'an error of getfattr': heed,
     'a line of the log': log_lines.escaped, 'a field of fstab': fstab.plain,
     'a line of fstab': lambda text: fstab.has(b'a b c # mlite ' + text.encode('latin-1'), 'b')}
 

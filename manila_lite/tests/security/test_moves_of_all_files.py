@@ -45,7 +45,7 @@ class SpecialFiles(copying.MoveTest):
 
     def alike(self):
         self.assertEqual(*(kept.look(place)['modes'] for place in (self.source, self.target)))
-        self.assertEqual([], self.ends(self.moves.compare).differing)
+        self.assertEqual([], self.ends(self.moves.compare).messages.differing)
 
     def test_modes_of_many_sockets_and_devices_follow(self):
         (self.source / 'do_chmod: no symlink-safe chmod for "x"; mode not set').touch()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from manila_lite import errors, values
-from manila_lite.drivers.data_mover import copies, rsync
+from manila_lite.drivers.data_mover import copies, messages, rsync
 from manila_lite.drivers.linux.pool.base import GIB
 from manila_lite.host import durable, trees
 
@@ -18,10 +18,10 @@ from manila_lite.host import durable, trees
 ALL = 100
 #: The message for the user, by the error that ended the copy. ``keeper``: the target of the copy, in words.
 _WHY = (
-    (rsync.CannotKeepAll, 'Files have ACLs or extended attributes that {keeper} cannot keep.'),
-    (rsync.TooDeep, 'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.'),
-    (rsync.TooMuch, 'The apparent size of the files is more than {ratio:g} times the share (backup_apparent_ratio).'),
-    (rsync.NoRoom, 'There is not enough space for all files: {keeper} is full.'))
+    (messages.CannotKeepAll, 'Files have ACLs or extended attributes that {keeper} cannot keep.'),
+    (messages.TooDeep, 'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.'),
+    (messages.TooMuch, 'The apparent size of the files is more than {ratio:g} times the share (backup_apparent_ratio).'),
+    (messages.NoRoom, 'There is not enough space for all files: {keeper} is full.'))
 _UNKNOWN = 'The copy broke {times} times. The log of the share manager says why.'
 
 
@@ -111,14 +111,14 @@ class BackupJobs(copies.Copies, abc.ABC):
         :raises errors.Final: it failed too often, or would fail each time.
         """
         def explain(copy: rsync.Copy, times: int) -> str:
-            paths = copies.not_copied(copy.failed)
+            paths = copies.not_copied(copy.messages.failed)
             why = next((why for kind, why in _WHY if isinstance(copy.error, kind)),
                        'The copy broke {times} times.' if paths else _UNKNOWN)
             why = why.format(keeper=keeper, ratio=backup.type.apparent_ratio, times=times)
             return f'{why} {paths}'.rstrip()
         copy = self.poll(backup.id, begin, explain)
         if not copy.is_complete:
-            return copy.percent
+            return copy.messages.percent
         durable.write_out(copy.target)
         return ALL
 

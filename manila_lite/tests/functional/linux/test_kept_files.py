@@ -62,7 +62,7 @@ class OfDriver(copying.BackupTest, Kept):
 class ByHost(copying.MoveTest, Kept):
 
     def copied(self):
-        self.assertEqual({}, self.ends(self.moves.copy).failed)
+        self.assertEqual({}, self.ends(self.moves.copy).messages.failed)
 
     def test_a_move_and_a_later_pass(self):
         files.plant(self.source)
@@ -73,13 +73,13 @@ class ByHost(copying.MoveTest, Kept):
         self.copied()
         self.assert_kept('host', kept.look(self.source), self.target)
         for compare in (self.moves.compare, self.moves.compare_some):
-            self.assertEqual([], self.ends(compare).differing)
+            self.assertEqual([], self.ends(compare).messages.differing)
 
     def test_a_comparison_finds_what_another_writer_changed(self):
         files.plant(self.source)
         self.copied()
         files.spoil(self.target)
-        self.assertGreater(len(self.ends(self.moves.compare).differing), 9)
+        self.assertGreater(len(self.ends(self.moves.compare).messages.differing), 9)
 
 
 class ByStream(copying.StreamTest, Kept):

@@ -118,7 +118,7 @@ class Moves(copying.MoveTest, Immutable):
     def test_comparison_of_a_file_that_cannot_be_read_fails(self):
         self.ends(self.moves.copy)
         copying.break_on_disk(self.state / 'pool.img', self.target / 'bad')
-        self.assertEqual(['bad'], self.ends(self.moves.compare_some).differing)
+        self.assertEqual(['bad'], self.ends(self.moves.compare_some).messages.differing)
 
     def test_file_that_a_client_deletes_during_a_pass_is_no_failure(self):
         (self.source / 'bad').write_bytes(os.urandom(8 << 20))

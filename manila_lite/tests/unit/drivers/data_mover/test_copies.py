@@ -9,7 +9,7 @@ import psutil
 import testtools
 
 from manila_lite import errors
-from manila_lite.drivers.data_mover import copies, rsync
+from manila_lite.drivers.data_mover import copies, messages, rsync
 from manila_lite.host import sandbox
 from manila_lite.host.commands import CommandFailed
 from manila_lite.tests import waiting
@@ -60,7 +60,7 @@ class Polls(testtools.TestCase):
         for _ in range(self.copies.tries + 1):
             copy = poll()
             waiting.until(lambda copy=copy: copy.error, 'it ends')
-            self.assertIsInstance(copy.error, rsync.NotOurs)
+            self.assertIsInstance(copy.error, messages.NotOurs)
         self.copies.may_run, slowly = lambda: True, ()
         waiting.until(lambda: poll().is_complete, 'it ends', pause=0.01)
 

@@ -24,10 +24,10 @@ class Silent(dos_attributes.Copy):
 class Failures(testtools.TestCase):
 
     def heard(self, *lines):
-        copy = Silent(Path('/there'), Path('/here'))
+        told = dos_attributes.Messages()
         for line in lines:
-            copy._heed(line)
-        return copy.failed
+            told.heed(line)
+        return told.failed
 
     def test_files_whose_attributes_cannot_be_copied_are_kept_with_the_reason(self):
         self.assertEqual({'d/x: y': 'Permission denied', 'z': 'Operation not supported', '': 'Input/output error'}, self.heard(
@@ -54,7 +54,7 @@ class Copied(testtools.TestCase):
         os.setxattr(source / file, 'user.cifs.dosattrib', b'\x22\0\0\0')
         copy = dos_attributes.Copy(source, target, '--checksum', '--no-xattrs')
         copy.join(waiting.LIMIT)
-        self.assertEqual((True, {}), (copy.is_complete, copy.failed), copy.error)
+        self.assertEqual((True, {}), (copy.is_complete, copy.messages.failed), copy.error)
         self.assertEqual(b'\x22\0\0\0', os.getxattr(target / file, 'user.cifs.dosattrib'))
 
     def test_list_that_is_too_long_or_cut_off_fails_the_copy(self):

@@ -9,7 +9,7 @@ import fixtures
 import testtools
 
 from manila_lite import errors, values
-from manila_lite.drivers.data_mover import rsync, share_moves
+from manila_lite.drivers.data_mover import messages, share_moves
 from manila_lite.drivers.data_mover.clients import Admitted, Side
 from manila_lite.tests import waiting
 
@@ -23,6 +23,11 @@ _SECTION = types.SimpleNamespace(migration_ignore_files=['lost+found'])
 def share(name, location='192.0.2.7:/shares/s', proto='NFS'):
     exports = (values.ExportLocation(location, True),) if location else ()
     return values.Share(name, 's', 'p', 1, proto, 'pool', export_locations=exports)
+
+
+def broken(error, failed):
+    """Return a copy that has ended so."""
+    return types.SimpleNamespace(error=error, messages=types.SimpleNamespace(failed=failed))
 
 
 class Folders(share_moves.ShareMoves):
@@ -60,7 +65,7 @@ class Moves(testtools.TestCase):
         (self.source / 'f').write_text('before')
         (self.source / 'gone').write_text('gone')
         first = self.ends(self.moves.copy)
-        self.assertEqual((first.files_total, {}), (first.files_done, first.failed))
+        self.assertEqual((first.messages.files_total, {}), (first.messages.files_done, first.messages.failed))
         (self.source / 'f').write_text('changed')
         (self.source / 'gone').unlink()
         self.ends(self.moves.copy)
@@ -70,13 +75,13 @@ class Moves(testtools.TestCase):
         for name in ('content', 'mode', 'extra', 'same', 'lost+found'):
             (self.source / name).write_text(name)
         self.ends(self.moves.copy)
-        self.assertEqual([], self.ends(self.moves.compare).differing)
+        self.assertEqual([], self.ends(self.moves.compare).messages.differing)
         self.assertFalse((self.target / 'lost+found').exists())
         (self.target / 'mode').chmod(0o600)
         (self.target / 'content').write_text('other')
         (self.source / 'extra').unlink()
         os.utime(self.target / 'same')
-        self.assertEqual(['content', 'extra', 'mode'], sorted(self.ends(self.moves.compare).differing))
+        self.assertEqual(['content', 'extra', 'mode'], sorted(self.ends(self.moves.compare).messages.differing))
         self.assertEqual('other', (self.target / 'content').read_text())
 
     def test_comparison_by_checksum_finds_content_that_looks_unchanged(self):
@@ -85,41 +90,40 @@ class Moves(testtools.TestCase):
         was = os.stat(self.target / 'f')
         (self.target / 'f').write_text('behind')
         os.utime(self.target / 'f', ns=(was.st_atime_ns, was.st_mtime_ns))
-        self.assertEqual([], self.ends(self.moves.compare).differing)
+        self.assertEqual([], self.ends(self.moves.compare).messages.differing)
         self.moves._conf = types.SimpleNamespace(**{**vars(_CONF), 'check_hash': True})
-        self.assertEqual(['f'], self.ends(self.moves.compare).differing)
+        self.assertEqual(['f'], self.ends(self.moves.compare).messages.differing)
 
     def test_comparison_of_a_sample_finds_content_that_looks_unchanged(self):
-        self.assertEqual([], self.ends(self.moves.compare_some).differing)
+        self.assertEqual([], self.ends(self.moves.compare_some).messages.differing)
         for number in range(3):
             (self.source / f'odd \n {number}').write_text('before')
         self.ends(self.moves.copy)
-        self.assertEqual([], self.ends(self.moves.compare_some).differing)
+        self.assertEqual([], self.ends(self.moves.compare_some).messages.differing)
         for number in range(3):
             place = self.target / f'odd \n {number}'
             was = os.stat(place)
             place.write_text('behind')
             os.utime(place, ns=(was.st_atime_ns, was.st_mtime_ns))
-        self.assertEqual(3, len(self.ends(self.moves.compare_some).differing))
+        self.assertEqual(3, len(self.ends(self.moves.compare_some).messages.differing))
         for number in range(100):
             for name in (str(number), f'#{number}', f';{number}'):      # rsync has comments in lists of names
                 (self.source / name).write_text('new')
                 (self.target / name).write_text('old')
-        self.assertEqual(3, len(self.ends(self.moves.compare_some).differing))
+        self.assertEqual(3, len(self.ends(self.moves.compare_some).messages.differing))
 
     def test_failure_names_the_first_paths(self):
-        text = self.moves._explain(types.SimpleNamespace(
-            error=rsync.NoRoom('x'), failed={'a': 'No space left on device', 'b' * 200: 'why'}), 3)
+        text = self.moves._explain(broken(messages.NoRoom('x'), {'a': 'No space left on device', 'b' * 200: 'why'}), 3)
         self.assertEqual('There is not enough space for all files: the destination is full. Not copied: a (No space left on '
                          f'device); {"b" * 100} (why).', text)
-        self.assertEqual('The copy broke 3 times.', self.moves._explain(types.SimpleNamespace(error=None, failed={}), 3))
+        self.assertEqual('The copy broke 3 times.', self.moves._explain(broken(None, {}), 3))
         self.assertEqual(f'Differing: {"a" * 100}; b.', share_moves.differing(['a' * 5000, 'b']))
 
     def test_names_that_rsync_would_skip_in_a_list_are_compared(self):
         for place, text in ((self.source, 'new'), (self.target, 'old')):
             for name in ('#1', ';2'):
                 (place / name).write_text(text)
-        self.assertEqual(['#1', ';2'], sorted(self.ends(self.moves.compare_some).differing))
+        self.assertEqual(['#1', ';2'], sorted(self.ends(self.moves.compare_some).messages.differing))
 
 
 class Before(testtools.TestCase):
