@@ -37,7 +37,6 @@ BRANCHES = {
     'db/core/engine.py': 'test_outages',
     'db/core/key_values.py': 'test_statements',
     'db/core/repeatable_revisions.py': 'test_repeatable_migrations',
-    'db/core/sqlite_file.py': 'test_migrations',
     'db/core/statement_events.py': 'test_outages',
     'db/maintenance/copy_database.py': 'test_copy_database',
     'db/maintenance/schema_migrations.py': 'test_migrations',

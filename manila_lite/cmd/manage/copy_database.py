@@ -11,8 +11,10 @@ import manila_lite.conf
 from manila_lite import errors
 from manila_lite.cmd.manage.command import GOOD, Call, Command, argument, one_of
 from manila_lite.cmd.manage.watch import STOPPED, Progress, display, fraction
+from manila_lite.db.core import connection_url
 from manila_lite.db.core.engine import Connection, Database
 from manila_lite.db.maintenance import copy_database, schema_revisions
+from manila_lite.host import configured_files, ownership
 
 
 def copy(call: Call) -> int:
@@ -57,6 +59,10 @@ def _target(call: Call) -> Iterator[Database]:
                                'in it a $ is written as $$') from None
     if not named:
         raise errors.BadConfig(f'--to-config: {call.args.to_config} has no [database] connection')
+    option = '--to' if call.args.to else '--to-config'
+    connection_url.check(named, option)
+    for file in configured_files.databases(named):
+        ownership.check(file, option)
     target = Database(conf, hurried=True)
     try:
         yield target

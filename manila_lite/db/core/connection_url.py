@@ -16,12 +16,16 @@ _FORM = ('write DRIVER://USER:PASSWORD@HOST/DATABASE, or sqlite:////PATH; in the
          'and % as %25')
 
 
-def check(url: str) -> None:
-    """Load the driver of the URL.
+def check(url: str, option: str = '[database] connection') -> None:
+    """Load the driver of the URL, which is the value of the option.
 
-    :raises ArgumentError: it is no URL, or there is no such driver. (Or an ImportError: the driver is not installed.)
+    :raises errors.BadConfig: it is no URL, or there is no such driver, or it is not installed. The message does not quote the
+        URL, for it may hold a password.
     """
-    sqlalchemy.make_url(url).get_dialect().import_dbapi()
+    try:
+        sqlalchemy.make_url(url).get_dialect().import_dbapi()
+    except (sqlalchemy.exc.ArgumentError, ImportError, ValueError) as bad:
+        raise errors.BadConfig(f'{option}: {explain(bad, url or "")}') from None
 
 
 def explain(error: Exception, url: str) -> str:
@@ -43,9 +47,3 @@ def _of_file(name: str) -> str:
     if not folder.is_dir():
         return f'there is no directory {folder}; make it, or change [DEFAULT] state_path or the URL'
     return f'{name} cannot be written by the user {os.geteuid()}; run this as the user of the service, or change its directory'
-
-
-def wrong(error: Exception, url: str) -> errors.BadConfig | None:
-    """Return the refusal of a URL with which no database can be opened, or None for another error."""
-    why = explain(error, url)
-    return errors.BadConfig(f'[database] connection: {why}') if why else None

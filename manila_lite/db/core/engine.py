@@ -18,10 +18,9 @@ from oslo_db import exception as oslo_db_exception
 from oslo_db.sqlalchemy import enginefacade, exc_filters
 from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine, Row
-from sqlalchemy.exc import ArgumentError
 
 from manila_lite import trace
-from manila_lite.db.core import connection_url, idle_connections, prepared, sqlite_file, statement_events
+from manila_lite.db.core import connection_url, idle_connections, prepared, statement_events
 from manila_lite.db.core.savepoints import savepoint
 from manila_lite.db.core.unit_of_work import UnitOfWork
 
@@ -102,13 +101,7 @@ class Database:
 
     def _start(self) -> tuple[Engine, Engine]:
         """Return the engines. :raises errors.BadConfig: the URL is none, or its driver is missing."""
-        try:
-            connection_url.check(self._conf.database.connection)
-            return self._make()
-        except (ArgumentError, ImportError, ValueError) as bad:
-            raise connection_url.wrong(bad, self._conf.database.connection or '') or bad from None
-
-    def _make(self) -> tuple[Engine, Engine]:
+        connection_url.check(self._conf.database.connection)
         manager = enginefacade.transaction_context()
         options = dict(self._conf.database)
         full = options.pop('sqlite_synchronous_full')
@@ -122,7 +115,6 @@ class Database:
         known['max_retries'] = 0
         for name in ('connection', 'slave_connection'):
             if known[name]:
-                sqlite_file.make(known[name])
                 known[name] = _with_timeout(known[name], _HURRIED if self._hurried else _PATIENCE)
         # thread_checkin is for green threads: it yields the processor at the end of each transaction.
         manager.configure(sqlite_fk=True, thread_checkin=False, **known)

@@ -51,23 +51,12 @@ class Step(NamedTuple):
 def place(db: Database) -> str:
     """Return the URL of a database without user and password.
 
-    :raises errors.BadConfig: its URL is not usable here. The message does not quote it, for it may hold a password.
+    :raises errors.BadConfig: its URL names none. The message does not quote it, for it may hold a password.
     """
-    url = _url(db)
+    url = db.engine.url
     if url.database in (None, '', ':memory:') or '@' in (url.host or ''):
         raise errors.BadConfig('the URL to copy to must name a database; in a password write @ as %40')
     return sa.URL.create(url.drivername, host=url.host, port=url.port, database=url.database).render_as_string()
-
-
-def _url(db: Database) -> sa.URL:
-    try:
-        return db.engine.url
-    except ModuleNotFoundError as missing:
-        raise errors.BadConfig(f'the Python package {missing.name} is missing here: postgresql+psycopg2://... and '
-                               'mysql+pymysql://... need the extras "postgresql" and "mysql" of manila-lite') from None
-    except _REFUSALS:
-        raise errors.BadConfig('the target is not the URL of a database: postgresql+psycopg2://USER:PASSWORD@HOST/NAME or '
-                               'mysql+pymysql://USER:PASSWORD@HOST/NAME?charset=utf8mb4') from None
 
 
 def same(one: Database, other: Database) -> bool:

@@ -3,7 +3,9 @@
 
 import contextlib
 import datetime
+import os
 import signal
+import unittest
 
 import fixtures
 import sqlalchemy as sa
@@ -292,11 +294,11 @@ class Refused(CopyTest):
         dollar = self.state / 'dollar.conf'
         dollar.write_text('[database]\nconnection = postgresql://u:x$hidden@h/db\n')
         for words, said in (
-                (('--to', 'hidden-one'), 'not the URL of a database'),
-                (('--to', 'postgresql+psycopg2://u:hidden-one'), 'not the URL of a database'),
+                (('--to', 'hidden-one'), '--to: it is no URL of a database'),
+                (('--to', 'postgresql+psycopg2://u:hidden-one'), 'it is no URL of a database'),
                 (('--to', 'postgresql+psycopg2://u:x@hidden-one@h/db'), 'write @ as %40'),
                 (('--to', 'postgresql+psycopg2://u:hidden-one@h'), 'must name a database'),
-                (('--to', 'mysql+cymysql://u:hidden-one@h/db'), 'package cymysql is missing here'),
+                (('--to', 'mysql+cymysql://u:hidden-one@h/db'), '--to: the driver of mysql+cymysql is missing'),
                 (('--to', 'sqlite://'), 'must name a database'),
                 (('--to-config', str(nowhere)), 'has no [database] connection'),
                 (('--to-config', str(broken)), 'cannot be read'),
@@ -313,6 +315,16 @@ class Refused(CopyTest):
         self.useFixture(fixtures.EnvironmentVariable('OS_DATABASE__CONNECTION', f'sqlite:///{self.state}/old.sqlite'))
         self.copy()
         self.assertEqual(set(models.metadata.tables), set(self.content()))
+
+
+    @unittest.skipIf(os.geteuid(), 'only root can give files to another user')
+    def test_root_writes_into_no_directory_of_another_user(self):
+        folder = self.state / 'theirs'
+        folder.mkdir()
+        os.chown(folder, 65534, 65534)
+        said = self.manage('db', 'copy', '--to', f'sqlite:///{folder}/new.sqlite', status=2)
+        self.assertIn(f'--to: {folder} belongs to the user nobody', said)
+        self.assertEqual([], list(folder.iterdir()))
 
 
 class CutOff(CopyTest):
