@@ -139,11 +139,11 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
     zone_id = get_zone_id(conn, wanted.get('availability_zone'))
     there = share_network_subnets.of_network(conn, network_id)
     beside = [subnet for subnet in there if subnet.availability_zone_id == zone_id]
-    failed = _failed_before(beside, place) or (_without_network(beside) if several else None)
-    if failed is None:
+    renewed = _failed_before(beside, place) or (_without_network(beside) if several else None)
+    if renewed is None:
         limits.check_one_more(ctx.conf, 'subnets', f'share network {network_id}', len(there))
     limits.check(ctx.conf, 'metadata_items', 'the subnet', 0, len(wanted.get('metadata') or {}))
-    beside = [subnet for subnet in beside if subnet is not failed]
+    beside = [subnet for subnet in beside if subnet is not renewed]
     if beside and not several:
         raise errors.Conflict(f'availability_zone: share network {network_id} already has subnet {beside[0].id} in this '
                               'zone; several subnets in a zone need microversion 2.70.',
@@ -151,10 +151,10 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
     if not place['in_default_network']:
         _must_not_overlap(place, beside)
     about = f'{zone_id or "any"}/{place["neutron_net_id"]}/{place["neutron_subnet_id"]}'
-    servers, failed_id = _servers(conn, beside, failed), failed.id if failed else ''
+    servers, renewed_id = _servers(conn, beside, renewed), renewed.id if renewed else ''
     described = {name: place[name] for name in network_allocations.DESCRIBED}
     question = share_server_updates.UpdateCheck(share_server_updates.SUBNET, network_id, about, servers,
-                                                {'network': {'subnet_id': failed_id, **described}, 'needed': len(servers)})
+                                                {'network': {'subnet_id': renewed_id, **described}, 'needed': len(servers)})
     if beside and not place['neutron_subnet_id']:
         raise errors.Invalid(f'neutron_net_id: missing; the zone has subnet {beside[0].id}, and share servers take addresses '
                              'from each subnet of their zone.')

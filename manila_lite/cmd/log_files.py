@@ -11,7 +11,7 @@ _DEVICES = '/dev/'
 
 
 def install() -> None:
-    """Have every handler of a log file, whoever makes it, open its file in this way, also when it is rotated."""
+    """Open the file of each handler in this way, also of handlers that libraries make, and after a rotation."""
     logging.FileHandler._open = _open       # type: ignore[method-assign] # noqa: SLF001 - no handler has a call for it
 
 

@@ -46,7 +46,7 @@ def _tell_the_end(write: Callable[..., None], kind: type[BaseException], error: 
 
 
 def tell(what: str, error: BaseException) -> None:
-    """Say on stderr, in one line, what a logged error did to the program, unless the log goes there itself."""
+    """Name a logged error and its effect on stderr, in one line, unless the log goes there itself."""
     root = logging.getLogger().handlers
     if not any(getattr(handler, 'stream', None) is sys.stderr for handler in root):
         places = [handler.baseFilename for handler in root if isinstance(handler, logging.FileHandler)]

@@ -75,7 +75,7 @@ class Checks(upgradecheck.UpgradeCommands):
     _db: Database | None = None
 
     def check(self) -> Code:
-        """Print what is not well, the worst first, and all else in one line. Return the worst code."""
+        """Print the results that are not well, the worst first, and all others in one line. Return the worst code."""
         if CONF.command.json:
             return super().check()
         results = [(name, look(self)) for name, look in self._upgrade_checks if callable(look)]
@@ -121,15 +121,15 @@ class Checks(upgradecheck.UpgradeCommands):
     def _services(self, db: Database) -> Result:
         """Check that every service is up or disabled or stopped, and that no old version of the bus is pinned."""
         with db.reader() as conn:
-            down = [f'{row.binary} on {row.host}' for row in services.list_services(conn)
-                    if not (row.disabled or row.stopped)
-                    and not services.is_up(row.heartbeat_at, row.stopped, CONF.service_down_time)]
-            schedulers = [row for row in services.list_services(conn, {'binary': 'manila-scheduler'})
-                          if services.is_up(row.heartbeat_at, row.stopped, CONF.service_down_time)]
+            known = [(row, services.is_up(row.heartbeat_at, row.stopped, CONF.service_down_time))
+                     for row in services.list_services(conn)]
             renamed = [row for row in hosts.list_backends(conn) if _is_renamed(row)]
-        problems = [f'{row.shares} shares are on {row.host}, whose service is down, and this host is called {CONF.host}: set '
-                    f'[DEFAULT] host = {row.host.partition("@")[0]}, or see manila-manage share update_host' for row in renamed]
-        problems += [] if schedulers or not down else ['No scheduler is up, and new shares wait: start manila-scheduler']
+        down = [f'{row.binary} on {row.host}' for row, is_up in known if not (is_up or row.disabled or row.stopped)]
+        has_scheduler = any(is_up for row, is_up in known if row.binary == 'manila-scheduler')
+        problems = [f'{row.host} has {errors.count(row.shares, "share")}, its service is down, and this host is {CONF.host}: '
+                    f'set [DEFAULT] host = {row.host.partition("@")[0]}, or see manila-manage share update_host'
+                    for row in renamed]
+        problems += [] if has_scheduler or not down else ['No scheduler is up, and new shares wait: start manila-scheduler']
         problems += [f'Down: {", ".join(down[:_NAMED])}. Start them, or run manila-manage service cleanup'] if down else []
         if CONF.upgrade_levels.operations != 'auto':
             problems.append(f'[upgrade_levels] operations is pinned to {CONF.upgrade_levels.operations}: set it to auto once '

@@ -25,6 +25,6 @@ class Watchdog(threading.Thread):
             self._ended.wait(_BEAT)
 
     def stop(self) -> None:
-        """Stop the thread. The timer is left to the caller, who sets another one."""
+        """Stop the thread. The timer goes on: set another one."""
         self._ended.set()
         self.join()

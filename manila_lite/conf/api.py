@@ -83,8 +83,8 @@ API = [
                      'client, which is the last one in X-Forwarded-For that is not in this list. Add the addresses of proxies '
                      'on other machines. Do not list a proxy that passes on these headers of clients.'),
     cfg.BoolOpt('allow_remote_noauth', default=False,
-                help='With auth_strategy noauth, listen also on addresses that other machines may reach: everybody who does is '
-                     'an administrator. Without it the APIs do not start there.'),
+                help='With auth_strategy noauth, listen also on addresses that other machines may reach: each of their '
+                     'users is an administrator. Without it the APIs do not start there.'),
     cfg.StrOpt('noauth_project', default='admin',
                help='Project of callers whose URL has no project, with auth_strategy noauth.'),
     numeric.Float('idempotency_keep', default=24.0, min=0.0, max=numeric.DECADE_IN_HOURS, mutable=True,

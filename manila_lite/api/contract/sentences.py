@@ -40,8 +40,11 @@ def _listed(names: list[str]) -> str:
 
 def _one_of(bad: Any) -> str:
     """Return the values, each once: flags are known as booleans, texts and numbers, in several cases."""
-    texts = (one if isinstance(one, str) else json.dumps(one) for one in bad.rule_definition)
-    return f'must be one of {", ".join({text.lower(): text for text in reversed([*texts])}.values().__reversed__())}'
+    shown: dict[str, str] = {}
+    for one in bad.rule_definition:
+        text = one if isinstance(one, str) else json.dumps(one)
+        shown.setdefault(text.lower(), text)
+    return f'must be one of {", ".join(shown.values())}'
 
 
 def _key(bad: Any) -> str:

@@ -57,8 +57,9 @@ def check_listener(conf: Any, address: str, option: str) -> None:
     :raises errors.BadConfig: the strategy is noauth, other machines may reach the address, and no option allows that.
     """
     if conf.auth_strategy == 'noauth' and not ipaddress.ip_address(address).is_loopback and not conf.api.allow_remote_noauth:
-        raise errors.BadConfig(f'{option}: with auth_strategy noauth, whoever reaches {address} is an administrator. Listen on '
-                               '127.0.0.1 or ::1, choose another auth_strategy, or set [api] allow_remote_noauth')
+        raise errors.BadConfig(f'{option}: auth_strategy noauth asks for no login, so each caller at {address} is an '
+                               'administrator. Listen on 127.0.0.1 or ::1, choose another auth_strategy, or set [api] '
+                               'allow_remote_noauth')
 
 
 def http_basic(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests as llhttp reads them, and what is refused beyond that.
+"""Requests, read by llhttp, and refusals beyond its grammar.
 
 Input that a proxy in front could read in another way is refused: a second request could be hidden in it. The grammar is
 llhttp's, in its strict form. The limits, and the table of refusals, are ours.

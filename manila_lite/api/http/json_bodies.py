@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies of requests as JSON. What is read here can be written again: hashed, stored, sent to a share manager, shown."""
+"""Bodies of requests as JSON, none so deep that it cannot be written again: hashed, stored, sent to a share manager, shown."""
 
 from typing import Any
 

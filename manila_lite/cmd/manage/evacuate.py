@@ -170,7 +170,7 @@ def _tell_disabled(call: Call, host: str, out: TextIO | None) -> None:
 
 
 def progress(op: Any, names: Mapping[str, str]) -> Progress:
-    """Return the progress of an evacuation or of its plan, from its operation's row. ``names``: those of what stays, by id."""
+    """Return the progress of an evacuation or of its plan, from its operation's row. ``names``: of what stays, by id."""
     figures, dry_run = op.data.get('progress') or {}, op.data['dry_run']
     detail = ', '.join(filter(None, (fraction(figures.get('done'), figures.get('total'), 'resources'), *(
         f'{figures[name]} {name}' for name in ('moving', 'left') if figures.get(name)))))
@@ -195,7 +195,7 @@ def _stays(op: Any, names: Mapping[str, str]) -> list[str]:
 
 
 def _called(resource_id: str, names: Mapping[str, str]) -> str:
-    """Return the name with the id, or the id of what has no name."""
+    """Return the name with the id, or the id alone if there is no name."""
     name = names.get(resource_id)
     return f'{log_lines.escaped(name)} ({resource_id})' if name else resource_id
 

@@ -96,7 +96,7 @@ class Mistakes(manage.AloneTest):
         status, lines = self.said('status', 'upgrade', 'check')
         self.assertEqual(1, status, lines)
         line, = (line for line in lines if line.startswith('Warning: services: '))
-        for word in ('1 shares are on former@alpha', 'set [DEFAULT] host = former', 'share update_host', 'No scheduler is up'):
+        for word in ('former@alpha has 1 share,', 'set [DEFAULT] host = former', 'share update_host', 'No scheduler is up'):
             self.assertIn(word, line)
 
     @contextlib.contextmanager

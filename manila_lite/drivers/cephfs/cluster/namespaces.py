@@ -22,7 +22,7 @@ from typing import Any
 
 _VOLUMES, _TRASH = b'/volumes', b'/volumes/_deleting'
 #: With this the names of namespaces of shares begin.
-_OF_SHARES = 'fsvolumens_'
+OF_SHARES = 'fsvolumens_'
 #: Bytes in an object of a file, unless somebody with more rights than a client has changed that.
 _OBJECT = 1 << 22
 
@@ -76,7 +76,7 @@ class Users:
 
 def may_look(rados: ModuleType, pool: Any) -> bool:
     """Say whether the service may read objects of shares. The list of a namespace into which it may not look is empty."""
-    pool.set_namespace(f'{_OF_SHARES}nobody')
+    pool.set_namespace(f'{OF_SHARES}nobody')
     try:
         pool.stat('nothing')
     except rados.ObjectNotFound:

@@ -23,14 +23,12 @@ from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
 
 LOG = log.getLogger(__name__)
 
-#: The begin of the names of namespaces of shares. Nothing else is ever removed.
-_OF_SHARES = 'fsvolumens_'
 #: Seconds between two counts, until the first one, and for one while the service reports.
 _COUNT_EVERY, _FIRST, _MEANWHILE = 86400.0, 3600.0, 60.0
 #: Objects beyond those of CephFS that a namespace may have: of files that are just being deleted.
 _TOLERATED = 100
 #: What the service needs for that.
-CAPABILITY = 'allow rw namespace=fsvolumens_* tag cephfs data=*'
+CAPABILITY = f'allow rw namespace={namespaces.OF_SHARES}* tag cephfs data=*'
 _NO_RIGHT = ('The service may not look into the RADOS namespaces of shares, so it does not remove what clients wrote there '
              f'beside CephFS. Give it the capability osd \'{CAPABILITY}\' with "ceph auth caps"')
 
@@ -63,7 +61,7 @@ class Objects:
 
         :raises Away: the cluster does not answer.
         """
-        if not namespace.startswith(_OF_SHARES):
+        if not namespace.startswith(namespaces.OF_SHARES):      # nothing else is ever removed
             return
         self._asked.add(namespace)
         with self._lock:        # one look at all subvolumes is for all shares that are being deleted
@@ -108,7 +106,7 @@ class Objects:
         if found is None:
             return {}
         self.strange = {name: number for name, number in found.items()
-                        if name.startswith(_OF_SHARES) and number > _TOLERATED}
+                        if name.startswith(namespaces.OF_SHARES) and number > _TOLERATED}
         return self.strange
 
     def _ask(self, verb: str, seconds: float, **asked: Sequence[str]) -> dict[str, int] | None:
@@ -120,4 +118,4 @@ class Objects:
 
 def namespace_of(name: str) -> str:
     """Return the namespace that Ceph makes for a subvolume of this name, unless it is a copy."""
-    return f'{_OF_SHARES}{name}'
+    return f'{namespaces.OF_SHARES}{name}'

@@ -15,6 +15,8 @@ from manila_lite import errors
 #: Seconds that QEMU may take to answer.
 _SECONDS = 30.0
 _PAUSE = 0.05
+#: Bytes of a message. QEMU runs a guest, and may be in its hands.
+_MOST = 1 << 20
 
 
 class Refused(errors.ManilaLiteError):
@@ -72,8 +74,15 @@ class Monitor:
             if not part:
                 raise ConnectionError('it has ended')
             self._buffer += part
+            if len(self._buffer) > _MOST:
+                raise ConnectionError(f'it sent a message of more than {_MOST} bytes')
         line, _, self._buffer = self._buffer.partition(b'\n')
-        message: dict[str, Any] = json.loads(line)
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            message = None
+        if not isinstance(message, dict):
+            raise ConnectionError('it sent a message that is no JSON object')
         return message
 
     # Memory in a file -------------------------------------------------------------------------

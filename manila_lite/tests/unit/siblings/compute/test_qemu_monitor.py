@@ -57,6 +57,19 @@ class Monitored(testtools.TestCase):
         with self.answers(query_status={'return': {'running': True}}) as monitor:
             self.assertEqual({'running': True}, monitor.do('query-status'))
 
+    def test_what_is_no_message_ends_the_connection(self):
+        for sent in b'no JSON\n', b'[1]\n', b'[' * 100000 + b'\n', b'"' + b'x' * (1 << 20):
+            ours, theirs = socket.socketpair(socket.AF_UNIX)
+            monitor = Monitor(self.folder / 'qmp')
+            monitor._socket.close()
+            monitor._socket = ours
+            sender = threading.Thread(target=theirs.sendall, args=(sent,))
+            sender.start()
+            self.assertRaises(ConnectionError, monitor._line)
+            sender.join(waiting.LIMIT)
+            ours.close()
+            theirs.close()
+
     def test_refused_save_has_the_reason_and_resumes_the_guest(self):
         with self.answers(migrate={'error': {'class': 'GenericError', 'desc': 'not with this device'}}) as monitor:
             refused = self.assertRaises(Refused, monitor.save, self.folder / 'memory')
