@@ -294,8 +294,10 @@ def until(check, what, tail):
 
 def children(started):
     """Return the child processes that live, as psutil objects."""
-    try:
-        return [child for child in psutil.Process(started.pid).children(recursive=True)
-                if child.status() != psutil.STATUS_ZOMBIE]
-    except psutil.NoSuchProcess:
-        return []
+    living = []
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(started.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):     # it ended this moment, and the others live
+                if child.status() != psutil.STATUS_ZOMBIE:
+                    living.append(child)
+    return living
