@@ -87,8 +87,8 @@ class Ways:
             values.ExportLocation(f'nas:/shares/{name}', True),))) for name in ('source', 'target')]
         start(*sides).join()
         run = start(*sides)
-        if not run.is_complete or run.differing:
-            raise SystemExit(f'the copy failed: {run.error} {run.differing}')
+        if not run.is_complete or run.messages.differing:
+            raise SystemExit(f'the copy failed: {run.error} {run.messages.differing}')
         self.moves.clear('target')
 
 

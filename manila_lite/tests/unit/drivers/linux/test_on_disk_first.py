@@ -39,7 +39,8 @@ class OrderTest(base.ReplicationTest):
     def setUp(self):
         super().setUp()
         self.events = []
-        done = types.SimpleNamespace(is_complete=True, target=self.root, differing=[], percent=100)
+        done = types.SimpleNamespace(is_complete=True, target=self.root,
+                                     messages=types.SimpleNamespace(differing=[], percent=100))
         session = types.SimpleNamespace(ask=lambda *_, **__: {'before': False})
         self.note('manila_lite.drivers.linux.pool.btrfs.sync', ON_DISK)
         self.note('manila_lite.host.durable.write_out', ON_DISK)
