@@ -6,9 +6,13 @@ import itertools
 from pathlib import Path
 from typing import NamedTuple
 
+from oslo_utils import timeutils
+
 from manila_lite import doctor, states
 from manila_lite.api.contract import OPS
 from manila_lite.db.core import transitions
+from manila_lite.doctor import share_replicas
+from manila_lite.doctor.finding import RepairContext
 from manila_lite.states import Replica
 from manila_lite.tests.factories import backups, networks
 from manila_lite.tests.functional import base
@@ -181,9 +185,13 @@ class Resets(base.ServiceTest):
 
     def test_49_5_a_contradiction_that_an_earlier_release_left_is_found_and_mended(self):
         for name, bad, good in (('active replica', Replica.IN_SYNC, 'active'), ('replica', Replica.ACTIVE, 'out_of_sync')):
-            place = self.places[name]
-            replica_id = place.path.rpartition('/')[2]
-            place = place._replace(found=replica_id)
-            with self.service.services.db.writer() as conn:
+            replica_id = self.places[name].path.rpartition('/')[2]
+            services = self.service.services
+            # In one transaction: an update of the replica that ends meanwhile would mend it first.
+            with services.db.writer() as conn:
                 transitions.set_replica_state(conn, replica_id, bad)
-            self.heals(place, Row(name, 'replica_state', bad.value, 'the active one', good))
+                repair = RepairContext(services, timeutils.utcnow())
+                [found] = [one for one in share_replicas.find_contradicting(conn, repair) if one.id == replica_id]
+                self.assertTrue(found.wrong and 'the active one' in found.why, found)
+                self.assertEqual(f'its replica state is {good}', found.mend(conn, repair))
+                self.assertEqual([], list(share_replicas.find_contradicting(conn, repair)))
