@@ -22,9 +22,9 @@ from pathlib import Path
 import report
 
 from manila_lite import values
-from manila_lite.drivers.data_mover.clients import Side
-from manila_lite.drivers.data_mover.rsync import Copy
-from manila_lite.drivers.data_mover.share_moves import ShareMoves
+from manila_lite.host_copy.clients import Side
+from manila_lite.host_copy.rsync import Copy
+from manila_lite.host_copy.share_moves import ShareMoves
 
 LEAST = 0.8
 _ROUNDS = 3

@@ -18,7 +18,7 @@ from manila_lite.drivers.cephfs.volumes.pools import Pools
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
 from manila_lite.drivers.cephfs.volumes.trees import Trees
 from manila_lite.drivers.interface import Backend
-from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
+from manila_lite.drivers.recent_sizes import RecentSizes
 
 
 class Services:

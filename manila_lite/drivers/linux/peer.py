@@ -20,7 +20,6 @@ from oslo_config import cfg
 
 from manila_lite import errors, release
 from manila_lite.conf import backend as backend_conf
-from manila_lite.drivers.ids import SAFE_ID
 from manila_lite.drivers.interface import Backend
 from manila_lite.drivers.linux.options import OPTIONS, is_shared
 from manila_lite.drivers.linux.pool import btrfs
@@ -31,6 +30,7 @@ from manila_lite.drivers.linux.servers.share_servers import ShareServers
 from manila_lite.drivers.linux.services import Services
 from manila_lite.host import configured_files
 from manila_lite.host.commands import ENV, CommandFailed
+from manila_lite.host.ids import SAFE_ID
 
 _BACKEND = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}')
 

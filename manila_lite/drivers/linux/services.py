@@ -8,7 +8,6 @@ from manila_lite.drivers.linux.backups.share_backups import ShareBackups
 from manila_lite.drivers.linux.lifecycle import Lifecycle
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool.make_pool import make_keeper, make_pool
-from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, exported, protocols
 from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
 from manila_lite.drivers.linux.replication.network_moves import NetworkMoves
@@ -28,6 +27,7 @@ from manila_lite.drivers.linux.shares.manage_snapshots import ManagedSnapshots
 from manila_lite.drivers.linux.shares.shares import Shares
 from manila_lite.drivers.linux.shares.snapshots import Snapshots
 from manila_lite.drivers.linux.shares.storage import Storage
+from manila_lite.drivers.recent_sizes import RecentSizes
 
 
 class Services:

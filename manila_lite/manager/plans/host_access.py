@@ -14,8 +14,8 @@ from manila_lite import encryption, errors, values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, shares
 from manila_lite.db.queries import operations as rows
-from manila_lite.drivers.data_mover.share_moves import ShareMoves
 from manila_lite.engine import Wake, Work
+from manila_lite.host_copy.share_moves import ShareMoves
 from manila_lite.manager.plans.task import plain
 from manila_lite.workflow import snapshot_access
 from manila_lite.workflow.access import apply_rules

@@ -12,10 +12,10 @@ from oslo_log import log
 
 from manila_lite import errors, values
 from manila_lite.db.queries import messages
-from manila_lite.drivers.data_mover.clients import Side
-from manila_lite.drivers.data_mover.rsync import Copy
-from manila_lite.drivers.data_mover.share_moves import CannotMount, ShareMoves, differing
 from manila_lite.engine import Work
+from manila_lite.host_copy.clients import Side
+from manila_lite.host_copy.rsync import Copy
+from manila_lite.host_copy.share_moves import CannotMount, ShareMoves, differing
 from manila_lite.manager.plans import copied_snapshots, copy_checks, host_access
 from manila_lite.manager.plans.host_access import ShareCopy
 

@@ -16,10 +16,10 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, share_backups, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries.messages import Action
+from manila_lite.drivers.backups.backup_jobs import BackupJobs
+from manila_lite.drivers.backups.backup_jobs_driver import BackupJobsDriver
+from manila_lite.drivers.backups.nfs_backups import NfsBackups
 from manila_lite.drivers.interface import BacksUp, abilities_of
-from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs
-from manila_lite.drivers.linux.backups.backup_jobs_driver import BackupJobsDriver
-from manila_lite.drivers.linux.backups.nfs_backups import NfsBackups
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import copy_checks
 from manila_lite.manager.plans.task import as_share

@@ -12,12 +12,12 @@ from manila_lite import context, errors, trace, values
 from manila_lite.conf import backend as backend_conf
 from manila_lite.db.queries import services as rows
 from manila_lite.drivers import load
-from manila_lite.drivers.data_mover.share_moves import ShareMoves
 from manila_lite.drivers.interface import FailsOver, consistency_of, spreads_servers
 from manila_lite.drivers.section import Section
 from manila_lite.engine.environment import REAL, Environment, Thread
 from manila_lite.engine.worker import Worker
 from manila_lite.host import configured_files
+from manila_lite.host_copy.share_moves import ShareMoves
 from manila_lite.manager.plans import (
     access,
     admin_network,

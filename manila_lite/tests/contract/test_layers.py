@@ -28,11 +28,8 @@ PLANTS = (
     ('client-used', 'cmd/slip.py', 'import manila_lite_client'),
     ('drivers-used', 'engine/worker.py', 'from manila_lite.drivers.dummy import driver'),
     ('drivers-see', 'drivers/dummy/slip.py', 'from manila_lite import policies'),
+    ('drivers-alone', 'drivers/cephfs/slip.py', 'from manila_lite.drivers.linux import driver'),
     ('actions', 'cmd/slip.py', 'from manila_lite.actions import shares'),
-    ('sql', 'actions/slip.py', 'import sqlalchemy'),
-    ('web', 'manager/slip.py', 'import webob'),
-    ('bus', 'manager/slip.py', 'import oslo_messaging'),
-    ('green', 'db/slip.py', 'import greenlet'),
     ('acyclic', 'db/core/engine.py', 'from manila_lite.db.core import transitions'),
 )
 MODULES = (
@@ -40,6 +37,7 @@ MODULES = (
     'scheduler/expiry.py',
     'manager/__init__.py', 'doctor/__init__.py', 'actions/__init__.py', 'actions/shares.py', 'workflow/__init__.py',
     'engine/__init__.py', 'engine/worker.py', 'drivers/__init__.py', 'drivers/dummy/__init__.py', 'drivers/dummy/driver.py',
+    'drivers/cephfs/__init__.py', 'drivers/linux/__init__.py', 'drivers/linux/driver.py', 'host_copy/__init__.py',
     'rpc/__init__.py', 'network/__init__.py', 'db/__init__.py', 'db/core/__init__.py', 'db/core/engine.py',
     'policies/__init__.py', 'host/__init__.py', 'conf/__init__.py', 'context.py', 'states.py', 'errors.py', 'release.py',
     'console/__init__.py', 'values/__init__.py', 'encryption/__init__.py', 'key_manager.py', 'extra_specs.py', 'metrics.py',

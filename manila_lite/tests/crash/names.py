@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from manila_lite.drivers.data_mover import rsync
+from manila_lite.host_copy import rsync
 
 #: Files, of each of which rsync tells an error; and what their names are made of.
 _FILES = 2000

@@ -10,9 +10,9 @@ import os
 import shutil
 import unittest
 
-from manila_lite.drivers.data_mover import share_moves
 from manila_lite.drivers.dummy.driver import DummyDriver
 from manila_lite.engine import process_names
+from manila_lite.host_copy import share_moves
 from manila_lite.manager.plans import host_copy
 from manila_lite.manager.runtime import backend_lease
 from manila_lite.tests.functional import base, commandline, test_share_migration

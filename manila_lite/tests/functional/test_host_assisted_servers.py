@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.queries import allocations, migration_promises, server_migration, share_server_queries
-from manila_lite.drivers.data_mover import share_moves
 from manila_lite.drivers.dummy.driver import DummyDriver
+from manila_lite.host_copy import share_moves
 from manila_lite.manager.plans import host_copy, taken_addresses
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base, test_host_assisted, test_server_migration

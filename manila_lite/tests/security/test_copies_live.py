@@ -3,7 +3,7 @@
 
 import os
 
-from manila_lite.drivers.data_mover import rsync
+from manila_lite.host_copy import rsync
 from manila_lite.tests.functional.linux import cifs_base, copying
 from manila_lite.tests.security import copies_base, tenant
 

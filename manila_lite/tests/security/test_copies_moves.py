@@ -3,8 +3,8 @@
 
 import os
 
-from manila_lite.drivers.data_mover import rsync
 from manila_lite.host import trees
+from manila_lite.host_copy import rsync
 from manila_lite.tests.functional.linux import copying
 from manila_lite.tests.security import tenant
 

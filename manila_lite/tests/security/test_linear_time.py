@@ -18,7 +18,7 @@ from manila_lite.actions import pools
 from manila_lite.api.contract import literal
 from manila_lite.api.http import console_session, request_reader, server
 from manila_lite.cmd import log_lines
-from manila_lite.drivers.data_mover import dos_attributes, messages, rsync
+from manila_lite.host_copy import dos_attributes, messages, rsync
 from manila_lite.siblings.dataproc.handlers import fstab
 from manila_lite.tests.security import expressions, growth, test_requests
 

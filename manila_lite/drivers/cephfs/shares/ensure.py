@@ -10,7 +10,7 @@ from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
 from manila_lite.drivers.cephfs.locks import Locks
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, Subvolume, Subvolumes
-from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
+from manila_lite.drivers.recent_sizes import RecentSizes
 
 LOG = log.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.shares.shares import is_unmanaged
 from manila_lite.drivers.cephfs.volumes.pools import Pools
 from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, SHARE, UNMANAGED, Subvolume, Subvolumes, parts_of
-from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
+from manila_lite.drivers.recent_sizes import RecentSizes
 
 _SIZE = 'size'
 _OPTIONS = frozenset({_SIZE})

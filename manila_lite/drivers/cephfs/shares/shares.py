@@ -15,7 +15,7 @@ from manila_lite.drivers.cephfs.volumes.objects import Objects, namespace_of
 from manila_lite.drivers.cephfs.volumes.pools import Pools
 from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, SHARE, UNMANAGED, Subvolume, Subvolumes
 from manila_lite.drivers.cephfs.volumes.trees import Trees
-from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
+from manila_lite.drivers.recent_sizes import RecentSizes
 
 #: Seconds between two looks at a copy within a call, and until the next call.
 _LOOK, _LOOK_MOST, _LATER = 0.1, 0.5, 1.0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for backups: ``BackupJobsDriver`` answers them with the copies of shares of the pool."""
 
+from manila_lite.drivers.backups.backup_jobs import BackupJobs
+from manila_lite.drivers.backups.backup_jobs_driver import BackupJobsDriver
 from manila_lite.drivers.linux.abilities.base import ComposedDriver
-from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs
-from manila_lite.drivers.linux.backups.backup_jobs_driver import BackupJobsDriver
 
 
 class LinuxBackups(ComposedDriver, BackupJobsDriver):

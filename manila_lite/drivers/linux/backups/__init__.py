@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backups of shares: jobs that copy a share to an NFS export and back."""
+"""Backups of shares on a pool of this backend: subvolumes beside the shares, and private copies while a job reads them."""

@@ -9,12 +9,12 @@ meanwhile.
 from pathlib import Path
 
 from manila_lite import values
-from manila_lite.drivers.data_mover.copies import names_in
+from manila_lite.drivers.backups.backup_jobs import BackupJobs
 from manila_lite.drivers.linux.backups import private_copies
-from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.shares.shares import Shares
 from manila_lite.drivers.linux.shares.storage import Storage
+from manila_lite.host_copy.copies import names_in
 
 
 class ShareBackups(BackupJobs):

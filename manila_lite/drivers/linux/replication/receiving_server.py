@@ -5,10 +5,10 @@ import dataclasses
 from collections.abc import Collection
 
 from manila_lite import errors, values
-from manila_lite.drivers.ids import SAFE_ID
 from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.drivers.linux.shares.snapshots import provider_location
+from manila_lite.host.ids import SAFE_ID
 
 
 def vet(migration: values.ServerMigration, protocols: Collection[str]) -> None:

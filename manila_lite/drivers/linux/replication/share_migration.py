@@ -9,7 +9,6 @@ to be halted at the source, whose share manager goes on serving. A last round at
 from pathlib import Path
 
 from manila_lite import errors, values
-from manila_lite.drivers.ids import SAFE_ID
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
@@ -20,6 +19,7 @@ from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.drivers.linux.shares.exports import POOL, ShareExports
 from manila_lite.drivers.linux.shares.snapshots import provider_location
 from manila_lite.drivers.linux.shares.storage import Storage
+from manila_lite.host.ids import SAFE_ID
 
 
 class _Renamed(BtrfsPool):

@@ -14,10 +14,8 @@ from pathlib import Path
 from oslo_log import log
 
 from manila_lite import errors, values
-from manila_lite.drivers.ids import SAFE_ID
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool import btrfs
-from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.replication import peer_session, transfer_folder
 from manila_lite.drivers.linux.replication.replication import Copy
 from manila_lite.drivers.linux.shares.access import ShareAccess
@@ -25,7 +23,9 @@ from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.shares import Shares
 from manila_lite.drivers.linux.shares.snapshots import provider_location
 from manila_lite.drivers.linux.shares.storage import Storage
+from manila_lite.drivers.recent_sizes import RecentSizes
 from manila_lite.host.commands import CommandFailed
+from manila_lite.host.ids import SAFE_ID
 
 LOG = log.getLogger(__name__)
 

@@ -11,7 +11,6 @@ from oslo_log import log
 from manila_lite import errors, values
 from manila_lite.drivers import networks
 from manila_lite.drivers.file_servers import fencing
-from manila_lite.drivers.ids import SAFE_ID
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.protocols.protocol_server import Change, ProtocolServer, Source
 from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, exported
@@ -19,6 +18,7 @@ from manila_lite.drivers.linux.servers import notes
 from manila_lite.drivers.linux.servers.fabric import Fabric
 from manila_lite.drivers.linux.servers.namespace import Namespace
 from manila_lite.host.commands import CommandFailed
+from manila_lite.host.ids import SAFE_ID
 
 LOG = log.getLogger(__name__)
 

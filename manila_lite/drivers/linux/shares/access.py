@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from manila_lite import values
-from manila_lite.drivers.ids import vet_id
 from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer
 from manila_lite.drivers.linux.servers.qos import ShareQos
 from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.storage import Storage, missing
+from manila_lite.host.ids import vet_id
 
 
 class ShareAccess:

@@ -13,11 +13,11 @@ from oslo_log import log
 
 from manila_lite import errors, values
 from manila_lite.drivers.file_servers.ganesha_exports import Seen
-from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.protocols.protocol_server import NOT_MOUNTED, ProtocolServer
 from manila_lite.drivers.linux.servers.qos import ShareQos
 from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.storage import Storage
+from manila_lite.drivers.recent_sizes import RecentSizes
 from manila_lite.host.commands import CommandFailed
 
 LOG = log.getLogger(__name__)

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from manila_lite import errors, values
 from manila_lite.drivers.file_servers import export_locations
-from manila_lite.drivers.ids import vet_id
 from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer
 from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers
 from manila_lite.drivers.linux.servers.share_servers import ShareServers
+from manila_lite.host.ids import vet_id
 
 #: Name of the one pool of a backend.
 POOL = 'pool'

@@ -4,12 +4,12 @@
 from collections.abc import Mapping, Sequence
 
 from manila_lite import values
-from manila_lite.drivers.ids import vet_id
 from manila_lite.drivers.linux.protocols import quiesce
 from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer
 from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.snapshots import provider_location
 from manila_lite.drivers.linux.shares.storage import Storage
+from manila_lite.host.ids import vet_id
 
 
 class GroupSnapshots:

@@ -12,15 +12,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from manila_lite import errors, values
-from manila_lite.drivers.ids import vet_id
 from manila_lite.drivers.linux.pool import btrfs, unmanaged
 from manila_lite.drivers.linux.pool.base import GIB
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
-from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.servers.qos import ShareQos
 from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.storage import Storage
+from manila_lite.drivers.recent_sizes import RecentSizes
 from manila_lite.host import mounts
+from manila_lite.host.ids import vet_id
 
 _SIZE = 'size'
 _OPTIONS = frozenset({_SIZE})

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from manila_lite import errors, values
-from manila_lite.drivers.ids import vet_id
 from manila_lite.drivers.linux.pool import btrfs, unmanaged
 from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.snapshots import provider_location
 from manila_lite.drivers.linux.shares.storage import Storage
+from manila_lite.host.ids import vet_id
 
 
 class ManagedSnapshots:

@@ -5,11 +5,11 @@ import dataclasses
 from collections.abc import Sequence
 
 from manila_lite import errors, values
-from manila_lite.drivers.ids import vet_id
 from manila_lite.drivers.linux.pool.unmanaged import SNAPSHOTS
 from manila_lite.drivers.linux.shares.access import serve
 from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.storage import Storage
+from manila_lite.host.ids import vet_id
 
 
 def provider_location(snapshot_id: str) -> str:

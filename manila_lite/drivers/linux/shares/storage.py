@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from manila_lite import errors, values
-from manila_lite.drivers.ids import vet_id
 from manila_lite.drivers.linux.pool.base import Pool
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
+from manila_lite.host.ids import vet_id
 
 _LOCKS = 64
 

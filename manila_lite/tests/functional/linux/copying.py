@@ -14,12 +14,12 @@ import testtools
 from oslo_utils import uuidutils
 
 from manila_lite import errors, values
-from manila_lite.drivers.data_mover import share_moves
-from manila_lite.drivers.data_mover.clients import Side
-from manila_lite.drivers.linux.backups import backup_jobs_driver, nfs_backups
+from manila_lite.drivers.backups import backup_jobs_driver, nfs_backups
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.replication import replication
+from manila_lite.host_copy import share_moves
+from manila_lite.host_copy.clients import Side
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import base
 

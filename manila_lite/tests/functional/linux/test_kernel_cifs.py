@@ -3,8 +3,8 @@
 
 import shutil
 
-from manila_lite.drivers.data_mover.clients import Cifs
 from manila_lite.host.commands import ENV
+from manila_lite.host_copy.clients import Cifs
 from manila_lite.tests.functional.linux import cifs_base, twin_case
 
 

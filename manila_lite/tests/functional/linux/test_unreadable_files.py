@@ -5,9 +5,9 @@ import os
 import subprocess
 
 from manila_lite import errors
-from manila_lite.drivers.data_mover import rsync
 from manila_lite.drivers.linux.replication import copy_supervisor
 from manila_lite.host.commands import CommandFailed
+from manila_lite.host_copy import rsync
 from manila_lite.tests import waiting
 from manila_lite.tests.factories import kept
 from manila_lite.tests.functional.linux import copying

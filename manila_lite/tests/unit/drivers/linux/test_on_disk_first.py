@@ -11,9 +11,8 @@ import types
 import fixtures
 
 from manila_lite import values
-from manila_lite.drivers.data_mover.share_moves import ShareMoves
-from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs
-from manila_lite.drivers.linux.backups.nfs_backups import NfsCopies
+from manila_lite.drivers.backups.backup_jobs import BackupJobs
+from manila_lite.drivers.backups.nfs_backups import NfsCopies
 from manila_lite.drivers.linux.backups.share_backups import ShareBackups
 from manila_lite.drivers.linux.driver import LinuxDriver
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
@@ -23,6 +22,7 @@ from manila_lite.drivers.linux.replication.share_replicas import ShareReplicas
 from manila_lite.drivers.linux.replication.transfer_folder import Received
 from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.drivers.linux.shares.storage import Storage
+from manila_lite.host_copy.share_moves import ShareMoves
 from manila_lite.manager.plans import host_access, host_copy
 from manila_lite.tests.unit.drivers.linux.replication import base
 

@@ -19,9 +19,9 @@ from manila_lite.drivers.linux.options import OPTIONS
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.pool.directory import Directory
 from manila_lite.drivers.linux.pool.make_pool import make_pool
-from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.services import Services
 from manila_lite.drivers.linux.shares.exports import ShareExports
+from manila_lite.drivers.recent_sizes import RecentSizes
 from manila_lite.host.commands import CommandFailed
 
 

@@ -9,7 +9,6 @@ import testtools
 
 from manila_lite import values
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
-from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
 from manila_lite.drivers.linux.replication.server_migration import ServerMigrations
 from manila_lite.drivers.linux.replication.share_migration import ShareMigrations
@@ -20,6 +19,7 @@ from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.shares import Shares
 from manila_lite.drivers.linux.shares.storage import Storage
+from manila_lite.drivers.recent_sizes import RecentSizes
 
 HOST, PEERS = 'here@linux', types.SimpleNamespace(linux_peers={})
 

@@ -10,10 +10,10 @@ import testtools
 from manila_lite import values
 from manila_lite.drivers.file_servers.ganesha_clients import Block
 from manila_lite.drivers.linux.pool.directory import Directory
-from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.servers.qos import ShareQos
 from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.storage import Storage
+from manila_lite.drivers.recent_sizes import RecentSizes
 
 
 def share(share_id='a', **changes):

@@ -18,11 +18,11 @@ from oslo_log import log
 from oslo_utils import uuidutils
 
 from manila_lite import errors, values
-from manila_lite.drivers.data_mover import dos_attributes, exports, messages, rsync
-from manila_lite.drivers.data_mover.clients import CLIENTS, Admitted, Client, ClientOptions, Side, protocol_of
-from manila_lite.drivers.data_mover.copies import LETTERS, Copies, not_copied
 from manila_lite.host import durable
 from manila_lite.host.commands import ENV, CommandFailed
+from manila_lite.host_copy import dos_attributes, exports, messages, rsync
+from manila_lite.host_copy.clients import CLIENTS, Admitted, Client, ClientOptions, Side, protocol_of
+from manila_lite.host_copy.copies import LETTERS, Copies, not_copied
 
 LOG = log.getLogger(__name__)
 

@@ -13,9 +13,9 @@ import tempfile
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
-from manila_lite.drivers.data_mover import messages, rsync
 from manila_lite.host import sandbox
 from manila_lite.host.commands import CommandFailed
+from manila_lite.host_copy import messages, rsync
 
 #: The programs, and the packages that have them.
 PROGRAMS = {'getfattr': 'attr', 'setfattr': 'attr', 'prlimit': 'util-linux'}

@@ -10,10 +10,10 @@ from typing import Protocol
 from oslo_log import log
 
 from manila_lite import errors, values
-from manila_lite.drivers.data_mover import exports
-from manila_lite.drivers.data_mover.exports import address_towards, shows_attributes
-from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs
-from manila_lite.drivers.linux.backups.backup_jobs_driver import BackupJobsDriver
+from manila_lite.drivers.backups.backup_jobs import BackupJobs
+from manila_lite.drivers.backups.backup_jobs_driver import BackupJobsDriver
+from manila_lite.host_copy import exports
+from manila_lite.host_copy.exports import address_towards, shows_attributes
 
 LOG = log.getLogger(__name__)
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers of export locations. For the choice of a location see ``linux/backups/test_nfs_backups.py``."""
+"""Servers of export locations. For the choice of a location see ``drivers/backups/test_nfs_backups.py``."""
 
 import tempfile
 from pathlib import Path
 
 import testtools
 
-from manila_lite.drivers.data_mover import exports
+from manila_lite.host_copy import exports
 
 
 class Servers(testtools.TestCase):

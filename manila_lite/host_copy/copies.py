@@ -17,10 +17,10 @@ import psutil
 from oslo_log import log
 
 from manila_lite import errors
-from manila_lite.drivers.data_mover import messages, rsync
-from manila_lite.drivers.ids import SAFE_ID, vet_id
 from manila_lite.host import mounts, programs, sandbox
 from manila_lite.host.commands import SECONDS, CommandFailed
+from manila_lite.host.ids import SAFE_ID, vet_id
+from manila_lite.host_copy import messages, rsync
 
 LOG = log.getLogger(__name__)
 

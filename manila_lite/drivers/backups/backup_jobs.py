@@ -9,10 +9,11 @@ import abc
 from collections.abc import Callable
 from pathlib import Path
 
+from oslo_utils import units
+
 from manila_lite import errors, values
-from manila_lite.drivers.data_mover import copies, messages, rsync
-from manila_lite.drivers.linux.pool.base import GIB
 from manila_lite.host import durable, trees
+from manila_lite.host_copy import copies, messages, rsync
 
 #: The percentage of a complete copy.
 ALL = 100
@@ -148,4 +149,4 @@ class BackupJobs(copies.Copies, abc.ABC):
 
 def _at_most(share: values.Share, backup: values.Backup) -> int | None:
     """Return the limit for the sum of the apparent file sizes in bytes, or None for no limit."""
-    return int(backup.type.apparent_ratio * max(share.size, 1) * GIB) or None
+    return int(backup.type.apparent_ratio * max(share.size, 1) * units.Gi) or None

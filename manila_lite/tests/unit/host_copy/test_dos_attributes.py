@@ -9,8 +9,8 @@ from pathlib import Path
 import fixtures
 import testtools
 
-from manila_lite.drivers.data_mover import dos_attributes
 from manila_lite.host.commands import CommandFailed
+from manila_lite.host_copy import dos_attributes
 from manila_lite.tests import waiting
 
 
@@ -61,7 +61,7 @@ class Copied(testtools.TestCase):
         folder = Path(self.useFixture(fixtures.TempDir()).path)
         os.setxattr(folder, 'user.cifs.dosattrib', b'\x10\0\0\0')
         copy = Silent(folder, folder)
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.data_mover.dos_attributes._MOST', 10))
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.host_copy.dos_attributes._MOST', 10))
         with tempfile.TemporaryFile() as told:
             self.assertRaises(dos_attributes.TooMany, copy._have, folder, dos_attributes._READ, said=subprocess.PIPE, out=told)
             self.assertRaises(CommandFailed, dos_attributes._must_be_whole, told)

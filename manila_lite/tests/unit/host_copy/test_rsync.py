@@ -6,7 +6,7 @@ from pathlib import Path
 
 import testtools
 
-from manila_lite.drivers.data_mover import rsync
+from manila_lite.host_copy import rsync
 from manila_lite.tests import waiting
 
 

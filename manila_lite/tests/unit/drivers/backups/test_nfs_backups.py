@@ -8,7 +8,7 @@ from pathlib import Path
 import testtools
 
 from manila_lite import errors, values
-from manila_lite.drivers.linux.backups import nfs_backups
+from manila_lite.drivers.backups import nfs_backups
 
 
 def share(*locations, proto='NFS'):

@@ -3,8 +3,8 @@
 
 import testtools
 
-from manila_lite.drivers.data_mover import messages
 from manila_lite.host.commands import CommandFailed
+from manila_lite.host_copy import messages
 
 
 class Said(testtools.TestCase):

@@ -9,8 +9,8 @@ import fixtures
 import testtools
 
 from manila_lite import errors, values
-from manila_lite.drivers.data_mover import messages, share_moves
-from manila_lite.drivers.data_mover.clients import Admitted, Side
+from manila_lite.host_copy import messages, share_moves
+from manila_lite.host_copy.clients import Admitted, Side
 from manila_lite.tests import waiting
 
 _CONF = types.SimpleNamespace(

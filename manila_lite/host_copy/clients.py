@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 from manila_lite import errors, values
-from manila_lite.drivers.data_mover import ceph_client, copies, dos_attributes, exports, private_files, rsync
 from manila_lite.host.commands import SECONDS, CommandFailed
+from manila_lite.host_copy import ceph_client, copies, dos_attributes, exports, private_files, rsync
 
 #: Seconds that a mount of which nothing is needed gets to end.
 _END_SECONDS = 10.0

@@ -2,7 +2,7 @@
 import testtools
 
 from manila_lite import errors
-from manila_lite.drivers import ids
+from manila_lite.host import ids
 
 
 class Ids(testtools.TestCase):

@@ -8,8 +8,8 @@ after so many errors.
 import re
 from typing import NamedTuple
 
-from manila_lite.drivers.data_mover import special_files
 from manila_lite.host.commands import CommandFailed
+from manila_lite.host_copy import special_files
 
 _ALL = 100
 _PROGRESS = re.compile(rb'[\r\n] *(?P<bytes>[0-9,]+) +(?P<percent>[0-9]+)% ')

@@ -6,7 +6,7 @@ import time
 
 import testtools
 
-from manila_lite.drivers.data_mover.activity import Activity
+from manila_lite.host_copy.activity import Activity
 
 
 class Stillness(testtools.TestCase):

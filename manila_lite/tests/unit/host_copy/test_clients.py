@@ -10,8 +10,8 @@ import fixtures
 import testtools
 
 from manila_lite import values
-from manila_lite.drivers.data_mover import ceph_client, clients, copies, exports, private_files
 from manila_lite.host.commands import CommandFailed
+from manila_lite.host_copy import ceph_client, clients, copies, exports, private_files
 
 _PLACE = 'x.from'
 

@@ -3,7 +3,7 @@
 
 import testtools
 
-from manila_lite.drivers.data_mover import special_files
+from manila_lite.host_copy import special_files
 
 
 class Changes(testtools.TestCase):

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import psutil
 
-from manila_lite.drivers.data_mover import private_files
 from manila_lite.host import mounts, programs
 from manila_lite.host.commands import CommandFailed, run
+from manila_lite.host_copy import private_files
 
 #: Seconds for one mount, and for one question to the monitors.
 _MOUNT_SECONDS, _ASK_SECONDS = 120, 60

@@ -8,9 +8,9 @@ import fixtures
 import testtools
 
 from manila_lite import values
-from manila_lite.drivers.data_mover import copies
-from manila_lite.drivers.linux.backups import backup_jobs
+from manila_lite.drivers.backups import backup_jobs
 from manila_lite.host.commands import CommandFailed
+from manila_lite.host_copy import copies
 from manila_lite.tests import waiting
 
 

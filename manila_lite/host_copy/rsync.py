@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, ClassVar
 
-from manila_lite.drivers.data_mover import special_files
-from manila_lite.drivers.data_mover.activity import Activity
-from manila_lite.drivers.data_mover.messages import Messages, NoRoom, NotOurs, TooMuch, last_words
 from manila_lite.host import sandbox, trees
 from manila_lite.host.commands import ENV, CommandFailed
+from manila_lite.host_copy import special_files
+from manila_lite.host_copy.activity import Activity
+from manila_lite.host_copy.messages import Messages, NoRoom, NotOurs, TooMuch, last_words
 
 #: Seconds that a stopped copy gets to end; that a copy runs on without being polled; and that a copy may do nothing:
 #: it may have opened a pipe without a writer.

@@ -4,8 +4,8 @@
 import abc
 
 from manila_lite import values
+from manila_lite.drivers.backups.backup_jobs import ALL, BackupJobs
 from manila_lite.drivers.interface import BacksUp
-from manila_lite.drivers.linux.backups.backup_jobs import ALL, BackupJobs
 
 
 class BackupJobsDriver(BacksUp):

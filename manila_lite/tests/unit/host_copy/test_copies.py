@@ -9,9 +9,9 @@ import psutil
 import testtools
 
 from manila_lite import errors
-from manila_lite.drivers.data_mover import copies, messages, rsync
 from manila_lite.host import sandbox
 from manila_lite.host.commands import CommandFailed
+from manila_lite.host_copy import copies, messages, rsync
 from manila_lite.tests import waiting
 
 
