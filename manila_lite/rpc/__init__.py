@@ -14,8 +14,9 @@ is sent.
 
 from oslo_service import backend
 
-#: Name of a kind of service in our code -> topic on the bus, which has the name that operators know the service by.
-TOPICS = {'scheduler': 'manila-scheduler', 'share': 'manila-share', 'compute': 'mlite-compute', 'dataproc': 'mlite-dataproc'}
+#: Name of a kind of service in our code -> topic on the bus, which has the name that operators know the service by. The
+#: siblings add theirs.
+TOPICS = {'scheduler': 'manila-scheduler', 'share': 'manila-share'}
 
 # oslo.messaging imports oslo.service, which would choose eventlet if no backend was chosen before.
 backend.register_backend_default_hook(lambda: backend.BackendType.THREADING)

@@ -20,8 +20,8 @@ from oslo_utils import timeutils
 
 from manila_lite import errors
 from manila_lite.db.core.engine import Connection
-from manila_lite.siblings import grant_rows as rows
-from manila_lite.siblings.grant_rows import STRENGTH, Target, stronger, table
+from manila_lite.siblings.db import grant_rows as rows
+from manila_lite.siblings.db.grant_rows import STRENGTH, Target, stronger, table
 from manila_lite.siblings.shares import Lock, Rule, Shares
 
 __all__ = ['Grants', 'Target', 'is_in_force', 'retry_until', 'stronger', 'table']

@@ -64,6 +64,7 @@ BY_CODE = {
     'service_down': _OPERATOR, 'service_disabled': _OPERATOR, 'backend_down': _OPERATOR, 'backend_silent': _OPERATOR,
     'network_plugin_broken': _OPERATOR, 'network_not_reachable': 'Choose another network, or ask the operator.',
     'backups_not_configured': 'Ask the operator to configure a type of backup.',
+    'no_valid_host': 'Send the request again later, or ask the operator for another host.',
 
     # Of a status that changes.
     'already_ensuring': 'Wait until that check of the shares has ended, and send the request again.',
@@ -170,23 +171,6 @@ BY_CODE = {
     'security_service_not_attached': 'Check the security services of the share network with openstack share network show.',
     'security_service_type_differs': 'Choose a security service of the same type.',
     'security_service_type_taken': 'Remove the security service of this type first, or replace it with an update.',
-
-    # Of the sibling "compute".
-    'image_exists': 'Choose another name.',
-    'image_is_public': 'Ask the operator to change the image.',
-    'no_valid_host': 'Send the request again later, or ask the operator for another host.',
-    'no_disk': 'Choose a server that was created from an image.',
-    'no_shared_memory': 'Create a server with shared_memory.',
-    'no_virtiofs': 'Choose a server on another host, or ask the operator to install virtiofsd.',
-    'not_offered': 'Leave this call out: the service does not have it.',
-    'server_has_shares': 'Detach the shares of the server first.',
-    'share_attachment_exists': 'Use the existing attachment.',
-    'share_tag_in_use': 'Choose another tag.',
-    'share_protocol_not_supported': 'Choose a share of another protocol.',
-    'too_many_attachments': 'Detach a share first.',
-    'address_in_use': 'Choose another address, or leave it out.',
-    'no_free_address': 'Choose another network.',
-    'network_ambiguous': 'Name one network in networks.',
 }
 
 #: The steps that differ for callers with the rights of an administrator.
@@ -202,6 +186,7 @@ FOR_ADMINISTRATORS = {
     'network_plugin_broken': 'Correct the configuration of the network plugin; the log of the API has the cause.',
     'network_not_reachable': 'Choose another network, or set [neutron] physical_network.',
     'backups_not_configured': 'Configure a type of backup in enabled_backup_types.',
+    'no_valid_host': 'Add or enable a host, and send the request again.',
     'secret_unavailable': _LOG, 'internal_error': _LOG,
     'finding_not_found': 'List the findings again with GET /findings.',
     'finding_not_mendable': 'Do what the finding says, and list the findings again with GET /findings.',
@@ -219,9 +204,6 @@ FOR_ADMINISTRATORS = {
     'share_type_without_qos_type': 'Create the QoS type that default_qos_type of the share type names, or correct that spec.',
     'share_type_not_accessible': 'Give the project access with openstack share type access create.',
     'replica_not_in_sync': 'Wait until the replica is in sync, or resynchronize it.',
-    'image_is_public': 'Change the file in the directory of the option [compute] images.',
-    'no_valid_host': 'Start the agent on a host for servers, and send the request again.',
-    'no_virtiofs': 'Choose a server on another host, or install virtiofsd on this one.',
     'forbidden': 'Change what the message names, or the policy ([oslo_policy] policy_file) if that denies the request.',
     '*_item_not_found': BY_CODE['*_item_not_found'], '*_spec_not_found': BY_CODE['*_spec_not_found'],
     '*not_found': 'Check the id in the list of all projects.',

@@ -12,7 +12,8 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as work
-from manila_lite.siblings.compute import images, networks, store
+from manila_lite.siblings.compute import images, networks
+from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 
 TOPIC = 'compute'

@@ -11,8 +11,9 @@ from manila_lite import entry_points, errors
 from manila_lite.db.maintenance import schema_revisions
 from manila_lite.db.queries import operations as work
 from manila_lite.engine.worker import Worker
-from manila_lite.siblings.compute import image_plans, server_plans, share_plans, store
+from manila_lite.siblings.compute import image_plans, server_plans, share_plans
 from manila_lite.siblings.compute.actions import TOPIC
+from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.drivers.interface import InstanceDriver
 from manila_lite.siblings.compute.host import Host
 from manila_lite.siblings.compute.reconcile import Reconciler

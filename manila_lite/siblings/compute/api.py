@@ -10,6 +10,8 @@ import webob
 from manila_lite import errors
 from manila_lite.api.http import discovery, faults, hints
 from manila_lite.api.http.definition import Definition
+from manila_lite.api.http.next_steps import BY_CODE, FOR_ADMINISTRATORS
+from manila_lite.siblings.compute import next_steps
 from manila_lite.siblings.compute.contract import OPS
 from manila_lite.siblings.process import base
 
@@ -21,8 +23,10 @@ _SERVICE = 'compute'
 _FORM = re.compile(r'(\d{1,9})\.(\d{1,9})', re.ASCII)
 _base = base('compute')
 #: The next step after refusals of calls that are not served: this API has no /openapi.json.
-_NEXT = dict.fromkeys(('no_such_path', 'no_such_action', 'wrong_method'),
-                      'Check the call in the reference of the Compute API; this service has a part of it.')
+_NOT_SERVED = dict.fromkeys(('no_such_path', 'no_such_action', 'wrong_method'),
+                            'Check the call in the reference of the Compute API; this service has a part of it.')
+_next_step = hints.from_tables(BY_CODE | next_steps.BY_CODE | _NOT_SERVED,
+                               FOR_ADMINISTRATORS | next_steps.FOR_ADMINISTRATORS)
 
 
 def show(version: int) -> str:
@@ -65,7 +69,7 @@ def _reply(status: int, message: str, reason: str, headers: dict[str, str] | Non
            administrator: bool = False) -> webob.Response:
     """Return a refusal as in the share API: Nova's fields, our stable code and the next step."""
     fault = {'code': status, 'message': message, 'reason': reason,
-             'next': _NEXT.get(reason) or hints.next_step(status, reason, administrator=administrator)}
+             'next': _next_step(status, reason, administrator=administrator)}
     return webob.Response(orjson.dumps({faults.NAMES.get(status, 'computeFault'): fault}), status=status,
                           headerlist=[('Content-Type', 'application/json; charset=UTF-8'), *(headers or {}).items()])
 

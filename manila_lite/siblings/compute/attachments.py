@@ -9,8 +9,8 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.siblings import shares as share_service
-from manila_lite.siblings.compute import store
 from manila_lite.siblings.compute.actions import TOPIC
+from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.states import ATTACHMENT
 
 #: Statuses of a server in which shares can be attached, and detached: no guest runs that uses them.

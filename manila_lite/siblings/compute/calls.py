@@ -8,7 +8,8 @@ from manila_lite import errors
 from manila_lite.api.contract.fields import Field, View
 from manila_lite.api.request import Request
 from manila_lite.siblings import shares as share_service
-from manila_lite.siblings.compute import actions, attachments, images, networks, policies, store
+from manila_lite.siblings.compute import actions, attachments, images, networks, policies
+from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.states import SHOWN
 
 #: Maximum number of events listed for a server.

@@ -13,7 +13,7 @@ from oslo_log import log
 from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.siblings.compute import store
+from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.drivers.interface import Health
 from manila_lite.siblings.compute.host import Host, share_of
 from manila_lite.siblings.compute.share_plans import message_for_owner

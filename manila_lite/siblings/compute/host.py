@@ -10,7 +10,7 @@ from typing import Any
 from oslo_log import log
 from oslo_utils import netutils
 
-from manila_lite.siblings.compute import models, store
+from manila_lite.siblings.compute.db import models, store
 from manila_lite.siblings.compute.drivers.interface import InstanceDriver, Nic, Server, Share
 from manila_lite.siblings.compute.states import ON
 from manila_lite.siblings.grants import Grants

@@ -4,7 +4,7 @@
 
 from manila_lite.db.core.engine import Connection
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.siblings.compute import store
+from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.images import KIND
 
 

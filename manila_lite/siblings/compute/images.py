@@ -7,7 +7,7 @@ from typing import Any
 from manila_lite import engine, errors
 from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Connection
-from manila_lite.siblings.compute import store
+from manila_lite.siblings.compute.db import store
 
 #: Kind and topic of the operation that deletes an image; the topic is that of ``actions``.
 KIND, TOPIC = 'image.delete', 'compute'

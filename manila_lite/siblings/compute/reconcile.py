@@ -14,9 +14,9 @@ from manila_lite import context, engine
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as work
-from manila_lite.siblings.compute import store
 from manila_lite.siblings.compute.actions import KINDS, TOPIC
 from manila_lite.siblings.compute.checks import AttachmentChecks
+from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.drivers.interface import Power
 from manila_lite.siblings.compute.host import Host, server_of, share_of
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER

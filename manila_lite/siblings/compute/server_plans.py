@@ -10,7 +10,8 @@ from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.siblings.compute import notices, share_plans, store
+from manila_lite.siblings.compute import notices, share_plans
+from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.host import server_of, share_of
 from manila_lite.siblings.compute.share_plans import message_for_owner
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER

@@ -18,7 +18,8 @@ from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.siblings import nfs
 from manila_lite.siblings import shares as share_service
-from manila_lite.siblings.compute import notices, store
+from manila_lite.siblings.compute import notices
+from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.host import server_of, share_of
 from manila_lite.siblings.compute.states import ATTACHMENT
 from manila_lite.siblings.grants import Target, retry_until

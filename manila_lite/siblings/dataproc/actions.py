@@ -10,7 +10,8 @@ from manila_lite import engine, errors
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.siblings.dataproc import states, store, templates, validation
+from manila_lite.siblings.dataproc import states, templates, validation
+from manila_lite.siblings.dataproc.db import store
 from manila_lite.siblings.dataproc.validation import InvalidData, InvalidReference
 
 #: The operation that brings a cluster to what its rows ask for; one at a time for each cluster.

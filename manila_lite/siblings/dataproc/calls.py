@@ -9,7 +9,8 @@ from manila_lite import errors
 from manila_lite.api.request import Request
 from manila_lite.db.core.engine import Connection
 from manila_lite.siblings import shares as share_client
-from manila_lite.siblings.dataproc import actions, policies, store, templates
+from manila_lite.siblings.dataproc import actions, policies, templates
+from manila_lite.siblings.dataproc.db import store
 
 #: The plugin of all clusters: it runs nothing beside the software of the image.
 PLUGIN, VERSIONS = templates.PLUGIN, templates.VERSIONS

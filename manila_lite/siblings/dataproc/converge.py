@@ -13,7 +13,8 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.siblings.dataproc import actions, mounting, nodes, notices, states, steps, store
+from manila_lite.siblings.dataproc import actions, mounting, nodes, notices, states, steps
+from manila_lite.siblings.dataproc.db import store
 
 _ENDED = ('Active', 'Error')
 

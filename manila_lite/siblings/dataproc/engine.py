@@ -11,7 +11,8 @@ from manila_lite import context, errors
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.worker import Worker
-from manila_lite.siblings.dataproc import actions, converge, load, models, states, store
+from manila_lite.siblings.dataproc import actions, converge, load, states
+from manila_lite.siblings.dataproc.db import models, store
 from manila_lite.siblings.grants import Grants
 
 LOG = log.getLogger(__name__)

@@ -10,7 +10,8 @@ from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.engine import Work
-from manila_lite.siblings.dataproc import states, steps, store
+from manila_lite.siblings.dataproc import states, steps
+from manila_lite.siblings.dataproc.db import store
 from manila_lite.siblings.dataproc.interface import Mount, NodeAway
 from manila_lite.siblings.grants import is_in_force
 from manila_lite.siblings.shares import Rule

@@ -13,7 +13,8 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.engine import Work
 from manila_lite.siblings import grants, shares
-from manila_lite.siblings.dataproc import looks, notices, states, steps, store, validation
+from manila_lite.siblings.dataproc import looks, notices, states, steps, validation
+from manila_lite.siblings.dataproc.db import store
 from manila_lite.siblings.dataproc.interface import Busy, Mount, NodeAway
 
 _MOUNTING, _UNMOUNTED = states.MOUNT['mount'].during, states.MOUNT['unmount'].during

@@ -10,7 +10,8 @@ from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.engine import Work
-from manila_lite.siblings.dataproc import states, steps, store
+from manila_lite.siblings.dataproc import states, steps
+from manila_lite.siblings.dataproc.db import store
 from manila_lite.siblings.dataproc.interface import NodeAway, Wanted
 
 _SPAWNING, _LEAVING = states.NODE['spawn'].during, states.NODE['leave'].during

@@ -11,7 +11,8 @@ from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.engine import Work
-from manila_lite.siblings.dataproc import notices, states, store
+from manila_lite.siblings.dataproc import notices, states
+from manila_lite.siblings.dataproc.db import store
 from manila_lite.siblings.dataproc.interface import Node
 
 _UNDER_WAY = states.CLUSTER['spawn'].allowed

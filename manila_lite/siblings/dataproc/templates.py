@@ -7,7 +7,8 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Connection
-from manila_lite.siblings.dataproc import share_checks, store, validation
+from manila_lite.siblings.dataproc import share_checks, validation
+from manila_lite.siblings.dataproc.db import store
 from manila_lite.siblings.dataproc.validation import InvalidData, InvalidReference
 
 #: The only plugin: its clusters run nothing beside the software of the image.

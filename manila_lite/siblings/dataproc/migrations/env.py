@@ -2,6 +2,6 @@
 """Run by alembic: migrations of the data-processing service's database on the engine given."""
 
 from manila_lite.db.maintenance import schema_migrations
-from manila_lite.siblings.dataproc.models import metadata
+from manila_lite.siblings.dataproc.db.models import metadata
 
 schema_migrations.run(metadata)

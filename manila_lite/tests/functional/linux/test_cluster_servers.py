@@ -9,7 +9,8 @@ import unittest
 import psutil
 
 from manila_lite.drivers.linux.servers.fabric import bridge_of
-from manila_lite.siblings.dataproc import remote, steps, store
+from manila_lite.siblings.dataproc import remote, steps
+from manila_lite.siblings.dataproc.db import store
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import api_base, base, server_base
 from manila_lite.tests.functional.siblings.compute import test_qemu_driver

@@ -11,11 +11,11 @@ from oslo_utils import uuidutils
 
 from manila_lite.db import models
 from manila_lite.db.maintenance import schema_migrations, schema_revisions
-from manila_lite.siblings import schema
 from manila_lite.siblings.compute import cmd as compute
-from manila_lite.siblings.compute import models as compute_models
+from manila_lite.siblings.compute.db import models as compute_models
 from manila_lite.siblings.dataproc import cmd as dataproc
-from manila_lite.siblings.dataproc import models as dataproc_models
+from manila_lite.siblings.dataproc.db import models as dataproc_models
+from manila_lite.siblings.db import schema
 from manila_lite.tests.schemas import newest_schema
 from manila_lite.tests.services import places
 

@@ -4,7 +4,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from manila_lite.siblings.schema import JSON, TIME
+from manila_lite.siblings.db.schema import JSON, TIME
 
 revision = '0003'
 down_revision = '0002'

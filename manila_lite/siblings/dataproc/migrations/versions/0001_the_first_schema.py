@@ -4,8 +4,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-from manila_lite.siblings import schema
-from manila_lite.siblings.schema import JSON, TIME
+from manila_lite.siblings.db import schema
+from manila_lite.siblings.db.schema import JSON, TIME
 
 revision = '0001'
 down_revision = None

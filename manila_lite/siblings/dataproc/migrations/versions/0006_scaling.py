@@ -4,7 +4,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from manila_lite.siblings.schema import JSON
+from manila_lite.siblings.db.schema import JSON
 
 revision = '0006'
 down_revision = '0005'

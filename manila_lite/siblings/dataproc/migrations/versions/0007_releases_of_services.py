@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The release that each service runs, and the heartbeat that told it."""
 
-from manila_lite.siblings import schema
+from manila_lite.siblings.db import schema
 
 revision = '0007'
 down_revision = '0006'

@@ -13,8 +13,8 @@ import urllib.request
 import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 
-from manila_lite.siblings.compute import models
 from manila_lite.siblings.compute.agent import PLANS
+from manila_lite.siblings.compute.db import models
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 from manila_lite.tests import process, waiting
 from manila_lite.tests.crash import places

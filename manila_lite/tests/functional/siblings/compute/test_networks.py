@@ -7,7 +7,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from manila_lite.siblings.compute import models
+from manila_lite.siblings.compute.db import models
 from manila_lite.tests.functional.siblings.compute.base import ComputeTest
 
 _FILE = """networks:

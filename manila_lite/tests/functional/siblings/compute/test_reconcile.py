@@ -3,7 +3,7 @@
 
 import json
 
-from manila_lite.siblings.compute import models
+from manila_lite.siblings.compute.db import models
 from manila_lite.siblings.compute.drivers.interface import Server
 from manila_lite.tests.functional.base import eventually
 from manila_lite.tests.functional.siblings.compute.base import Compute, ComputeTest

@@ -2,7 +2,7 @@
 """Servers without shares: the minimum for using the service alone, and its refusals."""
 
 from manila_lite.db.queries import services
-from manila_lite.siblings.compute import store
+from manila_lite.siblings.compute.db import store
 from manila_lite.tests.functional.siblings.compute.base import ComputeTest
 
 

@@ -9,7 +9,8 @@ import fixtures
 import webtest
 from oslo_config import cfg
 
-from manila_lite.siblings.dataproc import cmd, models
+from manila_lite.siblings.dataproc import cmd
+from manila_lite.siblings.dataproc.db import models
 from manila_lite.siblings.dataproc.engine import Engine
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base

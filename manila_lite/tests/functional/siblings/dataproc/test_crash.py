@@ -13,8 +13,8 @@ import urllib.request
 import sqlalchemy as sa
 from oslo_utils import uuidutils
 
-from manila_lite.siblings.dataproc import models
 from manila_lite.siblings.dataproc.converge import PLAN
+from manila_lite.siblings.dataproc.db import models
 from manila_lite.siblings.dataproc.states import CLUSTER, MOUNT, NODE
 from manila_lite.tests import process, waiting
 from manila_lite.tests.crash import places

@@ -3,8 +3,8 @@
 
 import sqlalchemy as sa
 
-from manila_lite.siblings.compute import models as compute
-from manila_lite.siblings.dataproc import models
+from manila_lite.siblings.compute.db import models as compute
+from manila_lite.siblings.dataproc.db import models
 from manila_lite.tests.functional.siblings.dataproc import on_compute, test_crash
 
 #: The steps that call the compute service, or that store its next request.

@@ -5,7 +5,8 @@ from alembic import autogenerate, migration
 
 from manila_lite.db.core.engine import Database
 from manila_lite.db.maintenance import schema_migrations
-from manila_lite.siblings.dataproc import cmd, models
+from manila_lite.siblings.dataproc import cmd
+from manila_lite.siblings.dataproc.db import models
 from manila_lite.tests.functional.test_migrations import MigrationTest as _MigrationTest
 
 

@@ -11,7 +11,7 @@ from oslo_utils import uuidutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import errors
-from manila_lite.siblings.dataproc import models
+from manila_lite.siblings.dataproc.db import models
 
 #: Tables with rows that users name, by their resource type.
 NAMED: dict[str, sa.Table] = {'node group template': models.node_group_templates,

@@ -5,8 +5,9 @@ import sqlalchemy as sa
 
 from manila_lite.db.core import transitions
 from manila_lite.db.models.base import Id, Json, Name, flag, primary_key, ref, times
-from manila_lite.siblings import grants, schema
+from manila_lite.siblings import grants
 from manila_lite.siblings.dataproc import states
+from manila_lite.siblings.db import schema
 
 metadata = schema.metadata()
 

@@ -17,7 +17,7 @@ from manila_lite.db.core.paging import Page
 from manila_lite.db.core.savepoints import savepoint
 from manila_lite.db.queries import operations
 from manila_lite.db.queries.services import is_up
-from manila_lite.siblings.compute import models
+from manila_lite.siblings.compute.db import models
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 
 _servers = models.servers

@@ -4,7 +4,8 @@
 import sqlalchemy as sa
 
 from manila_lite.db.models.base import Id, Json, Name, Time, flag, primary_key, ref, times
-from manila_lite.siblings import grants, schema
+from manila_lite.siblings import grants
+from manila_lite.siblings.db import schema
 
 metadata = schema.metadata()
 

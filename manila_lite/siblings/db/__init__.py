@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All SQL that siblings have in common."""
