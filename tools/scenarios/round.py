@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run every scenario in the state directory that another one left: in the order of the README, or --backwards.
+"""Run every scenario in the state directory that another one left: in the order of doc/source/scenarios.rst, or --backwards.
 
 In network and mount namespaces of its own: nothing else has port 2049, and nothing of it can stay.
 """
@@ -27,8 +27,8 @@ _PATIENCE = 1800
 
 
 def scenarios():
-    """Return the words behind tools/quickstart of each scenario: those of the README, and the one without storage."""
-    lines = re.findall(r'^    \./tools/quickstart([^#\n]*)', (TOP / 'README.rst').read_text(), re.MULTILINE)
+    """Return the words behind tools/quickstart of each scenario: those of the page of scenarios, and the one without storage."""
+    lines = re.findall(r'^    \./tools/quickstart([^#\n]*)', (TOP / 'doc/source/scenarios.rst').read_text(), re.MULTILINE)
     return [*(line.split() for line in lines), ['--backend', 'dummy']]
 
 

@@ -195,13 +195,13 @@ class RealStorage(WithRoot):
         done = subprocess.run(['openstack', 'share', 'list', '-f', 'value', '-c', 'Name'], env=self.env | exported,
                               capture_output=True, text=True, timeout=waiting.LIMIT)
         self.assertEqual('demo', done.stdout.strip(), done.stderr)
-        self._readme(self.env | exported)
+        self._first_steps(self.env | exported)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(0, process.wait(timeout=waiting.LIMIT))
 
-    def _readme(self, env):
-        """Type the commands of the README: as a member of a project, who may not do what the administrator does there."""
-        usage = (TOP / 'README.rst').read_text().partition('\nUsage\n')[2]
+    def _first_steps(self, env):
+        """Type the commands of the page of scenarios: as a member of a project, who may not do what the administrator does there."""
+        usage = (TOP / 'doc/source/scenarios.rst').read_text().partition('\nUsage\n')[2]
         typed = re.findall('^    openstack (.*)$', usage, re.MULTILINE)
         self.assertLess(5, len(typed))
         for words in typed:
