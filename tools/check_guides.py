@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Refuse a contributor guide that names a file, function or table which is gone.
+"""Refuse a contributor guide that names what is gone: a file, a function, a table, an option or an environment of tox.
 
-Usage: tools/check_guides.py [ROOT]. Reads doc/source/contributor/*.rst. In double backquotes,
-``actions/shares.py`` is a file, under manila_lite or the root, and ``actions/shares.py: create`` or
-``drivers/dummy/driver.py: DummyDriver.create_share`` is a name in it.
+Usage: tools/check_guides.py [ROOT]. Reads doc/source/contributor/*.rst, CONTRIBUTING.rst and HACKING.rst. In double backquotes,
+``actions/shares.py`` is a file, under manila_lite, its tests or the root, and ``actions/shares.py: create`` or
+``drivers/dummy/driver.py: DummyDriver.create_share`` is a name in it. Any other word with an underscore, a dot or brackets must
+be in some file that is no documentation.
 """
 
 import ast
@@ -14,7 +15,12 @@ import sys
 from collections.abc import Iterator
 
 # A guide without a single checked name is broken, too.
-LITERAL = re.compile(r'``([\w./-]+\.(?:py|yaml|cfg|rst|toml|txt)|(?:[\w.-]+/)+)(?::\s+([\w.]+))?``')
+LITERAL = re.compile(r'``([^`]+)``')
+_PATH = re.compile(r'(?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:py|yaml|cfg|rst|toml|txt|[ct]sv)')
+_NAMED = re.compile(r'([\w./-]+):\s+([\w.]+)')
+_WORD = re.compile(r'[A-Za-z]\w*')
+#: Where words of the product, of its tests and of its tools are.
+_SOURCES = ('manila_lite', 'client', 'tools', 'etc', 'setup.cfg', 'pyproject.toml', 'tox.ini')
 
 
 def names(tree: ast.AST, prefix: str = '') -> Iterator[str]:
@@ -29,24 +35,54 @@ def names(tree: ast.AST, prefix: str = '') -> Iterator[str]:
             yield from (prefix + target.id for target in targets if isinstance(target, ast.Name))
 
 
-def problem(root: pathlib.Path, file: str, name: str | None) -> str | None:
-    """Return the problem of one reference, or None."""
-    path = next((base / file for base in (root / 'manila_lite', root) if (base / file).exists()), None)
-    if path is None:
-        return f'there is no {file}'
-    if name and name not in set(names(ast.parse(path.read_text()))):
-        return f'{file} has no {name}'
-    return None
+def find(root: pathlib.Path, path: str) -> pathlib.Path | None:
+    """Return the file or directory that a guide means, or None."""
+    bases = (root / 'manila_lite', root, root / 'manila_lite/tests', root / 'doc/source/contributor')
+    return next((base / path for base in bases if (base / path).exists()), None)
+
+
+def words_of(root: pathlib.Path) -> set[str]:
+    """Return all words of all files that are no documentation."""
+    found: set[str] = set()
+    for source in _SOURCES:
+        top = root / source
+        for path in (top, *top.rglob('*')):
+            if path.is_file() and path.suffix not in ('.pyc', '.so', '.png', '.gz'):
+                found.update(_WORD.findall(path.read_text(errors='ignore')))
+    return found
+
+
+def problems(root: pathlib.Path, literal: str, known: set[str]) -> Iterator[str]:
+    """Yield what is wrong with one literal."""
+    if named := _NAMED.fullmatch(literal):
+        file, name = named.groups()
+        path = find(root, file)
+        if path and name not in set(names(ast.parse(path.read_text()))):
+            yield f'{file} has no {name}'
+        literal = file
+    if tox := re.search(r'tox -e ([\w,-]+)', literal):
+        text = (root / 'tox.ini').read_text()
+        yield from (f'there is no tox -e {name}' for name in tox[1].split(',') if f'[testenv:{name}]' not in text)
+        return
+    for word in literal.split():
+        plain = word.strip(',:;()').removeprefix('./')
+        if _PATH.fullmatch(plain):
+            if not find(root, plain):
+                yield f'there is no {plain}'
+        elif '_' in word or '.' in word or word.endswith('()'):
+            yield from (f'nothing is called {name}' for name in _WORD.findall(plain) if name not in known)
 
 
 def main(root: pathlib.Path) -> int:
     bad = 0
-    for page in sorted((root / 'doc/source/contributor').glob('*.rst')):
+    known = words_of(root)
+    pages = sorted((root / 'doc/source/contributor').glob('*.rst'))
+    for page in (*pages, *(path for path in (root / 'CONTRIBUTING.rst', root / 'HACKING.rst') if path.exists())):
         steps = 0
         for number, line in enumerate(page.read_text().splitlines(), 1):
-            for file, name in LITERAL.findall(line):
+            for literal in LITERAL.findall(line):
                 steps += 1
-                if wrong := problem(root, file, name or None):
+                for wrong in problems(root, literal, known):
                     print(f'{page}:{number}: {wrong}')
                     bad += 1
         if page.name.startswith('follow-') and not steps:

@@ -151,7 +151,7 @@ def why_none(result: Result, *, for_admin: bool = True) -> tuple[str, str]:
     Without ``for_admin``, the pool is not named: ordinary users must not see hosts.
     """
     if not result.asked:
-        # Not NO_BACKEND_READY: clients that clean up after a failure know NO_VALID_HOST (design: clients, fact 5).
+        # Not NO_BACKEND_READY: clients that clean up after a failure know NO_VALID_HOST, as manila-csi does.
         return f'{_START}no backend has reported a pool yet.', 'NO_VALID_HOST'
     if not result.refusals:
         raise ValueError('some pools will do')

@@ -27,7 +27,7 @@ _PATIENCE = 1800
 
 
 def scenarios():
-    """Return the words behind tools/quickstart of each scenario: those of the page of scenarios, and the one without storage."""
+    """Return the words behind tools/quickstart of each scenario of the page, and of the one without storage."""
     lines = re.findall(r'^    \./tools/quickstart([^#\n]*)', (TOP / 'doc/source/scenarios.rst').read_text(), re.MULTILINE)
     return [*(line.split() for line in lines), ['--backend', 'dummy']]
 

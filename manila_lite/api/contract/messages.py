@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls for user messages. Clients choose their next step by message ids (design: clients, fact 5)."""
+"""The calls for user messages. Clients choose their next step by message ids (manila-csi does)."""
 
 from manila_lite.api.contract import shapes
 from manila_lite.api.contract.call import PAGE, Call, Field, Many, One

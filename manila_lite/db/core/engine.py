@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transactions: ``with db.writer() as conn`` and ``with db.reader() as conn``.
 
-oslo.db's engines give pooling, exception translation and reconnects. For a SQLite file the engine is tuned as measured
-(design: performance, section 3): a pool, WAL, and BEGIN IMMEDIATE for writers, so that two writers queue up and neither
-is refused.
+oslo.db's engines give pooling, exception translation and reconnects. For a SQLite file the engine is tuned as measured: a pool,
+WAL, and BEGIN IMMEDIATE for writers, so that two writers queue up and neither is refused.
 """
 
 import contextlib

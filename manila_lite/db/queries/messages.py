@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""User messages. The ids are part of the API: clients decide by them (design: clients, fact 5)."""
+"""User messages. The ids are part of the API: clients decide by them, as manila-csi does."""
 
 import datetime
 import enum

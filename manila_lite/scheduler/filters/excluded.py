@@ -7,7 +7,7 @@ from manila_lite.scheduler.interface import Filter, PoolState, Request
 class Excluded(Filter):
     """Filter that refuses pools that have failed for this request before."""
 
-    # Not FILTER_RETRY: clients that roll back would leave the share behind. See design, clients, fact 5.
+    # Not FILTER_RETRY: clients that roll back would leave the share behind, as manila-csi would.
     name = 'RetryFilter'
     detail = 'NO_VALID_HOST'
 

@@ -7,7 +7,7 @@ from manila_lite.scheduler.interface import Filter, PoolState, Request
 class Up(Filter):
     """Filter that accepts backends whose service is up; for a new share, it must not be disabled either."""
 
-    # Clients that roll back do so for this message, and not for a message of its own: design, clients, fact 5.
+    # Clients that roll back do so for this message, and not for a message of its own: manila-csi is one of them.
     name = 'UpFilter'
     detail = 'NO_VALID_HOST'
 

@@ -172,6 +172,21 @@ class GuidesTest(ToolCase):
         self.plant(self.PAGE, '``actions/shares.py`` and ``siblings/``\n')
         self.assert_caught('there is no siblings/')
 
+    def test_missing_environment_of_tox_is_caught(self):
+        self.plant('tox.ini', '[testenv:lint]\n')
+        self.plant(self.PAGE, '``actions/`` and ``tox -e lint``\n')
+        self.assert_clean()
+        self.plant(self.PAGE, '``actions/`` and ``tox -e states``\n')
+        self.assert_caught('there is no tox -e states')
+
+    def test_word_that_nothing_is_called_is_caught(self):
+        self.plant('etc/manila_lite.conf', 'default_share_type = plain\n')
+        self.plant(self.PAGE, '``actions/``, ``default_share_type``, ``Maker.create``, ``create()``\n')
+        self.assert_clean()
+        for word in ('no_such_option', 'Maker.make', 'make()'):
+            self.plant(self.PAGE, f'``actions/`` and ``{word}``\n')
+            self.assert_caught('nothing is called ')
+
     def test_guide_without_names_is_caught(self):
         self.plant(self.PAGE, 'It just works.\n')
         self.assert_caught('a guide must name files')

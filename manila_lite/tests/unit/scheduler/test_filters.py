@@ -182,7 +182,7 @@ class TestEveryFilter(testscenarios.WithScenarios, testtools.TestCase):
 class TestRollback(testtools.TestCase):
 
     def test_details_of_refusals_are_those_that_make_clients_roll_back(self):
-        # Design, clients, fact 5: manila-csi deletes the share that it asked for at these details and no others.
+        # manila-csi deletes the share that it asked for at these details and no others.
         for kind in (up.Up, excluded.Excluded, capacity.Capacity, capabilities.Capabilities, protocol.Protocol,
                      availability_zone.AvailabilityZone, affinity.Affinity, affinity.AntiAffinity, only_host.OnlyHost):
             self.assertIn(messages.Detail.named(kind.detail).value[0], ('002', '003', '007', '008', '009'))
