@@ -200,7 +200,7 @@ class RealStorage(WithRoot):
         self.assertEqual(0, process.wait(timeout=waiting.LIMIT))
 
     def _first_steps(self, env):
-        """Type the commands of the page of scenarios, as a member of a project: what the administrator does there, she may not."""
+        """Type the commands of the page, as a member of a project, who may not do what the administrator does there."""
         usage = (TOP / 'doc/source/scenarios.rst').read_text().partition('\nUsage\n')[2]
         typed = re.findall('^    openstack (.*)$', usage, re.MULTILINE)
         self.assertLess(5, len(typed))
