@@ -16,8 +16,8 @@ USER, SERVICE, ADMIN = 'user', 'service', 'admin'
 _CHANGEABLE_CONTEXTS = {USER: {USER}, SERVICE: {USER, SERVICE}, ADMIN: {USER, SERVICE, ADMIN}}
 
 #: Statuses of a share or rule that is being removed: a lock would come too late.
-_GOING_SHARE = frozenset({'deleting', 'error_deleting', 'unmanaging', 'unmanage_starting', 'unmanage_error',
-                          'manage_error_unmanaging', 'unmanaged', 'deleted', 'deferred_deleting', 'error_deferred_deleting'})
+_GOING_SHARE = frozenset(status for verb in ('delete', 'unmanage')
+                         for status in (states.SHARE[verb].during, states.SHARE[verb].fail))
 _GOING_RULE = frozenset({states.ACCESS['revoke'].during, states.ACCESS['deny'].during})
 
 

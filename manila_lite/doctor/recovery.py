@@ -77,7 +77,7 @@ def _take(conn: Connection, resource_type: str, resource_id: str) -> Row | None:
     if row is None or row.state not in machine.transient:
         return None
     held = row.instance_id if machine is states.SHARE else row.id
-    if not transitions.settle(conn, machine, (held,), row.state, row.state):
+    if not transitions.lock(conn, machine, held, row.state):
         return None
     row = _ROW[resource_type](conn, resource_id)
     return None if row is None or row.operation_id else row

@@ -141,7 +141,7 @@ def _take(conn: Connection, server_id: str) -> Row | None:
     if row is None or row.state not in REDO:
         return None
     share_networks.lock(conn, row.share_network_id, states.SHARE_NETWORK.statuses)
-    if not transitions.settle(conn, states.SHARE_SERVER, (server_id,), row.state, row.state):
+    if not transitions.lock(conn, states.SHARE_SERVER, server_id, row.state):
         return None
     row = rows.find_server(conn, server_id)
     return None if row is None or row.operation_id else row

@@ -85,6 +85,11 @@ def settle(conn: Connection, machine: states.Machine, row_ids: Iterable[str], du
     return _swap(conn, machine, tuple(row_ids), {during}, to, values)
 
 
+def lock(conn: Connection, machine: states.Machine, row_id: str, status: str) -> bool:
+    """Lock the row until the commit if it has this status; say whether it has."""
+    return bool(_swap(conn, machine, (row_id,), {status}, status, {}))
+
+
 def settle_each(conn: Connection, machine: states.Machine, own: tuple[str, Mapping[str, Any]], during: str, to: str,
                 **values: Any) -> int:
     """Do as ``settle``, and give each row its own value, by id, in a column. ``own``: the column's name, and the values."""
