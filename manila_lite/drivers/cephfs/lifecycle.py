@@ -58,4 +58,5 @@ class Lifecycle:
     def shut_down(self) -> None:
         """Close connections. Shares stay served."""
         self._protocol.shut_down()
+        self._objects.close()
         self._cluster.close()

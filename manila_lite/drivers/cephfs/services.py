@@ -31,7 +31,7 @@ class Services:
         self.subvolumes = subvolumes = Subvolumes(cluster, conf)
         self.trees = trees = Trees(cluster, subvolumes, identity)
         self.pools = pools = Pools(cluster, subvolumes, conf)
-        self.objects = objects = Objects(cluster, subvolumes, pools, identity)
+        self.objects = objects = Objects(cluster, subvolumes, pools, identity, backend.host)
         self.protocol = protocol = protocol_of(conf)(backend, cluster, subvolumes)
 
         self.shares = Shares(subvolumes, trees, objects, pools, protocol, conf, sizes, locks)

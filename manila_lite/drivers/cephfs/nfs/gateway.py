@@ -14,10 +14,10 @@ from oslo_utils import uuidutils
 
 import manila_lite
 from manila_lite import errors
+from manila_lite.drivers.cephfs.cluster.objects import Objects
 from manila_lite.drivers.cephfs.nfs import keeper
 from manila_lite.drivers.cephfs.nfs.fsal import CephFsal, Key, Records, key_in
 from manila_lite.drivers.cephfs.nfs.mirror import ObjectMirror
-from manila_lite.drivers.cephfs.nfs.objects import Objects
 from manila_lite.drivers.cephfs.nfs.options import NfsOptions, addresses
 from manila_lite.drivers.file_servers import fencing
 from manila_lite.drivers.file_servers.ganesha import Ganesha

@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from manila_lite.drivers.cephfs.cluster.objects import Objects
 from manila_lite.drivers.cephfs.nfs import addresses
-from manila_lite.drivers.cephfs.nfs.objects import Objects
 from manila_lite.drivers.file_servers import fencing
 from manila_lite.host.clock import boottime
 from manila_lite.host.commands import CommandFailed

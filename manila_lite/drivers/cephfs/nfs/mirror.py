@@ -5,7 +5,7 @@ import json
 import threading
 from pathlib import Path
 
-from manila_lite.drivers.cephfs.nfs.objects import Objects
+from manila_lite.drivers.cephfs.cluster.objects import Objects
 from manila_lite.drivers.file_servers.ganesha_exports import Mirror, write_privately
 from manila_lite.host.commands import CommandFailed
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.cluster.identity import Identity
+from manila_lite.drivers.cephfs.cluster.objects import Objects
 from manila_lite.drivers.cephfs.nfs import check
 from manila_lite.drivers.cephfs.nfs.fsal import vet
 from manila_lite.drivers.cephfs.nfs.gateway import Gateway
-from manila_lite.drivers.cephfs.nfs.objects import Objects
 from manila_lite.drivers.cephfs.protocols import export_keys
 from manila_lite.drivers.cephfs.protocols.export_keys import ExportKeys
 from manila_lite.drivers.cephfs.protocols.nfs_mounts import NfsMounts, mounted_as

@@ -162,6 +162,7 @@ class Shares:
                 subvolume = self._subvolumes.find(share)    # a copy may have ended between these looks
             if subvolume:
                 self._protocol.forget(share, subvolume)
+                self._objects.plan(subvolume.namespace)
                 self._remove(subvolume.name)
             else:
                 self._protocol.discard(share)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects in the RADOS namespaces of shares: with the key of a share, a client can write some beside CephFS.
 
-They go with the share, unless a subvolume still uses the namespace: a copy stays in that of the share that it was made of. Once
-more they go when all tickets have ended that clients of the share may have: until then these may write. Nothing counts them; so
-once a day the number of objects in each namespace is compared with what CephFS can have there.
+They go with the share, unless a subvolume still uses the namespace: a copy stays in that of the share that it was made of. They
+go once more when all tickets have ended that clients of the share may have: until then these may write. That is noted before
+the share is removed, and looked at once a day while a subvolume uses the namespace.
+
+Nothing counts objects beside CephFS; so once a day the number of objects in each namespace is compared with what CephFS can
+have there.
 """
 
 import threading
@@ -16,8 +19,10 @@ from manila_lite import errors
 from manila_lite.drivers.cephfs.cluster import namespaces
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.cluster.identity import Identity
+from manila_lite.drivers.cephfs.cluster.objects import NotAllowed
 from manila_lite.drivers.cephfs.volumes import side_programs
 from manila_lite.drivers.cephfs.volumes.evictions import end_of_tickets, is_over
+from manila_lite.drivers.cephfs.volumes.later import Later
 from manila_lite.drivers.cephfs.volumes.pools import Pools
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
 
@@ -34,17 +39,16 @@ _NO_RIGHT = ('The service may not look into the RADOS namespaces of shares, so i
 
 
 class Objects:
-    """The objects of one backend's shares. Safe for threads."""
+    """The objects of the shares of one backend, ``host``. Safe for threads."""
 
-    def __init__(self, cluster: Cluster, subvolumes: Subvolumes, pools: Pools, identity: Identity):
+    def __init__(self, cluster: Cluster, subvolumes: Subvolumes, pools: Pools, identity: Identity, host: str = ''):
         self._cluster = cluster
         self._subvolumes = subvolumes
         self._pools = pools
         self._identity = identity
+        self._later = Later(pools, identity, host)
         self._lock = threading.Lock()
         self._asked: set[str] = set()
-        #: Namespaces of shares that were deleted, and when all tickets for them have ended.
-        self._late: dict[str, float] = {}
         self._next_count = time.monotonic() + _FIRST
         self._denied = False
         #: Objects beyond those of CephFS, by namespace, if there are many.
@@ -55,6 +59,24 @@ class Objects:
         return [*([_NO_RIGHT] if self._denied else []), *(
             f'RADOS namespace {name} has {number} objects more than CephFS: a client wrote them with the key of its share, '
             'beside its size' for name, number in sorted((self.strange or {}).items()))]
+
+    def plan(self, namespace: str) -> None:
+        """Note, durably, to remove objects of the namespace when all tickets have ended that clients have now, or whenever no
+        subvolume uses it. Call this when nobody has access to the share any more, and before its subvolume is removed.
+
+        :raises CommandFailed: the cluster does not answer.
+        """
+        if not namespace.startswith(namespaces.OF_SHARES):
+            return
+        try:
+            self._later.add(namespace, end_of_tickets(self._cluster))
+        except NotAllowed:
+            self._deny()
+
+    def _deny(self) -> None:
+        if not self._denied:
+            LOG.error(_NO_RIGHT)
+        self._denied = True
 
     def remove(self, namespace: str) -> None:
         """Remove all objects of the namespace, whose share is deleted, if no subvolume uses it.
@@ -68,33 +90,38 @@ class Objects:
             if namespace in self._asked:
                 self._remove(sorted(self._asked.copy()), side_programs.WHOLE)
 
-    def _remove(self, names: Sequence[str], seconds: float) -> None:
+    def _remove(self, names: Sequence[str], seconds: float) -> list[str]:
+        """Remove all objects of these namespaces. Return those whose objects stay: subvolumes use them."""
         found = self._ask('remove', seconds, namespaces=names)
-        self._denied = found is None
         if found is None:
-            LOG.error(_NO_RIGHT)
-        until = end_of_tickets(self._cluster)
+            self._deny()
+        else:
+            self._denied = False
         for name in names:
             if found and found[name]:
                 LOG.info('RADOS namespace %s: %s objects were left, and are removed', name, found[name])
-            if found and found[name] is not None:
-                self._late.setdefault(name, until)
             self._asked.discard(name)
+        return [name for name in names if found is None or found[name] is None]
 
     def keep_up(self) -> None:
         """Remove what clients wrote after the deletion, when their tickets have ended. Count once a day."""
         try:
-            over = [name for name, until in self._late.items() if is_over(until)]
+            over = {name: until for name, until in self._later.all().items() if is_over(until)}
             if over:
                 with self._lock:
-                    self._remove(over, _MEANWHILE)
-                for name in over:
-                    self._late.pop(name, None)
+                    used = self._remove(sorted(over), _MEANWHILE)
+                self._later.replace(over, dict.fromkeys(used, time.time() + _COUNT_EVERY))
             if time.monotonic() > self._next_count:
                 self._next_count = time.monotonic() + _COUNT_EVERY
                 self.count(_MEANWHILE)
+        except NotAllowed:
+            self._deny()
         except errors.ManilaLiteError as bad:
             LOG.warning('Objects that clients wrote beside CephFS are looked for later: %s', bad)
+
+    def close(self) -> None:
+        """Close the connection for the notes."""
+        self._later.close()
 
     def count(self, seconds: float = side_programs.WHOLE) -> dict[str, int]:
         """Return the namespaces with many more objects than CephFS has in them, and how many more.

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tenant writes objects into the RADOS namespace of its share with the share's key, beside CephFS."""
 
+import json
 import subprocess
+import time
 
+from manila_lite.drivers.cephfs.cluster import bindings
+from manila_lite.drivers.cephfs.volumes import later
 from manila_lite.tests import forks, waiting
 from manila_lite.tests.functional.ceph import base
 
@@ -28,11 +32,37 @@ class StrangeObjects(base.CephTest):
         self.assertGreater(len(self.left(namespace)), _NUMBER)
         return namespace
 
+    def rados(self, namespace, *words, said=''):
+        """Do something to objects of the namespace as an administrator. Return the output."""
+        done = subprocess.run(['rados', '--conf', str(self.ceph.admin_conf), '-p', 'a.data', '--namespace', namespace, *words],
+                              check=True, timeout=waiting.LIMIT, capture_output=True, text=True, input=said)
+        return done.stdout
+
     def left(self, namespace):
         """Return the names of the objects in the namespace."""
-        done = subprocess.run(['rados', '--conf', str(self.ceph.admin_conf), '-p', 'a.data', '--namespace', namespace, 'ls'],
-                              check=True, timeout=waiting.LIMIT, capture_output=True, text=True)
-        return done.stdout.splitlines()
+        return self.rados(namespace, 'ls').splitlines()
+
+    def holding_on(self, share):
+        """Return what a client of the share writes objects with, which has its tickets, and the namespace."""
+        rule = self.grant(share, self.ident())
+        namespace = f'fsvolumens_{self.name_of(share)}'
+        conf = self.ceph.client_conf(rule['access_to'], rule['access_key'])
+        client = bindings.load('rados').Rados(conffile=str(conf), name=f'client.{rule["access_to"]}')
+        client.connect()
+        self.addCleanup(client.shutdown)
+        context = client.open_ioctx('a.data')
+        context.set_namespace(namespace)
+        context.write_full('before', b'x')
+        return context, namespace
+
+    def restarted_after_the_tickets(self):
+        """Restart the service, whose notes say that all tickets have ended. Return what they said before."""
+        self.lite.kill()
+        [name] = self.left(later.NOTES)
+        noted = json.loads(self.rados(later.NOTES, 'get', name, '-'))
+        self.rados(later.NOTES, 'put', name, '-', said=json.dumps(dict.fromkeys(noted, time.time() - 1)))
+        self.lite.start()
+        return noted
 
     def count(self):
         """Do the command that counts; return its exit status and output."""
@@ -71,3 +101,14 @@ class StrangeObjects(base.CephTest):
         waiting.until(lambda: self.ceph.ask('fs', 'clone', 'status', 'a', copy)['status']['state'] == 'complete', 'a copy')
         self.ceph.ask('fs', 'subvolume', 'snapshot', 'rm', 'a', name, 'kept')
         self.ceph.ask('fs', 'subvolume', 'rm', 'a', copy)
+        self.restarted_after_the_tickets()
+        waiting.until(lambda: not self.left(namespace), 'they are removed')
+
+    def test_what_is_written_with_old_tickets_after_the_deletion_goes_also_after_a_restart(self):
+        share = self.share()
+        context, namespace = self.holding_on(share)
+        self.remove(share)
+        context.write_full('after', b'x')
+        noted = self.restarted_after_the_tickets()
+        self.assertAlmostEqual(3 * 3600, noted[namespace] - time.time(), delta=300)
+        waiting.until(lambda: not self.left(namespace), 'they are removed')

@@ -5,8 +5,8 @@ from pathlib import Path
 import fixtures
 import testtools
 
+from manila_lite.drivers.cephfs.cluster.objects import Objects
 from manila_lite.drivers.cephfs.nfs import addresses, keeper
-from manila_lite.drivers.cephfs.nfs.objects import Objects
 from manila_lite.drivers.file_servers import fencing
 from manila_lite.host.daemon import Daemon
 from manila_lite.tests import waiting

@@ -10,11 +10,15 @@ from typing import Any
 from manila_lite.drivers.cephfs.cluster import bindings
 from manila_lite.host.commands import ENV, CommandFailed
 
-_MISSING = 'No such file or directory'
+_MISSING, _DENIED = 'No such file or directory', 'Operation not permitted'
 #: Objects are small; this is the most that is read of one.
 _MOST = 64 << 20
 #: The library must write no files and no output of its own, whatever the configuration says for daemons.
 _QUIET = {'log_file': '', 'log_to_file': 'false', 'log_to_stderr': 'false', 'err_to_stderr': 'false', 'admin_socket': ''}
+
+
+class NotAllowed(CommandFailed):
+    """The id may not use objects of the namespace."""
 
 
 class Objects:
@@ -95,7 +99,8 @@ class Objects:
                 raise CommandFailed(f'the pool {self.pool} cannot be used: {missing}') from missing
             except (rados.Error, OSError) as bad:
                 self._drop()
-                raise CommandFailed(f'{what} in the pool {self.pool}: {bad}') from bad
+                kind = NotAllowed if isinstance(bad, rados.PermissionError) else CommandFailed
+                raise kind(f'{what} in the pool {self.pool}: {bad}') from bad
 
     def _connect(self, rados: Any) -> tuple[Any, Any]:
         limits = dict.fromkeys(('client_mount_timeout', 'rados_osd_op_timeout', 'rados_mon_op_timeout'), str(self._seconds))
@@ -127,5 +132,6 @@ class Objects:
         except (OSError, subprocess.TimeoutExpired) as bad:
             raise CommandFailed(f'rados {words[0]} {words[1]}: {bad}') from bad
         if done.returncode:
-            raise CommandFailed(f'rados {words[0]} {words[1]}: {done.stderr.decode(errors="replace").strip()}')
+            said = done.stderr.decode(errors='replace').strip()
+            raise (NotAllowed if _DENIED in said else CommandFailed)(f'rados {words[0]} {words[1]}: {said}')
         return done.stdout
