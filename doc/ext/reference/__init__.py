@@ -16,7 +16,6 @@ from reference import (
     dataproc,
     manage,
     metrics,
-    mutation,
     openapi,
     proofs,
     refusals,
@@ -26,7 +25,7 @@ from reference import (
 _SOURCES: dict[str, Callable[[], Iterable[str]]] = {
     'api-reference': api.lines, 'client-calls': clients.lines, 'conformance': conformance.lines, 'crash-matrix': crash.lines,
     'data-processing-reference': dataproc.lines, 'manage-reference': manage.lines, 'metrics-reference': metrics.lines,
-    'mutation-scores': mutation.lines, 'openapi-documents': openapi.lines, 'proofs': proofs.lines, 'refusals': refusals.lines,
+    'openapi-documents': openapi.lines, 'proofs': proofs.lines, 'refusals': refusals.lines,
     'states-reference': states.lines}
 
 
