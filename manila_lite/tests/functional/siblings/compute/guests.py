@@ -109,6 +109,7 @@ class GuestTest(testtools.TestCase):
     """
 
     MORE = ''
+    COMPUTE = ComputeProcess
 
     @classmethod
     def setUpClass(cls):
@@ -121,10 +122,10 @@ class GuestTest(testtools.TestCase):
         cls.addClassCleanup(cls.fabric.down)
         cls.fabric.up()
         (cls.state / 'images').mkdir()
-        cls.cmdline = virtiofs_guest.make(cls.state / 'images')
+        cls.boot = {'kernel': 'kernel', 'initrd': 'initrd', 'cmdline': virtiofs_guest.make(cls.state / 'images'), 'memory': 160}
         cls.lite = cls._fixture(process.Lite(_SHARES.format(
             state=cls.state, nas=cls.fabric.name('nas'), address=cls.fabric.v4('nas'))))
-        cls.compute = cls._fixture(ComputeProcess(
+        cls.compute = cls._fixture(cls.COMPUTE(
             state=cls.state, shares=cls.lite.port, client=cls.fabric.v4('one'), netns=cls.fabric.name('one'),
             more=cls.MORE))
         cls.addClassCleanup(cls.power_off)
@@ -177,7 +178,7 @@ class GuestTest(testtools.TestCase):
 
     def off(self, name):
         """Create a server that is off; return its id."""
-        return self.me.off(name=name, kernel='kernel', initrd='initrd', cmdline=self.cmdline, memory=160)
+        return self.me.off(name=name, **self.boot)
 
     def console(self, server):
         """Return the console output of a guest so far."""
