@@ -3,12 +3,12 @@
 
 import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
 
-import socket
 import sys
 from collections.abc import Sequence
 
 from manila_lite import context, encryption, key_manager
 from manila_lite.api.http import app, auth, connection_limits, request_notes
+from manila_lite.api.http.listener import Listener
 from manila_lite.api.http.server import ApiServer
 from manila_lite.cmd import preflight, processes, setup
 
@@ -16,7 +16,7 @@ from manila_lite.cmd import preflight, processes, setup
 class Api:
     """The API on the built-in server. ``listener``: one that is open already, for several processes."""
 
-    def __init__(self, services: context.Services, *, listener: socket.socket | None = None):
+    def __init__(self, services: context.Services, *, listener: Listener | None = None):
         auth.check_listener(services.conf, services.conf.osapi_share_listen, 'osapi_share_listen')
         key_manager.check(services.conf)
         self._notes = request_notes.Notes(services)
@@ -30,7 +30,7 @@ class Api:
         """The port in use."""
         return self._server.port
 
-    def listen(self) -> socket.socket:
+    def listen(self) -> Listener:
         """Return a listener for the processes of the API. :raises BadConfig: it cannot listen on its address."""
         return self._server.listen()
 

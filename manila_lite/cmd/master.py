@@ -21,6 +21,8 @@ from cotyledon import oslo_config_glue
 from oslo_config import cfg
 from oslo_log import log
 
+from manila_lite.api.http.listener import Listener
+
 LOG = log.getLogger(__name__)
 
 #: Seconds until the next fork if children end as soon as they start, and seconds for a child to install its signal handlers.
@@ -46,6 +48,7 @@ class Master(cotyledon.ServiceManager):
         self._forks: list[float] = []               # of the monotonic clock
         self._told, self._tell = os.pipe()
         self._ready: set[int] = set()               # process ids
+        self._stand_ins: list[threading.Thread] = []
         #: Children that work until their successors do, by service; and children that were told to end after that.
         self._retired: collections.defaultdict[Any, list[BaseProcess]] = collections.defaultdict(list)
         self._ending: list[BaseProcess] = []
@@ -56,9 +59,15 @@ class Master(cotyledon.ServiceManager):
         with contextlib.suppress(OSError):          # the master is gone
             os.write(self._tell, _PID.pack(os.getpid()))
 
+    def stand_in(self, listener: Listener) -> None:
+        """Answer ``/healthcheck`` while no child that has the listener can."""
+        from manila_lite.cmd import stand_in    # only an API needs a parser of requests in its master
+        self._stand_ins.append(stand_in.StandIn(listener, self._changing))
+
     def run(self) -> None:
         """Start the children, and replace those that die, until a signal ends this process."""
-        threading.Thread(target=self._listen, name='children', daemon=True).start()
+        for thread in (threading.Thread(target=self._listen, name='children', daemon=True), *self._stand_ins):
+            thread.start()
         super().run()
 
     # In the main thread

@@ -8,7 +8,6 @@ backends, and addresses and numbers of API processes are set in the master: chan
 import dataclasses
 import gc
 import logging
-import socket
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from oslo_config import cfg
 from oslo_service import service
 
 from manila_lite import errors
+from manila_lite.api.http.listener import Listener
 from manila_lite.cmd import log_lines, log_outages, monitor, preflight, reports, setup, watchdog
 from manila_lite.cmd.master import Master
 from manila_lite.db.core import engine
@@ -38,7 +38,7 @@ class Part:
 
     make: Callable[[], Any]
     workers: int = 1
-    listener: socket.socket | None = None
+    listener: Listener | None = None
     backend: str = ''
 
 
@@ -74,8 +74,9 @@ class Process(service.Service):
                 self._part.start()
                 self._monitor = monitor.Monitor(self._conf, self._name, self._description.backend)
                 self._monitor.start()
-                if self.overlaps:       # it reads the bytes of strangers; another one may be stopped for a while and go on
-                    watchdog.Watchdog().start()
+                if listener := self._description.listener:
+                    # It reads the bytes of strangers; another one may be stopped for a while and go on.
+                    watchdog.Watchdog(listener.beat).start()
                 self._tell_ready()
             except (errors.BadConfig, *engine.UNUSABLE) as bad:
                 LOG.error('Cannot start yet, trying again: %s', bad)
@@ -137,6 +138,7 @@ def run(conf: cfg.ConfigOpts, name: str, parts: Sequence[Part]) -> int:
         if part.listener is not None:
             # Clients are told at once that nobody will answer: children do the same when they end.
             launcher.master.register_hooks(on_terminate=part.listener.close)
+            launcher.master.stand_in(part.listener)
     _share_memory()
     return launcher.wait()
 

@@ -2,7 +2,6 @@
 """Processes of a sibling, built from the same parts as those of the share service."""
 
 import dataclasses
-import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from oslo_policy import policy
 from manila_lite import context, thread_reserve
 from manila_lite.api.http import app, auth, connection_limits
 from manila_lite.api.http.definition import Definition
+from manila_lite.api.http.listener import Listener
 from manila_lite.api.http.server import ApiServer
 from manila_lite.cmd import monitor, preflight, processes, reports, runner, setup
 from manila_lite.db.maintenance import schema_upgrade
@@ -67,7 +67,7 @@ class Sibling:
         """Return the API as a WSGI application."""
         return app.make(services, self.api, most=services.conf[self.name].max_request_body_size)
 
-    def http(self, services: context.Services, *, listener: socket.socket | None = None) -> ApiServer:
+    def http(self, services: context.Services, *, listener: Listener | None = None) -> ApiServer:
         """Return the API on the built-in server. ``listener``: one that is open already, for several processes."""
         own = services.conf[self.name]
         auth.check_listener(services.conf, own.listen, f'[{self.name}] listen')

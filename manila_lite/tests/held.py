@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands of which one process holds its interpreter when a file appears: no other thread of it runs again.
 
-The file is named by ``HOLD`` in the environment.
+The file is named by ``HOLD`` in the environment; ``SILENT`` has the seconds until the watchdog ends the process.
 """
 
 import os
@@ -10,13 +10,14 @@ import threading
 import time
 from pathlib import Path
 
-from manila_lite.cmd import all_in_one
+from manila_lite.cmd import all_in_one, watchdog
 from manila_lite.cmd import api as command
 
 
 def api():
     """Run ``manila-api``; one of its children holds."""
     os.register_at_fork(after_in_child=_start)
+    watchdog.SILENT = float(os.environ.get('SILENT', watchdog.SILENT))
     return command.main()
 
 

@@ -5,6 +5,7 @@ When a limit is reached, or descriptors or memory run out, the oldest idle conne
 is closed.
 """
 
+import contextlib
 import errno
 import logging
 import os
@@ -16,6 +17,7 @@ from manila_lite import metrics
 from manila_lite.api.http.connection import Connection, State
 from manila_lite.api.http.connection_limits import Limits
 from manila_lite.api.http.connection_table import HEAVY, Table
+from manila_lite.api.http.listener import Listener
 
 LOG = logging.getLogger(__name__)
 
@@ -33,7 +35,7 @@ _SHORT = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 class Admission:
     """Accepts connections from ``listener``. ``make`` creates one; ``welcome`` is called with it."""
 
-    def __init__(self, listener: socket.socket, table: Table, limits: Limits,
+    def __init__(self, listener: Listener, table: Table, limits: Limits,
                  make: Callable[[socket.socket, tuple[Any, ...]], Connection], welcome: Callable[[Connection], None]):
         self._listener, self._table, self._limits = listener, table, limits
         self._make, self._welcome = make, welcome
@@ -43,7 +45,7 @@ class Admission:
         """Accept waiting connections, up to a number. Return False if none can be accepted now."""
         for _ in range(_ACCEPTS):
             try:
-                sock, peer = self._listener.accept()
+                sock, peer = self._listener.socket.accept()
             except BlockingIOError:
                 break
             except OSError as error:
@@ -52,6 +54,12 @@ class Admission:
             else:
                 self._admit(sock, peer)
         return True
+
+    def take(self) -> None:
+        """Take a connection that the master has accepted while no process could, unless another process was faster."""
+        with contextlib.suppress(OSError):
+            sock = self._listener.take()
+            self._admit(sock, sock.getpeername())
 
     def grow(self) -> None:
         """Restore the limit after a lack of descriptors, when half of the connections have gone."""

@@ -23,6 +23,7 @@ from manila_lite.api.http.admission import Admission
 from manila_lite.api.http.connection import Connection, State
 from manila_lite.api.http.connection_limits import Limits
 from manila_lite.api.http.connection_table import Table
+from manila_lite.api.http.listener import Listener
 
 LOG = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ class EventLoop(threading.Thread):
     the limit of connections.
     """
 
-    def __init__(self, listener: socket.socket, settings: Any, limits: Limits, hand_over: Callable[[Connection], None],
+    def __init__(self, listener: Listener, settings: Any, limits: Limits, hand_over: Callable[[Connection], None],
                  urgent: Callable[[Connection], bool]):
         super().__init__(name='http', daemon=True)
         self._settings, self._hand_over, self._urgent = settings, hand_over, urgent
@@ -58,7 +59,7 @@ class EventLoop(threading.Thread):
         self._handlers = {State.IDLE: self._read, State.HEAD: self._read, State.BODY: self._read,
                           State.ANSWER: self._send, State.LINGER: self._skip, State.LISTEN: self._deliver}
         self._table = Table()
-        self._listener: socket.socket | None = listener
+        self._listener: Listener | None = listener
         self._admission = Admission(listener, self._table, limits, self._make, self._welcome)
         self._closed_until = 0.0
         self._guard = threading.Lock()
@@ -69,7 +70,8 @@ class EventLoop(threading.Thread):
         self._stop_at: float | None = None
         self._poll = select.epoll()
         self._poll.register(self._wake, select.EPOLLIN)
-        self._poll.register(listener, select.EPOLLIN)
+        for fd in (listener.socket, listener.passed):
+            self._poll.register(fd, select.EPOLLIN)
 
     # Called by other threads
 
@@ -131,7 +133,8 @@ class EventLoop(threading.Thread):
     def _lock_up(self) -> None:
         """Close the listener. Connected clients are still served: each request that comes soon is answered, as the last."""
         self._admission.open()
-        self._poll.unregister(self._listener)
+        for fd in (self._listener.socket, self._listener.passed):
+            self._poll.unregister(fd)
         self._listener.close()
         self._listener = None
         self._patience[State.IDLE] = min(self._patience[State.IDLE], _LAST)
@@ -152,8 +155,10 @@ class EventLoop(threading.Thread):
                 with contextlib.suppress(queue.Empty):
                     while True:
                         self._do(what, told.get_nowait())
+        elif self._listener is not None and fd == self._listener.passed.fileno():
+            self._admission.take()
         elif self._listener is not None and not self._admission.open():
-            self._poll.modify(self._listener, 0)
+            self._poll.modify(self._listener.socket, 0)
             self._closed_until = time.monotonic() + _PAUSE
 
     def _do(self, what: Callable[[Connection], None], conn: Connection) -> None:
@@ -175,7 +180,7 @@ class EventLoop(threading.Thread):
                 self._do(self._deliver, conn)
         if self._closed_until and self._closed_until <= now and self._listener is not None:
             self._closed_until = 0.0
-            self._poll.modify(self._listener, select.EPOLLIN)
+            self._poll.modify(self._listener.socket, select.EPOLLIN)
         self._admission.grow()
 
     def _make(self, sock: socket.socket, peer: tuple[Any, ...]) -> Connection:

@@ -21,6 +21,7 @@ from manila_lite import errors
 from manila_lite.api.http.connection import Connection
 from manila_lite.api.http.connection_limits import DEFAULTS, Limits
 from manila_lite.api.http.event_loop import EventLoop
+from manila_lite.api.http.listener import Listener
 
 LOG = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class ApiServer:
     """Serves ``app`` on ``host`` (name, IPv4 or IPv6) and ``port`` (0: any free one)."""
 
     def __init__(self, app: Any, host: str, port: int, threads: int = 8, *, max_body: int = 0,
-                 max_header: int = MAX_HEADER, listener: socket.socket | None = None, limits: Limits = DEFAULTS,
+                 max_header: int = MAX_HEADER, listener: Listener | None = None, limits: Limits = DEFAULTS,
                  options: str = 'osapi_share_listen and osapi_share_listen_port'):
         """``max_body`` and ``max_header`` are in bytes; 0 for no limit. ``listener``: from ``listen`` of another server.
 
@@ -78,13 +79,13 @@ class ApiServer:
         """Host and port as in a URL."""
         return f'[{self.host}]:{self.port}' if ':' in self.host else f'{self.host}:{self.port}'
 
-    def listen(self) -> socket.socket:
+    def listen(self) -> Listener:
         """Return a listener on the address, for servers in this process and in those forked from it. Answers nothing.
 
         :raises BadConfig: the address cannot be bound; the message names it, and the reason.
         """
         try:
-            return self._bind()
+            return Listener(self._bind(), self._settings.wsgi_app)
         except OSError as error:
             reason = os.strerror(error.errno) if (error.errno or 0) > 0 else str(error)
             raise errors.BadConfig(f'cannot listen on {self.address}: {reason} '
@@ -96,9 +97,9 @@ class ApiServer:
         :raises BadConfig: as ``listen`` does, unless there is a listener.
         """
         listener = self._listener or self.listen()
-        if not self._is_at(*listener.getsockname()[:2]):
+        if not self._is_at(*listener.socket.getsockname()[:2]):
             LOG.warning('Not listening on %s yet: that needs a restart (options %s)', self.address, self._options)
-        self.port = listener.getsockname()[1]
+        self.port = listener.socket.getsockname()[1]
         self._settings.bind_addr = (self.host, self.port)
         self._crowd = EventLoop(listener, self._settings, self._limits.fitting(), self._hand_over, _is_health)
         self._workers = [threading.Thread(target=self._work, args=(requests,), name=name, daemon=True)

@@ -11,6 +11,7 @@ import testtools
 
 from manila_lite import errors
 from manila_lite.api.http import server
+from manila_lite.api.http.listener import Listener
 from manila_lite.tests import waiting
 
 
@@ -155,9 +156,9 @@ class TestApiServer(testtools.TestCase):
         first = server.ApiServer(self.app, '127.0.0.1', 0)
         listener = first.listen()
         self.addCleanup(listener.close)
-        port = listener.getsockname()[1]
+        port = listener.socket.getsockname()[1]
         for _ in range(2):
-            api = server.ApiServer(self.app, '127.0.0.1', 0, listener=listener.dup())
+            api = server.ApiServer(self.app, '127.0.0.1', 0, listener=Listener(listener.socket.dup(), self.app))
             with socket.create_connection(('127.0.0.1', port), timeout=waiting.LIMIT) as early:
                 early.sendall(b'GET /early HTTP/1.0\r\n\r\n')
                 api.start()
@@ -168,12 +169,12 @@ class TestApiServer(testtools.TestCase):
 
     def test_listener_elsewhere_than_configured_is_said(self):
         listener = server.ApiServer(self.app, '127.0.0.1', 0).listen()
-        port = listener.getsockname()[1]
+        port = listener.socket.getsockname()[1]
         self.addCleanup(listener.close)
         for host, wanted, said in (('127.0.0.1', port, False), ('127.0.0.1', 0, False), ('127.0.0.1', 1, True),
                                    ('127.0.0.2', port, True)):
             log = self.useFixture(fixtures.FakeLogger())
-            api = server.ApiServer(self.app, host, wanted, listener=listener.dup())
+            api = server.ApiServer(self.app, host, wanted, listener=Listener(listener.socket.dup(), self.app))
             api.start()
             self.assertTrue(api.stop(waiting.LIMIT))
             self.assertEqual(said, 'needs a restart (options osapi_share_listen' in log.output, log.output)
