@@ -256,6 +256,10 @@ class Deployment(fixtures.Fixture):
 
     # Clients
 
+    def login(self, project: str) -> dict[str, str]:
+        """Return the headers that log in to a project."""
+        return {'X-Auth-Token': f'u:{project}:admin,member,reader:{hush.MARK}token'}
+
     def call(self, method: str, path: str, body: Any = None, project: str = 'admin', prefix: str = '/v2') -> tuple[int, Any]:
         """Send a request; return (status, document).
 
@@ -264,7 +268,7 @@ class Deployment(fixtures.Fixture):
         request = urllib.request.Request(
             f'http://127.0.0.1:{self.port}{prefix}{path}', method=method,
             data=None if body is None else json.dumps(body).encode(),
-            headers={'X-Auth-Token': f'u:{project}:admin,member,reader:{hush.MARK}token',
+            headers={**self.login(project),
                      'X-OpenStack-Manila-API-Version': '2.99', 'X-OpenStack-Manila-API-Experimental': 'true',
                      'Content-Type': 'application/json'})
         try:

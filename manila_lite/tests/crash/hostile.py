@@ -1,23 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attacks during a soak with load and kills, and requirements for answers and memory."""
 
+import base64
 import dataclasses
 import multiprocessing
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Self
 
+import bcrypt
+import fixtures
 import psutil
 
-from manila_lite.tests import waiting
+from manila_lite.tests import hush, waiting
 from manila_lite.tests.crash import names
-from manila_lite.tests.crash.deployment import Deployment
+from manila_lite.tests.crash.deployment import Deployment, Servers
 from manila_lite.tests.security import crowds
 
 #: Number of clients of each kind: together more than the connections of both API processes.
 NUMBERS = {'idle': 2000, 'slow headers': 100, 'slow bodies': 50, 'slow chunks': 50, 'bad requests': 30, 'blanks': 20,
-           'cookies': 20, 'allowed cookies': 20, 'lines of chunks': 20, 'unread answers': 50}
+           'cookies': 20, 'allowed cookies': 20, 'lines of chunks': 20, 'unread answers': 50, 'guesses': 40}
+#: The cost of bcrypt for the password that is guessed, and for others.
+_DEAR, _CHEAP = 10, 4
+_LOGIN = """auth_strategy = http_basic
+[api]
+http_basic_auth_user_file = {file}
+http_basic_accounts = {accounts}
+"""
 #: Seconds for an answer of /healthcheck; between requests; and for the API to come back after a kill.
 SECOND, _PAUSE, BACK = 1.0, 0.1, 30.0
 #: Limit of a role's memory at the end, compared with the second quarter of the time: factor, and bytes more.
@@ -75,6 +86,29 @@ def _watch(port: int, end: Any) -> None:
         began = time.monotonic()
         asked.append(Asked(began, *crowds.ask(port, '/healthcheck')))
     end.send(asked)
+
+
+class Guarded(Deployment):
+    """A deployment whose users, named like their projects, have passwords. Somebody guesses that of one of them."""
+
+    def __init__(self, servers: Servers, projects: Sequence[str], **more: Any):
+        super().__init__(servers, **more)
+        self._passwords = {user: hush.secret(user) for user in ('admin', *projects)}
+
+    def _setUp(self) -> None:
+        file = Path(self.useFixture(fixtures.TempDir()).path, 'users')
+        file.write_text(''.join(f'{user}:{_hashed(user, password)}\n' for user, password in self._passwords.items()))
+        self._more = _LOGIN.format(
+            file=file, accounts=','.join(f'{user}:{user}:admin+member+reader' for user in self._passwords))
+        super()._setUp()
+
+    def login(self, project: str) -> dict[str, str]:
+        """See ``Deployment.login``."""
+        return {'Authorization': f'Basic {base64.b64encode(f"{project}:{self._passwords[project]}".encode()).decode()}'}
+
+
+def _hashed(user: str, password: str) -> str:
+    return bcrypt.hashpw(password.encode(), bcrypt.gensalt(_DEAR if user == crowds.GUESSED else _CHEAP)).decode()
 
 
 class _Apart:

@@ -4,6 +4,7 @@
 import argparse
 import collections
 import contextlib
+import functools
 import random
 import sys
 import threading
@@ -13,13 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from manila_lite.tests import waiting
 from manila_lite.tests.crash import truth
 from manila_lite.tests.crash.deployment import DATABASES, Deployment, Servers
-from manila_lite.tests.crash.hostile import Siege
+from manila_lite.tests.crash.hostile import Guarded, Siege
 from manila_lite.tests.crash.load import Client
 from manila_lite.tests.progress import Progress
 from manila_lite.tests.upgrade import soak as upgrade_soak
 
 ROLES = ('api', 'scheduler', 'share1', 'share2')
-_CLIENTS = 8
+PROJECTS = tuple(f'p{number}' for number in range(8))
 #: Seconds between kills, random in this range; until all must be quiet at the end.
 _KILL_EVERY = (1.5, 4.0)
 
@@ -81,7 +82,8 @@ class Soak:
         self.siege = Siege(deployment) if hostile else None
         self.seconds = seconds
         self._ended = threading.Event()
-        self.clients = [Client(deployment, f'p{number}', seed * 100 + number, self._ended) for number in range(_CLIENTS)]
+        self.clients = [Client(deployment, project, seed * 100 + number, self._ended)
+                        for number, project in enumerate(PROJECTS)]
         self.killer = Killer(deployment, seed)
 
     def run(self) -> list[str]:
@@ -131,6 +133,8 @@ class Soak:
                 lost = promised - client.deleted - set(rows.of(resource_type))
                 yield from (f'lost: {resource_type} {resource_id} was promised' for resource_id in lost)
             yield from (f'wrong: {what}' for what in client.refused)
+            if not client.counts['200']:
+                yield f'kept out: {client.project} got no answer that it asked for'
 
     def summary(self) -> str:
         """Return a summary in a few lines."""
@@ -148,9 +152,13 @@ class Soak:
         return '\n'.join([*lines, *([self.siege.summary()] if self.siege else [])])
 
 
-def deployment_of(servers: Servers) -> Deployment:
-    """Return the deployment of a soak: two API workers, a scheduler, and two managers for the same two backends."""
-    return Deployment(servers, roles=ROLES, victims=False, api_workers=2, workers=16, lease=6, knobs='*:delay=0.1')
+def deployment_of(servers: Servers, *, hostile: bool = False) -> Deployment:
+    """Return the deployment of a soak: two API workers, a scheduler, and two managers for the same two backends.
+
+    ``hostile``: users have passwords, which are guessed.
+    """
+    make = functools.partial(Guarded, projects=PROJECTS) if hostile else Deployment
+    return make(servers, roles=ROLES, victims=False, api_workers=2, workers=16, lease=6, knobs='*:delay=0.1')
 
 
 def main(words: Sequence[str]) -> int:
@@ -165,7 +173,7 @@ def main(words: Sequence[str]) -> int:
     if chosen.upgrade:
         return upgrade_soak.run(Servers(chosen.database), chosen.minutes * 60)
     print(f'seed {chosen.seed}', flush=True)
-    with Servers(chosen.database) as servers, deployment_of(servers) as deployment:
+    with Servers(chosen.database) as servers, deployment_of(servers, hostile=chosen.hostile) as deployment:
         soak = Soak(deployment, chosen.minutes * 60, chosen.seed, hostile=chosen.hostile)
         problems = soak.run()
         print(f'\n{soak.summary()}')

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients that make the HTTP server wait for them, by kind; and the honest client that needs an answer meanwhile."""
 
+import base64
 import contextlib
 import http.client
 import resource
@@ -12,6 +13,10 @@ from typing import Self
 from manila_lite.tests import waiting
 
 _COOKIES = b'GET /v2/ HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Manila-Lite-Console: 1\r\nCookie: %s\r\n\r\n'
+#: The user whose password is guessed.
+GUESSED = 'p0'
+_GUESS = b'GET /v2/shares HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic %s\r\n\r\n' % base64.b64encode(
+    f'{GUESSED}:wrong'.encode())
 #: Bytes that a client of each kind sends when it has connected, and then again and again: if it does not read its answer, only
 #: that tells it that the connection has ended.
 ATTACKS = {
@@ -25,7 +30,10 @@ ATTACKS = {
     'allowed cookies': (_COOKIES % (b'a' * 8000), b' '),
     'lines of chunks': (b'POST /v2/shares HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1;', b'a' * 900),
     'unread answers': (b'GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n' * 200, b''),
+    'guesses': (_GUESS, _GUESS),
 }
+#: Number of addresses from which a kind comes, if that is not the one of the others.
+_ADDRESSES = {'guesses': 20}
 
 
 def may_open(number: int) -> None:
@@ -77,6 +85,8 @@ class Crowd(threading.Thread):
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.settimeout(0.5)
         try:
+            if number := _ADDRESSES.get(self.name):
+                client.bind((f'127.0.1.{self.made % number + 1}', 0))
             client.connect(('127.0.0.1', self._port))
             client.setblocking(False)
             with contextlib.suppress(BlockingIOError):
