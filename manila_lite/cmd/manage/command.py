@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import yaml
 from oslo_config import cfg
 
 from manila_lite import context
@@ -38,12 +37,15 @@ class Call:
 
         The output is escaped, so that it cannot steer the terminal: names and errors can come from tenants.
         """
-        if self.args.format != 'table':
-            document = json.dumps([dict(row) for row in rows], indent=2, default=str)
-            print(document if self.args.format == 'json'
-                  else yaml.safe_dump(json.loads(document), sort_keys=False).strip())
+        if self.args.format == 'table':
+            print(table(heads, rows))
             return
-        print(table(heads, rows))
+        document = json.dumps([dict(row) for row in rows], indent=2, default=str)
+        if self.args.format == 'yaml':
+            import yaml  # few ask for it
+
+            document = yaml.safe_dump(json.loads(document), sort_keys=False).strip()
+        print(document)
 
 
 def table(heads: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
