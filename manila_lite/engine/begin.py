@@ -12,6 +12,7 @@ from manila_lite import context, errors, trace
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.plans import WORK
+from manila_lite.operation_data import OperationData
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,8 +30,9 @@ class Wake:
 
 
 def begin(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str, resource_id: str, *,
-          topic: str, host: str = '', data: dict[str, Any] | None = None, serial: str | None = None,
-          open_key: str | None = None, lane: str = WORK, owner: str | None = None) -> Wake:
+          topic: str, host: str = '', data: OperationData | Mapping[str, Any] | None = None,
+          serial: str | None = None, open_key: str | None = None, lane: str = WORK,
+          owner: str | None = None) -> Wake:
     """Insert the operation in the caller's transaction. Return the wake-up to send after the commit.
 
     ``owner``: the project of the resource; without it, the caller's. The operation belongs to it whoever asked: it sees the
@@ -68,9 +70,10 @@ def begin_many_once(conn: Connection, ctx: context.RequestContext, kind: str, re
                             for key, resource_id in resources.items() if key not in known])
 
 
-def _row(ctx: context.RequestContext, host: str, data: Mapping[str, Any] | None, owner: str | None,
+def _row(ctx: context.RequestContext, host: str, data: OperationData | Mapping[str, Any] | None, owner: str | None,
          **values: Any) -> dict[str, Any]:
-    return {**values, 'host': backend_of(host), 'data': {**(data or {}), **trace.carried(ctx.conf)},
+    stored = data.to_json() if isinstance(data, OperationData) else dict(data or {})
+    return {**values, 'host': backend_of(host), 'data': stored | trace.carried(ctx.conf),
             'project_id': owner or ctx.project_id, 'user_id': ctx.user_id, 'request_id': ctx.request_id}
 
 

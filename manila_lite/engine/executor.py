@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The executor: it runs a claimed operation through its plan, forwards or backwards, and saves the position."""
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from manila_lite.engine.begin import Wake, backend_of
 from manila_lite.engine.environment import REAL, Environment
 from manila_lite.engine.plans import Plan, Work
 from manila_lite.engine.together import Together
+from manila_lite.operation_data import Failure
 
 LOG = log.getLogger(__name__)
 
@@ -32,7 +34,7 @@ class _Away(errors.Again):
 class Executor:
     """Executor of operations for one owner. ``service`` is what the plans need."""
 
-    def __init__(self, services: context.Services, owner: str, plans: Mapping[str, Plan], service: Any,
+    def __init__(self, services: context.Services, owner: str, plans: Mapping[str, Plan[Any]], service: Any,
                  environment: Environment = REAL):
         self.services = services
         self.owner = owner
@@ -68,10 +70,10 @@ class Executor:
 
     def run_many(self, ops: Sequence[Any]) -> list[Any]:
         """Pass a group of ``batches`` on together. Return those of its operations that have to be run one by one."""
-        works = [self._begun(op) for op in ops]
         many = self.plans[ops[0].kind].steps[0].many
         try:
-            many(works)     # type: ignore[misc] - else they were no group
+            works = [self._begun(op) for op in ops]
+            many(works)     # type: ignore[misc]  # else they were no group
         except Exception as error:
             LOG.warning('%s operations of kind %s are run one by one, since together they failed: %s', len(ops), ops[0].kind,
                         error)
@@ -83,27 +85,33 @@ class Executor:
 
     def prepare(self, ops: Sequence[Any]) -> dict[str, Any]:
         """Read what the operations need together, if their plans can. Return what each gets as ``Work.loaded``, by id."""
-        groups: dict[str, list[Work]] = {}
+        groups: dict[str, list[Work[Any]]] = {}
         for op in ops:
             if self._is_fresh(op) and self.plans[op.kind].prepare:
-                groups.setdefault(op.kind, []).append(self._begun(op))
+                with contextlib.suppress(ValueError):   # alone, it says what is wrong with its data
+                    work = self._begun(op)
+                    groups.setdefault(op.kind, []).append(work)
         for kind, works in groups.items():
             self._prepare(self.plans[kind], works)
         return {work.op.id: work.loaded for works in groups.values() for work in works if work.loaded is not None}
 
-    def _prepare(self, plan: Plan, works: Sequence[Work]) -> None:
+    def _prepare(self, plan: Plan[Any], works: Sequence[Work[Any]]) -> None:
         try:
             with self.services.db.reader() as conn:
-                plan.prepare(conn, works)   # type: ignore[misc] - the caller has looked
+                plan.prepare(conn, works)   # type: ignore[misc]  # the caller has looked
         except Exception as error:
             LOG.warning('%s operations of kind %s read what they need one by one, since together they failed: %s',
                         len(works), plan.kind, error)
             for work in works:
                 work.loaded = None
 
-    def _begun(self, op: Any, loaded: Any = None) -> Work:
-        return Work(op, dict(op.data), context.of_operation(op, self.services), self.service, tries=op.attempts,
-                    loaded=loaded)
+    def _begun(self, op: Any, loaded: Any = None) -> Work[Any]:
+        """Return the work of an operation whose kind is known here.
+
+        :raises ValueError: its data are not those of its kind.
+        """
+        return Work(op, self.plans[op.kind].data.from_json(op.data), context.of_operation(op, self.services), self.service,
+                    tries=op.attempts, loaded=loaded)
 
     def run(self, op: Any, loaded: Any = None) -> float | None:
         """Run the operation until it ends or must wait. Return the seconds until it is due again here, or None.
@@ -118,7 +126,10 @@ class Executor:
         step = plan.position(op)
         if step is None:
             return self._not_mine(op, f'step {rows.step_name(op) or op.step} of {op.kind}')
-        work = self._begun(op, loaded)
+        try:
+            work = self._begun(op, loaded)
+        except ValueError as bad:
+            return self._not_mine(op, f'data of {op.kind} like these ({bad})')
         again = None
         if op.attempts > _ALL_TRIES * self.conf.max_attempts:
             self._park(op, 'Its result could not be written')
@@ -132,7 +143,7 @@ class Executor:
         return again
 
     @staticmethod
-    def _from(plan: Plan, work: Work, step: int) -> int:
+    def _from(plan: Plan[Any], work: Work[Any], step: int) -> int:
         """Return the step to go on with: the first one if a newer request outdates the round that waited or crashed."""
         return 0 if plan.restartable and work.op.wanted > work.asked else step
 
@@ -168,9 +179,9 @@ class Executor:
         return after
 
     def _delay(self, tries: int) -> float:
-        return self.conf.retry_delay * 2 ** (tries - 1)
+        return float(self.conf.retry_delay * 2 ** (tries - 1))
 
-    def _forward(self, plan: Plan, work: Work, step: int) -> float | None:
+    def _forward(self, plan: Plan[Any], work: Work[Any], step: int) -> float | None:
         last = len(plan.steps) - 1
         try:
             while True:
@@ -182,7 +193,7 @@ class Executor:
                     return None
                 if step < last:
                     step, work.tries = step + 1, 1
-                    self._save(work, **plan.at(step), data=work.data, attempts=1)
+                    self._save(work, **plan.at(step), data=work.data.to_json(), attempts=1)
                 elif self._done(plan, work):
                     return None
                 else:
@@ -192,7 +203,7 @@ class Executor:
         except Exception as error:
             return self._stumble(plan, work, step, error)
 
-    def _act(self, act: Callable[[Work], None], work: Work) -> None:
+    def _act(self, act: Callable[[Work[Any]], None], work: Work[Any]) -> None:
         """Do or undo a step.
 
         :raises _Away: the backend was elsewhere; even a final error of the driver may only mean that.
@@ -206,7 +217,7 @@ class Executor:
             if self.presence() != before:
                 raise _Away(_AWAY)
 
-    def _done(self, plan: Plan, work: Work) -> bool:
+    def _done(self, plan: Plan[Any], work: Work[Any]) -> bool:
         """Say whether the operation has ended. It has not if it was asked for again meanwhile."""
         ended: bool = self._ends.put(_End(plan, work))
         if ended:
@@ -237,7 +248,7 @@ class Executor:
             for group in groups.values():
                 prepared = [end.work for end in group if _is_prepared(end)]
                 if prepared:
-                    group[0].plan.done_many(conn, prepared)     # type: ignore[misc] - else it is not prepared
+                    group[0].plan.done_many(conn, prepared)     # type: ignore[misc]  # else it is not prepared
                 for end in group:
                     if not _is_prepared(end):
                         end.plan.done(conn, end.work)
@@ -256,10 +267,10 @@ class Executor:
             work.op, work.tries = now, now.attempts
         return ended
 
-    def _stumble(self, plan: Plan, work: Work, step: int, error: Exception) -> float | None:
+    def _stumble(self, plan: Plan[Any], work: Work[Any], step: int, error: Exception) -> float | None:
         op = work.op
         if isinstance(error, errors.Again):
-            return self._later(op, error.after, **plan.at(step), data=work.data, attempts=0)
+            return self._later(op, error.after, **plan.at(step), data=work.data.to_json(), attempts=0)
         work.tries = self._tries(work)
         if isinstance(error, errors.Final) or work.tries >= self.conf.max_attempts:
             if isinstance(error, errors.Final):
@@ -271,9 +282,10 @@ class Executor:
         LOG.exception('%s: %s failed, next try in %s s', op.resource_id, op.kind, delay)
         # If the step is not the claimed one, the row's attempts may not have been saved for this step.
         tries = {'attempts': work.tries} if step != plan.position(op) else {}
-        return self._later(op, delay, **plan.at(step), data=work.data, error=str(error), error_code=_code(error), **tries)
+        return self._later(op, delay, **plan.at(step), data=work.data.to_json(), error=str(error), error_code=_code(error),
+                           **tries)
 
-    def _undo(self, plan: Plan, work: Work, error: Exception, step: int) -> float | None:
+    def _undo(self, plan: Plan[Any], work: Work[Any], error: Exception, step: int) -> float | None:
         """Undo the operation as far as possible and end it as failed, or put it off for another try; return as ``run``."""
         work.error = error
         work.send, work.passed = None, False    # an operation that is undone is not passed on, unless the undo says so
@@ -283,7 +295,7 @@ class Executor:
             if plan.steps[at].undo is None:
                 continue
             if not resumed:
-                self._save(work, **plan.at(at), data=work.data, undoing=True, attempts=1, error=str(error),
+                self._save(work, **plan.at(at), data=work.data.to_json(), undoing=True, attempts=1, error=str(error),
                            error_code=_code(error))
                 work.tries = 1
             resumed = False
@@ -291,68 +303,69 @@ class Executor:
             if again is not None:
                 return again
         if work.send:
-            self._pass_on(work)
+            self._pass_on(work)     # type: ignore[unreachable]  # an undo sets it
             return None
         with self.services.db.writer() as conn:
-            rows.move(conn, work.op.id, self.owner, data=work.data)     # keep the error text that the owner may read
+            # With the error text that the owner may read.
+            rows.move(conn, work.op.id, self.owner, data=work.data.to_json())
             # From here to the end of the transaction nobody asks for it again.
             outdated = self._is_outdated(conn, plan, work)
             if not outdated:
                 plan.failed(conn, work, error)
                 rows.finish(conn, work.op.id, self.owner, rows.FAILED, str(error), error_code=_code(error))
         if outdated:
-            return self._later(work.op, 0.0, **plan.at(0), data=work.data, attempts=0, undoing=False)
+            return self._later(work.op, 0.0, **plan.at(0), data=work.data.to_json(), attempts=0, undoing=False)
         self._count(work.op, rows.FAILED)
         return None
 
     @staticmethod
-    def _is_outdated(conn: Connection, plan: Plan, work: Work) -> bool:
+    def _is_outdated(conn: Connection, plan: Plan[Any], work: Work[Any]) -> bool:
         """Say whether a failed round was for an older request than the newest: then that one has all its tries."""
         if not plan.restartable:
             return False
         row = rows.get(conn, work.op.id)
         return row is not None and row.wanted > work.asked
 
-    def _undo_step(self, plan: Plan, work: Work, at: int) -> float | None:
+    def _undo_step(self, plan: Plan[Any], work: Work[Any], at: int) -> float | None:
         """Undo the step, or give it up after as many tries as doing it has. Return the seconds until the next try."""
         where = f'{work.op.resource_id}: undoing step {plan.steps[at].name} of {work.op.kind}'
         if work.tries > self.conf.max_attempts:
             LOG.error('%s is given up: the process died in it too often', where)
             return None
         try:
-            self._act(plan.steps[at].undo, work)
+            self._act(plan.steps[at].undo, work)    # type: ignore[arg-type]  # the caller has looked
         except (errors.LostClaim, *TRANSIENT):
             raise
         except _Away as away:
-            return self._later(work.op, away.after, data=work.data, attempts=0)
+            return self._later(work.op, away.after, data=work.data.to_json(), attempts=0)
         except Exception as bad:
             LOG.exception('%s failed', where)
             work.tries = self._tries(work)
             if not isinstance(bad, errors.Final) and work.tries < self.conf.max_attempts:
-                return self._later(work.op, self._delay(work.tries), data=work.data)
+                return self._later(work.op, self._delay(work.tries), data=work.data.to_json())
         return None
 
-    def _tries(self, work: Work) -> int:
+    def _tries(self, work: Work[Any]) -> int:
         """Return how often the step was begun since it last saved its progress. Only the row knows that."""
         with self.services.db.reader() as conn:
             row = rows.get(conn, work.op.id)
         return work.tries if row is None else min(work.tries, row.attempts)
 
-    def _save(self, work: Work, **values: Any) -> None:
+    def _save(self, work: Work[Any], **values: Any) -> None:
         with self.services.db.writer() as conn:
             rows.move(conn, work.op.id, self.owner, **values)
 
-    def _pass_on(self, work: Work) -> None:
-        topic, host = work.send[0], backend_of(work.send[1])
+    def _pass_on(self, work: Work[Any]) -> None:
+        topic, host = work.send     # type: ignore[misc]  # the caller has looked
         if not work.passed:
-            work.data.pop(rows.FAILURE, None)
+            work.data.failure = None
             with self.services.db.writer() as conn:
-                work.pass_on(conn, topic, host)
+                work.pass_on(conn, topic, backend_of(host))
         self._wake(work)
 
     @staticmethod
-    def _wake(work: Work) -> None:
-        topic, host = work.send     # type: ignore[misc] - it was passed on
+    def _wake(work: Work[Any]) -> None:
+        topic, host = work.send     # type: ignore[misc]  # it was passed on
         Wake(topic, backend_of(host), work.op.id).send(work.ctx)
 
 
@@ -360,23 +373,23 @@ class Executor:
 class _End:
     """An operation whose steps are done."""
 
-    plan: Plan
-    work: Work
+    plan: Plan[Any]
+    work: Work[Any]
 
 
 def _is_prepared(end: _End) -> bool:
     return end.plan.done_many is not None and end.work.loaded is not None
 
 
-def _remember(work: Work, error: Exception) -> None:
-    work.data[rows.FAILURE] = {'told': errors.user_text(error), 'detail': getattr(error, 'detail', None)}
+def _remember(work: Work[Any], error: Exception) -> None:
+    work.data.failure = Failure(errors.user_text(error), getattr(error, 'detail', None))
 
 
-def _recalled(work: Work) -> Exception:
+def _recalled(work: Work[Any]) -> Exception:
     """Return the error of an undo that another process began. Only its texts and its code are left."""
-    failure = work.data.get(rows.FAILURE) or {}
-    if failure.get('told'):
-        return errors.Final(failure['told'], detail=failure.get('detail'), code=work.op.error_code)
+    failure = work.data.failure
+    if failure is not None and failure.told:
+        return errors.Final(failure.told, detail=failure.detail, code=work.op.error_code)
     return errors.ManilaLiteError(work.op.error or 'undone', code=work.op.error_code)
 
 

@@ -4,25 +4,28 @@
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from oslo_utils import timeutils
 
 from manila_lite import context
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
+from manila_lite.operation_data import OperationData, Untyped
 
 #: Lanes: ordinary work, quick work that must never wait behind it, and work on a whole backend, one at a time.
 #: The values are stored. Workers of the release before look for 'calm', so it stays.
 WORK, FAST, EXCLUSIVE = 'work', 'fast', 'calm'
-#: Key of the data that keeps ``Work.asked`` for the steps after a wait or a crash.
-_ASKED = 'asked'
 #: The name of the scheduler's steps.
 PLACE = rows.PLACE
+#: The data of a kind. A function for operations that carry at least so much is good for all of them.
+Data_co = TypeVar('Data_co', bound=OperationData, covariant=True)
+Data_contra = TypeVar('Data_contra', bound=OperationData, contravariant=True)
+Data = TypeVar('Data', bound=OperationData)
 
 
 @dataclasses.dataclass
-class Work:
+class Work(Generic[Data_co]):
     """One claimed operation: its row, the data it carries from step to step, and the context of the user who asked for it.
 
     ``service`` is what the plans of a queue need (driver, configuration). ``send``, if set by a step, passes the
@@ -32,7 +35,7 @@ class Work:
     """
 
     op: Any
-    data: dict[str, Any]
+    data: Data_co
     ctx: context.RequestContext
     service: Any
     send: tuple[str, str] | None = None
@@ -44,16 +47,16 @@ class Work:
     @property
     def resource_id(self) -> str:
         """The id of the operation's resource."""
-        return self.op.resource_id
+        return str(self.op.resource_id)
 
     @property
     def asked(self) -> int:
         """How often the operation had been asked for when its first step began: its steps know of no later request."""
-        return int(self.data.get(_ASKED, self.op.wanted))
+        return int(self.op.wanted) if self.data.asked is None else self.data.asked
 
     def begin_round(self) -> None:
         """Note how often the operation has been asked for. For the first of several steps; saved with its data."""
-        self.data[_ASKED] = self.op.wanted
+        self.data.asked = self.op.wanted
 
     def hold(self, conn: Connection) -> None:
         """Keep other workers from taking the operation over until the transaction ends, so that this one may write.
@@ -64,7 +67,7 @@ class Work:
 
     def save(self, conn: Connection) -> None:
         """Hold the claim as ``hold`` does, and save ``data``. A worker that goes on with the step has all its tries."""
-        rows.move(conn, self.op.id, self.op.owner, data=self.data, attempts=1)
+        rows.move(conn, self.op.id, self.op.owner, data=self.data.to_json(), attempts=1)
 
     def pass_on(self, conn: Connection, topic: str, host: str) -> None:
         """Move the operation to the queue of ``topic`` and ``host``, a backend, with all its tries, when the
@@ -72,12 +75,12 @@ class Work:
 
         :raises errors.LostClaim: another worker took it over.
         """
-        rows.postpone(conn, self.op.id, self.op.owner, topic=topic, host=host, **rows.BEGINNING, data=self.data,
-                      attempts=0, undoing=False, error=None, error_code=None)
+        rows.postpone(conn, self.op.id, self.op.owner, topic=topic, host=host, data=self.data.to_json(), attempts=0,
+                      undoing=False, error=None, error_code=None, **rows.BEGINNING)
         self.send, self.passed = (topic, host), True
 
 
-def hold_many(conn: Connection, works: Sequence[Work]) -> None:
+def hold_many(conn: Connection, works: Sequence[Work[Any]]) -> None:
     """Do as ``Work.hold`` for all of these, which one worker runs.
 
     :raises errors.LostClaim: another worker took one of them over.
@@ -86,7 +89,7 @@ def hold_many(conn: Connection, works: Sequence[Work]) -> None:
     rows.move_many(conn, [work.op.id for work in works], owner, owner=owner)
 
 
-def pass_on_many(conn: Connection, works: Sequence[Work], topic: str, host: str) -> None:
+def pass_on_many(conn: Connection, works: Sequence[Work[Any]], topic: str, host: str) -> None:
     """Do as ``Work.pass_on`` for all of these, which one worker runs, and whose data no step has changed.
 
     :raises errors.LostClaim: another worker took one of them over.
@@ -104,7 +107,7 @@ _LONGEST = 255
 
 
 @dataclasses.dataclass(frozen=True)
-class Step:
+class Step(Generic[Data_contra]):
     """One step of a plan. ``do`` makes a change; ``undo`` takes it back, also if ``do`` did not finish.
 
     ``name`` is stored with operations and shown to users; without one it is the name of the function ``do``, without
@@ -114,10 +117,10 @@ class Step:
     that it cannot pass on; ``do`` is called for each of them, and for all if it raises an error.
     """
 
-    do: Callable[[Work], None]
-    undo: Callable[[Work], None] | None = None
+    do: Callable[[Work[Data_contra]], None]
+    undo: Callable[[Work[Data_contra]], None] | None = None
     name: str = ''
-    many: Callable[[Sequence[Work]], None] | None = None
+    many: Callable[[Sequence[Work[Data_contra]]], None] | None = None
 
     def __post_init__(self) -> None:
         """Give the step the name of its function, if it has no other."""
@@ -126,7 +129,7 @@ class Step:
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class Plan(Generic[Data]):
     """The steps of one kind of operation, and the functions that write its end.
 
     ``done`` and ``failed`` run in the transaction that ends the operation. A plan may change between releases, also while
@@ -135,14 +138,17 @@ class Plan:
     Operations that begin together, on their first try, may share their statements: ``prepare`` sets ``Work.loaded`` to
     what their first steps would read, and ``done_many`` does as ``done`` for several that were prepared. Neither is
     needed: an operation for which one of them fails, or that is tried again, does without.
+
+    ``data`` is the class of what operations of the kind carry.
     """
 
     kind: str
-    steps: tuple[Step, ...]
-    done: Callable[[Connection, Work], None]
-    failed: Callable[[Connection, Work, Exception], None]
-    prepare: Callable[[Connection, Sequence[Work]], None] | None = None
-    done_many: Callable[[Connection, Sequence[Work]], None] | None = None
+    steps: tuple[Step[Data], ...]
+    done: Callable[[Connection, Work[Data]], None]
+    failed: Callable[[Connection, Work[Data], Exception], None]
+    prepare: Callable[[Connection, Sequence[Work[Data]]], None] | None = None
+    done_many: Callable[[Connection, Sequence[Work[Data]]], None] | None = None
+    data: type[Data] = Untyped  # type: ignore[assignment]  # of a kind without a class
 
     def __post_init__(self) -> None:
         """Check the steps.
@@ -180,5 +186,5 @@ class Plan:
         if name in self.names:
             return self.names.index(name)
         if name is None:
-            return row.step if row.step <= max(len(self.steps) - 1, 0) else None
+            return int(row.step) if row.step <= max(len(self.steps) - 1, 0) else None
         return None if row.step else 0      # no step was finished, so the first one may begin

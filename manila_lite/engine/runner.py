@@ -30,7 +30,7 @@ _GATHER, _GATHER_IN_BURST = 0.01, 0.04
 class Runner:
     """Runner of the operations of one queue (``topic``, ``host``), with a bounded number of threads per lane."""
 
-    def __init__(self, services: context.Services, topic: str, host: str, plans: Iterable[Plan], service: Any,
+    def __init__(self, services: context.Services, topic: str, host: str, plans: Iterable[Plan[Any]], service: Any,
                  environment: Environment = REAL):
         self.services = services
         self._environment = environment
@@ -148,7 +148,7 @@ class Runner:
         with self._lock:
             first = min(self._due, default=now + self.conf.poll_interval)
             self._due = {at for at in self._due if at > now}
-        return min(self.conf.poll_interval, max(0.0, first - now))
+        return float(min(self.conf.poll_interval, max(0.0, first - now)))
 
     def _due_in(self, seconds: float) -> None:
         with self._lock:

@@ -30,7 +30,7 @@ class Worker:
     """
 
     def __init__(self, services: context.Services, topic: str, host: str, identity: str, zone: str,
-                 plans: Iterable[engine.Plan], service: Any):
+                 plans: Iterable[engine.Plan[Any]], service: Any):
         self.services = services
         self.binary = TOPICS[topic]
         self.identity = identity
@@ -60,7 +60,7 @@ class Worker:
         self._beat()
         if listen:
             self.listen()
-        timers = [(_periodic(seconds, do), (), {}) for seconds, do in self._timers]
+        timers: list[Any] = [(_periodic(seconds, do), (), {}) for seconds, do in self._timers]
         # The threads of an executor of futurist look only once a second whether they shall end.
         self._periodic = periodics.PeriodicWorker(
             timers, executor_factory=lambda: futures.ThreadPoolExecutor(_TIMER_THREADS))

@@ -20,9 +20,8 @@ from manila_lite import errors
 from manila_lite.db.core.prepared import Among, Query, Write, WriteAmong
 from manila_lite.db.core.step_names import NAMES
 from manila_lite.db.models import operations
+from manila_lite.operation_data import OperationData
 
-#: Key of the data of a failed operation: why it failed, as its owner may read it.
-FAILURE = 'failure'
 STATES = OPEN, DONE, FAILED, PARKED = ('open', 'done', 'failed', 'parked')
 #: The states of operations that have ended.
 ENDED = (DONE, FAILED, PARKED)
@@ -34,7 +33,7 @@ PLACE = 'place'
 #: The key of an operation's data with the project of its resource, where a release before 0.2.0 began it for somebody else.
 OWNER = '_owner'
 #: Values of an operation that begins at the first step of whatever plan its queue has.
-BEGINNING = {'step': 0, 'steps': None}
+BEGINNING: dict[str, Any] = {'step': 0, 'steps': None}
 
 _INSERT = Write(operations.insert())
 
@@ -93,7 +92,8 @@ def step_name(row: Any) -> str | None:
 
 def get_reason(row: Any) -> str:
     """Return why the operation failed, as its owner may read it, or ''."""
-    return str((row.data.get(FAILURE) or {}).get('told') or '')
+    failure = OperationData.from_json(row.data).failure
+    return failure.told or '' if failure else ''
 
 
 def reopen(conn: Connection, row: Any, step: str, open_key: str) -> bool:

@@ -42,7 +42,8 @@ MODULES = (
     'policies/__init__.py', 'host/__init__.py', 'conf/__init__.py', 'context.py', 'states.py', 'errors.py', 'release.py',
     'console/__init__.py', 'values/__init__.py', 'encryption/__init__.py', 'key_manager.py', 'extra_specs.py', 'metrics.py',
     'trace.py',
-    'thread_reserve.py', 'entry_points.py', 'api/v2/__init__.py', 'siblings/__init__.py', 'siblings/compute/__init__.py',
+    'thread_reserve.py', 'entry_points.py', 'operation_data/__init__.py',
+    'api/v2/__init__.py', 'siblings/__init__.py', 'siblings/compute/__init__.py',
     'siblings/dataproc/__init__.py', 'tests/__init__.py', '__init__.py',
     '../manila_lite_client/__init__.py',
 )

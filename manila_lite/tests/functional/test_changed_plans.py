@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations that were begun by another release, whose plans have other steps: they go on at the step of the same name."""
 
+import dataclasses
+
 from oslo_utils import uuidutils
 
 from manila_lite import engine, errors
@@ -8,7 +10,15 @@ from manila_lite.db import models
 from manila_lite.db.queries import operation_views
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine import Plan, Step
+from manila_lite.operation_data import OperationData
 from manila_lite.tests.functional import base
+
+
+@dataclasses.dataclass(kw_only=True)
+class Copy(OperationData):
+    """Data of a kind that cannot do without."""
+
+    source: str
 
 
 class ChangedPlans(base.ServiceTest):
@@ -22,7 +32,8 @@ class ChangedPlans(base.ServiceTest):
         self.wrong = ''
         steps = tuple(Step(self.note(name), self.note(f'undo {name}'), name) for name in ('start', 'check', 'copy', 'end'))
         plan = Plan('test.plan', steps, lambda conn, work: None, lambda conn, work, error: None)
-        self.runner = engine.Runner(self.service.services, 'share', self.queue, [plan], None)
+        plans = [plan, dataclasses.replace(plan, kind='test.copy', data=Copy)]
+        self.runner = engine.Runner(self.service.services, 'share', self.queue, plans, None)
 
     def note(self, name):
         def act(work):
@@ -69,6 +80,15 @@ class ChangedPlans(base.ServiceTest):
     def test_operation_without_step_names_resumes_by_step_number(self):
         self.assertEqual(rows.DONE, self.row(step=2).state)
         self.assertEqual(['copy', 'end'], self.notes)
+
+    def test_operation_whose_data_are_not_of_its_kind_is_parked_after_all_tries(self):
+        row = self.row(kind='test.copy', data={'destination': 'here'})
+        self.assertEqual((rows.PARKED, [], {'destination': 'here'}), (row.state, self.notes, row.data))
+        self.assertRegex(row.error, 'Nobody here knows data of test.copy like these .Copy: source is missing')
+
+    def test_data_of_a_newer_release_are_kept_for_it(self):
+        self.assertEqual({'source': 'there', 'when': 'now'},
+                         self.row(kind='test.copy', data={'source': 'there', 'when': 'now', 'progress': None}).data)
 
     def test_operation_at_an_unknown_step_is_parked_after_all_tries(self):
         row = self.row(step=1, steps='start freeze copy end')

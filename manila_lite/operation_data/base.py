@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The base of the data of all kinds of operations: its fields, and how they are stored."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Self
+
+#: Metadata of a field with a default that is stored all the same: services of the release before expect its key.
+ALWAYS = {'always': True}
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """Why an operation is being undone, or has failed: as its owner may read it, and the detail of the user message."""
+
+    told: str | None = None
+    detail: str | None = None
+
+
+def _load_failure(stored: Mapping[str, str | None]) -> Failure:
+    return Failure(stored.get('told'), stored.get('detail'))
+
+
+@dataclasses.dataclass(kw_only=True)
+class OperationData:
+    """What an operation of any kind carries. Each kind that carries more has a class of its own.
+
+    A field is stored under its name, or under the ``key`` of its metadata, by ``dump`` of its metadata, and read by ``load``.
+    A field without a default must be there. One with a default is not stored while it has it, unless it is ``ALWAYS``; and
+    null counts as not there. What no field reads is kept as it is: a newer release stored it, or ``trace.py``.
+
+    ``asked``: how often the operation had been asked for when its first step began. ``progress``: figures for users.
+    ``begun_again``: the doctor began it, since one like it was parked.
+    """
+
+    asked: int | None = None
+    failure: Failure | None = dataclasses.field(default=None, metadata={'load': _load_failure, 'dump': dataclasses.asdict})
+    progress: dict[str, Any] | None = None
+    begun_again: bool = False
+    others: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """Return the data that are stored like this.
+
+        :raises ValueError: they are not data of this kind.
+        """
+        try:
+            others = dict(stored)
+            known = {one.name: one.of(others.pop(one.key, None), is_there=one.key in stored) for one in _fields(cls)}
+            return cls(**known, others=others)
+        except (AttributeError, KeyError, TypeError, ValueError) as bad:
+            raise ValueError(f'{cls.__name__}: {bad}') from None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the data as they are stored."""
+        values = [(one, getattr(self, one.name)) for one in _fields(type(self))]
+        return self.others | {one.key: value if value is None else one.dump(value) for one, value in values
+                              if one.is_always or value != one.default()}
+
+
+class _Field(NamedTuple):
+    """How one field is stored. ``default`` returns what is not stored, unless ``is_always``."""
+
+    name: str
+    key: str
+    load: Callable[[Any], Any]
+    dump: Callable[[Any], Any]
+    default: Callable[[], Any]
+    is_required: bool
+    is_always: bool
+
+    def of(self, stored: Any, *, is_there: bool) -> Any:
+        """Return the value that is stored like this. ``is_there``: its key is stored, perhaps with null."""
+        if self.is_required and not is_there:
+            raise ValueError(f'{self.key} is missing')
+        if stored is None:
+            return None if self.is_required else self.default()
+        return self.load(stored)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _fields(cls: type[OperationData]) -> tuple[_Field, ...]:
+    found = []
+    for field in dataclasses.fields(cls):
+        is_required = field.default is field.default_factory is dataclasses.MISSING
+        default = field.default_factory
+        if default is dataclasses.MISSING:
+            default = functools.partial(_same, field.default)
+        found.append(_Field(field.name, field.metadata.get('key', field.name), field.metadata.get('load', _same),
+                            field.metadata.get('dump', _same), default, is_required,
+                            is_required or field.metadata.get('always', False)))
+    return tuple(one for one in found if one.name != 'others')
