@@ -32,6 +32,8 @@ from manila_lite.db.queries import (
     shares,
     snapshots,
 )
+from manila_lite.operation_data.shares import ManageShare
+from manila_lite.operation_data.snapshots import ManageSnapshot
 from manila_lite.rpc import notices
 
 #: Extra specs that no pool reports.
@@ -84,7 +86,7 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
         shares.set_export_locations(conn, instance['id'], [values.ExportLocation(path)])
         row = shares.get(conn, ctx, share_id)
         wake = share_actions.begin_at_backend(conn, ctx, 'share.manage', row,
-                                              {'export_path': path, 'options': _options(wanted)})
+                                              ManageShare(export_path=path, options=_options(wanted)))
     notices.emit(ctx, 'share.manage.start', {'share_id': share_id, 'host': host, 'export_path': path})
     wake.send(ctx)
     return row
@@ -244,7 +246,7 @@ def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_server
             'share_size': share.size, 'share_proto': share.share_proto, 'progress': '0%',
             'provider_location': location}, 'manage')
         wake = snapshot_actions.begin_at_backend(conn, ctx, 'snapshot.manage', snapshot_id, share,
-                                                 {'options': _options(wanted)})
+                                                 ManageSnapshot(options=_options(wanted)))
         row = snapshots.get(conn, ctx, snapshot_id)
     wake.send(ctx)
     return row

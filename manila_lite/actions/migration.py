@@ -16,6 +16,7 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import services
+from manila_lite.operation_data import Untyped
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import Migrations, Phase, figures
 
@@ -233,7 +234,7 @@ class Requests(abc.ABC, Generic[M]):
         return op is not None and op.resource_id == resource_id and op.state in (rows.OPEN, rows.PARKED)
 
     def _force(self, conn: Connection, ctx: RequestContext, op: Row[Any]) -> list[engine.Wake]:
-        return self.migrations.cancel_by_force(conn, engine.Work(op, dict(op.data), ctx, None))
+        return self.migrations.cancel_by_force(conn, engine.Work(op, Untyped.from_json(op.data), ctx, None))
 
     def progress(self, ctx: RequestContext, resource_id: str) -> dict[str, Any]:
         """Return the progress of a migration: percent, task state, and known numbers of bytes and seconds.

@@ -21,6 +21,8 @@ from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_metadata
 from manila_lite.db.queries import affinity, quotas, share_replicas, share_transfers, share_types, shares, snapshots
 from manila_lite.db.queries import operations as rows
+from manila_lite.operation_data import OperationData
+from manila_lite.operation_data.shares import CreateShare, ResizeShare, RevertShare
 from manila_lite.policies import shares as policies
 from manila_lite.workflow import share_backups
 from manila_lite.workflow import share_migration as share_migration_workflow
@@ -79,9 +81,9 @@ def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
         'share_server_id': group.share_server_id if group else None,
         'access_rules_status': states.Rules.ACTIVE.value, 'replica_state': share_requests.replica_state(spec.abilities)})
     wake = engine.begin(conn, ctx, 'share.create', 'share', share_id, topic='scheduler', serial=instance['id'],
-                        open_key=f'share:{share_id}', data={
-                            'hints': spec.hints, 'zone': spec.zone, 'member': member,
-                            'zones_of_type': wanted.get('zones_of_type', True)})
+                        open_key=f'share:{share_id}', data=CreateShare(
+                            hints=spec.hints, zone=spec.zone, member=member,
+                            zones_of_type=wanted.get('zones_of_type', True)))
     quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share_type.id,
                  {**share_requests.quota_usage(spec.size, spec.abilities['replication_type']), **new_keys},
                  one_share=spec.size, written=True)
@@ -208,7 +210,7 @@ def _end_open_operations(conn: Connection, ctx: RequestContext, share: Row[Any])
 
 
 def begin_at_backend(conn: Connection, ctx: RequestContext, kind: str, share: Row[Any],
-                     data: dict[str, Any] | None = None) -> engine.Wake:
+                     data: OperationData | None = None) -> engine.Wake:
     """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
     return engine.begin(conn, ctx, kind, 'share', share.id, topic='share' if share.host else 'scheduler',
                         host=share.host or '', data=data, serial=share.instance_id, open_key=f'share:{share.id}',
@@ -237,7 +239,7 @@ def extend(ctx: RequestContext, share_id: str, new_size: int, *, force: bool = F
         _check_growth(conn, ctx, share, new_size)
         shares.update(conn, share_id, target_size=new_size)
         wake = engine.begin(conn, ctx, 'share.extend', 'share', share_id, topic='share' if force else 'scheduler',
-                            host=share.host if force else '', data={'size': share.size, 'new_size': new_size},
+                            host=share.host if force else '', data=ResizeShare(size=share.size, new_size=new_size),
                             serial=share.instance_id, open_key=f'share:{share_id}', owner=share.project_id)
     wake.send(ctx)
 
@@ -266,7 +268,7 @@ def shrink(ctx: RequestContext, share_id: str, new_size: int) -> None:
         share_bin.must_still_be_out(conn, share_id)
         share_group_membership.must_have_settled_group(conn, share)
         shares.update(conn, share_id, target_size=new_size)
-        wake = begin_at_backend(conn, ctx, 'share.shrink', share, {'size': share.size, 'new_size': new_size})
+        wake = begin_at_backend(conn, ctx, 'share.shrink', share, ResizeShare(size=share.size, new_size=new_size))
     wake.send(ctx)
 
 
@@ -295,7 +297,7 @@ def revert(ctx: RequestContext, share_id: str, snapshot_id: str) -> None:
         if snapshot.size > share.size:
             _check_growth(conn, ctx, share, snapshot.size)
         shares.update(conn, share_id, target_size=snapshot.size)
-        wake = begin_at_backend(conn, ctx, 'share.revert', share, {'snapshot_id': snapshot_id, 'new_size': snapshot.size})
+        wake = begin_at_backend(conn, ctx, 'share.revert', share, RevertShare(snapshot_id=snapshot_id, new_size=snapshot.size))
     wake.send(ctx)
 
 

@@ -13,6 +13,7 @@ from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import snapshot_metadata
 from manila_lite.db.queries import quotas, share_groups, shares, snapshots
+from manila_lite.operation_data import OperationData
 
 #: Statuses of a share in which a snapshot can be taken, and those in which ``force`` allows it: the
 #: resize failed, but the share does not change and holds its data.
@@ -65,7 +66,7 @@ def _check_share(conn: Connection, share: Row[Any], allowed: tuple[str, ...]) ->
 
 
 def begin_at_backend(conn: Connection, ctx: RequestContext, kind: str, snapshot_id: str, share: Row[Any],
-                     data: dict[str, Any] | None = None) -> engine.Wake:
+                     data: OperationData | None = None) -> engine.Wake:
     """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
     return engine.begin(conn, ctx, kind, 'snapshot', snapshot_id, topic='share' if share.host else 'scheduler',
                         host=share.host or '', serial=share.instance_id, open_key=f'snapshot:{snapshot_id}', data=data,

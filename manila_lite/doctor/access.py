@@ -9,6 +9,7 @@ from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import access, operations
 from manila_lite.doctor.finding import Mend, RepairContext
+from manila_lite.operation_data.access import ApplyRules
 from manila_lite.workflow.access import apply_rules
 
 
@@ -20,7 +21,7 @@ def rules_mender(share_id: str) -> Mend:
 
 
 def mend_rules(conn: Connection, repair: RepairContext, share_id: str, *, once_more: bool,
-               data: dict[str, Any] | None = None) -> str | None:
+               data: ApplyRules | None = None) -> str | None:
     """Mend as ``rules_mender`` would, at once. ``once_more``: the backend may be told again."""
     access.lock(conn, share_id)
     row, pending = shares.find_share(conn, share_id), access.pending_rules(conn, share_id)
@@ -34,7 +35,7 @@ def mend_rules(conn: Connection, repair: RepairContext, share_id: str, *, once_m
     return _give_up(conn, row, pending)
 
 
-def _give_up(conn: Connection, row: Row, pending: list[Row]) -> str:
+def _give_up(conn: Connection, row: Row[Any], pending: list[Row[Any]]) -> str:
     """End the rules of which no backend can be told: delete those to be deleted if there is no backend, fail the others."""
     for state in {rule.state for rule in pending}:
         rule_ids = [rule.id for rule in pending if rule.state == state]

@@ -7,16 +7,18 @@ from manila_lite import context, errors
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import operations
 from manila_lite.doctor.finding import RepairContext
+from manila_lite.doctor.recovery_table import read_data
 from manila_lite.engine.plans import Work
+from manila_lite.operation_data import Untyped
 from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
 
 _MIGRATIONS = {migrations.kind: migrations for migrations in (SHARES, SERVERS)}
 
 
-def is_cut(op: Row, data: dict[str, Any] | None) -> bool:
-    """Say whether an operation is a migration whose target may hold the only data. ``data`` is the operation's data."""
-    return op.kind in _MIGRATIONS and bool((data or {}).get('cut'))
+def is_cut(op: Row[Any]) -> bool:
+    """Say whether an operation, whose row has its data as ``text``, is a migration whose target may hold the only data."""
+    return op.kind in _MIGRATIONS and bool((read_data(op, Untyped) or Untyped()).get('cut'))
 
 
 def fail(conn: Connection, repair: RepairContext, operation_id: str) -> str | None:
@@ -26,6 +28,6 @@ def fail(conn: Connection, repair: RepairContext, operation_id: str) -> str | No
     op = operations.get(conn, operation_id)
     if op is None:
         return None
-    work = Work(op, dict(op.data), context.of_operation(op, repair.services), None)
+    work: Work[Any] = Work(op, Untyped.from_json(op.data), context.of_operation(op, repair.services), None)
     _MIGRATIONS[op.kind].fail_cut_over(conn, work, errors.ManilaLiteError(op.error or ''))
     return 'its cut-over failed, and all data are kept: repeat migration_complete'

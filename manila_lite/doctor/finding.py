@@ -23,15 +23,12 @@ class RepairContext:
         """Return the seconds since then, 0 where another host's clock is ahead."""
         return None if since is None else max((self.now - since).total_seconds(), 0.0)
 
-    def owner(self, row: Row, request_id: str | None = None) -> context.RequestContext:
+    def owner(self, row: Row[Any], request_id: str | None = None) -> context.RequestContext:
         """Return the context of a resource's owner, with administrator rights."""
         return context.RequestContext(
             user_id=row.user_id, project_id=row.project_id, request_id=request_id, resource_uuid=row.id, is_admin=True,
             roles=['admin', 'member', 'reader'], services=self.services, overwrite=False)
 
-
-#: Set in the data of an operation that was begun again after it was parked: the second time it ends as failed.
-BEFORE = 'begun_again'
 
 #: Mends a finding in the given transaction; returns a description, or None if the resource moved by itself meanwhile.
 Mend = Callable[[Connection, RepairContext], str | None]

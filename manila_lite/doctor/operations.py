@@ -30,11 +30,11 @@ class _World:
     now: datetime.datetime
     grace: float
     up: dict[tuple[str, str], bool]         # (binary, host) -> is it up
-    busy: collections.Counter               # (topic, host, lane) -> operations being worked on
+    busy: collections.Counter[Any]          # (topic, host, lane) -> operations being worked on
     serials: dict[str, str]                 # serial -> the operation of it that is being worked on
     unwanted: set[str]                      # migrations that can be cancelled by force, and were to end
 
-    def has_lease(self, op: Row) -> bool:
+    def has_lease(self, op: Row[Any]) -> bool:
         return bool(op.owner and op.lease_expires_at and op.lease_expires_at >= self.now)
 
 
@@ -58,7 +58,7 @@ def find(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
             error=op.error, mend=verdict.mend)
 
 
-def _world(conn: Connection, repair: RepairContext, rows: Iterable[Row], unwanted: set[str]) -> _World:
+def _world(conn: Connection, repair: RepairContext, rows: Iterable[Row[Any]], unwanted: set[str]) -> _World:
     conf = repair.services.conf
     up = {(row.binary, row.host): services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time)
           for row in services.list_services(conn)}
@@ -70,7 +70,7 @@ def _world(conn: Connection, repair: RepairContext, rows: Iterable[Row], unwante
     return world
 
 
-def _judge(op: Row, world: _World) -> _Verdict:
+def _judge(op: Row[Any], world: _World) -> _Verdict:
     if op.state == operations.PARKED:
         return _Verdict(f'is parked: {op.error or "nobody can carry it out"}', wrong=True,
                         mend=recovery.parked_operation_mender(op))
@@ -88,7 +88,7 @@ def _judge(op: Row, world: _World) -> _Verdict:
     return _due(op, world, -left)
 
 
-def _claimed(op: Row, world: _World) -> _Verdict:
+def _claimed(op: Row[Any], world: _World) -> _Verdict:
     if process_names.is_dead(op.owner):
         return _Verdict(f'{op.owner}, which worked on it, is dead', wrong=True, mend=_free(op))
     if world.has_lease(op):
@@ -98,7 +98,7 @@ def _claimed(op: Row, world: _World) -> _Verdict:
                     mend=_free(op) if over >= world.grace else None)
 
 
-def _due(op: Row, world: _World, since: float) -> _Verdict:
+def _due(op: Row[Any], world: _World, since: float) -> _Verdict:
     down = _nobody(op, world)
     other = world.serials.get(op.serial) if op.serial else None
     busy = world.busy[op.topic, op.host, op.lane]
@@ -116,11 +116,11 @@ def _due(op: Row, world: _World, since: float) -> _Verdict:
     return verdict
 
 
-def _place(op: Row) -> str:
+def _place(op: Row[Any]) -> str:
     return f'{TOPICS[op.topic]} on {op.host}' if op.host else TOPICS.get(op.topic, op.topic)
 
 
-def _nobody(op: Row, world: _World) -> str | None:
+def _nobody(op: Row[Any], world: _World) -> str | None:
     """Return why no service is there to run the operation, or None if there is one."""
     binary = TOPICS.get(op.topic)
     if binary is None:
@@ -137,15 +137,15 @@ def _nobody(op: Row, world: _World) -> str | None:
             f'"manila-manage {command} update_host"')
 
 
-def _free(op: Row) -> Mend:
+def _free(op: Row[Any]) -> Mend:
     return _going(op, shares.drop_claim, 'its claim is free again')
 
 
-def _hasten(op: Row) -> Mend:
+def _hasten(op: Row[Any]) -> Mend:
     return _going(op, shares.make_due, 'is due now, and its worker was told')
 
 
-def _going(op: Row, change: Callable[[Connection, Any], bool], said: str) -> Mend:
+def _going(op: Row[Any], change: Callable[[Connection, Any], bool], said: str) -> Mend:
     """Return the mender that changes the operation, if it did not change since, and wakes its worker."""
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         if not change(conn, op):

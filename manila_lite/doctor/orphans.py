@@ -5,6 +5,7 @@ those of the rows.
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
@@ -24,7 +25,7 @@ def find_sizes(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
                       project_id=row.project_id, age=repair.age(row.since), mend=_drop(row))
 
 
-def _drop(row: Row) -> Mend:
+def _drop(row: Row[Any]) -> Mend:
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         return f'counts with its {row.size} GiB' if shares.clear_stale_target_size(conn, row.id) else None
     return mend

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mending of transient statuses without an operation, and of parked operations: try again, or end as failed."""
 
+import dataclasses
 from typing import Any
 
 from manila_lite import context, states
@@ -11,9 +12,11 @@ from manila_lite.db.queries import access, messages, shares, snapshots
 from manila_lite.db.queries.messages import Detail
 from manila_lite.doctor import access as access_questions
 from manila_lite.doctor import failed_cutovers, share_servers
-from manila_lite.doctor.finding import BEFORE, Mend, RepairContext
+from manila_lite.doctor.finding import Mend, RepairContext
 from manila_lite.doctor.recovery_table import REDO, Redo, read_data
 from manila_lite.engine.begin import begin
+from manila_lite.operation_data import OperationData
+from manila_lite.operation_data.access import ApplyRules
 from manila_lite.workflow.access import apply_rules
 
 _ROW = {states.SHARE.resource_type: share_findings.find_share, states.SNAPSHOT.resource_type: share_findings.find_snapshot}
@@ -38,26 +41,26 @@ def stuck_resource_mender(resource_type: str, resource_id: str) -> Mend:
     return mend
 
 
-def parked_operation_mender(op: Row) -> Mend:
+def parked_operation_mender(op: Row[Any]) -> Mend:
     """Return the mender of a parked operation: it begins another like it, or ends the status of the resource."""
     def mend(conn: Connection, repair: RepairContext) -> str | None:
-        data = read_data(op)
-        if failed_cutovers.is_cut(op, data):
+        if failed_cutovers.is_cut(op):
             return failed_cutovers.fail(conn, repair, op.id)
         if not share_findings.delete_parked(conn, op.id):
             return None
-        first = not (data or {}).get(BEFORE)
+        data = read_data(op, OperationData)
+        first = data is None or not data.begun_again
         if op.kind == access.SYNC:
-            said = access_questions.mend_rules(conn, repair, op.resource_id, once_more=first, data={BEFORE: True})
+            said = access_questions.mend_rules(conn, repair, op.resource_id, once_more=first, data=ApplyRules(begun_again=True))
         elif op.resource_type == 'share_server':
-            said = share_servers.replace(conn, repair, op, data, first)
+            said = share_servers.replace(conn, repair, op, first)
         else:
             said = _replace(conn, repair, op, data, first)
         return f'{said or "nothing waits for it"}; the parked operation is gone'
     return mend
 
 
-def _replace(conn: Connection, repair: RepairContext, op: Row, data: dict[str, Any] | None, first: bool) -> str | None:
+def _replace(conn: Connection, repair: RepairContext, op: Row[Any], data: OperationData | None, first: bool) -> str | None:
     resource_type = op.resource_type
     row = _take(conn, resource_type, op.resource_id) if resource_type in _ROW else None
     if row is None:
@@ -67,11 +70,11 @@ def _replace(conn: Connection, repair: RepairContext, op: Row, data: dict[str, A
         return _end(conn, repair, resource_type, row, op, once_more=first)
     repair.wakes.append(begin(
         conn, context.of_operation(op, repair.services), op.kind, resource_type, row.id, topic=op.topic, host=op.host,
-        lane=op.lane, data={**data, BEFORE: True}, serial=op.serial, open_key=f'{resource_type}:{row.id}'))
+        lane=op.lane, data=dataclasses.replace(data, begun_again=True), serial=op.serial, open_key=f'{resource_type}:{row.id}'))
     return f'{op.kind} was begun again'
 
 
-def _take(conn: Connection, resource_type: str, resource_id: str) -> Row | None:
+def _take(conn: Connection, resource_type: str, resource_id: str) -> Row[Any] | None:
     """Return the row if it is in a transient status that no operation will end, and lock it until the commit."""
     row, machine = _ROW[resource_type](conn, resource_id), states.MACHINES[resource_type]
     if row is None or row.state not in machine.transient:
@@ -83,7 +86,7 @@ def _take(conn: Connection, resource_type: str, resource_id: str) -> Row | None:
     return None if row is None or row.operation_id else row
 
 
-def _end(conn: Connection, repair: RepairContext, resource_type: str, row: Row, last: Row | None, *,
+def _end(conn: Connection, repair: RepairContext, resource_type: str, row: Row[Any], last: Row[Any] | None, *,
          once_more: bool = True) -> str:
     """End the transient status of a row.
 
@@ -98,14 +101,14 @@ def _end(conn: Connection, repair: RepairContext, resource_type: str, row: Row, 
         if machine is states.SHARE and verb == 'migrate' and row.host:      # its rules may be read-only
             repair.wakes.append(apply_rules(conn, repair.owner(row), row.id, row.host, {row.instance_id: False}))
         return f'{why}: {machine[verb].fail}'
-    data = redo.data(conn, row, read_data(last) or {})
+    data = redo.data(conn, row, last if last is not None and last.kind == redo.kind else None)
     if once_more and data is not None and (row.host or redo.placeless) and redo.proof(row, last):
         return _begin(conn, repair, resource_type, row, redo, last, data)
     return _fail(conn, repair, resource_type, row, redo)
 
 
-def _begin(conn: Connection, repair: RepairContext, resource_type: str, row: Row, redo: Redo, last: Row | None,
-           data: dict[str, Any]) -> str:
+def _begin(conn: Connection, repair: RepairContext, resource_type: str, row: Row[Any], redo: Redo, last: Row[Any] | None,
+           data: OperationData) -> str:
     asks_for_room = redo.verb == 'extend' and last is not None and (last.kind, last.topic) == (redo.kind, 'scheduler')
     topic = 'share' if row.host and not asks_for_room else 'scheduler'
     ctx = repair.owner(row, getattr(last, 'request_id', None))
@@ -115,7 +118,7 @@ def _begin(conn: Connection, repair: RepairContext, resource_type: str, row: Row
     return f'{redo.kind} was begun again'
 
 
-def _fail(conn: Connection, repair: RepairContext, resource_type: str, row: Row, redo: Redo) -> str:
+def _fail(conn: Connection, repair: RepairContext, resource_type: str, row: Row[Any], redo: Redo) -> str:
     machine = states.MACHINES[resource_type]
     if machine is states.SHARE:
         transitions.fail(conn, machine, redo.verb, row.instance_id)

@@ -8,18 +8,30 @@ last operation of the resource, and a share that existed once is not created aga
 import dataclasses
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, Self, TypeVar
 
 from manila_lite import states
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import operations, snapshots
 from manila_lite.db.queries.messages import Action
+from manila_lite.operation_data import OperationData
+from manila_lite.operation_data.shares import CreateShare, ManageShare, ResizeShare, RevertShare
+from manila_lite.operation_data.snapshots import ManageSnapshot
 
-#: Returns the operation's data, made from the row and the data of an earlier operation; None if they cannot be known.
-Data = Callable[[Connection, Any, dict[str, Any]], dict[str, Any] | None]
+#: Returns the operation's data, made from the row and from the last operation, if that was of the same kind; None if they
+#: cannot be known.
+Data = Callable[[Connection, Any, Any], OperationData | None]
 #: Says whether the operation may be begun, given the row and the last operation of the resource.
 Proof = Callable[[Any, Any], bool]
+
+
+class _Data(Protocol):
+    @classmethod
+    def from_json(cls, stored: dict[str, Any], /) -> Self: ...
+
+
+Read = TypeVar('Read', bound=_Data)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,33 +49,38 @@ class Redo:
     placeless: bool = False
 
 
-def _nothing(conn: Connection, row: Row, before: dict[str, Any]) -> dict[str, Any]:
-    return {}
+def _nothing(conn: Connection, row: Row[Any], last: Row[Any] | None) -> OperationData:
+    return OperationData()
 
 
-def _placement(conn: Connection, row: Row, before: dict[str, Any]) -> dict[str, Any]:
-    known = {key: before[key] for key in ('hints', 'zone', 'excluded', 'member') if key in before}
-    return {'hints': {}, 'zone': row.zone, **known}
+def _placement(conn: Connection, row: Row[Any], last: Row[Any] | None) -> OperationData:
+    before = read_data(last, CreateShare)
+    if before is None:
+        return CreateShare(zone=row.zone)
+    return CreateShare(hints=before.hints, zone=before.zone, member=before.member, zones_of_type=before.zones_of_type,
+                       excluded=before.excluded)
 
 
-def _sizes(conn: Connection, row: Row, before: dict[str, Any]) -> dict[str, Any] | None:
-    return {'size': row.size, 'new_size': row.target_size} if row.target_size else None
+def _sizes(conn: Connection, row: Row[Any], last: Row[Any] | None) -> OperationData | None:
+    return ResizeShare(size=row.size, new_size=row.target_size) if row.target_size else None
 
 
-def _reversion(conn: Connection, row: Row, before: dict[str, Any]) -> dict[str, Any] | None:
+def _reversion(conn: Connection, row: Row[Any], last: Row[Any] | None) -> OperationData | None:
     latest = snapshots.latest_of(conn, row.id)
     snapshot = shares.find_snapshot(conn, latest) if latest else None
     if snapshot is None or snapshot.state != states.SNAPSHOT['restore'].during:
         return None
-    return {'snapshot_id': snapshot.id, 'new_size': snapshot.size}
+    return RevertShare(snapshot_id=snapshot.id, new_size=snapshot.size)
 
 
-def _path(conn: Connection, row: Row, before: dict[str, Any]) -> dict[str, Any] | None:
-    return {key: before[key] for key in ('export_path', 'options')} if {'export_path', 'options'} <= set(before) else None
+def _path(conn: Connection, row: Row[Any], last: Row[Any] | None) -> OperationData | None:
+    before = read_data(last, ManageShare)
+    return None if before is None else ManageShare(export_path=before.export_path, options=before.options)
 
 
-def _options(conn: Connection, row: Row, before: dict[str, Any]) -> dict[str, Any]:
-    return {'options': before.get('options', {})}
+def _options(conn: Connection, row: Row[Any], last: Row[Any] | None) -> OperationData:
+    before = read_data(last, ManageSnapshot)
+    return ManageSnapshot() if before is None else ManageSnapshot(options=before.options)
 
 
 def _was_asked_for(kind: str) -> Proof:
@@ -95,10 +112,9 @@ REDO: dict[str, dict[str, Redo]] = {
 }
 
 
-def read_data(op: Row | None) -> dict[str, Any] | None:
-    """Return the data of an operation, whose row has them as ``text``; None if there is none, or it cannot be read."""
+def read_data(op: Row[Any] | None, data: type[Read]) -> Read | None:
+    """Return the data of an operation, whose row has them as ``text``; None if there is none, or they cannot be read."""
     try:
-        data = json.loads(op.text) if op is not None else None
+        return None if op is None else data.from_json(json.loads(op.text))
     except (TypeError, ValueError):
         return None
-    return data if isinstance(data, dict) else None

@@ -2,6 +2,7 @@
 """Services that are down, backends that report no pools, and pools whose figures are wrong."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
@@ -42,14 +43,14 @@ def _not_ensuring(host: str) -> Mend:
     return mend
 
 
-def _down(repair: RepairContext, row: Row) -> Finding:
+def _down(repair: RepairContext, row: Row[Any]) -> Finding:
     if row.stopped:
         return _service(repair, row, 'stopped', 'was stopped', wrong=False)
     why = 'no heartbeat: start it, or remove it with "manila-manage service cleanup"'
     return _service(repair, row, 'down', why, wrong=not row.disabled)
 
 
-def _service(repair: RepairContext, row: Row, state: str, why: str, *, wrong: bool) -> Finding:
+def _service(repair: RepairContext, row: Row[Any], state: str, why: str, *, wrong: bool) -> Finding:
     return Finding('service', row.host, state, why, wrong, about=row.binary, age=repair.age(row.heartbeat_at),
                    owner=row.lease_owner)
 
@@ -76,7 +77,7 @@ def find_pools(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
                           about=row.backend_host, age=age)
 
 
-def _recount(row: Row) -> Mend:
+def _recount(row: Row[Any]) -> Mend:
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         promised = services.promises_of_pools(conn, row.backend_host).get(row.host, services.Promised())
         if not shares.correct_promises(conn, row, promised.unseen, promised.provisioned):

@@ -2,6 +2,7 @@
 """Share groups, group snapshots and share backups in a transient status, with and without an operation to end it."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from manila_lite import states
 from manila_lite.db.core import transitions
@@ -22,7 +23,7 @@ def find(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
                           mend=None if row.operation_id else _failed(machine, row))
 
 
-def _failed(machine: states.Machine, row: Row) -> Mend:
+def _failed(machine: states.Machine, row: Row[Any]) -> Mend:
     to = next(verb.fail for verb in machine.verbs.values() if verb.during == row.state)
 
     def mend(conn: Connection, repair: RepairContext) -> str | None:

@@ -21,9 +21,11 @@ from manila_lite.db.queries import (
 )
 from manila_lite.db.queries import server_migration as server_migration_queries
 from manila_lite.db.queries.messages import Action, Detail
-from manila_lite.doctor.finding import BEFORE, Finding, Mend, RepairContext
+from manila_lite.doctor.finding import Finding, Mend, RepairContext
 from manila_lite.doctor.recovery_table import read_data
 from manila_lite.engine.begin import begin
+from manila_lite.operation_data import OperationData
+from manila_lite.operation_data.share_servers import AddSubnet
 from manila_lite.workflow import ensure as ensure_workflow
 from manila_lite.workflow import server_migration as server_migration_workflow
 from manila_lite.workflow import share_network_subnets as subnets_workflow
@@ -35,28 +37,31 @@ _SERVER, _NETWORK = states.SHARE_SERVER.resource_name, states.SHARE_NETWORK.reso
 class Redo:
     """How to end a transient status of a server: the verb that the status belongs to, and the operations that may end it.
 
-    ``safe``: the operation may be repeated on that server (its row), given the operation's data. A status that was set
+    ``safe``: the operation (its row) may be repeated on that server (its row). A status that was set
     by hand proves nothing: only the last operation of the server is repeated.
     """
 
     verb: str
     kinds: tuple[str, ...]
     action: Action
-    safe: Callable[[Connection, Any, dict[str, Any]], bool] = lambda conn, row, data: True
+    safe: Callable[[Connection, Any, Any], bool] = lambda conn, row, last: True
 
 
-def _unused(conn: Connection, row: Row, data: dict[str, Any]) -> bool:
+def _unused(conn: Connection, row: Row[Any], last: Row[Any]) -> bool:
     return not share_server_queries.is_used(conn, row.id)
 
 
-def _without_exports(conn: Connection, row: Row, data: dict[str, Any]) -> bool:
+def _without_exports(conn: Connection, row: Row[Any], last: Row[Any]) -> bool:
     return not share_server_queries.shares_on(conn, row.id)
 
 
-def _in_subnet(conn: Connection, row: Row, data: dict[str, Any]) -> bool:
+def _in_subnet(conn: Connection, row: Row[Any], last: Row[Any]) -> bool:
     """Say whether the server is still in the subnet that the operation is to add, if the operation is about a subnet."""
+    if last.kind != subnets_workflow.ADD:
+        return True
+    data = read_data(last, AddSubnet)
     mapped = {subnet.id for subnet in share_server_queries.subnets_of(conn, (row.id,)).get(row.id, [])}
-    return 'subnet_id' not in data or data['subnet_id'] in mapped
+    return data is not None and data.subnet_id in mapped
 
 
 REDO: dict[str, Redo] = {
@@ -76,7 +81,7 @@ REDO: dict[str, Redo] = {
 
 def find_servers(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield share servers in a transient status, each with the operation that ends it, if there is one."""
-    chosen: dict[str, Row] = {}
+    chosen: dict[str, Row[Any]] = {}
     for row in rows.list_servers(conn):      # beside the open operation there may be parked ones
         if row.id not in chosen or row.operation_state == 'open':
             chosen[row.id] = row
@@ -129,13 +134,13 @@ def _stuck(server_id: str) -> Mend:
     return mend
 
 
-def replace(conn: Connection, repair: RepairContext, op: Row, data: dict[str, Any] | None, first: bool) -> str | None:
+def replace(conn: Connection, repair: RepairContext, op: Row[Any], first: bool) -> str | None:
     """Mend the server of a parked operation that is deleted already: begin another like it, or end the server's status."""
     row = _take(conn, op.resource_id)
-    return _end(conn, repair, row, op, once_more=first and data is not None, more={BEFORE: True}) if row else None
+    return _end(conn, repair, row, op, once_more=first, begun_again=True) if row else None
 
 
-def _take(conn: Connection, server_id: str) -> Row | None:
+def _take(conn: Connection, server_id: str) -> Row[Any] | None:
     """Return the server if it is in a transient status that no operation will end, and lock it until the commit."""
     row = rows.find_server(conn, server_id)
     if row is None or row.state not in REDO:
@@ -147,20 +152,21 @@ def _take(conn: Connection, server_id: str) -> Row | None:
     return None if row is None or row.operation_id else row
 
 
-def _end(conn: Connection, repair: RepairContext, row: Row, last: Row | None, *, once_more: bool = True,
-         more: dict[str, Any] | None = None) -> str:
+def _end(conn: Connection, repair: RepairContext, row: Row[Any], last: Row[Any] | None, *, once_more: bool = True,
+         begun_again: bool = False) -> str:
     """End the transient status of a server.
 
     :param last: the last operation of the server
-    :param once_more: whether that operation may be begun again, with ``more`` in its data
+    :param once_more: whether that operation may be begun again, ``begun_again`` as it is said in its data
     """
-    redo, data = REDO[row.state], read_data(last)
+    redo, data = REDO[row.state], read_data(last, OperationData)
     if last is not None and (last.kind not in redo.kinds or last.error_code == operations.SUPERSEDED):
         last = None
-    if once_more and last is not None and data is not None and redo.safe(conn, row, data):
+    if once_more and last is not None and data is not None and redo.safe(conn, row, last):
         repair.wakes.append(begin(
             conn, context.of_operation(last, repair.services), last.kind, 'share_server', row.id, topic='share', host=row.host,
-            data={**data, **(more or {})}, serial=f'server:{row.id}', open_key=f'server:{row.id}'))
+            data=dataclasses.replace(data, begun_again=data.begun_again or begun_again), serial=f'server:{row.id}',
+            open_key=f'server:{row.id}'))
         return f'{last.kind} was begun again'
     if redo.verb == 'migrate' and server_migration_queries.cast_rules(conn, row.id, False):
         repair.wakes.append(server_migration_workflow.apply_rules(conn, repair.owner(row), row.id, row.host))

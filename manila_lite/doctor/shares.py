@@ -12,6 +12,7 @@ from manila_lite.db.queries import operations, shares
 from manila_lite.db.queries import share_migration as share_migration_queries
 from manila_lite.doctor import access, recovery, recovery_table, share_servers
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
+from manila_lite.operation_data import Untyped
 from manila_lite.workflow import share_migration as share_migration_workflow
 
 
@@ -59,7 +60,7 @@ def _release(instance_id: str) -> Mend:
 def find_not_served(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield shares that their backend could not serve when they were last ensured."""
     for op in share_findings.list_last_ensures(conn):
-        data = recovery_table.read_data(op) or {}
+        data: dict[str, Any] = recovery_table.read_data(op, Untyped) or {}
         left = data.get('left', ()) if op.state == operations.FAILED else ()
         for row in share_findings.list_served(conn, op.host, sorted({*left, *data.get('broken', ())})):
             yield Finding(states.SHARE.resource_type, row.id, 'not served', f'see operation {op.id} ({op.kind})', wrong=True,
@@ -92,8 +93,8 @@ def find_rules(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
                     lambda row: access.rules_mender(row.share_id))
 
 
-def _all(repair: RepairContext, resource_name: str, rows: Iterable[Row], mend: Any) -> Iterator[Finding]:
-    chosen: dict[str, Row] = {}
+def _all(repair: RepairContext, resource_name: str, rows: Iterable[Row[Any]], mend: Any) -> Iterator[Finding]:
+    chosen: dict[str, Row[Any]] = {}
     for row in rows:        # beside the open operation there may be parked ones
         if row.id not in chosen or row.operation_state == 'open':
             chosen[row.id] = row
@@ -101,7 +102,7 @@ def _all(repair: RepairContext, resource_name: str, rows: Iterable[Row], mend: A
         yield _one(repair, resource_name, row, mend(row))
 
 
-def _one(repair: RepairContext, resource_name: str, row: Row, mend: Mend) -> Finding:
+def _one(repair: RepairContext, resource_name: str, row: Row[Any], mend: Mend) -> Finding:
     if row.operation_id is None:
         why, wrong = 'no operation will end this', True
     else:

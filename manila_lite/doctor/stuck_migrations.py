@@ -5,6 +5,7 @@ The source of the former can be freed without the target.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from manila_lite import context, errors
 from manila_lite.db.core.engine import Connection, Row
@@ -13,6 +14,7 @@ from manila_lite.db.queries import operations
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
 from manila_lite.doctor.recovery_table import read_data
 from manila_lite.engine.plans import Work
+from manila_lite.operation_data import Untyped
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import Migrations
 from manila_lite.workflow.server_migration import SERVERS
@@ -23,25 +25,25 @@ _MIGRATIONS = {migrations.kind: migrations for migrations in (SHARES, SERVERS)}
 _UNWANTED = (None, Migration.CANCELLING, Migration.CANCELLED, Migration.ERROR, Migration.SUCCESS)
 
 
-def is_cancellable(op: Row) -> bool:
+def is_cancellable(op: Row[Any]) -> bool:
     """Say whether an operation is a migration whose cut-over has not begun."""
-    return op.kind in _MIGRATIONS and not (read_data(op) or {'cut': True}).get('cut')
+    return op.kind in _MIGRATIONS and not (read_data(op, Untyped) or {'cut': True}).get('cut')
 
 
-def unwanted(conn: Connection, ops: Iterable[Row]) -> set[str]:
+def unwanted(conn: Connection, ops: Iterable[Row[Any]]) -> set[str]:
     """Return the ids of those of the operations that are migrations which nobody wants to go on."""
     mine = {op.resource_id: op.id for op in ops if is_cancellable(op)}
     task_states = migration_rows.task_states_of(conn, mine)
     return {mine[resource_id] for resource_id, task_state in task_states.items() if task_state in _UNWANTED}
 
 
-def mender(op: Row) -> Mend:
+def mender(op: Row[Any]) -> Mend:
     """Return the mender of an unwanted migration: it is cancelled by force."""
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         row = operations.get(conn, op.id)
         if row is None or op.id not in unwanted(conn, [op]):
             return None
-        work = Work(row, dict(row.data), context.of_operation(row, repair.services), None)
+        work: Work[Any] = Work(row, Untyped.from_json(row.data), context.of_operation(row, repair.services), None)
         try:
             repair.wakes.extend(_MIGRATIONS[op.kind].cancel_by_force(conn, work))
         except errors.WrongState:

@@ -31,7 +31,7 @@ class OperationData:
     null counts as not there. What no field reads is kept as it is: a newer release stored it, or ``trace.py``.
 
     ``asked``: how often the operation had been asked for when its first step began. ``progress``: figures for users.
-    ``begun_again``: the doctor began it, since one like it was parked.
+    ``begun_again``: the doctor began it, since one like it was parked; the second time it ends as failed.
     """
 
     asked: int | None = None

@@ -19,14 +19,14 @@ from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import services, shares
 from manila_lite.engine import Work
 from manila_lite.engine.plans import hold_many, pass_on_many
+from manila_lite.operation_data.shares import CreateShare, ResizeShare
 from manila_lite.scheduler import host_states
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
 
 LOG = log.getLogger(__name__)
 
-#: Data of an operation that make placing look at other shares, and columns of a share that do. Such a share is placed alone.
-_MORE_DATA = ('hints', 'excluded', 'member')
+#: Columns of a share that make placing look at other shares. Such a share is placed alone.
 _MORE_COLUMNS = ('snapshot_id', 'share_group_id', 'source_share_group_snapshot_member_id', 'share_network_id')
 
 
@@ -37,10 +37,14 @@ class _Promise:
     pool: PoolState
     most: float = math.inf
     size: int = 0
-    chosen: list[tuple[Work, Any]] = dataclasses.field(default_factory=list)
+    chosen: list[tuple[Work[Any], Any]] = dataclasses.field(default_factory=list)
 
 
-def place_many(works: Sequence[Work]) -> None:
+def _by_name() -> collections.defaultdict[str, list[Work[Any]]]:
+    return collections.defaultdict(list)
+
+
+def place_many(works: Sequence[Work[CreateShare]]) -> None:
     """Choose pools for shares, claim their capacity, and pass the operations on to the backends, in one transaction.
 
     Shares that need a look at other shares are left out, and those for which no pool was found or claimed: to say why, or
@@ -51,7 +55,7 @@ def place_many(works: Sequence[Work]) -> None:
         promises = _choose(conn, works[0].service, _requests(conn, works))
         kept = [promise for promise in promises if services.claim_space(
             conn, promise.pool.host, promise.pool.generation, promise.size, promise.most)]
-        now, by_backend = timeutils.utcnow(), collections.defaultdict(list)
+        now, by_backend = timeutils.utcnow(), _by_name()
         for promise in kept:
             shares.update_instances(conn, [row.instance_id for _, row in promise.chosen], host=promise.pool.host,
                                     scheduled_at=now, availability_zone_id=promise.pool.availability_zone_id)
@@ -64,32 +68,33 @@ def place_many(works: Sequence[Work]) -> None:
             LOG.info('%s: placed on %s', row.id, promise.pool.host)
 
 
-def _requests(conn: Connection, works: Sequence[Work]) -> list[tuple[Work, Any, Request]]:
+def _requests(conn: Connection,
+              works: Sequence[Work[CreateShare]]) -> list[tuple[Work[CreateShare], Any, Request]]:
     """Return the share's row and the request of each work that can be placed without a look at other shares."""
     rows = shares.list_by_ids(conn, [work.resource_id for work in works])
     plain = [(work, rows[work.resource_id]) for work in works if work.resource_id in rows
-             and not any(work.data.get(name) for name in _MORE_DATA)
+             and not (work.data.hints or work.data.excluded or work.data.member)
              and not any(getattr(rows[work.resource_id], name) for name in _MORE_COLUMNS)]
     specs = _specs(conn, plain)
     return [(work, row, Request(
-        size=row.size, proto=row.share_proto, project_id=row.project_id, availability_zone=work.data.get('zone'),
+        size=row.size, proto=row.share_proto, project_id=row.project_id, availability_zone=work.data.zone,
         extra_specs=specs_for(work, specs.get(row.share_type_id, {})))) for work, row in plain]
 
 
-def _specs(conn: Connection, chosen: Iterable[tuple[Work, Any]]) -> dict[str, dict[str, str]]:
+def _specs(conn: Connection, chosen: Iterable[tuple[Work[Any], Any]]) -> dict[str, dict[str, str]]:
     """Return the extra specs of the types of these shares, by type."""
     return key_values.of_many(conn, share_type_extra_specs, {row.share_type_id for _, row in chosen if row.share_type_id})
 
 
-def specs_for(work: Work, specs: Mapping[str, str]) -> dict[str, str]:
+def specs_for(work: Work[CreateShare], specs: Mapping[str, str]) -> dict[str, str]:
     """Return the extra specs of a share's type, without its zones if the request is of a version that ignores them."""
     wanted = dict(specs)
-    if not work.data.get('zones_of_type', True):
+    if not work.data.zones_of_type:
         wanted.pop(extra_specs.ZONES, None)
     return wanted
 
 
-def _choose(conn: Connection, scheduler: Any, requests: Sequence[tuple[Work, Any, Request]]) -> list[_Promise]:
+def _choose(conn: Connection, scheduler: Any, requests: Sequence[tuple[Work[Any], Any, Request]]) -> list[_Promise]:
     """Choose the best pool for each request, as if the ones before had been granted. Return the pools in a fixed order, since
     other schedulers claim them too.
     """
@@ -110,14 +115,14 @@ def _choose(conn: Connection, scheduler: Any, requests: Sequence[tuple[Work, Any
     return [promises[host] for host in sorted(promises)]
 
 
-def grow_many(works: Sequence[Work]) -> None:
+def grow_many(works: Sequence[Work[ResizeShare]]) -> None:
     """Claim the capacity that shares grow by on their pools, and pass the operations on to the backends, in one transaction.
 
     Shares that do not fit are left out, and those of pools that changed meanwhile: to say why is the matter of one share.
     """
     with works[0].ctx.db.writer() as conn:
         hold_many(conn, works)
-        by_backend = collections.defaultdict(list)
+        by_backend = _by_name()
         for promise in _growth(conn, works):
             if services.claim_space(conn, promise.pool.host, promise.pool.generation, promise.size, promise.most):
                 by_backend[promise.pool.backend] += [work for work, _ in promise.chosen]
@@ -125,7 +130,7 @@ def grow_many(works: Sequence[Work]) -> None:
             pass_on_many(conn, passed, 'share', backend)
 
 
-def _growth(conn: Connection, works: Sequence[Work]) -> list[_Promise]:
+def _growth(conn: Connection, works: Sequence[Work[ResizeShare]]) -> list[_Promise]:
     """Return the growth that fits each pool, with its shares, in a fixed order of the pools."""
     rows = shares.list_by_ids(conn, [work.resource_id for work in works])
     placed = [(work, rows[work.resource_id]) for work in works if work.resource_id in rows and rows[work.resource_id].host]
@@ -135,7 +140,7 @@ def _growth(conn: Connection, works: Sequence[Work]) -> list[_Promise]:
     for work, row in placed:
         if row.host in promises:
             promise, pool = promises[row.host], pools[row.host]
-            more = work.data['new_size'] - work.data['size']
+            more = work.data.growth
             request = Request(size=more, proto=row.share_proto, project_id=row.project_id, new_share=False,
                               extra_specs=specs.get(row.share_type_id, {}))
             most = min(promise.most, pool.claimed_gb + headroom(request, pool))

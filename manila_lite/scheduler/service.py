@@ -26,6 +26,8 @@ from manila_lite.db.queries import (
 from manila_lite.db.queries import services as rows
 from manila_lite.engine import PLACE, Plan, Step, Work
 from manila_lite.engine.worker import Worker
+from manila_lite.operation_data import OperationData
+from manila_lite.operation_data.shares import CreateShare, ResizeShare
 from manila_lite.scheduler import (
     bursts,
     evacuation,
@@ -50,7 +52,7 @@ _ROUNDS = 4
 _PURGE_EVERY = 3600.0
 
 
-def place(work: Work) -> None:
+def place(work: Work[CreateShare]) -> None:
     """Choose a pool for the share, claim its capacity, and pass the operation on to its backend.
 
     :raises errors.NoValidHost: no pool is suitable.
@@ -88,7 +90,7 @@ def choose(conn: Connection, scheduler: 'Scheduler', request: Request) -> PoolSt
     raise errors.Again(0.2)
 
 
-def choose_or_wait(conn: Connection, work: Work, request: Request) -> PoolState:
+def choose_or_wait(conn: Connection, work: Work[Any], request: Request) -> PoolState:
     """Choose a pool for the work's request, as ``choose`` does, and wait for backends that just started, or are restarted.
 
     :raises errors.NoValidHost: no pool is suitable.
@@ -103,36 +105,36 @@ def choose_or_wait(conn: Connection, work: Work, request: Request) -> PoolState:
         raise
 
 
-def _may_report(conn: Connection, work: Work) -> bool:
+def _may_report(conn: Connection, work: Work[Any]) -> bool:
     """Say whether a running backend has not reported its pools yet, and the request is young: one of them may suit it."""
     conf = work.ctx.conf
     return (not timeutils.is_older_than(work.op.created_at, conf.scheduler.first_report_wait)
             and bool(rows.list_backends_without_pools(conn, conf.service_down_time)))
 
 
-def _may_return(conn: Connection, work: Work, request: Request) -> bool:
+def _may_return(conn: Connection, work: Work[Any], request: Request) -> bool:
     """Say whether a pool would suit the request, which is young, whose backend is down, but was up a moment ago."""
     return bool(work.service.placement.place(request, restarts.pools(conn, work)).candidates)
 
 
-def _share(conn: Connection, work: Work) -> Any:
+def _share(conn: Connection, work: Work[Any]) -> Any:
     try:
         return shares.get(conn, work.ctx, work.resource_id)
     except errors.NotFound as gone:
         raise errors.Final(str(gone)) from None
 
 
-def _request(conn: Connection, work: Work, share: Any) -> Request:
-    hints = work.data.get('hints') or {}
+def _request(conn: Connection, work: Work[CreateShare], share: Any) -> Request:
+    hints = work.data.hints
     source_host = _source_host(conn, share)
     group = share_group_placement.place_of(share_groups.find(conn, share.share_group_id)) if share.share_group_id else None
     return Request(
         size=share.size, proto=share.share_proto, project_id=share.project_id,
         extra_specs=bursts.specs_for(work, key_values.of(conn, share_type_extra_specs, share.share_type_id)),
-        availability_zone=work.data.get('zone'), same_hosts=_hosts_of(conn, hints, 'same_host'),
+        availability_zone=work.data.zone, same_hosts=_hosts_of(conn, hints, 'same_host'),
         different_hosts=_hosts_of(conn, hints, 'different_host'), only_host=group or hints.get('only_host'),
         subnets=share_server_queries.subnets_by_zone(conn, share.share_network_id) if share.share_network_id else None,
-        source_host=source_host, excluded=work.data.get('excluded', {}), new_share=True)
+        source_host=source_host, excluded=work.data.excluded, new_share=True)
 
 
 def _source_host(conn: Connection, share: Any) -> str | None:
@@ -167,7 +169,7 @@ def _claim(conn: Connection, candidates: list[PoolState], request: Request) -> P
     return None
 
 
-def not_placed(conn: Connection, work: Work, error: Exception) -> None:
+def not_placed(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Set the share to error, and tell its owner which filter refused it and why."""
     try:
         share = shares.get(conn, work.ctx, work.resource_id)
@@ -178,14 +180,14 @@ def not_placed(conn: Connection, work: Work, error: Exception) -> None:
                     messages.Detail.of(error), str(error))
 
 
-def grow(work: Work) -> None:
+def grow(work: Work[ResizeShare]) -> None:
     """Claim the capacity that the share grows by on its pool, and pass the operation on to its backend. Both are one
     transaction, since a report in between would forget the claim.
 
     :raises errors.NoValidHost: the pool does not have the capacity.
     :raises errors.Again: other requests were faster, or the pool was just reported anew.
     """
-    more = work.data['new_size'] - work.data['size']
+    more = work.data.growth
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         share = _share(conn, work)
@@ -203,7 +205,7 @@ def grow(work: Work) -> None:
     raise errors.Again(restarts.LOOK_AGAIN)
 
 
-def not_grown(conn: Connection, work: Work, error: Exception) -> None:
+def not_grown(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Make the share available again, as it was before, and tell its owner why it did not grow."""
     try:
         share = shares.get(conn, work.ctx, work.resource_id)
@@ -215,16 +217,16 @@ def not_grown(conn: Connection, work: Work, error: Exception) -> None:
                     messages.Detail.of(error), str(error))
 
 
-def _nothing(work: Work) -> None:
+def _nothing(work: Work[Any]) -> None:
     """Do nothing: a share that never had a backend leaves nothing behind."""
 
 
-def removed(conn: Connection, work: Work) -> None:
+def removed(conn: Connection, work: Work[Any]) -> None:
     """Delete the share's row."""
     shares.delete(conn, work.resource_id)
 
 
-def not_removed(conn: Connection, work: Work, error: Exception) -> None:
+def not_removed(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Keep the share, so that it can be deleted again, and tell its owner why it is not deleted."""
     try:
         share = shares.get(conn, work.ctx, work.resource_id)
@@ -235,27 +237,27 @@ def not_removed(conn: Connection, work: Work, error: Exception) -> None:
                     errors.user_text(error))
 
 
-def snapshot_not_removed(conn: Connection, work: Work, error: Exception) -> None:
+def snapshot_not_removed(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Keep the snapshot, so that it can be deleted again, and tell its owner why it is not deleted."""
     transitions.fail(conn, states.SNAPSHOT, 'delete', work.resource_id)
     messages.create(conn, work.ctx, 'SHARE_SNAPSHOT', work.resource_id, messages.Action.DELETE,
                     messages.Detail.UNKNOWN_ERROR, errors.user_text(error))
 
 
-def snapshot_removed(conn: Connection, work: Work) -> None:
+def snapshot_removed(conn: Connection, work: Work[Any]) -> None:
     """Delete the snapshot's row."""
     transitions.finish(conn, states.SNAPSHOT, 'delete', work.resource_id)
 
 
-def _no_end(conn: Connection, work: Work, error: Exception | None = None) -> None:
+def _no_end(conn: Connection, work: Work[Any], error: Exception | None = None) -> None:
     """Do nothing: operations that were passed on end elsewhere."""
 
 
-PLANS = [
-    Plan('share.create', (Step(place, many=bursts.place_many),), _no_end, not_placed),
-    Plan('share.extend', (Step(grow, name=PLACE, many=bursts.grow_many),), _no_end, not_grown),
-    Plan('share.delete', (Step(_nothing, name=PLACE),), removed, not_removed),
-    Plan('snapshot.delete', (Step(_nothing, name=PLACE),), snapshot_removed, snapshot_not_removed),
+PLANS: list[Plan[Any]] = [
+    Plan('share.create', (Step(place, many=bursts.place_many),), _no_end, not_placed, data=CreateShare),
+    Plan('share.extend', (Step(grow, name=PLACE, many=bursts.grow_many),), _no_end, not_grown, data=ResizeShare),
+    Plan('share.delete', (Step(_nothing, name=PLACE),), removed, not_removed, data=OperationData),
+    Plan('snapshot.delete', (Step(_nothing, name=PLACE),), snapshot_removed, snapshot_not_removed, data=OperationData),
     *migration.PLANS,
     *evacuation.PLANS,
     *share_replicas.plans(choose_or_wait),

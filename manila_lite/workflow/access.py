@@ -2,17 +2,17 @@
 """Applying the access rules of shares at their backends: whenever the rules, or the host of a share, may have changed."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from manila_lite import context
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, shares
 from manila_lite.engine.begin import Wake, begin_many_once, begin_once
 from manila_lite.engine.plans import FAST
+from manila_lite.operation_data.access import ApplyRules
 
 
 def apply_rules(conn: Connection, ctx: context.RequestContext, share_id: str, host: str,
-               readonly: Mapping[str, bool] | None = None, data: dict[str, Any] | None = None,
+               readonly: Mapping[str, bool] | None = None, data: ApplyRules | None = None,
                owner: str | None = None) -> Wake:
     """Have the backend ``host`` apply all rules of the share. ``readonly``: whether instances have them read-only.
     ``owner``: the share's project, if that may be another than the context's.

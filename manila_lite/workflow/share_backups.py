@@ -10,11 +10,10 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, messages, share_backups
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.plans import Work
+from manila_lite.operation_data.access import ApplyRules
 from manila_lite.rpc import notices
 from manila_lite.workflow.access import apply_rules
 
-#: Set in the data of an operation that applies access rules: no user asked for it.
-QUIET = 'quiet'
 #: The resource type of backups in user messages.
 RESOURCE = 'SHARE_BACKUP'
 #: The share's verb while the backup's verb of this name runs.
@@ -56,7 +55,7 @@ def let_in(conn: Connection, ctx: RequestContext, backup_id: str, share_id: str,
 def shut_out(conn: Connection, ctx: RequestContext, share_id: str, host: str, owner: str | None = None) -> None:
     """Have the backend ``host`` withdraw the access of a copy that has ended, which ``access.in_force`` lists no more."""
     access.lock(conn, share_id)
-    apply_rules(conn, ctx, share_id, host, data={QUIET: True}, owner=owner).send(ctx)
+    apply_rules(conn, ctx, share_id, host, data=ApplyRules(quiet=True), owner=owner).send(ctx)
 
 
 def withdraw(conn: Connection, ctx: RequestContext, backup: Any) -> None:
@@ -67,7 +66,7 @@ def withdraw(conn: Connection, ctx: RequestContext, backup: Any) -> None:
         shut_out(conn, ctx, share_id, instance.host, backup.project_id)
 
 
-def notify(conn: Connection, work: Work, action: messages.Action, error: Exception, resource_type: str = RESOURCE,
+def notify(conn: Connection, work: Work[Any], action: messages.Action, error: Exception, resource_type: str = RESOURCE,
          resource_id: str | None = None) -> None:
     """Tell the owner why the work on a backup failed."""
     messages.create(conn, work.ctx, resource_type, resource_id or work.resource_id, action, messages.Detail.of(error),

@@ -13,6 +13,7 @@ from manila_lite.db.queries import operation_views, share_migration, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import server_migration as server_migration_queries
 from manila_lite.engine import Work
+from manila_lite.operation_data import Untyped
 from manila_lite.rpc import transport
 from manila_lite.states import COMPLETION, Migration
 from manila_lite.workflow.migration import Cancelled, figures
@@ -110,7 +111,7 @@ def cancel(call: Call) -> int:
     try:
         with call.db.writer() as conn:
             op = _get_open(conn, call.args.id)
-            work = Work(op, dict(op.data), context.of_operation(op, services), None)
+            work: Work[Any] = Work(op, Untyped.from_json(op.data), context.of_operation(op, services), None)
             wakes = _MIGRATIONS[op.kind].cancel_by_force(conn, work)
         for wake in wakes:
             wake.send(work.ctx)

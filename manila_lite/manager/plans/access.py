@@ -5,19 +5,20 @@ A rule that is queued while the driver is at work raises the operation's ``wante
 ends: no rule waits for a later request, and none is lost when the process dies.
 """
 
-from collections.abc import Container, Iterable
+import dataclasses
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from oslo_log import log
 
-from manila_lite import encryption, errors, states
+from manila_lite import encryption, errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, operations, resource_locks, server_migration, share_backups
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans.task import as_share, notify, share_instance, share_row
-from manila_lite.workflow import share_backups as backup_workflow
+from manila_lite.operation_data.access import ApplyRules
 from manila_lite.workflow import share_replicas, snapshot_access
 
 LOG = log.getLogger(__name__)
@@ -29,7 +30,7 @@ _VERBS = {'queued_to_apply': 'apply', 'queued_to_update': 'change', 'queued_to_d
 DELETED_SOON, MOVED_SOON = 5.0, 0.5
 
 
-def sync(work: Work) -> None:
+def sync(work: Work[ApplyRules]) -> None:
     """Bring the backend to exactly the rules that shall be in force, and keep the result of each in ``work.data``.
 
     :raises errors.Again: the share is being deleted or unmanaged (only if that fails do its rules matter), or is moving
@@ -57,10 +58,9 @@ def sync(work: Work) -> None:
         wanted = access.rules_in_force(conn, (row.id,), copiers).get(row.id, [])
     results = _update_access(work, share, wanted)
     must_cover_all(wanted, results)
-    work.data['seen'], work.data['replicated'] = [rule.id for rule in rules], bool(row.replication_type)
-    work.data['shut_out'] = [copier.backup_id for copier in copiers if copier.rule is None]
-    work.data['results'] = {rule_id: [result.error, result.access_key] for rule_id, result in results.items()}
-    _encrypt_keys(work)
+    work.data.seen, work.data.replicated = [rule.id for rule in rules], bool(row.replication_type)
+    work.data.shut_out = [copier.backup_id for copier in copiers if copier.rule is None]
+    work.data.results = _with_encrypted_keys(work, results)
 
 
 def _is_moving(conn: Connection, row: Any) -> bool:
@@ -70,13 +70,14 @@ def _is_moving(conn: Connection, row: Any) -> bool:
     return bool(row.status == states.SHARE['migrate'].during and row.task_state == states.Migration.COMPLETING)
 
 
-def _encrypt_keys(work: Work) -> None:
-    """Encrypt the keys that the backend gave in the operation's data."""
-    with_keys = [result for result in work.data['results'].values() if result[1]]
-    if with_keys:
-        with work.ctx.db.writer() as conn:
-            for result in with_keys:
-                result[1] = encryption.encrypt(conn, result[1])
+def _with_encrypted_keys(work: Work[ApplyRules], results: Mapping[str, values.RuleResult]) -> dict[str, values.RuleResult]:
+    """Return the results, by rule id, for the operation's data: with the keys that the backend gave encrypted."""
+    with_keys = {rule_id: result.access_key for rule_id, result in results.items() if result.access_key}
+    if not with_keys:
+        return dict(results)
+    with work.ctx.db.writer() as conn:
+        return {**results, **{rule_id: dataclasses.replace(results[rule_id], access_key=encryption.encrypt(conn, key))
+                              for rule_id, key in with_keys.items()}}
 
 
 def must_cover_all(wanted: Iterable[Any], results: Container[str]) -> None:
@@ -89,7 +90,7 @@ def must_cover_all(wanted: Iterable[Any], results: Container[str]) -> None:
         raise errors.ManilaLiteError(f'The backend did not report a result for {len(missing)} access rules.')
 
 
-def _update_access(work: Work, share: Any, wanted: list[Any]) -> Any:
+def _update_access(work: Work[Any], share: Any, wanted: list[Any]) -> Any:
     """Have the backend apply the rules, and return its results.
 
     :raises errors.Final: with the driver's message, unless some rule hides to whom it is given.
@@ -107,22 +108,22 @@ def _update_access(work: Work, share: Any, wanted: list[Any]) -> Any:
                            detail=error.detail) from None
 
 
-def synced(conn: Connection, work: Work) -> None:
+def synced(conn: Connection, work: Work[ApplyRules]) -> None:
     """Set every rule of this run to active or error, or delete it, and update the share's summary status."""
     access.lock(conn, work.resource_id)
-    seen, results = set(work.data['seen']), work.data['results']
-    refused = {rule_id: reason for rule_id, (reason, _) in results.items() if reason}
+    seen, results = set(work.data.seen), work.data.results
+    refused = {rule_id: result.error for rule_id, result in results.items() if result.error}
     rules = [rule for rule in access.of_share(conn, work.resource_id) if rule.id in seen or rule.id in results]
     for backup_id in refused.keys() - {rule.id for rule in rules}:
         LOG.warning('%s: the client that copies it for backup or instance %s is refused: %s', work.resource_id, backup_id,
                     refused[backup_id])
-    if work.data.get('shut_out'):
-        share_backups.clear_copiers(conn, work.data['shut_out'])
-        access.clear_copiers(conn, work.data['shut_out'])
+    if work.data.shut_out:
+        share_backups.clear_copiers(conn, work.data.shut_out)
+        access.clear_copiers(conn, work.data.shut_out)
     hidden = resource_locks.locks_of_rules(conn, work.resource_id, resource_locks.SHOW) if refused else {}
     _keep_keys_of_copiers(conn, {key: result for key, result in results.items() if key not in {rule.id for rule in rules}})
     for rule in rules:
-        key = results.get(rule.id, (None, None))[1]
+        key = results[rule.id].access_key if rule.id in results else None
         if key and encryption.decrypt(key) != encryption.decrypt(rule.access_key):
             access.update(conn, rule.id, access_key=key)
         if rule.id in refused:
@@ -134,19 +135,19 @@ def synced(conn: Connection, work: Work) -> None:
     if refused:
         # The backend no longer grants a rule that it refuses, even if it granted it before.
         transitions.settle(conn, states.ACCESS, refused, 'active', 'error')
-    if any(key for _, key in results.values()):
+    if any(result.access_key for result in results.values()):
         # A key opens the share: it is kept with its rule, and nowhere else.
-        operations.move(conn, work.op.id, work.op.owner, data={**work.data, 'results': {}})
+        operations.move(conn, work.op.id, work.op.owner, data=dataclasses.replace(work.data, results={}).to_json())
     summarise(conn, work)
     snapshot_access.begin_all(conn, work.ctx, (work.resource_id,), work.op.host, inheriting=True)
-    if work.data.get('replicated'):
+    if work.data.replicated:
         share_replicas.apply_rules(conn, work.ctx, work.resource_id)
 
 
-def _keep_keys_of_copiers(conn: Connection, results: dict[str, list[str | None]]) -> None:
-    for instance_id, (_, key) in results.items():
-        if key:
-            access.set_key_of_copier(conn, instance_id, key)
+def _keep_keys_of_copiers(conn: Connection, results: Mapping[str, values.RuleResult]) -> None:
+    for instance_id, result in results.items():
+        if result.access_key:
+            access.set_key_of_copier(conn, instance_id, result.access_key)
 
 
 def _settle(conn: Connection, rules: Iterable[Any], refused: Container[str]) -> None:
@@ -163,7 +164,7 @@ def _settle(conn: Connection, rules: Iterable[Any], refused: Container[str]) -> 
             transitions.settle(conn, states.ACCESS, bad, row.during, row.fail)
 
 
-def not_synced(conn: Connection, work: Work, error: Exception) -> None:
+def not_synced(conn: Connection, work: Work[ApplyRules], error: Exception) -> None:
     """Set all queued rules to error after the backend failed for good, and tell the owner why, unless the share is gone."""
     access.lock(conn, work.resource_id)
     if share_instance(conn, work) is None:
@@ -174,11 +175,11 @@ def not_synced(conn: Connection, work: Work, error: Exception) -> None:
     again = access.pending_rules(conn, work.resource_id)
     _settle(conn, again, {rule.id for rule in again})
     summarise(conn, work)
-    if again or not work.data.get(backup_workflow.QUIET):
+    if again or not work.data.quiet:
         notify(conn, work, 'SHARE', Action.UPDATE_ACCESS_RULES, Detail.UNKNOWN_ERROR, error)
 
 
-def summarise(conn: Connection, work: Work) -> None:
+def summarise(conn: Connection, work: Work[Any]) -> None:
     """Set the share's ``access_rules_status`` by the states of its rules."""
     present = access.rule_states(conn, work.resource_id)
     if present <= {'active'}:
@@ -192,4 +193,4 @@ def summarise(conn: Connection, work: Work) -> None:
         transitions.set_rules_status(conn, instance, status)
 
 
-PLANS = [Plan(access.SYNC, (Step(sync),), synced, not_synced)]
+PLANS = [Plan(access.SYNC, (Step(sync),), synced, not_synced, data=ApplyRules)]

@@ -15,36 +15,37 @@ from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import shares
 from manila_lite.manager.plans import snapshots as snapshot_plans
 from manila_lite.manager.plans.task import share_instance
+from manila_lite.operation_data import OperationData
 
 LOG = log.getLogger(__name__)
 
 _SHARE, _SNAPSHOT = states.SHARE['defer'], states.SNAPSHOT['defer']
 
 
-def _share_gone(conn: Connection, work: Work) -> None:
+def _share_gone(conn: Connection, work: Work[Any]) -> None:
     instance = share_instance(conn, work)
     if instance is not None:
         shares.gone(conn, work, instance, _SHARE.during)
 
 
-def _share_left(conn: Connection, work: Work, error: Exception) -> None:
+def _share_left(conn: Connection, work: Work[Any], error: Exception) -> None:
     instance = share_instance(conn, work)
     if instance is not None:
         transitions.fail(conn, states.SHARE, 'defer', instance)
 
 
-def _snapshot_gone(conn: Connection, work: Work) -> None:
+def _snapshot_gone(conn: Connection, work: Work[Any]) -> None:
     snapshot_plans.deleted(conn, work, work.resource_id)        # while its row still names the share whose replicas have it
     transitions.finish(conn, states.SNAPSHOT, 'defer', work.resource_id)
 
 
-def _snapshot_left(conn: Connection, work: Work, error: Exception) -> None:
+def _snapshot_left(conn: Connection, work: Work[Any], error: Exception) -> None:
     transitions.fail(conn, states.SNAPSHOT, 'defer', work.resource_id)
 
 
 PLANS = [
-    Plan('share.deferred_delete', (Step(shares.delete),), _share_gone, _share_left),
-    Plan('snapshot.deferred_delete', (Step(snapshot_plans.delete),), _snapshot_gone, _snapshot_left),
+    Plan('share.deferred_delete', (Step(shares.delete),), _share_gone, _share_left, data=OperationData),
+    Plan('snapshot.deferred_delete', (Step(snapshot_plans.delete),), _snapshot_gone, _snapshot_left, data=OperationData),
 ]
 
 

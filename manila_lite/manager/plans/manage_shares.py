@@ -15,13 +15,16 @@ from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Work
 from manila_lite.manager.plans import snapshot_access
-from manila_lite.manager.plans.task import load_share, load_snapshot, plain, share_instance, verb_plan
+from manila_lite.manager.plans.task import load_share, load_snapshot, share_instance, verb_plan
+from manila_lite.operation_data import OperationData
+from manila_lite.operation_data.shares import ManageShare
+from manila_lite.operation_data.snapshots import ManageSnapshot
 from manila_lite.rpc import notices
 
 LOG = log.getLogger(__name__)
 
 
-def _driver(work: Work, ability: values.Ability, what: str) -> Any:
+def _driver(work: Work[Any], ability: values.Ability, what: str) -> Any:
     """Return the backend's driver.
 
     :raises errors.Final: it does not have the ability.
@@ -39,9 +42,9 @@ def _size(resource: Any) -> int:
     return size
 
 
-def _without_share(ability: values.Ability, release: Callable[[Work], None]) -> Callable[[Work], None]:
+def _without_share(ability: values.Ability, release: Callable[[Work[Any]], None]) -> Callable[[Work[Any]], None]:
     """Return ``release`` as an undo that does nothing if the driver lacks the ability."""
-    def undo(work: Work) -> None:
+    def undo(work: Work[Any]) -> None:
         if ability in abilities_of(work.service.driver):
             release(work)
     return undo
@@ -49,26 +52,26 @@ def _without_share(ability: values.Ability, release: Callable[[Work], None]) -> 
 
 # Shares -------------------------------------------------------------------------------------------
 
-def manage(work: Work) -> None:
+def manage(work: Work[ManageShare]) -> None:
     """Take the share over at the backend, and keep its size and export locations."""
     driver = _driver(work, values.Ability.MANAGE_SHARES, 'shares')
-    resource = driver.manage_share(load_share(work), work.data['export_path'], work.data['options'])
-    work.data.update(size=_size(resource), exports=[plain(export) for export in resource.export_locations])
+    resource = driver.manage_share(load_share(work), work.data.export_path, work.data.options)
+    work.data.size, work.data.exports = _size(resource), list(resource.export_locations)
 
 
-def managed(conn: Connection, work: Work, instance_id: str) -> dict[str, Any]:
+def managed(conn: Connection, work: Work[ManageShare], instance_id: str) -> dict[str, Any]:
     """Store the share's size and export locations. Being over quota is only logged now."""
     row = shares.find_by_instance(conn, instance_id)
-    shares.update(conn, work.resource_id, size=work.data['size'])
-    shares.set_export_locations(conn, instance_id, [values.ExportLocation(**export) for export in work.data['exports']])
+    shares.update(conn, work.resource_id, size=work.data.size)
+    shares.set_export_locations(conn, instance_id, work.data.exports)
     if row is not None:
-        _mind_quota(conn, work, row, row.share_type_id, {'shares': 0, 'gigabytes': 0}, work.data['size'])
-    _emit(work, 'manage.end')
+        _mind_quota(conn, work, row, row.share_type_id, {'shares': 0, 'gigabytes': 0}, work.data.size or 0)
+    _emit_managed(work, 'manage.end')
     work.service.report_soon()
     return {'progress': '100%', 'launched_at': timeutils.utcnow()}
 
 
-def _mind_quota(conn: Connection, work: Work, row: Any, share_type_id: str | None, resources: dict[str, int],
+def _mind_quota(conn: Connection, work: Work[Any], row: Any, share_type_id: str | None, resources: dict[str, int],
                 one_share: int = 0) -> None:
     try:
         quotas.check(conn, work.ctx.conf, row.project_id, row.user_id, share_type_id, resources, one_share)
@@ -76,17 +79,17 @@ def _mind_quota(conn: Connection, work: Work, row: Any, share_type_id: str | Non
         LOG.warning('%s: it is managed now, and the quota is exceeded: %s', work.resource_id, over)
 
 
-def not_managed(conn: Connection, work: Work, instance_id: str) -> None:
+def not_managed(conn: Connection, work: Work[ManageShare], instance_id: str) -> None:
     """Emit the notification that the share could not be managed."""
-    _emit(work, 'manage.error')
+    _emit_managed(work, 'manage.error')
 
 
-def unmanage(work: Work) -> None:
+def unmanage(work: Work[Any]) -> None:
     """Let go of the share at the backend, with no access rule in force."""
     _driver(work, values.Ability.MANAGE_SHARES, 'shares').unmanage_share(load_share(work))
 
 
-def unmanaged(conn: Connection, work: Work, instance_id: str) -> None:
+def unmanaged(conn: Connection, work: Work[Any], instance_id: str) -> None:
     """Delete the share's row with its rules, unless an administrator gave it another status meanwhile."""
     row = shares.find_by_instance(conn, instance_id)
     if transitions.remove(conn, states.SHARE, (instance_id,), states.SHARE['unmanage'].during):
@@ -97,14 +100,17 @@ def unmanaged(conn: Connection, work: Work, instance_id: str) -> None:
     work.service.report_soon()
 
 
-def not_unmanaged(conn: Connection, work: Work, instance_id: str) -> None:
+def not_unmanaged(conn: Connection, work: Work[Any], instance_id: str) -> None:
     """Emit the notification that the share could not be unmanaged."""
     _emit(work, 'unmanage.error')
 
 
-def _emit(work: Work, event: str) -> None:
-    payload = {'share_id': work.resource_id, 'host': work.op.host, 'export_path': work.data.get('export_path'),
-               'size': work.data.get('size')}
+def _emit_managed(work: Work[ManageShare], event: str) -> None:
+    _emit(work, event, work.data.export_path, work.data.size)
+
+
+def _emit(work: Work[Any], event: str, export_path: str | None = None, size: int | None = None) -> None:
+    payload = {'share_id': work.resource_id, 'host': work.op.host, 'export_path': export_path, 'size': size}
     if work.error is not None:
         payload['error'] = errors.reason(work.error, work.ctx.request_id)
     notices.emit(work.ctx, f'share.{event}', payload, work.op.host)
@@ -112,43 +118,43 @@ def _emit(work: Work, event: str) -> None:
 
 # Snapshots ----------------------------------------------------------------------------------------
 
-def _snapshot_row(conn: Connection, work: Work) -> str | None:
+def _snapshot_row(conn: Connection, work: Work[Any]) -> str | None:
     return work.resource_id if snapshots.with_share(conn, work.resource_id) else None
 
 
-def manage_snapshot(work: Work) -> None:
+def manage_snapshot(work: Work[ManageSnapshot]) -> None:
     """Take the snapshot over at the backend, and keep its size and location."""
     driver = _driver(work, values.Ability.MANAGE_SNAPSHOTS, 'snapshots')
-    resource = driver.manage_snapshot(load_snapshot(work, work.resource_id), work.data['options'])
-    work.data.update(size=_size(resource), location=resource.provider_location)
+    resource = driver.manage_snapshot(load_snapshot(work, work.resource_id), work.data.options)
+    work.data.size, work.data.location = _size(resource), resource.provider_location
     snapshot_access.first(work)
 
 
-def snapshot_managed(conn: Connection, work: Work, snapshot_id: str) -> dict[str, Any]:
+def snapshot_managed(conn: Connection, work: Work[ManageSnapshot], snapshot_id: str) -> dict[str, Any]:
     """Store the snapshot's size and export locations. Return its location at the backend."""
     row, share = snapshots.with_share(conn, snapshot_id) or (None, None)
-    snapshots.update(conn, snapshot_id, size=work.data['size'])
+    snapshots.update(conn, snapshot_id, size=work.data.size)
     snapshot_access.first_done(conn, work)
     if row is not None and share is not None:
         _mind_quota(conn, work, row, share.share_type_id, {'snapshots': 0, 'snapshot_gigabytes': 0})
-    return {'provider_location': work.data['location'], 'progress': '100%'}
+    return {'provider_location': work.data.location, 'progress': '100%'}
 
 
-def unmanage_snapshot(work: Work) -> None:
+def unmanage_snapshot(work: Work[Any]) -> None:
     """Let go of the snapshot at the backend."""
     driver = _driver(work, values.Ability.MANAGE_SNAPSHOTS, 'snapshots')
     driver.unmanage_snapshot(load_snapshot(work, work.resource_id))
 
 
-PLANS: list[Plan] = [
-    verb_plan('share.manage', states.SHARE, 'manage', manage, on_done=managed, on_failed=not_managed,
+PLANS: list[Plan[Any]] = [
+    verb_plan('share.manage', ManageShare, states.SHARE, 'manage', manage, on_done=managed, on_failed=not_managed,
               undo=_without_share(values.Ability.MANAGE_SHARES, unmanage), row_id=share_instance,
               action=Action.MANAGE, detail=Detail.NOT_MANAGED),
-    verb_plan('share.unmanage', states.SHARE, 'unmanage', unmanage, on_done=unmanaged, on_failed=not_unmanaged,
+    verb_plan('share.unmanage', OperationData, states.SHARE, 'unmanage', unmanage, on_done=unmanaged, on_failed=not_unmanaged,
               row_id=share_instance, action=Action.UNMANAGE, detail=Detail.NOT_UNMANAGED),
-    verb_plan('snapshot.manage', states.SNAPSHOT, 'manage', manage_snapshot, on_done=snapshot_managed,
+    verb_plan('snapshot.manage', ManageSnapshot, states.SNAPSHOT, 'manage', manage_snapshot, on_done=snapshot_managed,
               undo=_without_share(values.Ability.MANAGE_SNAPSHOTS, unmanage_snapshot), row_id=_snapshot_row,
               action=Action.MANAGE, detail=Detail.NOT_MANAGED),
-    verb_plan('snapshot.unmanage', states.SNAPSHOT, 'unmanage', unmanage_snapshot, row_id=_snapshot_row,
+    verb_plan('snapshot.unmanage', OperationData, states.SNAPSHOT, 'unmanage', unmanage_snapshot, row_id=_snapshot_row,
               action=Action.UNMANAGE, detail=Detail.NOT_UNMANAGED),
 ]

@@ -20,49 +20,50 @@ from manila_lite.manager.plans.task import (
     load_share,
     load_snapshot,
     notify,
-    plain,
     prepare_changes,
     prepare_shares,
     share_instance,
     verb_plan,
 )
+from manila_lite.operation_data import OperationData
+from manila_lite.operation_data.shares import CreateShare, NewSize, ResizeShare, RevertShare
 from manila_lite.workflow import share_replicas
 
 LOG = log.getLogger(__name__)
 
 
-def create(work: Work) -> None:
+def create(work: Work[CreateShare]) -> None:
     """Create the share at the backend, and keep its export locations."""
     share = load_share(work)
     if share.share_network_id:
         share = dataclasses.replace(share, server=share_servers.serve(work))
     source = _source(work, share)
     exports = _create_from(work, share, source) if source else work.service.driver.create_share(share)
-    work.data['exports'] = [plain(export) for export in exports]
+    work.data.exports = list(exports)
 
 
-def _create_from(work: Work, share: values.Share, source: values.Snapshot) -> Sequence[values.ExportLocation]:
+def _create_from(work: Work[CreateShare], share: values.Share, source: values.Snapshot) -> Sequence[values.ExportLocation]:
     """Create the share from the snapshot.
 
-    :raises errors.Again: the backend still copies; ``data['progress']`` has the progress, if the backend knows it.
+    :raises errors.Again: the backend still copies; ``data.progress`` has the progress, if the backend knows it.
     """
     try:
         exports: Sequence[values.ExportLocation] = work.service.driver.create_share_from_snapshot(share, source)
     except errors.Again as later:
         if later.progress:
-            work.data['progress'] = dict(later.progress)
+            work.data.progress = dict(later.progress)
         raise
     return exports
 
 
-def _source(work: Work, share: values.Share) -> values.Snapshot | None:
+def _source(work: Work[CreateShare], share: values.Share) -> values.Snapshot | None:
     """Return the snapshot that the share is made from: of a share, or a member of a group snapshot."""
-    if work.data.get('member'):
-        return load_member(work, work.data['member'])
+    if work.data.member:
+        return load_member(work, work.data.member)
     return load_snapshot(work, share.snapshot_id) if share.snapshot_id else None
 
 
-def try_elsewhere(work: Work) -> None:
+def try_elsewhere(work: Work[CreateShare]) -> None:
     """Delete the share at this backend, and have the scheduler choose another pool.
 
     If that fails, the operation goes no further: the share is in error here, and deleting it deletes the rest.
@@ -75,27 +76,26 @@ def try_elsewhere(work: Work) -> None:
         if row is not None and row.host:        # not so if a process died between this and passing it on
             services.release_space(conn, row.host, share.size)
             shares.update_instance(conn, share.id, host=None, share_server_id=None)
-            work.data.setdefault('excluded', {})[row.host] = errors.user_text(work.error) or 'the backend failed'
+            work.data.excluded[row.host] = (work.error and errors.user_text(work.error)) or 'the backend failed'
     work.send = ('scheduler', '')
 
 
-def created(conn: Connection, work: Work, instance_id: str) -> dict:
+def created(conn: Connection, work: Work[CreateShare], instance_id: str) -> dict[str, Any]:
     """Store the export locations, and the time of launch."""
-    shares.set_export_locations(conn, instance_id, [values.ExportLocation(**export) for export in work.data['exports']])
+    shares.set_export_locations(conn, instance_id, work.data.exports)
     return {'progress': '100%', 'launched_at': timeutils.utcnow()}
 
 
-def all_created(conn: Connection, works: Sequence[Work]) -> None:
+def all_created(conn: Connection, works: Sequence[Work[CreateShare]]) -> None:
     """End the creation of several shares that were loaded together, as ``created`` and the end of its verb do for one."""
     verb = states.SHARE['create']
-    shares.set_export_locations_of(conn, {
-        work.loaded.id: [values.ExportLocation(**export) for export in work.data['exports']] for work in works},
-        new=not any(work.loaded.export_locations for work in works))
-    transitions.settle(conn, states.SHARE, sorted(work.loaded.id for work in works), verb.during, verb.ok,
+    shares.set_export_locations_of(conn, {work.loaded.id: work.data.exports for work in works},
+                                   new=not any(work.loaded.export_locations for work in works))
+    transitions.settle(conn, states.SHARE, sorted(work.loaded.id for work in works), verb.during, str(verb.ok),
                        progress='100%', launched_at=timeutils.utcnow())
 
 
-def delete(work: Work) -> None:
+def delete(work: Work[Any]) -> None:
     """Delete the share at the backend.
 
     :raises errors.Final: snapshots of it, which their owner no longer sees, are still there.
@@ -113,7 +113,7 @@ def delete(work: Work) -> None:
     work.service.driver.delete_share(share)
 
 
-def prepare_deletions(conn: Connection, works: Sequence[Work]) -> None:
+def prepare_deletions(conn: Connection, works: Sequence[Work[Any]]) -> None:
     """Give each deletion its share as drivers see it, if it has no snapshots. A share that is being deleted gets none."""
     prepare_shares(conn, works)
     kept = snapshots.list_shares_with_any(conn, [work.resource_id for work in works])
@@ -122,15 +122,15 @@ def prepare_deletions(conn: Connection, works: Sequence[Work]) -> None:
             work.loaded = None
 
 
-def deleted(conn: Connection, work: Work, instance_id: str) -> None:
+def deleted(conn: Connection, work: Work[Any], instance_id: str) -> None:
     """Delete the share's row, unless an administrator gave it another status meanwhile."""
     gone(conn, work, instance_id, states.SHARE['delete'].during)
 
 
-def gone(conn: Connection, work: Work, instance_id: str, during: str) -> None:
+def gone(conn: Connection, work: Work[Any], instance_id: str, during: str) -> None:
     """Delete the row of a share in the status ``during``, as ``deleted`` does."""
     row = shares.find_by_instance(conn, instance_id)
-    if transitions.remove(conn, states.SHARE, (instance_id,), during):
+    if row is not None and transitions.remove(conn, states.SHARE, (instance_id,), during):
         shares.delete(conn, work.resource_id)
         services.subtract_deleted_shares(conn, row.host, [row.size])
         if row.share_server_id:
@@ -138,7 +138,7 @@ def gone(conn: Connection, work: Work, instance_id: str, during: str) -> None:
     work.service.report_soon()
 
 
-def all_deleted(conn: Connection, works: Sequence[Work]) -> None:
+def all_deleted(conn: Connection, works: Sequence[Work[Any]]) -> None:
     """Delete the rows of several shares that were loaded together, as ``deleted`` does for one.
 
     :raises errors.WrongState: an administrator gave one of them another status meanwhile.
@@ -158,61 +158,61 @@ def all_deleted(conn: Connection, works: Sequence[Work]) -> None:
     works[0].service.report_soon()
 
 
-def extend(work: Work) -> None:
+def extend(work: Work[ResizeShare]) -> None:
     """Extend the share at the backend to its new size."""
-    work.service.driver.extend_share(load_share(work), work.data['new_size'])
+    work.service.driver.extend_share(load_share(work), work.data.new_size)
 
 
-def shrink(work: Work) -> None:
+def shrink(work: Work[ResizeShare]) -> None:
     """Shrink the share at the backend to its new size."""
-    work.service.driver.shrink_share(load_share(work), work.data['new_size'])
+    work.service.driver.shrink_share(load_share(work), work.data.new_size)
 
 
-def revert(work: Work) -> None:
+def revert(work: Work[RevertShare]) -> None:
     """Revert the share at the backend to the snapshot."""
     work.service.driver.revert_to_snapshot(
-        load_snapshot(work, work.data['snapshot_id'], size=work.data['new_size']))
+        load_snapshot(work, work.data.snapshot_id, size=work.data.new_size))
 
 
-def resized(conn: Connection, work: Work, instance_id: str) -> None:
+def resized(conn: Connection, work: Work[NewSize], instance_id: str) -> None:
     """Store the new size as the size, and have replicas follow."""
-    shares.update(conn, work.resource_id, size=work.data['new_size'], target_size=None)
+    shares.update(conn, work.resource_id, size=work.data.new_size, target_size=None)
     follow(conn, work, shares.get(conn, work.ctx.elevated(), work.resource_id))
 
 
-def all_extended(conn: Connection, works: Sequence[Work]) -> None:
+def all_extended(conn: Connection, works: Sequence[Work[ResizeShare]]) -> None:
     """End the extension of several shares that were loaded together, as ``resized`` and the end of its verb do for one."""
     verb = states.SHARE['extend']
-    shares.update_sizes(conn, {work.resource_id: work.data['new_size'] for work in works})
-    transitions.settle(conn, states.SHARE, sorted(work.loaded.id for work in works), verb.during, verb.ok)
+    shares.update_sizes(conn, {work.resource_id: work.data.new_size for work in works})
+    transitions.settle(conn, states.SHARE, sorted(work.loaded.id for work in works), verb.during, str(verb.ok))
 
 
-def follow(conn: Connection, work: Work, share: Any) -> None:
+def follow(conn: Connection, work: Work[Any], share: Any) -> None:
     """Have the share's replicas, if it can have any, brought up to date with the share (its row)."""
     if share.replication_type:
         share_replicas.resync_all(conn, work.ctx, share.id)
 
 
-def not_resized(conn: Connection, work: Work, instance_id: str) -> None:
+def not_resized(conn: Connection, work: Work[Any], instance_id: str) -> None:
     """Keep the old size. Quota no longer counts the growth."""
     shares.update(conn, work.resource_id, target_size=None)
 
 
-def reverted(conn: Connection, work: Work, instance_id: str) -> None:
+def reverted(conn: Connection, work: Work[RevertShare], instance_id: str) -> None:
     """Store the snapshot's size as the share's, and set the snapshot to available again."""
     resized(conn, work, instance_id)
-    transitions.finish(conn, states.SNAPSHOT, 'restore', work.data['snapshot_id'])
+    transitions.finish(conn, states.SNAPSHOT, 'restore', work.data.snapshot_id)
 
 
-def not_reverted(conn: Connection, work: Work, instance_id: str) -> None:
+def not_reverted(conn: Connection, work: Work[RevertShare], instance_id: str) -> None:
     """Set the snapshot to available again."""
     not_resized(conn, work, instance_id)
-    transitions.fail(conn, states.SNAPSHOT, 'restore', work.data['snapshot_id'])
+    transitions.fail(conn, states.SNAPSHOT, 'restore', work.data.snapshot_id)
 
 
-def _shrink_ends(plan: Plan) -> Plan:
+def _shrink_ends(plan: Plan[ResizeShare]) -> Plan[ResizeShare]:
     """Return the plan with another end: a share that the backend refuses to shrink stays available as before."""
-    def failed(conn: Connection, work: Work, error: Exception) -> None:
+    def failed(conn: Connection, work: Work[ResizeShare], error: Exception) -> None:
         if not isinstance(error, errors.RefusedShrink):
             plan.failed(conn, work, error)
             return
@@ -224,21 +224,21 @@ def _shrink_ends(plan: Plan) -> Plan:
     return dataclasses.replace(plan, failed=failed)
 
 
-PLANS = [
+PLANS: list[Plan[Any]] = [
     dataclasses.replace(
-        verb_plan('share.create', states.SHARE, 'create', create, undo=try_elsewhere, on_done=created,
+        verb_plan('share.create', CreateShare, states.SHARE, 'create', create, undo=try_elsewhere, on_done=created,
                   row_id=share_instance, action=Action.CREATE, detail=Detail.UNKNOWN_ERROR),
         prepare=prepare_shares, done_many=all_created),
     dataclasses.replace(
-        verb_plan('share.delete', states.SHARE, 'delete', delete, on_done=deleted,
+        verb_plan('share.delete', OperationData, states.SHARE, 'delete', delete, on_done=deleted,
                   row_id=share_instance, action=Action.DELETE, detail=Detail.UNKNOWN_ERROR),
         prepare=prepare_deletions, done_many=all_deleted),
     dataclasses.replace(
-        verb_plan('share.extend', states.SHARE, 'extend', extend, on_done=resized, on_failed=not_resized,
+        verb_plan('share.extend', ResizeShare, states.SHARE, 'extend', extend, on_done=resized, on_failed=not_resized,
                   row_id=share_instance, action=Action.EXTEND, detail=Detail.DRIVER_FAILED_EXTEND),
         prepare=prepare_changes, done_many=all_extended),
-    _shrink_ends(verb_plan('share.shrink', states.SHARE, 'shrink', shrink, on_done=resized, on_failed=not_resized,
+    _shrink_ends(verb_plan('share.shrink', ResizeShare, states.SHARE, 'shrink', shrink, on_done=resized, on_failed=not_resized,
                            row_id=share_instance, action=Action.SHRINK, detail=Detail.DRIVER_FAILED_SHRINK)),
-    verb_plan('share.revert', states.SHARE, 'revert', revert, on_done=reverted, on_failed=not_reverted,
+    verb_plan('share.revert', RevertShare, states.SHARE, 'revert', revert, on_done=reverted, on_failed=not_reverted,
               row_id=share_instance, action=Action.REVERT_TO_SNAPSHOT, detail=Detail.UNKNOWN_ERROR),
 ]

@@ -13,7 +13,9 @@ from manila_lite.db.queries import access, operations, snapshot_access, snapshot
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans.access import DELETED_SOON, MOVED_SOON, must_cover_all
-from manila_lite.manager.plans.task import load_snapshot, notify, plain
+from manila_lite.manager.plans.task import load_snapshot, notify
+from manila_lite.operation_data.access import ApplySnapshotRules
+from manila_lite.operation_data.export_locations import Exported
 
 LOG = log.getLogger(__name__)
 
@@ -34,7 +36,7 @@ def is_served(snapshot: values.Snapshot, share: Any, driver: Any) -> bool:
     return bool(share.mount_snapshot_support) and hasattr(driver, 'serve_snapshot')
 
 
-def first(work: Work) -> None:
+def first(work: Work[Exported]) -> None:
     """Export a new snapshot at the backend, if it can be mounted, and keep its export locations in ``work.data``."""
     with work.ctx.db.reader() as conn:
         rows = snapshots.with_share(conn, work.resource_id)
@@ -44,28 +46,23 @@ def first(work: Work) -> None:
         serve_first(work, snapshot, rows[1], rules)
 
 
-def serve_first(work: Work, snapshot: values.Snapshot, share: Any, rules: list[values.AccessRule]) -> None:
+def serve_first(work: Work[Exported], snapshot: values.Snapshot, share: Any, rules: list[values.AccessRule]) -> None:
     """Do as ``first`` for a snapshot, its share (a row) and its access rules."""
     if is_served(snapshot, share, work.service.driver):
         served = work.service.driver.serve_snapshot(snapshot, rules)
-        work.data['exports'] = [plain(location) for location in served.export_locations]
+        work.data.exports = list(served.export_locations)
 
 
-def exports(work: Work) -> list[values.ExportLocation]:
-    """Return the export locations that ``first`` kept."""
-    return [values.ExportLocation(**location) for location in work.data.get('exports', ())]
-
-
-def first_done(conn: Connection, work: Work) -> None:
+def first_done(conn: Connection, work: Work[Exported]) -> None:
     """Store the snapshot's export locations."""
-    snapshot_access.set_export_locations(conn, work.resource_id, exports(work))
+    snapshot_access.set_export_locations(conn, work.resource_id, work.data.exports)
 
 
 def _wanted(conn: Connection, row: Any, share: Any) -> list[values.AccessRule]:
     return snapshot_access.granted_rules(conn, row.id, share.id if share.snapshot_inherit_share_access_support else None)
 
 
-def serve(work: Work) -> None:
+def serve(work: Work[ApplySnapshotRules]) -> None:
     """Bring the backend to exactly the snapshot's rules, and keep their results and the export locations in ``work.data``.
 
     :raises errors.Again: it does not exist yet, is being deleted, or moves to another backend, which will be told.
@@ -93,12 +90,12 @@ def serve(work: Work) -> None:
     else:
         served = values.ServedSnapshot((), dict.fromkeys((rule.id for rule in wanted), values.RuleResult(error=_NOT_HERE)))
     must_cover_all(wanted, served.rules)
-    work.data['seen'] = [rule.id for rule in rules]
-    work.data['refused'] = {rule_id: result.error for rule_id, result in served.rules.items() if result.error}
-    work.data['exports'] = [plain(location) for location in served.export_locations]
+    work.data.seen = [rule.id for rule in rules]
+    work.data.refused = {rule_id: result.error for rule_id, result in served.rules.items() if result.error}
+    work.data.exports = list(served.export_locations)
 
 
-def _rows(conn: Connection, work: Work) -> tuple[Any, Any]:
+def _rows(conn: Connection, work: Work[Any]) -> tuple[Any, Any]:
     rows = snapshots.with_share(conn, work.resource_id)
     if rows is None:
         raise errors.Final(f'Snapshot {work.resource_id} is gone.')
@@ -113,20 +110,20 @@ def _must_stand(row: Any, share: Any) -> None:
         raise errors.Again(MOVED_SOON)
 
 
-def served(conn: Connection, work: Work) -> None:
+def served(conn: Connection, work: Work[ApplySnapshotRules]) -> None:
     """Set every rule of this run to active or error, or delete it, and store the export locations."""
     rows = snapshots.with_share(conn, work.resource_id)
     if rows is None:
         return
     access.lock(conn, rows[0].share_id)
     first_done(conn, work)
-    refused = work.data['refused']
+    refused = work.data.refused
     own = {rule.id: rule for rule in snapshot_access.of_snapshot(conn, work.resource_id)}
     for rule_id in refused.keys() & own.keys():
         LOG.warning('%s: access rule %s is refused: %s', work.resource_id, rule_id, refused[rule_id])
         notify(conn, work, 'SHARE_SNAPSHOT', Action.UPDATE_ACCESS_RULES, Detail.UNSUPPORTED_CLIENT_ACCESS,
              errors.Final(f'Rule {own[rule_id].access_type} {own[rule_id].access_to}: {refused[rule_id]}'))
-    _settle(conn, [own[rule_id] for rule_id in work.data['seen'] if rule_id in own], refused)
+    _settle(conn, [own[rule_id] for rule_id in work.data.seen if rule_id in own], refused)
     if refused:
         transitions.settle(conn, _MACHINE, refused, 'active', 'error')
 
@@ -144,7 +141,7 @@ def _settle(conn: Connection, rules: list[Any], refused: Container[str]) -> None
             transitions.settle(conn, _MACHINE, bad, row.during, row.fail)
 
 
-def not_served(conn: Connection, work: Work, error: Exception) -> None:
+def not_served(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Set all queued rules to error after the backend failed for good, and tell the owner why."""
     rows = snapshots.with_share(conn, work.resource_id)
     if rows is None:
@@ -158,4 +155,4 @@ def not_served(conn: Connection, work: Work, error: Exception) -> None:
     notify(conn, work, 'SHARE_SNAPSHOT', Action.UPDATE_ACCESS_RULES, Detail.UNKNOWN_ERROR, error)
 
 
-PLANS = [Plan(snapshot_access.KIND, (Step(serve),), served, not_served)]
+PLANS = [Plan(snapshot_access.KIND, (Step(serve),), served, not_served, data=ApplySnapshotRules)]

@@ -11,12 +11,14 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import snapshot_access as snapshot_rules
 from manila_lite.db.queries import snapshots
 from manila_lite.db.queries.messages import Action, Detail
-from manila_lite.engine import Work
+from manila_lite.engine import Plan, Work
 from manila_lite.manager.plans import shares, snapshot_access
 from manila_lite.manager.plans.task import as_snapshots, load_snapshot, verb_plan
+from manila_lite.operation_data import OperationData
+from manila_lite.operation_data.snapshots import CreateSnapshot
 
 
-def _row(conn: Connection, work: Work) -> str | None:
+def _row(conn: Connection, work: Work[Any]) -> str | None:
     return work.resource_id if snapshots.with_share(conn, work.resource_id) else None
 
 
@@ -27,7 +29,7 @@ class _Loaded(NamedTuple):
     share: Any
 
 
-def prepare(conn: Connection, works: Sequence[Work]) -> None:
+def prepare(conn: Connection, works: Sequence[Work[Any]]) -> None:
     """Give each operation its snapshot as drivers see it, if it has no access rules and no replica has to follow."""
     found = snapshots.with_shares(conn, [work.resource_id for work in works])
     served = snapshot_rules.list_snapshots_with_any(conn, found)
@@ -39,42 +41,42 @@ def prepare(conn: Connection, works: Sequence[Work]) -> None:
         work.loaded = _Loaded(loaded[work.resource_id], row[1]) if row else None
 
 
-def _load(work: Work) -> values.Snapshot:
+def _load(work: Work[Any]) -> values.Snapshot:
     return work.loaded.snapshot if work.loaded else load_snapshot(work, work.resource_id)
 
 
-def create(work: Work) -> None:
+def create(work: Work[CreateSnapshot]) -> None:
     """Create the snapshot at the backend, and export it there if clients may mount it."""
-    work.data['location'] = work.service.driver.create_snapshot(_load(work))
+    work.data.location = work.service.driver.create_snapshot(_load(work))
     if work.loaded:
-        snapshot_access.serve_first(work, *work.loaded, [])
+        snapshot_access.serve_first(work, work.loaded.snapshot, work.loaded.share, [])
     else:
         snapshot_access.first(work)
 
 
-def created(conn: Connection, work: Work, snapshot_id: str) -> dict:
+def created(conn: Connection, work: Work[CreateSnapshot], snapshot_id: str) -> dict[str, Any]:
     """Store the snapshot's export locations. Return its location at the backend."""
     snapshot_access.first_done(conn, work)
     _follow(conn, work)
-    return {'provider_location': work.data['location'], 'progress': '100%'}
+    return {'provider_location': work.data.location, 'progress': '100%'}
 
 
-def all_created(conn: Connection, works: Sequence[Work]) -> None:
+def all_created(conn: Connection, works: Sequence[Work[CreateSnapshot]]) -> None:
     """End the creation of several snapshots that were loaded together, as ``created`` and the end of its verb do for one."""
     verb = states.SNAPSHOT['create']
-    locations = {work.resource_id: work.data['location'] for work in works}
-    snapshot_rules.set_export_locations_of(conn, {work.resource_id: snapshot_access.exports(work) for work in works},
+    locations = {work.resource_id: work.data.location for work in works}
+    snapshot_rules.set_export_locations_of(conn, {work.resource_id: work.data.exports for work in works},
                                            new=True)
-    transitions.settle_each(conn, states.SNAPSHOT, ('provider_location', locations), verb.during, verb.ok, progress='100%')
+    transitions.settle_each(conn, states.SNAPSHOT, ('provider_location', locations), verb.during, str(verb.ok), progress='100%')
 
 
-def _follow(conn: Connection, work: Work) -> None:
+def _follow(conn: Connection, work: Work[Any]) -> None:
     rows = snapshots.with_share(conn, work.resource_id)
     if rows:
         shares.follow(conn, work, rows[1])
 
 
-def delete(work: Work) -> None:
+def delete(work: Work[Any]) -> None:
     """Delete the snapshot at the backend."""
     try:
         snapshot = _load(work)
@@ -83,25 +85,25 @@ def delete(work: Work) -> None:
     work.service.driver.delete_snapshot(snapshot)
 
 
-def deleted(conn: Connection, work: Work, snapshot_id: str) -> None:
+def deleted(conn: Connection, work: Work[Any], snapshot_id: str) -> None:
     """Have the freed capacity reported, and have replicas of the share delete the snapshot too."""
     _follow(conn, work)
     work.service.report_soon()
 
 
-def all_deleted(conn: Connection, works: Sequence[Work]) -> None:
+def all_deleted(conn: Connection, works: Sequence[Work[Any]]) -> None:
     """Delete the rows of several snapshots that were loaded together, as ``deleted`` and the end of its verb do for one."""
     transitions.remove(conn, states.SNAPSHOT, sorted(work.resource_id for work in works), states.SNAPSHOT['delete'].during)
     works[0].service.report_soon()
 
 
-PLANS = [
+PLANS: list[Plan[Any]] = [
     dataclasses.replace(
-        verb_plan('snapshot.create', states.SNAPSHOT, 'create', create, on_done=created, row_id=_row,
+        verb_plan('snapshot.create', CreateSnapshot, states.SNAPSHOT, 'create', create, on_done=created, row_id=_row,
                   action=Action.CREATE, detail=Detail.UNKNOWN_ERROR),
         prepare=prepare, done_many=all_created),
     dataclasses.replace(
-        verb_plan('snapshot.delete', states.SNAPSHOT, 'delete', delete, on_done=deleted, row_id=_row,
+        verb_plan('snapshot.delete', OperationData, states.SNAPSHOT, 'delete', delete, on_done=deleted, row_id=_row,
                   action=Action.DELETE, detail=Detail.UNKNOWN_ERROR),
         prepare=prepare, done_many=all_deleted),
 ]

@@ -14,31 +14,32 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import messages, qos_types, share_group_snapshots, shares, snapshots
 from manila_lite.engine import Plan, Step, Work
+from manila_lite.engine.plans import Data
 from manila_lite.manager.plans import share_server_values
 
 #: The resource types in user messages, by type.
 _RESOURCES = {states.SHARE.resource_type: 'SHARE', states.SNAPSHOT.resource_type: 'SHARE_SNAPSHOT'}
 
 #: Writes further changes at the end of an operation on the row of this id; may return values to set with its status.
-Ending = Callable[[Connection, Work, str], dict[str, Any] | None]
+Ending = Callable[[Connection, Work[Data], str], dict[str, Any] | None]
 
 
-def verb_plan(kind: str, machine: states.Machine, verb: str, do: Callable[[Work], None], *,
-              row_id: Callable[[Connection, Work], str | None], action: messages.Action, detail: messages.Detail,
-              on_done: Ending | None = None, on_failed: Ending | None = None,
-              undo: Callable[[Work], None] | None = None) -> Plan:
+def verb_plan(kind: str, data: type[Data], machine: states.Machine, verb: str, do: Callable[[Work[Data]], None], *,
+              row_id: Callable[[Connection, Work[Data]], str | None], action: messages.Action, detail: messages.Detail,
+              on_done: Ending[Data] | None = None, on_failed: Ending[Data] | None = None,
+              undo: Callable[[Work[Data]], None] | None = None) -> Plan[Data]:
     """Return the plan of one verb: ``do`` at the backend, then the verb's *ok* or *fail* status.
 
     ``on_done`` and ``on_failed`` write further changes; ``detail`` is for the message if the error names none.
     """
-    def done(conn: Connection, work: Work) -> None:
+    def done(conn: Connection, work: Work[Data]) -> None:
         resource_id = row_id(conn, work)
         if resource_id is None:
             return
         values = on_done(conn, work, resource_id) if on_done else None
         transitions.finish(conn, machine, verb, resource_id, **values or {})
 
-    def failed(conn: Connection, work: Work, error: Exception) -> None:
+    def failed(conn: Connection, work: Work[Data], error: Exception) -> None:
         resource_id = row_id(conn, work)
         if resource_id is None:
             return
@@ -46,17 +47,17 @@ def verb_plan(kind: str, machine: states.Machine, verb: str, do: Callable[[Work]
         transitions.fail(conn, machine, verb, resource_id, **values or {})
         notify(conn, work, _RESOURCES[machine.resource_type], action, detail, error)
 
-    return Plan(kind, (Step(do, undo),), done, failed)
+    return Plan(kind, (Step(do, undo),), done, failed, data=data)
 
 
-def notify(conn: Connection, work: Work, resource_type: str, action: messages.Action, detail: messages.Detail,
+def notify(conn: Connection, work: Work[Any], resource_type: str, action: messages.Action, detail: messages.Detail,
          error: Exception, resource_id: str | None = None) -> None:
     """Tell the owner of the operation's resource, or of the named resource, why it failed."""
     messages.create(conn, work.ctx, resource_type, resource_id or work.resource_id, action,
                     messages.Detail.of(error, detail), errors.user_text(error))
 
 
-def share_row(conn: Connection, work: Work) -> Any:
+def share_row(conn: Connection, work: Work[Any]) -> Any:
     """Return the row of the operation's share.
 
     :raises errors.Final: it is gone.
@@ -67,10 +68,10 @@ def share_row(conn: Connection, work: Work) -> Any:
         raise errors.Final(str(gone)) from None
 
 
-def share_instance(conn: Connection, work: Work) -> str | None:
+def share_instance(conn: Connection, work: Work[Any]) -> str | None:
     """Return the instance id of the operation's share, or None if the share is gone."""
     try:
-        return shares.get(conn, work.ctx, work.resource_id).instance_id
+        return str(shares.get(conn, work.ctx, work.resource_id).instance_id)
     except errors.NotFound:
         return None
 
@@ -93,18 +94,18 @@ def as_shares(conn: Connection, rows: Sequence[Any]) -> dict[str, values.Share]:
                                      server=servers.get(row.share_server_id), qos=qos.get(row.share_type_id)) for row in rows}
 
 
-def prepare_shares(conn: Connection, works: Sequence[Work]) -> None:
+def prepare_shares(conn: Connection, works: Sequence[Work[Any]]) -> None:
     """Give each operation its share as drivers see it; none if it is gone."""
     _give(conn, works, shares.list_by_ids(conn, [work.resource_id for work in works]))
 
 
-def prepare_changes(conn: Connection, works: Sequence[Work]) -> None:
+def prepare_changes(conn: Connection, works: Sequence[Work[Any]]) -> None:
     """Do as ``prepare_shares``, but for shares without replicas: these would have to follow, each share's on its own."""
     rows = shares.list_by_ids(conn, [work.resource_id for work in works])
     _give(conn, works, {key: row for key, row in rows.items() if not row.replication_type})
 
 
-def _give(conn: Connection, works: Sequence[Work], rows: Mapping[str, Any]) -> None:
+def _give(conn: Connection, works: Sequence[Work[Any]], rows: Mapping[str, Any]) -> None:
     """Set ``Work.loaded`` to the share, if its row is among these."""
     loaded = as_shares(conn, list(rows.values()))
     for work in works:
@@ -130,15 +131,16 @@ def plain(export: values.ExportLocation) -> dict[str, Any]:
             'metadata': dict(export.metadata)}
 
 
-def load_share(work: Work, *, size: int | None = None) -> values.Share:
+def load_share(work: Work[Any], *, size: int | None = None) -> values.Share:
     """Return the operation's share as drivers see it."""
     if work.loaded is not None and size is None:
-        return work.loaded  # type: ignore[no-any-return] - see ``prepare_shares``
+        loaded: values.Share = work.loaded      # see ``prepare_shares``
+        return loaded
     with work.ctx.db.reader() as conn:
         return as_share(conn, share_row(conn, work), size=size)
 
 
-def load_snapshot(work: Work, snapshot_id: str, *, size: int | None = None) -> values.Snapshot:
+def load_snapshot(work: Work[Any], snapshot_id: str, *, size: int | None = None) -> values.Snapshot:
     """Return a snapshot as drivers see it.
 
     :raises errors.Final: it is gone.
@@ -161,7 +163,7 @@ def as_snapshots(conn: Connection, rows: Sequence[tuple[Any, Any]]) -> list[valu
                             provider_location=row.provider_location) for row, share in rows]
 
 
-def load_member(work: Work, member_id: str) -> values.Snapshot:
+def load_member(work: Work[Any], member_id: str) -> values.Snapshot:
     """Return the snapshot of one share of a group snapshot, as drivers see it.
 
     :raises errors.Final: it is gone.

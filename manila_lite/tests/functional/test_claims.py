@@ -6,6 +6,7 @@ from manila_lite.db import models
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import project_turns, share_types, shares
 from manila_lite.engine.plans import Work
+from manila_lite.operation_data.shares import CreateShare
 from manila_lite.scheduler import service as scheduling
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
@@ -27,7 +28,7 @@ class Claims(base.ServiceTest):
             rows.claim(conn, rows.get(conn, seen.id), 'other', 30)
             instance = shares.get(conn, context.admin(self.service.services), share['id']).instance_id
             shares.update_instance(conn, instance, host='test@beta#pool1')      # placed there by the other worker
-        work = Work(slow, {'hints': {'only_host': 'test@alpha#pool1'}},
+        work = Work(slow, CreateShare(hints={'only_host': 'test@alpha#pool1'}),
                                context.admin(self.service.services), self.service.scheduler)
         self.assertRaises(errors.LostClaim, scheduling.place, work)
         with db.reader() as conn:

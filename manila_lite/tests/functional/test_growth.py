@@ -13,6 +13,7 @@ from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import services, share_types, shares
 from manila_lite.engine.executor import Executor
 from manila_lite.engine.plans import Work
+from manila_lite.operation_data.shares import ResizeShare
 from manila_lite.scheduler import service as scheduling
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
@@ -133,7 +134,7 @@ class Growth(base.ServiceTest):
         for room in (100, OLD):
             with self.db.writer() as conn:
                 conn.execute(models.pools.update().values(total_gb=room, free_gb=room))
-            work = Work(lost, dict(lost.data), context.admin(self.service.services), self.service.scheduler)
+            work = Work(lost, ResizeShare.from_json(lost.data), context.admin(self.service.services), self.service.scheduler)
             self.assertRaises(errors.LostClaim, scheduling.grow, work)
         self.assertEqual(('other', 'scheduler', 0), (self.row().owner, self.row().topic, self.claimed()))
 

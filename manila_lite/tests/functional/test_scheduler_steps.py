@@ -30,7 +30,8 @@ class Steps(refused.WithBackends):
         with db.writer() as conn:
             found = conn.execute(table.select().where(table.c.resource_id == resource_id, table.c.state == 'open')).one()
             op = rows.claim(conn, found, 'me', 30)
-        return Work(op, dict(op.data), context.admin(self.service.services), self.service.scheduler)
+        data = next(plan.data for plan in scheduling.PLANS if plan.kind == op.kind)
+        return Work(op, data.from_json(op.data), context.admin(self.service.services), self.service.scheduler)
 
     def others_are_faster(self):
         """Let backends report just before each claim of capacity in a pool, so that the claim fails."""

@@ -12,6 +12,7 @@ from manila_lite.db import models
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import server_migration
 from manila_lite.engine import Work
+from manila_lite.operation_data import Untyped
 from manila_lite.scheduler import host_states, migration
 from manila_lite.tests.functional import base, refused, test_forced_cancel, test_server_migration
 
@@ -333,7 +334,7 @@ class Claims(refused.WithBackends):
         with self.service.services.db.writer() as conn:
             found = conn.execute(table.select().where(table.c.resource_id == server)).one()
             op = rows.claim(conn, found, 'me', 30)
-        return Work(op, dict(op.data), context.admin(self.service.services), self.service.scheduler)
+        return Work(op, Untyped.from_json(op.data), context.admin(self.service.services), self.service.scheduler)
 
     def claimed(self):
         with self.service.services.db.reader() as conn:
