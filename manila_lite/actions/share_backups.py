@@ -13,6 +13,7 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import quotas, share_backups, shares, snapshots
+from manila_lite.operation_data.share_backups import CopyBackup
 from manila_lite.workflow import share_backups as backup_workflow
 
 _SHARE, _BACKUP = states.SHARE, states.SHARE_BACKUP
@@ -85,7 +86,7 @@ def _must_have_no_snapshots(conn: Connection, share_id: str) -> None:
 
 def _begin(conn: Connection, ctx: RequestContext, kind: str, backup_id: str, share: Row[Any]) -> engine.Wake:
     return engine.begin(conn, ctx, kind, 'share_backup', backup_id, topic='share', host=share.host,
-                        serial=share.instance_id, open_key=f'backup:{backup_id}', data={'share_id': share.id},
+                        serial=share.instance_id, open_key=f'backup:{backup_id}', data=CopyBackup(share_id=share.id),
                         owner=share.project_id)
 
 

@@ -21,6 +21,7 @@ from manila_lite.db.queries import (
     share_networks,
     share_types,
 )
+from manila_lite.operation_data.share_groups import CreateGroup
 from manila_lite.rpc import notices
 
 _LIFE = ('share_group.create', 'share_group.delete')
@@ -59,7 +60,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
         share_groups.set_share_types(conn, group_id, [share_type.id for share_type in chosen_types])
         wakes = [engine.begin(conn, ctx, 'share_group.create', 'share_group', group_id, serial=group_id,
                               topic='share' if source else 'scheduler', host=source.host if source else '',
-                              open_key=f'share_group:{group_id}', data={'zone': zone})]
+                              open_key=f'share_group:{group_id}', data=CreateGroup(zone=zone))]
         row = share_groups.get(conn, ctx, group_id)
         if source:
             wakes += _shares_of(conn, ctx, wanted['source_share_group_snapshot_id'], row)

@@ -26,6 +26,7 @@ from manila_lite.db.queries import (
     snapshots,
 )
 from manila_lite.db.queries import operations as rows
+from manila_lite.operation_data.share_replicas import CreateReplica, DeleteReplica, PromoteReplica
 from manila_lite.states import Replica
 from manila_lite.workflow import share_replicas as replica_workflow
 
@@ -62,9 +63,9 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
             'access_rules_status': states.Rules.ACTIVE.value})
         key_values.insert(conn, share_instance_metadata, replica_id, metadata, ctx.conf)
         wake = engine.begin(conn, ctx, share_replicas.CREATE, 'share_replica', replica_id, topic='scheduler',
-                            serial=replica_id, open_key=f'replica:{replica_id}', owner=share.project_id, data={
-                                'share_id': share.id, 'zone': wanted.get('availability_zone'),
-                                'only_host': share_requests.get_only_host(ctx, wanted.get('scheduler_hints') or {})})
+                            serial=replica_id, open_key=f'replica:{replica_id}', owner=share.project_id, data=CreateReplica(
+                                share_id=share.id, zone=wanted.get('availability_zone'),
+                                only_host=share_requests.get_only_host(ctx, wanted.get('scheduler_hints') or {})))
         row = share_replicas.get(conn, ctx, replica_id)
     wake.send(ctx)
     return row, metadata
@@ -144,9 +145,9 @@ def promote(ctx: RequestContext, replica_id: str, wait: int = 0) -> tuple[Any, b
         transitions.begin(conn, _SHARE, over, share.instance_id)
         transitions.begin(conn, _SHARE, 'promote', replica_id)
         wake = engine.begin(conn, ctx, share_replicas.PROMOTE, 'share_replica', replica_id, topic='share',
-                            host=row.host, serial=replica_id, open_key=f'replica:{replica_id}', owner=share.project_id, data={
-                                'share_id': share.id, 'over': over, 'quiesce': wait,
-                                'mounted': share.replication_type == 'readable'})
+                            host=row.host, serial=replica_id, open_key=f'replica:{replica_id}', owner=share.project_id,
+                            data=PromoteReplica(share_id=share.id, over=over, quiesce=wait,
+                                                mounted=share.replication_type == 'readable'))
         row = share_replicas.get(conn, ctx, replica_id)
     wake.send(ctx)
     return row, True
@@ -217,7 +218,7 @@ def delete(ctx: RequestContext, replica_id: str, *, force: bool = False) -> None
         wake = engine.begin(conn, ctx, share_replicas.DELETE, 'share_replica', replica_id, serial=replica_id,
                             host=row.host or '', topic='share' if row.host else 'scheduler',
                             open_key=f'replica:{replica_id}', owner=row.project_id,
-                            data={'share_id': row.share_id, 'force': force, 'left': left})
+                            data=DeleteReplica(share_id=row.share_id, force=force, left=left))
         wakes = [wake, *(replica_workflow.put_back(conn, ctx, row.share_id, replica_id) if stopped else ())]
     for wake in wakes:
         wake.send(ctx)
@@ -229,7 +230,7 @@ def _stop_promotion(conn: Connection, ctx: RequestContext, row: Row[Any]) -> boo
         return False
     share = shares.get(conn, ctx.elevated(), row.share_id)
     for op in rows.list_of_resource(conn, row.id, share_replicas.PROMOTE)[-1:]:
-        transitions.fail(conn, _SHARE, op.data['over'], share.instance_id)
+        transitions.fail(conn, _SHARE, PromoteReplica.from_json(op.data).over, share.instance_id)
     transitions.fail(conn, _SHARE, 'promote', row.id)
     return True
 

@@ -12,6 +12,8 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_group_type_specs, share_type_extra_specs
 from manila_lite.db.queries import messages, share_groups, share_server_queries
 from manila_lite.engine import PLACE, Plan, Step, Work, backend_of
+from manila_lite.operation_data import OperationData
+from manila_lite.operation_data.share_groups import CreateGroup
 from manila_lite.rpc import notices
 from manila_lite.scheduler.interface import PoolState, Request
 
@@ -30,9 +32,9 @@ def place_of(group: Any) -> str | None:
     return str(group.host) if group.consistent_snapshot_support == 'pool' else backend_of(group.host)
 
 
-def plans(choose: Callable[[Connection, Work, Request], PoolState]) -> list[Plan]:
+def plans(choose: Callable[[Connection, Work[Any], Request], PoolState]) -> list[Plan[Any]]:
     """Return the plans. ``choose`` finds the best pool for a request."""
-    def place(work: Work) -> None:
+    def place(work: Work[CreateGroup]) -> None:
         """Choose a pool for the group, and pass the operation on to its backend.
 
         :raises errors.NoValidHost: no pool is suitable.
@@ -48,18 +50,18 @@ def plans(choose: Callable[[Connection, Work, Request], PoolState]) -> list[Plan
                                 consistent_snapshot_support=chosen.capabilities.get(_REPORTED) or None)
             work.send = ('share', chosen.host)
             LOG.info('%s: share group, placed on %s', group.id, chosen.host)
-    return [Plan('share_group.create', (Step(place),), _no_end, not_placed),
-            Plan('share_group.delete', (Step(_nothing, name=PLACE),), removed, not_removed)]
+    return [Plan('share_group.create', (Step(place),), _no_end, not_placed, data=CreateGroup),
+            Plan('share_group.delete', (Step(_nothing, name=PLACE),), removed, not_removed, data=OperationData)]
 
 
-def _request(conn: Connection, work: Work, group: Any) -> Request:
+def _request(conn: Connection, work: Work[CreateGroup], group: Any) -> Request:
     kinds = share_groups.share_types_of(conn, (group.id,)).get(group.id, [])
     specs = key_values.of_many(conn, share_type_extra_specs, kinds)
     first, *others = [specs.get(kind, {}) for kind in kinds] or [{}]
     return Request(
         size=0, proto='', project_id=group.project_id, extra_specs=first,
         also=(*others, _of_group_type(key_values.of(conn, share_group_type_specs, group.share_group_type_id))),
-        availability_zone=work.data.get('zone'), excluded=work.data.get('excluded', {}),
+        availability_zone=work.data.zone,
         subnets=share_server_queries.subnets_by_zone(conn, group.share_network_id) if group.share_network_id else None)
 
 
@@ -79,7 +81,7 @@ def _consistency(asked: str) -> str | None:
         return asked
 
 
-def not_placed(conn: Connection, work: Work, error: Exception) -> None:
+def not_placed(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Set the group to error, and tell its owner which filter refused it and why."""
     transitions.fail(conn, states.SHARE_GROUP, 'create', work.resource_id)
     messages.create(conn, work.ctx, 'SHARE_GROUP', work.resource_id, messages.Action.ALLOCATE_HOST,
@@ -88,22 +90,22 @@ def not_placed(conn: Connection, work: Work, error: Exception) -> None:
                  {'share_group_id': work.resource_id, 'error': errors.reason(error, work.ctx.request_id)}, '')
 
 
-def _nothing(work: Work) -> None:
+def _nothing(work: Work[Any]) -> None:
     """Do nothing: backends hold nothing of a group."""
 
 
-def removed(conn: Connection, work: Work) -> None:
+def removed(conn: Connection, work: Work[Any]) -> None:
     """Delete the group's row."""
     transitions.finish(conn, states.SHARE_GROUP, 'delete', work.resource_id)
     notices.emit(work.ctx, 'share_group.delete.end', {'share_group_id': work.resource_id}, '')
 
 
-def not_removed(conn: Connection, work: Work, error: Exception) -> None:
+def not_removed(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Keep the group, so that it can be deleted again, and tell its owner why it is not deleted."""
     transitions.fail(conn, states.SHARE_GROUP, 'delete', work.resource_id)
     messages.create(conn, work.ctx, 'SHARE_GROUP', work.resource_id, messages.Action.DELETE, messages.Detail.UNKNOWN_ERROR,
                     errors.user_text(error))
 
 
-def _no_end(conn: Connection, work: Work) -> None:
+def _no_end(conn: Connection, work: Work[Any]) -> None:
     """Do nothing: operations that were passed on end elsewhere."""

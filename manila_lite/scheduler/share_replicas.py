@@ -2,6 +2,7 @@
 """Placing replicas: on another backend of the replication domain."""
 
 from collections.abc import Callable
+from typing import Any
 
 from oslo_log import log
 from oslo_utils import timeutils
@@ -12,15 +13,16 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import share_replicas, share_server_queries, shares
 from manila_lite.engine import PLACE, Plan, Step, Work, backend_of
+from manila_lite.operation_data.share_replicas import CreateReplica, DeleteReplica
 from manila_lite.scheduler.interface import PoolState, Request
 from manila_lite.workflow import share_replicas as replica_workflow
 
 LOG = log.getLogger(__name__)
 
 
-def plans(choose: Callable[[Connection, Work, Request], PoolState]) -> list[Plan]:
+def plans(choose: Callable[[Connection, Work[Any], Request], PoolState]) -> list[Plan[Any]]:
     """Return the plans. ``choose`` claims the best pool for a request."""
-    def place(work: Work) -> None:
+    def place(work: Work[CreateReplica]) -> None:
         """Choose a pool for the replica, claim its capacity, and pass the operation on to its backend.
 
         :raises errors.NoValidHost: no pool is suitable.
@@ -33,14 +35,15 @@ def plans(choose: Callable[[Connection, Work, Request], PoolState]) -> list[Plan
             chosen = choose(conn, work, request)
             shares.update_instance(conn, work.resource_id, host=chosen.host, scheduled_at=timeutils.utcnow(),
                                    availability_zone_id=chosen.availability_zone_id)
-            work.data['claimed'] = [chosen.host, request.size]
+            work.data.claimed = (chosen.host, request.size)
             work.send = ('share', chosen.host)
-            LOG.info('%s: replica of share %s, placed on %s', work.resource_id, work.data['share_id'], chosen.host)
-    return [Plan(share_replicas.CREATE, (Step(place),), _no_end, replica_workflow.not_made),
-            Plan(share_replicas.DELETE, (Step(_nothing, name=PLACE),), _removed, replica_workflow.not_deleted)]
+            LOG.info('%s: replica of share %s, placed on %s', work.resource_id, work.data.share_id, chosen.host)
+    return [Plan(share_replicas.CREATE, (Step(place),), _no_end, replica_workflow.not_made, data=CreateReplica),
+            Plan(share_replicas.DELETE, (Step(_nothing, name=PLACE),), _removed, replica_workflow.not_deleted,
+                 data=DeleteReplica)]
 
 
-def _request(conn: Connection, work: Work) -> Request:
+def _request(conn: Connection, work: Work[CreateReplica]) -> Request:
     row = share_replicas.as_share(conn, work.resource_id)
     if row is None:
         raise errors.Final(f'Replica {work.resource_id} is gone.')
@@ -48,20 +51,20 @@ def _request(conn: Connection, work: Work) -> Request:
     network_id = row.share_network_id
     return Request(
         size=row.size, proto=row.share_proto, project_id=row.project_id,
-        extra_specs=key_values.of(conn, share_type_extra_specs, row.share_type_id), availability_zone=work.data.get('zone'),
-        only_host=work.data.get('only_host'), active_host=next((other.host for other in every if not other.is_aside), None),
+        extra_specs=key_values.of(conn, share_type_extra_specs, row.share_type_id), availability_zone=work.data.zone,
+        only_host=work.data.only_host, active_host=next((other.host for other in every if not other.is_aside), None),
         replica_hosts=frozenset(backend_of(other.host) for other in every if other.host and other.id != row.instance_id),
         subnets=share_server_queries.subnets_by_zone(conn, network_id) if network_id else None)
 
 
-def _nothing(work: Work) -> None:
+def _nothing(work: Work[Any]) -> None:
     """Do nothing: a replica that never had a backend leaves nothing behind."""
 
 
-def _removed(conn: Connection, work: Work) -> None:
+def _removed(conn: Connection, work: Work[Any]) -> None:
     """Delete the replica's row."""
     transitions.finish(conn, states.SHARE, 'delete', work.resource_id)
 
 
-def _no_end(conn: Connection, work: Work) -> None:
+def _no_end(conn: Connection, work: Work[Any]) -> None:
     """Do nothing: operations that were passed on end elsewhere."""

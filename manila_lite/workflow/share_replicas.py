@@ -4,7 +4,7 @@
 Callers that begin work on replicas lock the share's instances (``db.access.lock``) before.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from manila_lite import context, errors, states
@@ -24,6 +24,7 @@ from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine.begin import Wake, backend_of, begin_once
 from manila_lite.engine.plans import FAST, Work
+from manila_lite.operation_data.share_replicas import CreateReplica, OnReplica, PromoteReplica
 from manila_lite.workflow import ensure
 from manila_lite.workflow import snapshot_access as snapshot_access_workflow
 
@@ -38,13 +39,13 @@ _WHY = 'promotion'
 
 # Updates --------------------------------------------------------------------------------------------
 
-def resync(conn: Connection, ctx: context.RequestContext, row: Any, **more: Any) -> Wake:
+def resync(conn: Connection, ctx: context.RequestContext, row: Any, left: Sequence[str] = ()) -> Wake:
     """Have the replica (a row that is not the active one) brought up to date. Return the wake-up to send.
 
-    ``more`` is for the data of the operation, if none is open yet.
+    ``left``: see ``OnReplica``; for the operation, if none is open yet.
     """
     return begin_once(conn, ctx, share_replicas.UPDATE, 'share_replica', row.id, topic='share', host=row.host, serial=row.id,
-                      open_key=f'{share_replicas.UPDATE}:{row.id}', data={'share_id': row.share_id, **more},
+                      open_key=f'{share_replicas.UPDATE}:{row.id}', data=OnReplica(share_id=row.share_id, left=list(left)),
                       owner=row.project_id)
 
 
@@ -58,7 +59,7 @@ def give_up(conn: Connection, ctx: context.RequestContext, row: Any) -> None:
 def left_at(conn: Connection, replica_id: str) -> list[str]:
     """Return the ids of snapshots that the replica may hold from the time when it was the active one."""
     return [snapshot_id for op in rows.list_of_resource(conn, replica_id, share_replicas.UPDATE) if op.state == rows.OPEN
-            for snapshot_id in op.data.get('left', ())]
+            for snapshot_id in OnReplica.from_json(op.data).left]
 
 
 def resync_all(conn: Connection, ctx: context.RequestContext, share_id: str) -> None:
@@ -74,23 +75,23 @@ def apply_rules(conn: Connection, ctx: context.RequestContext, share_id: str) ->
     for row in share_replicas.list_non_active(conn, share_id):
         if row.host and row.status in FOLLOWING and row.cast_rules_to_readonly:
             begin_once(conn, ctx, share_replicas.ACCESS, 'share_replica', row.id, topic='share', host=row.host, lane=FAST,
-                       serial=f'access:{row.id}', open_key=f'{share_replicas.ACCESS}:{row.id}', data={'share_id': share_id},
-                       owner=row.project_id)
+                       serial=f'access:{row.id}', open_key=f'{share_replicas.ACCESS}:{row.id}', owner=row.project_id,
+                       data=OnReplica(share_id=share_id))
             transitions.set_rules_status(conn, row.id, states.Rules.SYNCING)
 
 
 # Ends -----------------------------------------------------------------------------------------------
 
-def notify(conn: Connection, work: Work, action: Action, error: Exception) -> None:
+def notify(conn: Connection, work: Work[Any], action: Action, error: Exception) -> None:
     """Tell the owner of the share why the work on its replica failed."""
     messages.create(conn, work.ctx, RESOURCE, work.resource_id, action, Detail.of(error), errors.user_text(error))
 
 
-def not_made(conn: Connection, work: Work, error: Exception) -> None:
+def not_made(conn: Connection, work: Work[CreateReplica], error: Exception) -> None:
     """Set the replica to error, and tell its owner why."""
-    access.lock(conn, work.data['share_id'])
-    if work.data.get('claimed'):
-        services.release_space(conn, *work.data['claimed'])
+    access.lock(conn, work.data.share_id)
+    if work.data.claimed:
+        services.release_space(conn, *work.data.claimed)
     if share_replicas.as_share(conn, work.resource_id) is not None:
         transitions.fail(conn, _SHARE, 'create', work.resource_id)
         transitions.set_replica_state(conn, work.resource_id, states.Replica.ERROR)
@@ -98,19 +99,19 @@ def not_made(conn: Connection, work: Work, error: Exception) -> None:
         notify(conn, work, action, error)
 
 
-def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
+def not_deleted(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Set the replica to error, so that it can be deleted again, and tell its owner why."""
     transitions.fail(conn, _SHARE, 'delete', work.resource_id)
     notify(conn, work, Action.DELETE, error)
 
 
-def not_promoted(conn: Connection, work: Work, error: Exception) -> None:
+def not_promoted(conn: Connection, work: Work[PromoteReplica], error: Exception) -> None:
     """Keep the active replica and have it ensured. The other replica is in error until it is up to date again."""
-    share_id = work.data['share_id']
+    share_id = work.data.share_id
     access.lock(conn, share_id)
     active = shares.get(conn, work.ctx.elevated(), share_id)
     transitions.fail(conn, _SHARE, 'promote', work.resource_id)
-    transitions.fail(conn, _SHARE, work.data['over'], active.instance_id)
+    transitions.fail(conn, _SHARE, work.data.over, active.instance_id)
     put_back(conn, work.ctx, share_id, work.resource_id)
     notify(conn, work, Action.PROMOTE, error)
 
@@ -127,7 +128,7 @@ def put_back(conn: Connection, ctx: context.RequestContext, share_id: str, repli
     return wakes
 
 
-def take_snapshots(conn: Connection, work: Work, share_id: str, held: Mapping[str, str | None]) -> None:
+def take_snapshots(conn: Connection, work: Work[Any], share_id: str, held: Mapping[str, str | None]) -> None:
     """Move the share's snapshots to the replica that is the active one now, with their exports. Snapshots that the
     replica does not hold are in error and without exports.
     """

@@ -23,6 +23,8 @@ from manila_lite.drivers.interface import BacksUp, abilities_of
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import copy_checks
 from manila_lite.manager.plans.task import as_share
+from manila_lite.operation_data import OperationData
+from manila_lite.operation_data.share_backups import CopyBackup
 from manila_lite.workflow import share_backups as backup_workflow
 
 LOG = log.getLogger(__name__)
@@ -35,7 +37,7 @@ _LOOK = 0.2
 _SHUT_OUT_EVERY, _SHUT_OUT_AT_LEAST = 30.0, 3600.0
 
 
-def _row(conn: Connection, work: Work, verb: str) -> Any:
+def _row(conn: Connection, work: Work[Any], verb: str) -> Any:
     """Return the backup's row.
 
     :raises errors.Final: it is gone, or the work on it was stopped.
@@ -47,7 +49,7 @@ def _row(conn: Connection, work: Work, verb: str) -> Any:
     return row
 
 
-def _type(work: Work, name: str) -> values.BackupType:
+def _type(work: Work[Any], name: str) -> values.BackupType:
     """Return the backup type as it is configured here."""
     if name not in work.ctx.conf.enabled_backup_types:
         raise errors.Final(f'The type of backup {name} is no longer configured on this host.')
@@ -56,20 +58,20 @@ def _type(work: Work, name: str) -> values.BackupType:
                             section.backup_apparent_ratio)
 
 
-def _section(work: Work, name: str) -> Any:
+def _section(work: Work[Any], name: str) -> Any:
     conf.backup.register_type(work.ctx.conf, name)
     return work.ctx.conf[name]
 
 
-def _backup(work: Work, row: Any) -> values.Backup:
+def _backup(work: Work[Any], row: Any) -> values.Backup:
     return values.Backup(row.id, row.size, _type(work, row.backup_type), row.host, row.project_id)
 
 
-def _load(work: Work, verb: str) -> tuple[values.Share, values.Backup]:
+def _load(work: Work[CopyBackup], verb: str) -> tuple[values.Share, values.Backup]:
     with work.ctx.db.reader() as conn:
         row = _row(conn, work, verb)
         try:
-            share = as_share(conn, shares.get(conn, work.ctx.elevated(), work.data['share_id']))
+            share = as_share(conn, shares.get(conn, work.ctx.elevated(), work.data.share_id))
         except errors.NotFound as gone:
             raise errors.Final(str(gone)) from None
     return share, _backup(work, row)
@@ -82,7 +84,7 @@ def copier(driver: Any, section: Any, state: Path) -> BacksUp:
     return NfsBackups(state, section)
 
 
-def _let_in(work: Work, verb: str, share: values.Share, backup: values.Backup) -> None:
+def _let_in(work: Work[CopyBackup], verb: str, share: values.Share, backup: values.Backup) -> None:
     """Make sure that a copier that works as a client can mount the share.
 
     :raises errors.Again: the backend has not done it yet.
@@ -96,10 +98,10 @@ def _let_in(work: Work, verb: str, share: values.Share, backup: values.Backup) -
         work.hold(conn)
         row = _row(conn, work, verb)
         # The address of another machine, when this one goes on with an operation of that one.
-        if row.copier != address or work.data.get('let_in') != address:
+        if row.copier != address or work.data.let_in != address:
             backup_workflow.let_in(conn, work.ctx, row.id, share.share_id, work.op.host, address)
         telling = rows.is_open(conn, access.open_key(share.share_id))
-    work.data['let_in'] = address
+    work.data.let_in = address
     if telling:
         raise errors.Again(_LOOK)
 
@@ -152,7 +154,7 @@ def _shut_out(service: Any, ctx: context.RequestContext) -> None:
             backup_workflow.shut_out(conn, ctx, share_id, service.host)
 
 
-def _look(work: Work, verb: str, column: str, look: Callable[[values.Share, values.Backup], Any]) -> None:
+def _look(work: Work[CopyBackup], verb: str, column: str, look: Callable[[values.Share, values.Backup], Any]) -> None:
     """Wait until the copy is complete, and store its progress.
 
     :raises errors.Again: it is not complete yet.
@@ -160,7 +162,7 @@ def _look(work: Work, verb: str, column: str, look: Callable[[values.Share, valu
     share, backup = _load(work, verb)
     _let_in(work, verb, share, backup)
     percent = _percent(look(share, backup))
-    work.data['progress'] = {'percent': percent}
+    work.data.progress = {'percent': percent}
     with work.ctx.db.writer() as conn:
         work.save(conn)
         share_backups.update(conn, work.resource_id, **{column: str(percent)})
@@ -176,14 +178,14 @@ def _percent(answer: object) -> int:
 
 # Creating -------------------------------------------------------------------------------------------
 
-def start(work: Work) -> None:
+def start(work: Work[CopyBackup]) -> None:
     """Have the backend copy the share."""
     share, backup = _load(work, 'create')
     _let_in(work, 'create', share, backup)
     work.service.backups.create_backup(share, backup)
 
 
-def forget(work: Work) -> None:
+def forget(work: Work[Any]) -> None:
     """Delete the backup at the backend."""
     with work.ctx.db.reader() as conn:
         row = share_backups.find(conn, work.resource_id)
@@ -191,23 +193,23 @@ def forget(work: Work) -> None:
         work.service.backups.delete_backup(_backup(work, row))
 
 
-def copy(work: Work) -> None:
+def copy(work: Work[CopyBackup]) -> None:
     """Wait until the backup is complete."""
     _look(work, 'create', 'progress', work.service.backups.create_backup_continue)
 
 
-def created(conn: Connection, work: Work) -> None:
+def created(conn: Connection, work: Work[Any]) -> None:
     """Set the backup and its share to available."""
     _ended(conn, work, 'create')
 
 
-def not_created(conn: Connection, work: Work, error: Exception) -> None:
+def not_created(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Set the backup to error, put the share back to its status, and tell the owner why."""
     _ended(conn, work, 'create', error)
     backup_workflow.notify(conn, work, Action.CREATE, error)
 
 
-def _ended(conn: Connection, work: Work, verb: str, error: Exception | None = None) -> None:
+def _ended(conn: Connection, work: Work[Any], verb: str, error: Exception | None = None) -> None:
     row = share_backups.find(conn, work.resource_id)
     if row is None:
         return
@@ -218,34 +220,34 @@ def _ended(conn: Connection, work: Work, verb: str, error: Exception | None = No
 
 # Restoring ------------------------------------------------------------------------------------------
 
-def start_restore(work: Work) -> None:
+def start_restore(work: Work[CopyBackup]) -> None:
     """Have the backend copy the backup to the share."""
     share, backup = _load(work, 'restore')
     _let_in(work, 'restore', share, backup)
     work.service.backups.restore_backup(share, backup)
 
 
-def restore(work: Work) -> None:
+def restore(work: Work[CopyBackup]) -> None:
     """Wait until the share is restored."""
     _look(work, 'restore', 'restore_progress', work.service.backups.restore_backup_continue)
 
 
-def restored(conn: Connection, work: Work) -> None:
+def restored(conn: Connection, work: Work[CopyBackup]) -> None:
     """Set the share to available, and store which backup it was restored from."""
-    shares.update(conn, work.data['share_id'], source_backup_id=work.resource_id)
+    shares.update(conn, work.data.share_id, source_backup_id=work.resource_id)
     _ended(conn, work, 'restore')
     work.service.report_soon()
 
 
-def not_restored(conn: Connection, work: Work, error: Exception) -> None:
+def not_restored(conn: Connection, work: Work[CopyBackup], error: Exception) -> None:
     """End the restore as failed: the share may hold data of both, the backup is as good as before. Tell the owner why."""
     _ended(conn, work, 'restore', error)
-    backup_workflow.notify(conn, work, Action.RESTORE_BACKUP, error, 'SHARE', work.data['share_id'])
+    backup_workflow.notify(conn, work, Action.RESTORE_BACKUP, error, 'SHARE', work.data.share_id)
 
 
 # Deleting -------------------------------------------------------------------------------------------
 
-def deleted(conn: Connection, work: Work) -> None:
+def deleted(conn: Connection, work: Work[Any]) -> None:
     """Delete the backup's row, unless an administrator gave it another status meanwhile."""
     row = share_backups.find(conn, work.resource_id)
     if row is not None:
@@ -255,14 +257,14 @@ def deleted(conn: Connection, work: Work) -> None:
         backup_workflow.announce(work.ctx, row, 'delete.end', work.op.host)
 
 
-def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
+def not_deleted(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Let the backup be deleted again, and tell its owner why it is not deleted."""
     _ended(conn, work, 'delete', error)
     backup_workflow.notify(conn, work, Action.DELETE, error)
 
 
-PLANS = [
-    Plan(share_backups.CREATE, (Step(start, forget), Step(copy)), created, not_created),
-    Plan(share_backups.RESTORE, (Step(start_restore), Step(restore)), restored, not_restored),
-    Plan(share_backups.DELETE, (Step(forget, name='delete'),), deleted, not_deleted),
+PLANS: list[Plan[Any]] = [
+    Plan(share_backups.CREATE, (Step(start, forget), Step(copy)), created, not_created, data=CopyBackup),
+    Plan(share_backups.RESTORE, (Step(start_restore), Step(restore)), restored, not_restored, data=CopyBackup),
+    Plan(share_backups.DELETE, (Step(forget, name='delete'),), deleted, not_deleted, data=OperationData),
 ]

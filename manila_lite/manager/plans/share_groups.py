@@ -11,13 +11,14 @@ from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import share_servers
 from manila_lite.manager.plans.task import notify
+from manila_lite.operation_data.share_groups import CreateGroup
 from manila_lite.rpc import notices
 
 #: Seconds between looks at shares that are being created.
 _LOOK_AGAIN = 0.5
 
 
-def row(conn: Connection, work: Work) -> Any:
+def row(conn: Connection, work: Work[Any]) -> Any:
     """Return the row of the operation's group.
 
     :raises errors.Final: it is gone.
@@ -29,7 +30,8 @@ def row(conn: Connection, work: Work) -> Any:
 
 
 def _zone(conn: Connection, group: Any) -> str | None:
-    return group.availability_zone_id
+    zone_id: str | None = group.availability_zone_id
+    return zone_id
 
 
 def _put(conn: Connection, group: Any, server_id: str) -> None:
@@ -39,7 +41,7 @@ def _put(conn: Connection, group: Any, server_id: str) -> None:
 _REQUEST = share_servers.ServerRequest(_zone, lambda group: 0, _put)
 
 
-def provide(work: Work) -> None:
+def provide(work: Work[Any]) -> None:
     """Give the group a share server, if it is in a share network. All its shares will be on that server."""
     with work.ctx.db.reader() as conn:
         group = row(conn, work)
@@ -47,7 +49,7 @@ def provide(work: Work) -> None:
         share_servers.serve(work, row, _REQUEST)
 
 
-def wait_for_shares(work: Work) -> None:
+def wait_for_shares(work: Work[Any]) -> None:
     """Wait until the shares that the group begins with, from a snapshot of another group, are available.
 
     :raises errors.Again: some are being created.
@@ -62,13 +64,13 @@ def wait_for_shares(work: Work) -> None:
                            f'{", ".join(bad)}.')
 
 
-def created(conn: Connection, work: Work) -> None:
+def created(conn: Connection, work: Work[Any]) -> None:
     """Set the group to available."""
     transitions.finish(conn, states.SHARE_GROUP, 'create', work.resource_id)
     notices.emit(work.ctx, 'share_group.create.end', {'share_group_id': work.resource_id}, work.op.host)
 
 
-def not_created(conn: Connection, work: Work, error: Exception) -> None:
+def not_created(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Set the group to error, and tell its owner why."""
     transitions.fail(conn, states.SHARE_GROUP, 'create', work.resource_id)
     notify(conn, work, 'SHARE_GROUP', Action.CREATE, Detail.UNKNOWN_ERROR, error)
@@ -77,4 +79,6 @@ def not_created(conn: Connection, work: Work, error: Exception) -> None:
                  work.op.host)
 
 
-PLANS = [Plan('share_group.create', (Step(provide), Step(wait_for_shares)), created, not_created)]
+PLANS: list[Plan[Any]] = [
+    Plan('share_group.create', (Step(provide), Step(wait_for_shares)), created, not_created, data=CreateGroup),
+]

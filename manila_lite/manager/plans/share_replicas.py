@@ -27,7 +27,8 @@ from manila_lite.db.queries.messages import Action
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work, backend_of
 from manila_lite.manager.plans import share_servers
-from manila_lite.manager.plans.task import as_share, plain
+from manila_lite.manager.plans.task import as_share
+from manila_lite.operation_data.share_replicas import CreateReplica, DeleteReplica, OnReplica, Outcome, PromoteReplica
 from manila_lite.workflow import share_replicas as replica_workflow
 from manila_lite.workflow.access import apply_rules
 
@@ -42,7 +43,7 @@ _HELD = (states.SNAPSHOT['create'].ok, states.SNAPSHOT['restore'].during)
 
 # Values for drivers ---------------------------------------------------------------------------------
 
-def _row(conn: Connection, work: Work) -> Any:
+def _row(conn: Connection, work: Work[OnReplica]) -> Any:
     """Return the share's row with the replica as its instance.
 
     :raises errors.Final: there is none, or it is the active one now.
@@ -53,7 +54,7 @@ def _row(conn: Connection, work: Work) -> Any:
     return row
 
 
-def _load(work: Work) -> values.Replica:
+def _load(work: Work[OnReplica]) -> values.Replica:
     with work.ctx.db.reader() as conn:
         row = _row(conn, work)
         active = shares.get(conn, work.ctx.elevated(), row.id)
@@ -64,34 +65,32 @@ def _load(work: Work) -> values.Replica:
         share = dataclasses.replace(as_share(conn, row), snapshot_id=None)
     held = tuple(values.Snapshot(snapshot.id, source, snapshot.size, provider_location=snapshot.provider_location)
                  for snapshot in snapshots if snapshot.status in _HELD)
-    left = {*work.data.get('left', ()), *(snapshot.id for snapshot in snapshots)} - {snapshot.id for snapshot in held}
+    left = {*work.data.left, *(snapshot.id for snapshot in snapshots)} - {snapshot.id for snapshot in held}
     return values.Replica(share, row.replication_type, state, source, backend_of(active.host or ''), held, tuple(rules),
                          tuple(sorted(left)))
 
 
-def _driver(work: Work) -> Any:
+def _driver(work: Work[OnReplica]) -> Any:
     driver = work.service.driver
     if values.Ability.REPLICATE not in abilities_of(driver):
         raise errors.Final('The driver of the backend does not support replication.')
     return driver
 
 
-def _keep(work: Work, result: values.ReplicaResult) -> None:
-    work.data['result'] = {'state': states.Replica(result.state).value, 'snapshots': dict(result.snapshots),
-                           'exports': [plain(location) for location in result.export_locations]}
+def _keep(work: Work[OnReplica], result: values.ReplicaResult, as_of: str | None = None) -> None:
+    work.data.result = Outcome(states.Replica(result.state).value, dict(result.snapshots), list(result.export_locations), as_of)
 
 
-def _store_result(conn: Connection, work: Work, replica_id: str) -> None:
+def _store_result(conn: Connection, replica_id: str, result: Outcome) -> None:
     """Store the backend's result on the replica."""
-    result = work.data['result']
-    shares.set_export_locations(conn, replica_id, [values.ExportLocation(**location) for location in result['exports']])
-    transitions.set_replica_state(conn, replica_id, states.Replica(result['state']))
-    share_replicas.set_snapshots(conn, replica_id, result['snapshots'])
+    shares.set_export_locations(conn, replica_id, result.exports)
+    transitions.set_replica_state(conn, replica_id, states.Replica(result.state))
+    share_replicas.set_snapshots(conn, replica_id, result.snapshots)
 
 
 # Creating -------------------------------------------------------------------------------------------
 
-def provide(work: Work) -> None:
+def provide(work: Work[OnReplica]) -> None:
     """Give the replica a share server, if it is to be in a share network."""
     with work.ctx.db.reader() as conn:
         network_id = _row(conn, work).share_network_id
@@ -99,28 +98,28 @@ def provide(work: Work) -> None:
         share_servers.serve(work, _row)
 
 
-def make(work: Work) -> None:
+def make(work: Work[OnReplica]) -> None:
     """Create the replica at the backend, with its rules."""
     _keep(work, _driver(work).create_replica(_load(work)))
 
 
-def unmake(work: Work) -> None:
+def unmake(work: Work[OnReplica]) -> None:
     """Delete the replica at the backend. If that fails, deleting the replica deletes the rest."""
     work.service.driver.delete_replica(_load(work))
 
 
-def made(conn: Connection, work: Work) -> None:
+def made(conn: Connection, work: Work[OnReplica]) -> None:
     """Set the replica to available, and have it brought up to date."""
-    access.lock(conn, work.data['share_id'])
-    if share_replicas.as_share(conn, work.resource_id) is None:
+    access.lock(conn, work.data.share_id)
+    if work.data.result is None or share_replicas.as_share(conn, work.resource_id) is None:
         return
-    _store_result(conn, work, work.resource_id)
+    _store_result(conn, work.resource_id, work.data.result)
     transitions.finish(conn, _SHARE, 'create', work.resource_id, progress='100%', launched_at=timeutils.utcnow())
     replica_workflow.resync(conn, work.ctx, share_replicas.get(conn, work.ctx.elevated(), work.resource_id))
     work.service.report_soon()
 
 
-def not_made(conn: Connection, work: Work, error: Exception) -> None:
+def not_made(conn: Connection, work: Work[CreateReplica], error: Exception) -> None:
     """Set the replica to error, and tell its owner why."""
     replica_workflow.not_made(conn, work, error)
     work.service.report_soon()
@@ -128,9 +127,9 @@ def not_made(conn: Connection, work: Work, error: Exception) -> None:
 
 # Updating -------------------------------------------------------------------------------------------
 
-def update(work: Work) -> None:
+def update(work: Work[OnReplica]) -> None:
     """Bring the replica up to date with the active one, as far as that can be reached."""
-    work.data.pop('result', None)
+    work.data.result = None
     as_of = timeutils.utcnow()
     with work.ctx.db.writer() as conn:
         work.hold(conn)
@@ -138,29 +137,29 @@ def update(work: Work) -> None:
         work.op = rows.get(conn, work.op.id)
         row = share_replicas.as_share(conn, work.resource_id)
     if row is not None and row.status in replica_workflow.FOLLOWING:
-        _keep(work, _driver(work).update_replica(_load(work)))
-        if work.data['result']['state'] == states.Replica.IN_SYNC:
-            work.data['result']['as_of'] = as_of.isoformat()
+        result = _driver(work).update_replica(_load(work))
+        _keep(work, result, as_of.isoformat() if result.state == states.Replica.IN_SYNC else None)
 
 
-def updated(conn: Connection, work: Work) -> None:
+def updated(conn: Connection, work: Work[OnReplica]) -> None:
     """Store the replica's state. A replica that was in error is available again."""
-    if 'result' not in work.data or not _follows(conn, work):
+    result = work.data.result
+    if result is None or not _follows(conn, work):
         return
-    _store_result(conn, work, work.resource_id)
-    if as_of := work.data['result'].get('as_of'):
-        shares.update_instance(conn, work.resource_id, synced_at=timeutils.parse_isotime(as_of).replace(tzinfo=None))
+    _store_result(conn, work.resource_id, result)
+    if result.as_of:
+        shares.update_instance(conn, work.resource_id, synced_at=timeutils.parse_isotime(result.as_of).replace(tzinfo=None))
     transitions.settle(conn, _SHARE, (work.resource_id,), 'error', 'available', progress='100%')
     transitions.set_rules_status(conn, work.resource_id, states.Rules.ACTIVE)
 
 
-def _follows(conn: Connection, work: Work) -> bool:
-    access.lock(conn, work.data['share_id'])
+def _follows(conn: Connection, work: Work[OnReplica]) -> bool:
+    access.lock(conn, work.data.share_id)
     row = share_replicas.as_share(conn, work.resource_id)
     return row is not None and row.status in replica_workflow.FOLLOWING
 
 
-def not_updated(conn: Connection, work: Work, error: Exception) -> None:
+def not_updated(conn: Connection, work: Work[OnReplica], error: Exception) -> None:
     """Set the replica to error, and tell its owner why, once."""
     if not _follows(conn, work):
         return
@@ -169,10 +168,10 @@ def not_updated(conn: Connection, work: Work, error: Exception) -> None:
         replica_workflow.notify(conn, work, Action.UPDATE, error)
 
 
-def apply_rules_readonly(work: Work) -> None:
+def apply_rules_readonly(work: Work[OnReplica]) -> None:
     """Have the replica's backend apply all rules of the share, as read-only."""
     with work.ctx.db.writer() as conn:
-        access.lock(conn, work.data['share_id'])
+        access.lock(conn, work.data.share_id)
         work.hold(conn)
         work.op = rows.get(conn, work.op.id)
         row = share_replicas.as_share(conn, work.resource_id)
@@ -183,18 +182,18 @@ def apply_rules_readonly(work: Work) -> None:
     work.service.driver.update_access(share, [dataclasses.replace(rule, level='ro') for rule in rules])
 
 
-def rules_applied(conn: Connection, work: Work) -> None:
+def rules_applied(conn: Connection, work: Work[OnReplica]) -> None:
     """Mark the replica's rules as active."""
     _show_rules(conn, work, states.Rules.ACTIVE)
 
 
-def rules_not_applied(conn: Connection, work: Work, error: Exception) -> None:
+def rules_not_applied(conn: Connection, work: Work[OnReplica], error: Exception) -> None:
     """Mark the replica's rules as failed, and tell the owner why. The share is not affected."""
     if _show_rules(conn, work, states.Rules.ERROR):
         replica_workflow.notify(conn, work, Action.UPDATE_ACCESS_RULES, error)
 
 
-def _show_rules(conn: Connection, work: Work, status: states.Rules) -> bool:
+def _show_rules(conn: Connection, work: Work[OnReplica], status: states.Rules) -> bool:
     follows = _follows(conn, work)
     if follows:
         transitions.set_rules_status(conn, work.resource_id, status)
@@ -216,18 +215,21 @@ def update_all(services: context.Services, host: str) -> None:
 
 # Promoting ------------------------------------------------------------------------------------------
 
-def quiesce(work: Work) -> None:
+def quiesce(work: Work[PromoteReplica]) -> None:
     """Wait until the replica is in sync, at most as long as the request says.
 
     :raises errors.Again: it is not in sync yet, and there is time left.
     """
     now = timeutils.utcnow_ts(microsecond=True)
-    until = work.data.setdefault('until', now + work.data['quiesce']) if work.data['quiesce'] else 0.0
-    if now < until and _driver(work).update_replica(_load(work)).state != states.Replica.IN_SYNC:
+    if work.data.quiesce and work.data.until is None:
+        work.data.until = now + work.data.quiesce
+    if work.data.until is None or now >= work.data.until:
+        return
+    if _driver(work).update_replica(_load(work)).state != states.Replica.IN_SYNC:
         raise errors.Again(_LOOK)
 
 
-def promote(work: Work) -> None:
+def promote(work: Work[PromoteReplica]) -> None:
     """Make the share accessible to clients here, and no longer where it was, if that backend can be reached.
 
     :raises errors.Again: the old backend is still giving clients access to the share.
@@ -244,36 +246,37 @@ def promote(work: Work) -> None:
     _keep(work, result)
 
 
-def _must_go_on(conn: Connection, work: Work) -> Any:
+def _must_go_on(conn: Connection, work: Work[PromoteReplica]) -> Any:
     """Check that neither the replica nor the share was given another status by hand. Return the row of the share.
 
     :raises errors.Final: one of them was.
     """
-    active = shares.get(conn, work.ctx.elevated(), work.data['share_id'])
+    active = shares.get(conn, work.ctx.elevated(), work.data.share_id)
     for what, status in (('replica', _row(conn, work).status), ('share', active.status)):
         if status != _SHARE['promote'].during:
             raise errors.Final(f'The promotion of replica {work.resource_id} was stopped: the {what} is {status}.')
     return active
 
 
-def _must_be_alone(conn: Connection, work: Work) -> None:
+def _must_be_alone(conn: Connection, work: Work[PromoteReplica]) -> None:
     """Wait until the share's present backend gives clients no more access: operations that do so begin no more, and
     open ones have ended, or hang so long that waiting is useless.
     """
-    share_id = work.data['share_id']
+    share_id = work.data.share_id
     home = backend_of(shares.get(conn, work.ctx.elevated(), share_id).host or '')
     at_work = share_replicas.list_claimed_operations(conn, (access.open_key(share_id), ensure.open_key(home)))
-    before = work.data.setdefault('before', at_work)
     now = timeutils.utcnow_ts(microsecond=True)
-    until = work.data.setdefault('alone_at', now + work.ctx.conf.operations.lease)
-    if now < until and any(before.get(operation_id) == position for operation_id, position in at_work.items()):
+    if work.data.before is None or work.data.alone_at is None:
+        work.data.before, work.data.alone_at = at_work, now + work.ctx.conf.operations.lease
+    before = work.data.before
+    if now < work.data.alone_at and any(before.get(operation_id) == position for operation_id, position in at_work.items()):
         raise errors.Again(_LOOK)
 
 
-def _put_back_if_stopped(work: Work) -> None:
+def _put_back_if_stopped(work: Work[PromoteReplica]) -> None:
     """Put the promotion back once more if it was stopped during the driver call: the backend may have gone on."""
     with work.ctx.db.writer() as conn:
-        access.lock(conn, work.data['share_id'])
+        access.lock(conn, work.data.share_id)
         row = share_replicas.as_share(conn, work.resource_id)
         wakes = []
         if row is not None and row.status != _SHARE['promote'].during:
@@ -282,26 +285,27 @@ def _put_back_if_stopped(work: Work) -> None:
         wake.send(work.ctx)
 
 
-def promoted(conn: Connection, work: Work) -> None:
+def promoted(conn: Connection, work: Work[PromoteReplica]) -> None:
     """Make the replica the share's instance, and the former active one a replica like the others. All follow it."""
-    share_id = work.data['share_id']
+    share_id, result = work.data.share_id, work.data.result
+    if result is None:
+        raise errors.ManilaLiteError('The backend has not reported where the share is now.')
     access.lock(conn, share_id)
-    active, mounted = _must_go_on(conn, work), work.data['mounted']
+    active, mounted = _must_go_on(conn, work), work.data.mounted
     # The old backend applies no rules any more; the new one applies all rules once more, below.
     rows.supersede(conn, share_id, (access.SYNC,))
-    transitions.finish(conn, _SHARE, work.data['over'], active.instance_id)
+    transitions.finish(conn, _SHARE, work.data.over, active.instance_id)
     transitions.finish(conn, _SHARE, 'promote', work.resource_id)
     shares.update_instance(conn, active.instance_id, is_aside=True, cast_rules_to_readonly=mounted,
                            synced_at=timeutils.utcnow())
     transitions.set_replica_state(conn, active.instance_id, states.Replica.OUT_OF_SYNC)
     if not mounted:  # A readable one is exported again, at the same locations, as soon as it follows.
         shares.set_export_locations(conn, active.instance_id, ())
-    result = work.data['result']
-    shares.set_export_locations(conn, work.resource_id, [values.ExportLocation(**location) for location in result['exports']])
+    shares.set_export_locations(conn, work.resource_id, result.exports)
     shares.update_instance(conn, work.resource_id, is_aside=False, cast_rules_to_readonly=False)
     transitions.set_replica_state(conn, work.resource_id, states.Replica.ACTIVE)
     replica_workflow.give_up(conn, work.ctx, share_replicas.get(conn, work.ctx.elevated(), active.instance_id))
-    replica_workflow.take_snapshots(conn, work, share_id, result['snapshots'])
+    replica_workflow.take_snapshots(conn, work, share_id, result.snapshots)
     transitions.set_rules_status(conn, work.resource_id, states.Rules.SYNCING)
     apply_rules(conn, work.ctx, share_id, work.op.host)
     replica_workflow.resync_all(conn, work.ctx, share_id)
@@ -310,7 +314,7 @@ def promoted(conn: Connection, work: Work) -> None:
 
 # Deleting -------------------------------------------------------------------------------------------
 
-def delete(work: Work) -> None:
+def delete(work: Work[OnReplica]) -> None:
     """Delete the replica at the backend."""
     with work.ctx.db.reader() as conn:
         if share_replicas.as_share(conn, work.resource_id) is None:
@@ -318,9 +322,9 @@ def delete(work: Work) -> None:
     _driver(work).delete_replica(_load(work))
 
 
-def deleted(conn: Connection, work: Work) -> None:
+def deleted(conn: Connection, work: Work[OnReplica]) -> None:
     """Delete the replica's row, unless an administrator gave it another status meanwhile."""
-    access.lock(conn, work.data['share_id'])
+    access.lock(conn, work.data.share_id)
     row = share_replicas.as_share(conn, work.resource_id)
     if row is not None and transitions.remove(conn, _SHARE, (work.resource_id,), _SHARE['delete'].during):
         services.subtract_deleted_shares(conn, row.host, [row.size])
@@ -329,19 +333,22 @@ def deleted(conn: Connection, work: Work) -> None:
     work.service.report_soon()
 
 
-def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
+def not_deleted(conn: Connection, work: Work[DeleteReplica], error: Exception) -> None:
     """Set the replica to error, so that it can be deleted again. With force, delete its row all the same."""
-    if work.data.get('force'):
+    if work.data.force:
         LOG.warning('%s: its backend could not delete it; it is deleted by force', work.resource_id)
         deleted(conn, work)
     else:
         replica_workflow.not_deleted(conn, work, error)
 
 
-PLANS = [
-    Plan(share_replicas.CREATE, (Step(provide), Step(make, unmake, 'create')), made, not_made),
-    Plan(share_replicas.UPDATE, (Step(update),), updated, not_updated),
-    Plan(share_replicas.ACCESS, (Step(apply_rules_readonly, name='apply_rules'),), rules_applied, rules_not_applied),
-    Plan(share_replicas.PROMOTE, (Step(quiesce), Step(promote)), promoted, replica_workflow.not_promoted),
-    Plan(share_replicas.DELETE, (Step(delete),), deleted, not_deleted),
+PLANS: list[Plan[Any]] = [
+    Plan(share_replicas.CREATE, (Step(provide), Step(make, unmake, 'create')), made, not_made,
+         data=CreateReplica),
+    Plan(share_replicas.UPDATE, (Step(update),), updated, not_updated, data=OnReplica),
+    Plan(share_replicas.ACCESS, (Step(apply_rules_readonly, name='apply_rules'),), rules_applied, rules_not_applied,
+         data=OnReplica),
+    Plan(share_replicas.PROMOTE, (Step(quiesce), Step(promote)), promoted, replica_workflow.not_promoted,
+         data=PromoteReplica),
+    Plan(share_replicas.DELETE, (Step(delete),), deleted, not_deleted, data=DeleteReplica),
 ]
