@@ -10,6 +10,7 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core import limits
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import security_services, share_networks, share_servers
+from manila_lite.operation_data.share_servers import CheckSecurityService, UpdateSecurityService
 
 
 def add(ctx: RequestContext, network_id: str, service_id: str, *, in_use: bool) -> Row[Any]:
@@ -63,7 +64,8 @@ def _change(ctx: RequestContext, network_id: str, service_id: str, current_id: s
         if current_id:
             share_networks.detach(conn, network_id, current_id)
         share_networks.attach(conn, network_id, service_id)
-        wakes = share_server_updates.begin(conn, ctx, question, {'new_id': service_id, 'current_id': current_id})
+        wakes = share_server_updates.begin(conn, ctx, question, UpdateSecurityService(
+            network_id=network_id, new_id=service_id, current_id=current_id))
         row = share_networks.get(conn, ctx, network_id)
     for wake in wakes:
         wake.send(ctx)
@@ -71,7 +73,7 @@ def _change(ctx: RequestContext, network_id: str, service_id: str, current_id: s
 
 
 def _examined(conn: Connection, ctx: RequestContext, network_id: str, service_id: str,
-              current_id: str | None) -> share_server_updates.UpdateCheck:
+              current_id: str | None) -> share_server_updates.UpdateCheck[CheckSecurityService]:
     network = share_networks.get(conn, ctx, network_id)
     service = security_services.get(conn, ctx, service_id)
     if service.project_id != network.project_id:
@@ -85,7 +87,7 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, service_id
     question = share_server_updates.UpdateCheck(
         share_server_updates.SECURITY_SERVICE, network_id, f'{current_id or "none"}/{service_id}',
         share_server_updates.in_use(conn, share_servers.list_servers(conn, {'share_network_id': network_id})),
-        {'new_id': service_id, 'current_id': current_id})
+        CheckSecurityService(new_id=service_id, current_id=current_id))
     share_server_updates.must_be_healthy(conn, ctx, question)
     return question
 

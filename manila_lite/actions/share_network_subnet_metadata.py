@@ -10,6 +10,7 @@ from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_network_subnet_metadata
 from manila_lite.db.queries import share_network_subnets, share_networks, share_server_queries
+from manila_lite.operation_data.share_servers import PushMetadata
 
 
 def metadata(ctx: RequestContext, network_id: str, subnet_id: str) -> dict[str, str]:
@@ -67,7 +68,7 @@ def _push(conn: Connection, ctx: RequestContext, subnet_id: str, changed: Iterab
         return []
     return [engine.begin_once(conn, ctx, 'share_server.push_metadata', 'share_server', server.id, topic='share',
                               host=server.host, serial=f'server:{server.id}',
-                              open_key=f'metadata:{server.id}:{subnet_id}', data={'subnet_id': subnet_id},
+                              open_key=f'metadata:{server.id}:{subnet_id}', data=PushMetadata(subnet_id=subnet_id),
                               owner=server.project_id)
             for server in share_server_queries.list_in_subnets(conn, (subnet_id,))
             if server.status in share_server_queries.RUNNING]

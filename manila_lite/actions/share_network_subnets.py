@@ -18,6 +18,8 @@ from manila_lite.db.queries import services, share_network_subnets, share_networ
 from manila_lite.engine import Wake
 from manila_lite.network import load
 from manila_lite.network.interface import NetworkPlugin, Subnet, overlap
+from manila_lite.operation_data.share_servers import AddSubnet, CheckSubnet
+from manila_lite.values import ServerNetwork
 from manila_lite.workflow import network_allocations
 from manila_lite.workflow.share_servers import remove_server
 
@@ -62,13 +64,14 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
             now = _examined(conn, ctx, network_id, wanted, place, several)
             share_server_updates.must_be_unchanged(question, now)
             zone_id = get_zone_id(conn, wanted.get('availability_zone'))
-            subnet_id = now.data['network']['subnet_id']
+            subnet_id = now.data.network.subnet_id
             if subnet_id:
                 metadata = _renew(conn, subnet_id, place, wanted)
             else:
                 metadata = dict(wanted.get('metadata') or {})
                 subnet_id = insert(conn, network_id, zone_id, place, metadata)
-            wakes = share_server_updates.begin(conn, ctx, question, {'subnet_id': subnet_id})
+            wakes = share_server_updates.begin(conn, ctx, question,
+                                               AddSubnet(network_id=network_id, subnet_id=subnet_id))
             share_server_queries.add_to_subnet(conn, [server.id for server in question.servers], subnet_id)
             row = share_network_subnets.get(conn, network_id, subnet_id)
             if plugin is not None and not plugin.REMOTE:
@@ -95,14 +98,14 @@ def _renew(conn: Connection, subnet_id: str, place: Mapping[str, Any], wanted: M
     return key_values.of(conn, share_network_subnet_metadata, subnet_id)
 
 
-def _reserve(conn: Connection, plugin: NetworkPlugin, subnet: Row[Any], question: share_server_updates.UpdateCheck,
-             answers: Mapping[str, Mapping[str, Any]], project_id: str) -> None:
+def _reserve(conn: Connection, plugin: NetworkPlugin, subnet: Row[Any], question: share_server_updates.UpdateCheck[CheckSubnet],
+             answers: Mapping[str, CheckSubnet], project_id: str) -> None:
     """Give each share server its addresses in the subnet, before another request takes the last ones.
 
     :raises errors.Conflict: the subnet has too few free addresses.
     """
     # A share manager of the release before does not say how many it needs; it allocates them later.
-    needs = {server.id: answers[server.host].get('each', 0) for server in question.servers}
+    needs = {server.id: answers[server.host].each for server in question.servers}
     try:
         stored = network_allocations.reserve(conn, plugin, subnet, needs, project_id)
     except errors.Final as full:
@@ -133,7 +136,7 @@ def check(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, re
 
 
 def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Mapping[str, Any],
-              place: Mapping[str, Any], several: bool) -> share_server_updates.UpdateCheck:
+              place: Mapping[str, Any], several: bool) -> share_server_updates.UpdateCheck[CheckSubnet]:
     network = share_networks.get(conn, ctx, network_id)
     must_look_active(network)
     zone_id = get_zone_id(conn, wanted.get('availability_zone'))
@@ -154,7 +157,8 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
     servers, renewed_id = _servers(conn, beside, renewed), renewed.id if renewed else ''
     described = {name: place[name] for name in network_allocations.DESCRIBED}
     question = share_server_updates.UpdateCheck(share_server_updates.SUBNET, network_id, about, servers,
-                                                {'network': {'subnet_id': renewed_id, **described}, 'needed': len(servers)})
+                                                CheckSubnet(network=ServerNetwork(renewed_id, **described),
+                                                            needed=len(servers)))
     if beside and not place['neutron_subnet_id']:
         raise errors.Invalid(f'neutron_net_id: missing; the zone has subnet {beside[0].id}, and share servers take addresses '
                              'from each subnet of their zone.')

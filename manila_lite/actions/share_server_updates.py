@@ -3,8 +3,8 @@
 
 import dataclasses
 import time
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Generic, TypeVar
 
 from oslo_log import log
 from oslo_utils import uuidutils
@@ -15,6 +15,7 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, retry
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import services, share_networks, share_server_queries
+from manila_lite.operation_data.share_servers import ChangeServer, CheckServers
 
 LOG = log.getLogger(__name__)
 
@@ -46,19 +47,23 @@ SECURITY_SERVICE = Change('security_service.check', 'share_server.update_securit
 DOING = tuple(change.do for change in (SUBNET, SECURITY_SERVICE))
 
 
+Data = TypeVar('Data', bound=CheckServers)
+
+
 @dataclasses.dataclass(frozen=True)
-class UpdateCheck:
+class UpdateCheck(Generic[Data]):
     """A question to backends: whether these servers (rows) of the network can be changed.
 
-    ``about`` identifies the question among all of its kind; ``data`` is what the backends need to know. ``request``:
-    the id of a request whose answers are its own; without one the answers are kept for all that ask the same.
+    ``about`` identifies the question among all of its kind; ``data`` is what the backends need to know, but for the key and
+    the servers. ``request``: the id of a request whose answers are its own; without one the answers are kept for all that ask
+    the same.
     """
 
     change: Change
     network_id: str
     about: str
     servers: tuple[Any, ...]
-    data: Mapping[str, Any]
+    data: Data
     request: str = ''
 
     @property
@@ -86,7 +91,7 @@ def in_use(conn: Connection, servers: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(server for server in known if server.id not in failed)
 
 
-def must_be_healthy(conn: Connection, ctx: RequestContext, question: UpdateCheck) -> None:
+def must_be_healthy(conn: Connection, ctx: RequestContext, question: UpdateCheck[Any]) -> None:
     """Refuse a change if a server, share or backend that it touches is not healthy.
 
     :raises errors.Conflict: one is not healthy; the message names it.
@@ -108,12 +113,12 @@ def must_be_healthy(conn: Connection, ctx: RequestContext, question: UpdateCheck
                                 'every share of the share servers must be available, its rules active.')
 
 
-def _servers_on(question: UpdateCheck, host: str) -> str:
+def _servers_on(question: UpdateCheck[Any], host: str) -> str:
     return ', '.join(server.id for server in question.servers if server.host == host)
 
 
 @retry
-def begin_checks(ctx: RequestContext, question: UpdateCheck) -> None:
+def begin_checks(ctx: RequestContext, question: UpdateCheck[Any]) -> None:
     """Begin to ask every backend that has not been asked yet.
 
     :raises errors.Conflict: another request for the same change waits for the backends.
@@ -128,32 +133,32 @@ def begin_checks(ctx: RequestContext, question: UpdateCheck) -> None:
         wake.send(ctx)
 
 
-def _begin_check(conn: Connection, ctx: RequestContext, question: UpdateCheck, host: str) -> engine.Wake:
+def _begin_check(conn: Connection, ctx: RequestContext, question: UpdateCheck[Any], host: str) -> engine.Wake:
     return engine.begin(
         conn, ctx, question.change.ask, 'share_network', question.network_id, topic='share', host=host,
         lane=engine.FAST, open_key=question.open_key(host),
-        data={**question.data, 'key': question.key(host),
-              'servers': [server.id for server in question.servers if server.host == host]})
+        data=dataclasses.replace(question.data, key=question.key(host),
+                                 servers=[server.id for server in question.servers if server.host == host]))
 
 
-def _must_be_first(conn: Connection, question: UpdateCheck) -> None:
+def _must_be_first(conn: Connection, question: UpdateCheck[Any]) -> None:
     """Refuse a change that another request is about to make: it would only wait to be refused after the other's."""
     mine = {question.key(host) for host in question.hosts}
     pending = {question.open_key(host) for host in question.hosts}
     for row in rows.list_of_resource(conn, question.network_id, question.change.ask):
-        if row.open_key in pending and row.data.get('key') not in mine:
+        if row.open_key in pending and CheckServers.from_json(row.data).key not in mine:
             raise errors.Conflict(f'Another request for the same change of share network {question.network_id} is being '
                                   'answered.', code='same_change_pending')
 
 
-def _checks_by_host(conn: Connection, question: UpdateCheck) -> dict[str, Any]:
+def _checks_by_host(conn: Connection, question: UpdateCheck[Any]) -> dict[str, Any]:
     keys = {question.key(host): host for host in question.hosts}
-    return {keys[row.data['key']]: row for row in rows.list_of_resource(conn, question.network_id, question.change.ask)
-            if row.data.get('key') in keys}
+    asked = rows.list_of_resource(conn, question.network_id, question.change.ask)
+    return {keys[key]: row for row in asked if (key := CheckServers.from_json(row.data).key) in keys}
 
 
 @retry
-def get_answers(ctx: RequestContext, question: UpdateCheck) -> dict[str, bool | None]:
+def get_answers(ctx: RequestContext, question: UpdateCheck[Any]) -> dict[str, bool | None]:
     """Return each backend's answer: yes, no, or None for not yet."""
     with ctx.db.reader() as conn:
         checks = _checks_by_host(conn, question)
@@ -165,7 +170,7 @@ def _answer(check: Any) -> bool | None:
     return None if check is None or check.state == rows.OPEN else bool(check.state == rows.DONE)
 
 
-def ask_backends(ctx: RequestContext, question: UpdateCheck, *, reset: bool) -> dict[str, bool | None]:
+def ask_backends(ctx: RequestContext, question: UpdateCheck[Any], *, reset: bool) -> dict[str, bool | None]:
     """Ask the backends and return their answers, as ``answers`` does. ``reset``: ask again."""
     if reset:
         forget(ctx, question)
@@ -174,20 +179,20 @@ def ask_backends(ctx: RequestContext, question: UpdateCheck, *, reset: bool) -> 
 
 
 @retry
-def forget(ctx: RequestContext, question: UpdateCheck) -> None:
+def forget(ctx: RequestContext, question: UpdateCheck[Any]) -> None:
     """Delete the question and its answers."""
     with ctx.db.writer() as conn:
         rows.delete(conn, [row.id for row in _checks_by_host(conn, question).values()])
 
 
 @retry
-def _forget_older(ctx: RequestContext, question: UpdateCheck) -> None:
+def _forget_older(ctx: RequestContext, question: UpdateCheck[Any]) -> None:
     """Delete the answers of a question that a change has just asked anew. A question that is still open is kept."""
     with ctx.db.writer() as conn:
         rows.delete(conn, [row.id for row in _checks_by_host(conn, question).values() if row.state != rows.OPEN])
 
 
-def must_be_possible(ctx: RequestContext, question: UpdateCheck) -> dict[str, dict[str, Any]]:
+def must_be_possible(ctx: RequestContext, question: UpdateCheck[Data]) -> dict[str, Data]:
     """Refuse a change unless every backend says yes now. Not for use in a transaction.
 
     Return the data of each backend's answer. The request asks for itself: it reads no answer that was given to another,
@@ -214,10 +219,10 @@ def must_be_possible(ctx: RequestContext, question: UpdateCheck) -> dict[str, di
             LOG.warning('%s: share servers on %s cannot be %s: %s', question.network_id, host, question.change.what,
                         getattr(checks.get(host), 'error', None) or reason)
             raise denied(question, (host,), reason)
-    return {host: row.data for host, row in checks.items()}
+    return {host: type(question.data).from_json(row.data) for host, row in checks.items()}
 
 
-def denied(question: UpdateCheck, hosts: Iterable[str], reason: str) -> errors.Conflict:
+def denied(question: UpdateCheck[Any], hosts: Iterable[str], reason: str) -> errors.Conflict:
     """Return the refusal of a change that the servers on these backends cannot take."""
     servers = ', '.join(_servers_on(question, host) for host in hosts)
     return errors.Conflict(f'Share servers {servers} cannot be {question.change.what}: {reason.rstrip(".")}.',
@@ -233,7 +238,7 @@ def _reason(ctx: RequestContext, check: Any) -> str:
     return f'its backend failed to check it ({check.error})' if ctx.is_admin else 'its backend failed to check it'
 
 
-def _wait_for_answers(ctx: RequestContext, question: UpdateCheck) -> dict[str, Any]:
+def _wait_for_answers(ctx: RequestContext, question: UpdateCheck[Any]) -> dict[str, Any]:
     """Return the rows of the checks when all answers are yes, one is no, or the timeout is over.
 
     :raises errors.WrongState: another request changes the share servers meanwhile.
@@ -248,7 +253,7 @@ def _wait_for_answers(ctx: RequestContext, question: UpdateCheck) -> dict[str, A
 
 
 @retry
-def _look(ctx: RequestContext, question: UpdateCheck) -> dict[str, Any]:
+def _look(ctx: RequestContext, question: UpdateCheck[Any]) -> dict[str, Any]:
     with ctx.db.reader() as conn:
         if rows.is_any_open(conn, [f'server:{server.id}' for server in question.servers]):
             raise errors.WrongState(f'The share servers of share network {question.network_id} are being changed by another '
@@ -256,7 +261,7 @@ def _look(ctx: RequestContext, question: UpdateCheck) -> dict[str, Any]:
         return _checks_by_host(conn, question)
 
 
-def begin(conn: Connection, ctx: RequestContext, question: UpdateCheck, data: Mapping[str, Any]) -> list[engine.Wake]:
+def begin(conn: Connection, ctx: RequestContext, question: UpdateCheck[Any], data: ChangeServer) -> list[engine.Wake]:
     """Begin the change: network and servers go to ``network_change``, with one operation for each server.
 
     Without servers nothing is done.
@@ -271,11 +276,11 @@ def begin(conn: Connection, ctx: RequestContext, question: UpdateCheck, data: Ma
         raise errors.WrongState('The share servers changed in the meantime; try again.')
     return [engine.begin(conn, ctx, question.change.do, 'share_server', server.id, topic='share', host=server.host,
                          serial=f'server:{server.id}', open_key=f'server:{server.id}',
-                         data={'network_id': question.network_id, **data}, owner=server.project_id)
+                         data=data, owner=server.project_id)
             for server in question.servers]
 
 
-def must_be_unchanged(question: UpdateCheck, now: UpdateCheck) -> None:
+def must_be_unchanged(question: UpdateCheck[Any], now: UpdateCheck[Any]) -> None:
     """Refuse a change if the network's servers are not those that the backends were asked about.
 
     :raises errors.WrongState: the servers changed.

@@ -12,6 +12,8 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import server_migration, services, share_networks, share_server_queries, share_servers
+from manila_lite.operation_data import OperationData
+from manila_lite.operation_data.share_servers import ManageServer, UnmanageServer
 from manila_lite.workflow.share_servers import remove_server
 
 #: Operations that create or remove a server; an administrator's reset ends them.
@@ -64,7 +66,7 @@ def manage(ctx: RequestContext, wanted: Mapping[str, Any]) -> str:
         share_servers.insert(conn, {'id': server_id, 'share_network_id': network_id, 'host': service.host,
                                     'identifier': identifier, 'is_auto_deletable': False}, [subnet.id], 'manage')
         wake = _begin(conn, ctx, 'share_server.manage', server_id, service.host,
-                      {'identifier': identifier, 'options': options})
+                      ManageServer(identifier=identifier, options=options))
     wake.send(ctx)
     return server_id
 
@@ -91,7 +93,7 @@ def _get_subnet(conn: Connection, network_id: str, subnet_id: str | None, servic
 
 
 def _begin(conn: Connection, ctx: RequestContext, kind: str, server_id: str, host: str,
-           data: dict[str, Any]) -> engine.Wake:
+           data: OperationData) -> engine.Wake:
     return engine.begin(conn, ctx, kind, 'share_server', server_id, topic='share', host=host,
                         serial=f'server:{server_id}', open_key=f'server:{server_id}', data=data)
 
@@ -115,5 +117,5 @@ def unmanage(ctx: RequestContext, server_id: str, *, force: bool) -> None:
             raise errors.Conflict(f'Share server {server_id} has shares, or shares are being created on it.',
                                   code='share_server_in_use')
         transitions.begin(conn, states.SHARE_SERVER, 'unmanage', server_id)
-        wake = _begin(conn, ctx, 'share_server.unmanage', server_id, server.host, {'force': force})
+        wake = _begin(conn, ctx, 'share_server.unmanage', server_id, server.host, UnmanageServer(force=force))
     wake.send(ctx)

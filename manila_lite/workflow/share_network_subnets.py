@@ -9,6 +9,7 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_network_subnets, share_networks, share_server_queries
 from manila_lite.engine.begin import Wake, begin
+from manila_lite.operation_data.share_servers import AddSubnet
 
 ADD = 'share_server.add_subnet'
 
@@ -29,7 +30,7 @@ def complete(conn: Connection, ctx: context.RequestContext, lack: Any) -> Wake |
         share_server_queries.add_to_subnet(conn, [row.server_id], row.id)
     return begin(conn, _owner(ctx, row), ADD, 'share_server', row.server_id, topic='share', host=row.host,
                  serial=f'server:{row.server_id}', open_key=f'server:{row.server_id}',
-                 data={'network_id': row.share_network_id, 'subnet_id': row.id, 'before': row.error or ''})
+                 data=AddSubnet(network_id=row.share_network_id, subnet_id=row.id, before=row.error or ''))
 
 
 def _owner(ctx: context.RequestContext, row: Any) -> context.RequestContext:

@@ -8,6 +8,7 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import server_migration, share_networks, share_server_queries
 from manila_lite.engine.begin import Wake, begin
+from manila_lite.operation_data import OperationData
 
 
 def remove_server(conn: Connection, ctx: context.RequestContext, server: Any) -> Wake:
@@ -26,7 +27,8 @@ def remove_server(conn: Connection, ctx: context.RequestContext, server: Any) ->
     transitions.begin(conn, states.SHARE_SERVER, 'delete', server.id)
     if share_server_queries.is_used(conn, server.id):
         raise errors.Conflict(f'Share server {server.id} has shares.', code='share_server_in_use')
-    kind, data = 'share_server.delete', {}
+    kind: str = 'share_server.delete'
+    data: OperationData | dict[str, Any] = OperationData()
     if left := server_migration.last_release(conn, server.id):
         kind, data = left.kind, left.data
     return begin(conn, ctx, kind, 'share_server', server.id, topic='share', host=server.host, data=data,

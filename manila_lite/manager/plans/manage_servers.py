@@ -18,11 +18,12 @@ from manila_lite.manager.plans import kept_addresses
 from manila_lite.manager.plans import share_servers as share_server_plans
 from manila_lite.manager.plans.task import notify
 from manila_lite.network import load as plugins
+from manila_lite.operation_data.share_servers import ManageServer, UnmanageServer
 
 LOG = log.getLogger(__name__)
 
 
-def _driver(work: Work) -> Any:
+def _driver(work: Work[Any]) -> Any:
     """Return the backend's driver.
 
     :raises errors.Final: it can neither manage nor unmanage share servers.
@@ -33,48 +34,48 @@ def _driver(work: Work) -> Any:
     return driver
 
 
-def _server(work: Work) -> values.ShareServer:
+def _server(work: Work[Any]) -> values.ShareServer:
     with work.ctx.db.reader() as conn:
         return share_server_plans.load_server(conn, work)
 
 
 # Managing -----------------------------------------------------------------------------------------
 
-def register_addresses(work: Work) -> None:
+def register_addresses(work: Work[ManageServer]) -> None:
     """Register the addresses that the server has as used by it."""
-    addresses = _driver(work).find_server(_server(work), work.data['identifier'], work.data['options'])
+    addresses = _driver(work).find_server(_server(work), work.data.identifier, work.data.options)
     with work.ctx.db.reader() as conn:
         [subnet] = share_server_queries.subnets_of(conn, (work.resource_id,))[work.resource_id]
     kept_addresses.keep(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet, addresses,
                         work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
 
 
-def unregister_addresses(work: Work) -> None:
+def unregister_addresses(work: Work[Any]) -> None:
     """Remove the server's addresses from the records; the server keeps them."""
     kept_addresses.forget(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, work.hold)
 
 
-def manage(work: Work) -> None:
+def manage(work: Work[ManageServer]) -> None:
     """Take the server over at the backend."""
     with share_server_plans.alone(work.resource_id):
-        work.data['details'] = dict(_driver(work).manage_server(
-            _server(work), work.data['identifier'], work.data['options']))
+        work.data.details = dict(_driver(work).manage_server(
+            _server(work), work.data.identifier, work.data.options))
 
 
-def give_back(work: Work) -> None:
+def give_back(work: Work[Any]) -> None:
     """Let go of the server at the backend."""
     with share_server_plans.alone(work.resource_id):
         _driver(work).unmanage_server(_server(work))
 
 
-def managed(conn: Connection, work: Work) -> None:
+def managed(conn: Connection, work: Work[ManageServer]) -> None:
     """Set the server to active, and store its driver's details and the backend's abilities."""
-    key_values.replace(conn, share_server_details, work.resource_id, work.data['details'])
+    key_values.replace(conn, share_server_details, work.resource_id, work.data.details)
     transitions.finish(conn, states.SHARE_SERVER, 'manage', work.resource_id,
                        **share_server_capabilities.reported(conn, work.service.host))
 
 
-def not_managed(conn: Connection, work: Work, error: Exception) -> None:
+def not_managed(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Set the server to ``manage_error``, and tell the user why."""
     transitions.fail(conn, states.SHARE_SERVER, 'manage', work.resource_id)
     notify(conn, work, 'SHARE_SERVER', Action.MANAGE_SERVER, Detail.SERVER_NOT_MANAGED, error)
@@ -82,22 +83,22 @@ def not_managed(conn: Connection, work: Work, error: Exception) -> None:
 
 # Unmanaging ---------------------------------------------------------------------------------------
 
-def release(work: Work) -> None:
+def release(work: Work[UnmanageServer]) -> None:
     """Let go of the server at the backend; with force, go on even if the backend fails."""
     try:
         give_back(work)
     except Exception as bad:
-        if not work.data['force']:
+        if not work.data.force:
             raise
         LOG.warning('%s: unmanaged by force, though the backend failed: %s', work.resource_id, bad)
 
 
-def unmanaged(conn: Connection, work: Work) -> None:
+def unmanaged(conn: Connection, work: Work[Any]) -> None:
     """Delete the server's row."""
     share_server_plans.removed(conn, work, 'unmanage')
 
 
-def not_unmanaged(conn: Connection, work: Work, error: Exception) -> None:
+def not_unmanaged(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Set the server to ``unmanage_error``, and tell the user why."""
     transitions.fail(conn, states.SHARE_SERVER, 'unmanage', work.resource_id)
     notify(conn, work, 'SHARE_SERVER', Action.UNMANAGE_SERVER, Detail.SERVER_NOT_UNMANAGED, error)
@@ -117,8 +118,9 @@ def strays(manager: Any) -> dict[str, list[str]]:
     return {share_server_findings.STRAYS: sorted(held)} if held else {}
 
 
-PLANS = [
+PLANS: list[Plan[Any]] = [
     Plan('share_server.manage', (Step(register_addresses, unregister_addresses), Step(manage, give_back)), managed,
-         not_managed),
-    Plan('share_server.unmanage', (Step(release), Step(unregister_addresses)), unmanaged, not_unmanaged),
+         not_managed, data=ManageServer),
+    Plan('share_server.unmanage', (Step(release), Step(unregister_addresses)), unmanaged, not_unmanaged,
+         data=UnmanageServer),
 ]

@@ -9,9 +9,10 @@ from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import share_servers
 from manila_lite.manager.plans.share_server_values import load
 from manila_lite.manager.plans.task import notify
+from manila_lite.operation_data.share_servers import PushMetadata
 
 
-def push(work: Work) -> None:
+def push(work: Work[PushMetadata]) -> None:
     """Tell the driver the present metadata of the server's subnet, as far as their keys are for drivers.
 
     :raises errors.Final: the backend cannot act by it; the server stays as it was.
@@ -23,20 +24,20 @@ def push(work: Work) -> None:
         with work.ctx.db.reader() as conn:
             server = load(conn, (work.resource_id,)).get(work.resource_id)
         for network in server.networks if server else ():
-            if network.subnet_id == work.data['subnet_id']:
+            if network.subnet_id == work.data.subnet_id:
                 keys = work.ctx.conf.driver_updatable_subnet_metadata
                 work.service.driver.update_share_network_subnet_from_metadata(
                     server, network, {key: network.metadata[key] for key in keys if key in network.metadata})
 
 
-def pushed(conn: Connection, work: Work) -> None:
+def pushed(conn: Connection, work: Work[PushMetadata]) -> None:
     """Do nothing: the metadata are stored already."""
 
 
-def not_pushed(conn: Connection, work: Work, error: Exception) -> None:
+def not_pushed(conn: Connection, work: Work[PushMetadata], error: Exception) -> None:
     """Tell the user who changed the metadata why the server does not act by it. The server stays as it was."""
     notify(conn, work, 'SHARE_NETWORK_SUBNET', Action.UPDATE_METADATA, Detail.METADATA_NOT_PUSHED, error,
-         resource_id=work.data['subnet_id'])
+         resource_id=work.data.subnet_id)
 
 
-PLANS = [Plan('share_server.push_metadata', (Step(push),), pushed, not_pushed)]
+PLANS = [Plan('share_server.push_metadata', (Step(push),), pushed, not_pushed, data=PushMetadata)]

@@ -30,6 +30,8 @@ from manila_lite.manager.plans import admin_network, server_addresses
 from manila_lite.manager.plans.share_server_values import load
 from manila_lite.manager.plans.task import notify, share_row
 from manila_lite.network import load as plugins
+from manila_lite.operation_data import OperationData
+from manila_lite.operation_data.share_servers import CreateServer
 from manila_lite.workflow.share_servers import remove_server
 
 LOG = log.getLogger(__name__)
@@ -62,7 +64,7 @@ _SHARE = ServerRequest(lambda conn, row: share_server_queries.zone_of(conn, row.
                        _of_share)
 
 
-def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row,
+def serve(work: Work[Any], read: Callable[[Connection, Work[Any]], Any] = share_row,
           request: ServerRequest = _SHARE) -> values.ShareServer:
     """Give the share a running share server of its network. Return the server. ``read`` returns the share's row.
 
@@ -77,8 +79,8 @@ def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row,
         row = read(conn, work)
         server_id, wake = (row.share_server_id, None) if row.share_server_id else _find_or_make(conn, work, row, request)
         server = share_servers.get(conn, server_id) if server_id else None
-        ready = load(conn, (server_id,)) if server is not None and server.status == 'active' else {}
-        inside = share_server_queries.subnets_of(conn, (server_id,)).get(server_id, ()) if server and not ready else ()
+        ready = load(conn, (server.id,)) if server is not None and server.status == 'active' else {}
+        inside = share_server_queries.subnets_of(conn, (server.id,)).get(server.id, ()) if server and not ready else ()
     if wake:
         wake.send(work.ctx)
     if server is None or server.status in states.SHARE_SERVER.transient:
@@ -87,10 +89,10 @@ def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row,
         nowhere = any(subnet.neutron_subnet_id is None for subnet in inside)
         raise errors.Final('The share server of the share could not be created'
                            + (': its subnet names no network.' if nowhere else '.'), detail='NO_SHARE_SERVER')
-    return ready[server_id]
+    return ready[server.id]
 
 
-def _find_or_make(conn: Connection, work: Work, row: Any, request: ServerRequest) -> tuple[str | None, engine.Wake | None]:
+def _find_or_make(conn: Connection, work: Work[Any], row: Any, request: ServerRequest) -> tuple[str | None, engine.Wake | None]:
     if not share_networks.lock(conn, row.share_network_id, ('active',)):
         return None, None
     manager = work.service
@@ -112,7 +114,7 @@ def _find_or_make(conn: Connection, work: Work, row: Any, request: ServerRequest
     return server_id, wake
 
 
-def _begin(conn: Connection, work: Work, network_id: str, subnet_ids: list[str],
+def _begin(conn: Connection, work: Work[Any], network_id: str, subnet_ids: list[str],
            key: str | None) -> tuple[str, engine.Wake]:
     server_id = uuidutils.generate_uuid()
     share_servers.insert(conn, {
@@ -120,12 +122,12 @@ def _begin(conn: Connection, work: Work, network_id: str, subnet_ids: list[str],
         'encryption_key_ref': key, **share_server_capabilities.reported(conn, work.service.host)}, subnet_ids)
     return server_id, engine.begin(conn, work.ctx, 'share_server.create', 'share_server', server_id, topic='share',
                                    host=work.service.host, serial=f'server:{server_id}', open_key=f'server:{server_id}',
-                                   data={'share_id': work.resource_id})
+                                   data=CreateServer(share_id=work.resource_id))
 
 
 # Creating -----------------------------------------------------------------------------------------
 
-def allocate(work: Work) -> None:
+def allocate(work: Work[Any]) -> None:
     """Give the server the addresses that it needs in each of its subnets."""
     with work.ctx.db.reader() as conn:
         subnets = share_server_queries.subnets_of(conn, (work.resource_id,)).get(work.resource_id, [])
@@ -136,14 +138,14 @@ def allocate(work: Work) -> None:
                                work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
 
 
-def allocate_all(work: Work) -> None:
+def allocate_all(work: Work[Any]) -> None:
     """Give the server the addresses that it needs in each of its subnets, and in the administrators' network."""
     allocate(work)
     with _patience(work):
         admin_network.allocate(work)
 
 
-def free(work: Work, subnet_id: str | None = None) -> None:
+def free(work: Work[Any], subnet_id: str | None = None) -> None:
     """Free all addresses of the server, or only those in that subnet."""
     with _patience(work):
         if subnet_id is None:
@@ -152,7 +154,7 @@ def free(work: Work, subnet_id: str | None = None) -> None:
 
 
 @contextlib.contextmanager
-def _patience(work: Work) -> Iterator[None]:
+def _patience(work: Work[Any]) -> Iterator[None]:
     """Try again later if the network plugin is unavailable, as long as ``[network] patience`` allows."""
     try:
         yield
@@ -163,7 +165,7 @@ def _patience(work: Work) -> Iterator[None]:
         raise errors.Again(_PLUGIN_AWAY, str(away)) from away
 
 
-def load_server(conn: Connection, work: Work) -> values.ShareServer:
+def load_server(conn: Connection, work: Work[Any]) -> values.ShareServer:
     """Return the share server of the operation.
 
     :raises errors.Final: it is gone.
@@ -174,7 +176,7 @@ def load_server(conn: Connection, work: Work) -> values.ShareServer:
     return server
 
 
-def _server(work: Work) -> values.ShareServer:
+def _server(work: Work[Any]) -> values.ShareServer:
     with work.ctx.db.reader() as conn:
         return load_server(conn, work)
 
@@ -184,33 +186,33 @@ def alone(server_id: str) -> Any:
     return lockutils.lock(f'share-server-{server_id}')
 
 
-def configure(work: Work) -> None:
+def configure(work: Work[CreateServer]) -> None:
     """Set the server up at the backend."""
     with alone(work.resource_id):
-        work.data['details'] = dict(work.service.driver.setup_server(_server(work)))
+        work.data.details = dict(work.service.driver.setup_server(_server(work)))
 
 
-def teardown(work: Work) -> None:
+def teardown(work: Work[Any]) -> None:
     """Remove the server at the backend."""
     with alone(work.resource_id):
         work.service.driver.teardown_server(_server(work))
 
 
-def made(conn: Connection, work: Work) -> None:
+def made(conn: Connection, work: Work[CreateServer]) -> None:
     """Set the server to active, and store the driver's details of it."""
-    key_values.replace(conn, share_server_details, work.resource_id, work.data['details'])
+    key_values.replace(conn, share_server_details, work.resource_id, work.data.details)
     transitions.finish(conn, states.SHARE_SERVER, 'create', work.resource_id)
 
 
-def not_made(conn: Connection, work: Work, error: Exception) -> None:
+def not_made(conn: Connection, work: Work[CreateServer], error: Exception) -> None:
     """Set the server to error, and tell the owner of the share why. Shares that wait for the server fail themselves."""
     transitions.fail(conn, states.SHARE_SERVER, 'create', work.resource_id)
-    notify(conn, work, 'SHARE', Action.CREATE, Detail.NO_SHARE_SERVER, error, resource_id=work.data.get('share_id'))
+    notify(conn, work, 'SHARE', Action.CREATE, Detail.NO_SHARE_SERVER, error, resource_id=work.data.share_id)
 
 
 # Deleting -----------------------------------------------------------------------------------------
 
-def removed(conn: Connection, work: Work, verb: str = 'delete') -> None:
+def removed(conn: Connection, work: Work[Any], verb: str = 'delete') -> None:
     """Delete the server's row, unless an administrator set another status; and its network and subnets, if these are
     deleted.
     """
@@ -221,7 +223,7 @@ def removed(conn: Connection, work: Work, verb: str = 'delete') -> None:
         share_networks.delete_if_without_servers(conn, row.share_network_id)
 
 
-def not_removed(conn: Connection, work: Work, error: Exception) -> None:
+def not_removed(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Set the server to error, and tell the user why."""
     transitions.fail(conn, states.SHARE_SERVER, 'delete', work.resource_id)
     notify(conn, work, 'SHARE_SERVER', Action.DELETE, Detail.UNKNOWN_ERROR, error)
@@ -292,7 +294,7 @@ def _restore_one(manager: Any, ctx: context.RequestContext, server_id: str, mend
             return errors.reason(error, ctx.request_id)
         if result.error:
             LOG.error('Share server %s does not run: %s', server_id, result.error)
-            return result.error
+            return str(result.error)
         if result.repaired:
             LOG.warning('Share server %s: was repaired: %s', server_id, '; '.join(result.repaired))
             mended[server_id] = result.repaired
@@ -303,7 +305,8 @@ def _restore_one(manager: Any, ctx: context.RequestContext, server_id: str, mend
     return None
 
 
-PLANS = [
-    Plan('share_server.create', (Step(allocate_all, free, 'allocate'), Step(configure, teardown)), made, not_made),
-    Plan('share_server.delete', (Step(teardown), Step(free, name='deallocate')), removed, not_removed),
+PLANS: list[Plan[Any]] = [
+    Plan('share_server.create', (Step(allocate_all, free, 'allocate'), Step(configure, teardown)), made, not_made,
+         data=CreateServer),
+    Plan('share_server.delete', (Step(teardown), Step(free, name='deallocate')), removed, not_removed, data=OperationData),
 ]

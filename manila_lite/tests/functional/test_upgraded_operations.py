@@ -17,6 +17,7 @@ from manila_lite.engine.executor import Executor
 from manila_lite.manager.runtime import service as manager
 from manila_lite.scheduler import service as scheduler
 from manila_lite.tests.functional.test_migrations import MigrationTest as _MigrationTest
+from manila_lite.tests.unit.operation_data import stored
 
 _PLANS = {'share': {plan.kind: plan for plan in manager.PLANS},
           'scheduler': {plan.kind: plan for plan in scheduler.PLANS}}
@@ -43,7 +44,8 @@ class UpgradedTest(_MigrationTest):
         made = {place: uuidutils.generate_uuid() for place in _STEPS}
         with self.db.writer() as conn:
             conn.execute(models.operations.insert(), [
-                {'id': resource_id, 'kind': kind, 'topic': topic, 'host': 'here', 'lane': 'work', 'data': {},
+                {'id': resource_id, 'kind': kind, 'topic': topic, 'host': 'here', 'lane': 'work',
+                 'data': stored.BY_KIND.get(kind, {}),
                  'resource_type': 'test', 'resource_id': 'x', 'state': state, 'step': number,
                  'next_run_at': timeutils.utcnow(), **values}
                 for (topic, kind, number), resource_id in made.items()])
