@@ -9,19 +9,17 @@ from oslo_log import log
 from oslo_utils import uuidutils
 
 from manila_lite import errors, states
-from manila_lite.actions import share_server_updates
+from manila_lite.actions import network_deletion, share_server_updates
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, limits
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_network_subnet_metadata
 from manila_lite.db.queries import services, share_network_subnets, share_networks, share_server_queries, share_servers
-from manila_lite.engine import Wake
 from manila_lite.network import load
 from manila_lite.network.interface import NetworkPlugin, Subnet, overlap
 from manila_lite.operation_data.share_servers import AddSubnet, CheckSubnet
 from manila_lite.values import ServerNetwork
 from manila_lite.workflow import network_allocations
-from manila_lite.workflow.share_servers import remove_server
 
 LOG = log.getLogger(__name__)
 
@@ -299,33 +297,15 @@ def delete(ctx: RequestContext, network_id: str, subnet_id: str) -> None:
         must_not_be_changing(conn, network_id)
         share_network_subnets.get(conn, network_id, subnet_id)
         waiting = share_networks.count_shares(conn, network_id, without_server=True)
-        if waiting:
-            raise errors.Conflict(f'Share network {network_id} has {errors.count(waiting, "share")} without a share '
-                                  'server yet.',
-                                  code='subnet_in_use')
         servers = share_server_queries.list_in_subnets(conn, (subnet_id,))
-        wakes = remove_unused(conn, ctx, servers, f'Subnet {subnet_id}', 'subnet_in_use')
+        too_early = f'is in share network {network_id}, which has {errors.count(waiting, "share")} without a share server yet.'
+        network_deletion.must_be_free(f'Subnet {subnet_id}', [
+            *([('subnet_in_use', too_early)] if waiting else []),
+            *network_deletion.objections_of(conn, ctx, servers, 'subnet_in_use')])
+        wakes = network_deletion.remove_unused(conn, ctx, servers)
         if servers:
             share_network_subnets.delete_for_owner(conn, subnet_id)
         else:
             share_network_subnets.delete(conn, subnet_id)
     for wake in wakes:
         wake.send(ctx)
-
-
-def remove_unused(conn: Connection, ctx: RequestContext, servers: Iterable[Row[Any]], owner: str, code: str) -> list[Wake]:
-    """Begin to delete the share servers of a network or subnet that is deleted. Return the wake-ups to send after the commit.
-
-    ``owner`` and ``code``: the network or subnet, and the code, for the refusal.
-
-    :raises errors.Conflict: one has shares, or must not be deleted automatically.
-    """
-    machine = states.SHARE_SERVER['delete']
-    remaining = [server for server in servers if server.status != machine.during]
-    for server in remaining:
-        if not server.is_auto_deletable or server.status not in machine.allowed:
-            raise errors.Conflict(f'{owner} has share server {server.id}, which is {server.status} and is not deleted '
-                                  'automatically.', code=code)
-        if share_server_queries.is_used(conn, server.id):
-            raise errors.Conflict(f'{owner} has share server {server.id}, which has shares.', code=code)
-    return [remove_server(conn, ctx, server) for server in remaining]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Actions on share networks that do not affect share servers. See ``network_security.py`` for the others."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from oslo_utils import uuidutils
 
 from manila_lite import errors, states
+from manila_lite.actions import network_deletion
 from manila_lite.actions import share_network_subnets as subnet_actions
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
@@ -14,6 +15,7 @@ from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import quotas, share_groups, share_network_subnets, share_networks, share_servers
 
 _NEUTRON = ('neutron_net_id', 'neutron_subnet_id')
+_IN_USE = 'share_network_in_use'
 _ONLY_NAMES = 'only its name and description can be changed'
 
 
@@ -82,24 +84,26 @@ def delete(ctx: RequestContext, network_id: str) -> None:
     with ctx.db.writer() as conn:
         share_networks.get(conn, ctx, network_id)
         subnet_actions.must_not_be_changing(conn, network_id)
-        count = share_networks.count_shares(conn, network_id)
-        if count:
-            raise errors.Conflict(f'Share network {network_id} is used by '
-                                  f'{errors.count(count, "share")}.', code='share_network_in_use')
-        if count := share_groups.count_in_network(conn, network_id):
-            raise errors.Conflict(f'Share network {network_id} is used by '
-                                  f'{errors.count(count, "share group")}.', code='share_network_in_use')
-        if len(share_network_subnets.of_network(conn, network_id)) > 1:
-            raise errors.Conflict(f'Share network {network_id} has several subnets; delete all but one first.',
-                                  code='share_network_has_subnets')
         servers = share_servers.list_servers(conn, {'share_network_id': network_id})
-        wakes = subnet_actions.remove_unused(conn, ctx, servers, f'Share network {network_id}', 'share_network_in_use')
+        network_deletion.must_be_free(f'Share network {network_id}', _objections(conn, ctx, network_id, servers))
+        wakes = network_deletion.remove_unused(conn, ctx, servers)
         if servers:
             share_networks.delete_for_owner(conn, network_id)
         else:
             share_networks.delete(conn, network_id)
     for wake in wakes:
         wake.send(ctx)
+
+
+def _objections(conn: Connection, ctx: RequestContext, network_id: str,
+                servers: list[Row[Any]]) -> Iterator[network_deletion.Objection]:
+    shares, groups = share_networks.count_shares(conn, network_id), share_groups.count_in_network(conn, network_id)
+    for count, noun in ((shares, 'share'), (groups, 'share group')):
+        if count:
+            yield _IN_USE, f'is used by {errors.count(count, noun)}.'
+    if len(share_network_subnets.of_network(conn, network_id)) > 1:
+        yield 'share_network_has_subnets', 'has several subnets; delete all but one first.'
+    yield from network_deletion.objections_of(conn, ctx, servers, _IN_USE, shares=not shares and not groups)
 
 
 def reset_status(ctx: RequestContext, network_id: str, status: str) -> None:

@@ -196,8 +196,9 @@ FOR_ADMINISTRATORS = {
     'share_network_not_active': 'Wait until the share network is active, or reset its status; then send the request again.',
     'snapshot_not_available': 'Wait until the snapshot is available, or reset its status; then send the request again.',
     'share_has_snapshots': 'Delete the snapshots first; before a share is unmanaged, unmanage them.',
-    'share_network_in_use': 'Delete the shares, share groups and share servers of the share network first.',
-    'subnet_in_use': 'Delete the shares and share servers in the subnet first.',
+    'share_network_in_use': 'Delete the shares and share groups of the share network first, and delete or unmanage its share '
+                            'servers, as the message says.',
+    'subnet_in_use': 'Delete the shares in the subnet first, and delete or unmanage its share servers, as the message says.',
     '*_locked': 'List the locks with openstack share lock list, and delete them first.',
     'lock_of_another': 'Ask the user or the service that placed the lock.',
     'lock_failed': 'Leave lock_visibility and lock_deletion out.',

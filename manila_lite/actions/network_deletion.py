@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands against the deletion of a share network, or of a subnet: all of it in one answer, with what to do.
+
+Some share servers stay with their network until an administrator decides about them, who may not know that they are there.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from manila_lite import errors, states
+from manila_lite.context import RequestContext
+from manila_lite.db.core.engine import Connection, Row
+from manila_lite.db.queries import operations, server_migration, share_server_queries
+from manila_lite.engine import Wake
+from manila_lite.workflow.share_servers import remove_server
+
+_DELETE = states.SHARE_SERVER['delete']
+#: A code of the API, and what is so, as the rest of a sentence that begins with the network or subnet.
+Objection = tuple[str, str]
+#: The operation that failed, and what helps, by the status of a share server that an operation left.
+_FAILED = {
+    'manage_error': ('share_server.manage', (
+        'It could not be managed{}. An administrator removes its record with openstack share server abandon {}')),
+    'unmanage_error': ('share_server.unmanage', (
+        'It could not be unmanaged{}. An administrator tries again with openstack share server abandon --force {}'))}
+_RESTS = ('A share server stays if it was managed, or a share was unmanaged on it. An administrator deletes it with openstack '
+          'share server delete {}')
+#: Servers of which a refusal tells all that is known.
+_NAMED = 10
+
+
+def must_be_free(owner: str, found: Iterable[Objection]) -> None:
+    """Refuse the deletion of ``owner`` (``Share network ID``) if there are objections; the first gives the code.
+
+    :raises errors.Conflict: there are.
+    """
+    objections = list(found)
+    if objections:
+        again = f'The {owner.rpartition(" ")[0].lower()}'
+        first, *more = objections
+        raise errors.Conflict(' '.join([f'{owner} {first[1]}', *(f'{again} {text}' for _, text in more)]), code=first[0])
+
+
+def objections_of(conn: Connection, ctx: RequestContext, servers: Iterable[Row[Any]], code: str, *,
+                  shares: bool = True) -> list[Objection]:
+    """Return what share servers in a network or subnet have against its deletion. ``shares``: that they have shares, too."""
+    texts = [text for server in _remaining(servers) if (text := _objection(conn, ctx, server, shares))]
+    more = len(texts) - _NAMED
+    return [(code, text) for text in texts[:_NAMED]] + (
+        [(code, f'has {errors.count(more, "more share server")} that cannot be deleted with it.')] if more > 0 else [])
+
+
+def remove_unused(conn: Connection, ctx: RequestContext, servers: Iterable[Row[Any]]) -> list[Wake]:
+    """Begin to delete share servers to which nothing objects. Return the wake-ups to send after the commit."""
+    return [remove_server(conn, ctx, server) for server in _remaining(servers)]
+
+
+def _remaining(servers: Iterable[Row[Any]]) -> list[Row[Any]]:
+    """Return the servers that are not being deleted."""
+    return [server for server in servers if server.status != _DELETE.during]
+
+
+def _objection(conn: Connection, ctx: RequestContext, server: Row[Any], shares: bool) -> str:
+    """Return what stands against the deletion of a share server with its network, or ''."""
+    stays = not server.is_auto_deletable or server.status not in _DELETE.allowed
+    reasons = {f'is {server.status} and is not deleted automatically': stays,
+               'has shares': shares and share_server_queries.is_used(conn, server.id),
+               'is the target of a migration that has not ended': server_migration.is_half_moved(conn, server.id)}
+    true = [reason for reason, holds in reasons.items() if holds]
+    if not true:
+        return ''
+    advice = f' {_advice(conn, ctx, server)}' if stays else ''
+    return f'has share server {server.id}, which {", and which ".join(true)}.{advice}'
+
+
+def _advice(conn: Connection, ctx: RequestContext, server: Row[Any]) -> str:
+    """Return why the server stays, as far as the caller may know it, and what helps."""
+    if server.status in states.SHARE_SERVER.transient:
+        return 'Wait until that has ended.'
+    if server.status not in _FAILED:
+        return f'{_RESTS.format(server.id)}.'
+    kind, what = _FAILED[server.status]
+    last = operations.list_of_resource(conn, server.id, kind)[-1:] if ctx.is_admin else []
+    why = ''.join(f': {(operations.get_reason(op) or op.error or "").rstrip(".")}' for op in last)
+    return f'{what.format(why, server.id)}.'
