@@ -3,7 +3,7 @@
 
 from oslo_utils import uuidutils
 
-from manila_lite.db.queries import share_servers
+from manila_lite.db.queries import allocations, share_servers
 from manila_lite.tests.factories import networks
 from manila_lite.tests.functional import base
 
@@ -30,6 +30,12 @@ class ServedTest(base.ServiceTest):
         """Create a share network of the user with one subnet; return its id."""
         return self.user.ok('POST', '/share-networks', {'share_network': {
             'neutron_net_id': 'blue', 'neutron_subnet_id': subnet}})['share_network']['id']
+
+    def unused_address(self):
+        """Return an address of blue-v4 for a server that others made. Servers that are made here may have any."""
+        with self.service.services.db.reader() as conn:
+            taken = allocations.used_addresses(conn, 'blue-v4')
+        return next(address for address in (f'10.10.0.{last}' for last in range(77, 255)) if address not in taken)
 
     def share(self, network, **more):
         """Create a share in the network; return the share."""

@@ -51,17 +51,17 @@ class Order(served.ServedTest):
         self.assertEqual([], self.addresses(server))
 
     def test_server_keeps_its_addresses_when_unmanage_fails(self):
-        network, store = self.network(), self.service.managers['alpha'].driver.store
+        network, store, address = self.network(), self.service.managers['alpha'].driver.store, self.unused_address()
         with store.locked():
-            store.servers.put(ServerRecord('nas1', {'lan': ['10.10.0.77']}, ours=False))
+            store.servers.put(ServerRecord('nas1', {'lan': [address]}, ours=False))
         server = self.admin.ok('POST', '/share-servers/manage', {'share_server': {
             'host': 'test@alpha', 'share_network_id': network, 'identifier': 'nas1'}})['share_server']['id']
         self.ends(server, 'active')
-        self.assertEqual(['10.10.0.77'], self.addresses(server))
+        self.assertEqual([address], self.addresses(server))
         self.fault('unmanage_server:fail_final')
         self.admin.ok('POST', f'/share-servers/{server}/action', {'unmanage': None})
         self.ends(server, 'unmanage_error')
-        self.assertEqual(['10.10.0.77'], self.addresses(server))
+        self.assertEqual([address], self.addresses(server))
 
     def test_migrated_server_keeps_its_addresses_when_source_teardown_fails(self):
         _, server = self.server_of(self.network())

@@ -85,7 +85,7 @@ class ServersTest(served.ServedTest, manage.ManageTest):
 
     def test_stuck_managing_and_unmanaging_are_begun_again(self):
         with self.store.locked():
-            self.store.servers.put(ServerRecord('nas1', {'lan': ['10.10.0.99']}, ours=False))
+            self.store.servers.put(ServerRecord('nas1', {'lan': [self.unused_address()]}, ours=False))
         server_id = self.admin.ok('POST', '/share-servers/manage', {'share_server': {
             'host': 'test@alpha', 'share_network_id': self.network_id, 'identifier': 'nas1'}})['share_server']['id']
         server = types.SimpleNamespace(id=server_id, host='test@alpha')

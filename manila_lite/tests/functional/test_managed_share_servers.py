@@ -18,6 +18,7 @@ class ManagedServers(served.ServedTest):
         super().setUp()
         self.addCleanup(self.service.conf.clear_override, 'unused_share_server_cleanup_interval')
         self.network_id = self.network()
+        self.address = self.unused_address()
         self.store = self.service.managers['alpha'].driver.store
         self.addCleanup(self.clean)
 
@@ -35,7 +36,7 @@ class ManagedServers(served.ServedTest):
     def there(self, name='nas1', *addresses):
         """Add a share server at the backend that is not managed; return its name."""
         with self.store.locked():
-            self.store.servers.put(ServerRecord(name, {'lan': list(addresses or ('10.10.0.77',))}, ours=False))
+            self.store.servers.put(ServerRecord(name, {'lan': list(addresses or (self.address,))}, ours=False))
         return name
 
     def ask(self, expected=202, caller=None, version=None, **changes):
@@ -75,11 +76,11 @@ class ManagedServers(served.ServedTest):
         server = self.ends(asked['id'], 'active')
         self.assertTrue(server['network_allocation_update_support'])
         self.assertEqual(f'dummy-{server["id"]}', server['backend_details']['server_name'])
-        self.assertEqual(['10.10.0.77'], self.addresses(server['id']))
+        self.assertEqual([self.address], self.addresses(server['id']))
         share = self.share(self.network_id)
         self.assertEqual([server['id']], [row.id for row in self.servers(self.network_id)], 'the share got another server')
         [export] = self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
-        self.assertIn('10.10.0.77', export['path'])
+        self.assertIn(self.address, export['path'])
         fault = self.unmanage(server['id'], 400)['badRequest']
         self.assertEqual('share_server_in_use', fault['reason'])
         self.admin.ok('DELETE', f'/shares/{share["id"]}')
@@ -89,7 +90,7 @@ class ManagedServers(served.ServedTest):
         self.assertFalse(self.store.servers.get(server['id']).ours)
         again = self.managed()
         self.assertNotEqual(server['id'], again['id'])
-        self.assertEqual(['10.10.0.77'], self.addresses(again['id']))
+        self.assertEqual([self.address], self.addresses(again['id']))
 
     def test_created_server_is_unmanaged_and_managed_again_by_its_id(self):
         share = self.share(self.network_id)
@@ -122,7 +123,7 @@ class ManagedServers(served.ServedTest):
 
     def test_unknown_or_unusable_server_becomes_manage_error(self):
         self.there('elsewhere', '192.0.2.1')
-        self.there('odd', '10.10.0.80', '192.0.2.1')
+        self.there('odd', self.address, '192.0.2.1')
         self.there('bare')
         with self.store.locked():
             self.store.servers.put(ServerRecord('bare', {}, ours=False))
@@ -140,7 +141,7 @@ class ManagedServers(served.ServedTest):
         first = self.managed(identifier='one')
         second = self.managed('manage_error', identifier='two')
         self.assertIn('in use by another', self.told(second['id']))
-        self.assertEqual((['10.10.0.77'], []), (self.addresses(first['id']), self.addresses(second['id'])))
+        self.assertEqual(([self.address], []), (self.addresses(first['id']), self.addresses(second['id'])))
 
     def test_server_is_released_if_the_backend_fails_after_managing_it(self):
         self.there()
@@ -161,7 +162,7 @@ class ManagedServers(served.ServedTest):
         self.unmanage(server['id'])
         self.ends(server['id'], 'unmanage_error')
         self.assertIn('could not be unmanaged', self.told(server['id']))
-        self.assertEqual(['10.10.0.77'], self.addresses(server['id']))
+        self.assertEqual([self.address], self.addresses(server['id']))
         self.unmanage(server['id'], force='true')
         self.ends(server['id'], 'gone')
         self.assertEqual([], self.addresses(server['id']))
