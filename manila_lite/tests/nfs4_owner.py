@@ -79,12 +79,8 @@ class Owner:
         return struct.pack('>I', self._sequence)
 
     def _open(self, place, how, reclaim):
-        [(client_id, confirm)] = self._client.compound((
-            nfs4.SETCLIENTID, self._verifier + nfs4.opaque(self._name) + struct.pack('>I', 0) + nfs4.name('tcp') +
-            nfs4.name('0.0.0.0.0.0') + struct.pack('>I', 0)))
-        self._client.compound((nfs4.SETCLIENTID_CONFIRM, struct.pack('>Q', client_id) + confirm))
         self._sequence = 0
-        who = struct.pack('>Q', client_id) + nfs4.opaque(self._name)
+        who = struct.pack('>Q', self._client.become(self._name, self._verifier)) + nfs4.opaque(self._name)
         opened = self._client.compound((nfs4.PUTFH, nfs4.opaque(place)),
                                        (nfs4.OPEN, self._next() + struct.pack('>II', _WRITE_SHARE, 0) + who + how),
                                        (nfs4.GETFH, b''))

@@ -1,61 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Strangers who connect to file servers and say nothing: others still work."""
 
-import subprocess
-import sys
-
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import base, cifs_base
-
-_PER_ADDRESS = 20
-#: Opens so many connections to an address and a port. Writes how many of them are closed whenever it gets a
-#: line.
-_STRANGER = """
-import resource, select, socket, sys
-resource.setrlimit(resource.RLIMIT_NOFILE, (9000, 9000))
-address, port, number = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-poll, lines = select.poll(), []
-for _ in range(number):
-    try:
-        lines.append(socket.create_connection((address, port), timeout=60))
-        poll.register(lines[-1], select.POLLIN)
-    except OSError:
-        pass        # it was closed at once
-print('there', flush=True)
-while sys.stdin.readline():
-    print(number - len(lines) + len(poll.poll(0)), flush=True)
-"""
-
-
-class Strangers:
-    """Mixin of tests with a backend in the namespace ``nas``."""
-
-    def stranger(self, host, port, number, v6=False):
-        """Return a process at the host with so many silent connections. It ends with the test."""
-        at = getattr(self.fabric, 'v6' if v6 else 'v4')
-        process = subprocess.Popen(
-            ['nsenter', f'--net=/run/netns/{self.fabric.name(host)}', sys.executable, '-c', _STRANGER, at('nas'), str(port),
-             str(number)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.addCleanup(process.wait, waiting.LIMIT)
-        self.addCleanup(process.kill)
-        self.assertEqual('there\n', process.stdout.readline())
-        return process
-
-    def closed(self, process):
-        """Return how many of a stranger's connections the server has closed."""
-        process.stdin.write('\n')
-        process.stdin.flush()
-        return int(process.stdout.readline())
-
-    def places_come_back(self, port, **more):
-        """Check that as many connections as before are served once the former ones have ended, several times."""
-        def has_room():
-            strangers = self.stranger('two', port, _PER_ADDRESS, **more)
-            closed = self.closed(strangers)
-            strangers.kill()
-            return not closed
-        for _ in range(3):
-            waiting.until(has_room, 'as many are served again')
+from manila_lite.tests.security.strangers import PER_ADDRESS, Strangers
 
 
 @cifs_base.needs_samba
@@ -66,7 +14,7 @@ class Cifs(Strangers, cifs_base.Plain):
     def make(cls):
         """Add the limit to the configuration."""
         with (cls.state / 'conf').open('a') as conf:
-            conf.write(f'linux_connections_per_address = {_PER_ADDRESS}\nlinux_cifs_connections = 60\n')
+            conf.write(f'linux_connections_per_address = {PER_ADDRESS}\nlinux_cifs_connections = 60\n')
         return super().make()
 
     def served(self):
@@ -79,12 +27,12 @@ class Cifs(Strangers, cifs_base.Plain):
         idle = self.served()
         for v6 in (False, True):
             stranger = self.stranger('two', 445, 300, v6=v6)
-            waiting.until(lambda one=stranger: self.closed(one) == 300 - _PER_ADDRESS, 'the rest is closed')
-        self.assertLessEqual(self.served(), idle + 2 * _PER_ADDRESS)
+            waiting.until(lambda one=stranger: self.closed(one) == 300 - PER_ADDRESS, 'the rest is closed')
+        self.assertLessEqual(self.served(), idle + 2 * PER_ADDRESS)
         self.writes(share, 'alice', text='beside strangers')
         self.reads(share, 'alice', text='beside strangers', at=1)
         said = (self.driver.services.protocol_servers.of('CIFS').server._state / 'samba.log').read_text()
-        self.assertIn(f'has {_PER_ADDRESS} connections already', said)
+        self.assertIn(f'has {PER_ADDRESS} connections already', said)
 
     def test_place_of_a_connection_that_ended_is_free_again(self):
         share = self.cifs()
@@ -94,7 +42,7 @@ class Cifs(Strangers, cifs_base.Plain):
     def test_all_connections_have_a_limit(self):
         share = self.cifs()
         self.allow(share, ('alice', 'rw'))
-        strangers = [self.stranger(host, 445, _PER_ADDRESS, v6=v6) for host in ('one', 'two') for v6 in (False, True)]
+        strangers = [self.stranger(host, 445, PER_ADDRESS, v6=v6) for host in ('one', 'two') for v6 in (False, True)]
         waiting.until(lambda: sum(map(self.closed, strangers)) > 0, 'the last ones are closed')
         self.assertLess(self.served(), 70)
         for process in strangers:
@@ -105,12 +53,12 @@ class Cifs(Strangers, cifs_base.Plain):
 class Nfs(Strangers, base.ShareTest):
     """NFS-Ganesha has no process for a connection, but a limit of all."""
 
-    OPTIONS = f'linux_connections_per_address = {_PER_ADDRESS}\n'
+    OPTIONS = f'linux_connections_per_address = {PER_ADDRESS}\n'
 
     def test_thousands_of_silent_connections_of_one_stranger_leave_room_for_others(self):
         for v6 in (False, True):
             stranger = self.stranger('two', 2049, 3000, v6=v6)
-            waiting.until(lambda one=stranger: self.closed(one) == 3000 - _PER_ADDRESS, 'the rest is closed')
+            waiting.until(lambda one=stranger: self.closed(one) == 3000 - PER_ADDRESS, 'the rest is closed')
             self.works('one', self.made, 'write', 'f', f'beside a stranger {v6}')
 
     def test_place_of_a_connection_that_ended_is_free_again(self):

@@ -11,6 +11,7 @@ from pathlib import Path
 from manila_lite import values
 from manila_lite.drivers.cephfs.nfs import fsal
 from manila_lite.drivers.cephfs.nfs.options import NfsOptions, addresses
+from manila_lite.drivers.file_servers import compiled
 from manila_lite.host.commands import ENV, CommandFailed, run
 
 _PROGRAMS = {'ganesha.nfsd': 'nfs-ganesha', 'dbus-daemon': 'dbus-daemon', 'rados': 'ceph-common', 'ip': 'iproute2',
@@ -34,6 +35,8 @@ def problems(conf: NfsOptions) -> Iterator[values.Problem]:
             yield values.Problem(f'{program} is not installed', f'apt-get install {package}')
     if fsal.plugin() is None:
         yield values.Problem("NFS-Ganesha's part for CephFS is not installed", 'apt-get install nfs-ganesha-ceph')
+    if not compiled.can_be_made():
+        yield values.Problem('the guard of NFS connections cannot be compiled', f'apt-get install {compiled.PACKAGES}')
     yield from _store(conf)
     yield from _netns(conf.cephfs_nfs_netns)
     wrong = list(of_addresses(conf, 'cephfs_ganesha_server_ip'))

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
 from manila_lite.drivers.file_servers.ganesha_fsal import Fsal
 from manila_lite.host.commands import CommandFailed
 
@@ -64,18 +65,19 @@ def vet(text: str) -> str:
 
 
 class CephFsal(Fsal):
-    """CephFS below one NFS server. ``key_of`` returns the key of an export.
+    """CephFS below one NFS server, with the guard of its connections. ``key_of`` returns the key of an export.
 
     ``node``: a name that no other NFS server at the cluster has. NFS-Ganesha names each session with the cluster by it and
     by the number of the export, and the cluster refuses a second session of the same name.
     """
 
-    def __init__(self, ceph_conf: str, filesystem: str, node: str, key_of: Callable[[str], Key],
+    def __init__(self, ceph_conf: str, filesystem: str, node: str, key_of: Callable[[str], Key], guard: ConnectionGuard,
                  records: Records | None = None):
         self._ceph_conf = vet(ceph_conf)
         self._filesystem = vet(filesystem)
         self._node = vet(node)
         self._key_of = key_of
+        self._guard = guard
         self._records = records
 
     @property
@@ -86,8 +88,14 @@ class CephFsal(Fsal):
 
     @property
     def env(self) -> Mapping[str, str]:
-        """Return the path of the cluster's file: an export that is added later does not read the block for the cluster."""
-        return {'CEPH_CONF': self._ceph_conf}
+        """Return the variables of the guard, and the path of the cluster's file: an export that is added later does not read
+        the block for the cluster.
+        """
+        return {**self._guard.env, 'CEPH_CONF': self._ceph_conf}
+
+    def place(self) -> None:
+        """Put the guard in place."""
+        self._guard.place()
 
     def wrap(self, words: Sequence[str]) -> list[str]:
         """Return the words that start the server with the name of the node as the name of its host.
@@ -101,12 +109,16 @@ class CephFsal(Fsal):
 
     @property
     def conf(self) -> str:
-        """Return the blocks for the cluster, and for fresh lists of directories: a snapshot shall be seen at once."""
+        """Return the blocks for the cluster, and for fresh lists of directories: a snapshot shall be seen at once.
+
+        A comment makes a server with another limit of connections another server.
+        """
         kept = self._records
         records = '' if kept is None else (
             f'RADOS_KV {{ ceph_conf = "{self._ceph_conf}"; userid = "{vet(kept.auth_id)}"; pool = "{vet(kept.pool)}"; '
             f'namespace = "{vet(kept.namespace)}"; nodeid = "{self._node}"; }}\n')
-        return f'CEPH {{ Ceph_Conf = "{self._ceph_conf}"; }}\nMDCACHE {{ Dir_Chunk = 0; }}\n{records}'
+        return (f'# connections: {self._guard.mark}\nCEPH {{ Ceph_Conf = "{self._ceph_conf}"; }}\n'
+                f'MDCACHE {{ Dir_Chunk = 0; }}\n{records}')
 
     @property
     def defaults(self) -> str:

@@ -20,6 +20,7 @@ from manila_lite.drivers.cephfs.nfs.fsal import CephFsal, Key, Records, key_in
 from manila_lite.drivers.cephfs.nfs.mirror import ObjectMirror
 from manila_lite.drivers.cephfs.nfs.options import NfsOptions, addresses
 from manila_lite.drivers.file_servers import fencing
+from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
 from manila_lite.drivers.file_servers.ganesha import Ganesha
 from manila_lite.host.commands import CommandFailed
 from manila_lite.host.daemon import Daemon
@@ -50,7 +51,8 @@ class Gateway:
         self._conf = conf
         self._objects = objects
         records = Records(objects.pool, objects.namespace, objects.auth_id) if objects else None
-        self.server = Ganesha(state, conf.cephfs_nfs_port, CephFsal(ceph_conf, filesystem, node, key_of, records),
+        guard = ConnectionGuard(state, conf.cephfs_nfs_connections_per_address)
+        self.server = Ganesha(state, conf.cephfs_nfs_port, CephFsal(ceph_conf, filesystem, node, key_of, guard, records),
                               netns=conf.cephfs_nfs_netns, graceless=conf.cephfs_nfs_graceless,
                               grace=conf.cephfs_nfs_grace_period, mirror=ObjectMirror(objects) if objects else None,
                               most=conf.cephfs_nfs_max_exports, patience=_FIRST_ANSWER)

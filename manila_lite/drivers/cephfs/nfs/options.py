@@ -46,6 +46,10 @@ OPTIONS = (
     numeric.Int('cephfs_nfs_grace_period', default=30, min=20, max=180,
                 help='Seconds for which clients can reclaim their locks after a restart of the NFS server. Until then no '
                      'client can open a file for writing. Must be longer than the NFS lease of 20 seconds.'),
+    numeric.Int('cephfs_nfs_connections_per_address', default=64, min=4, max=60000,
+                help='Connections that the NFS server has at most from one address; it has 10,000 in all. More are closed at '
+                     'once. A client has one or a few, but all clients behind one NAT are one address. A change restarts the '
+                     'NFS server.'),
     numeric.Int('cephfs_nfs_max_exports', default=MOST, min=1, max=5000,
                 help='Largest number of shares that the NFS server exports. Each takes memory, threads and open '
                      'files: raise it '
@@ -67,6 +71,7 @@ class NfsOptions(Protocol):
     cephfs_nfs_port: int
     cephfs_nfs_graceless: bool
     cephfs_nfs_grace_period: int
+    cephfs_nfs_connections_per_address: int
     cephfs_nfs_max_exports: int
 
 

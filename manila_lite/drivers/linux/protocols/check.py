@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from manila_lite import values
+from manila_lite.drivers.file_servers import compiled
 from manila_lite.drivers.interface import Backend
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool import btrfs
-from manila_lite.drivers.linux.protocols import compiled, handle_guard, samba_users
+from manila_lite.drivers.linux.protocols import handle_guard, samba_users
 from manila_lite.host.commands import ENV, CommandFailed, run
 
 _PROGRAMS = {'mount': 'mount', 'umount': 'mount'}

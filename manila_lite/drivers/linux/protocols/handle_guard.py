@@ -9,7 +9,7 @@ is compiled here, for the machine that it runs on. An NFS server that does not u
 import functools
 from pathlib import Path
 
-from manila_lite.drivers.linux.protocols import compiled
+from manila_lite.drivers.file_servers import compiled
 from manila_lite.host.commands import CommandFailed
 
 #: File name of NFS-Ganesha's plug-in for local file systems, and therefore of the guard.

@@ -19,10 +19,10 @@ import psutil
 from oslo_log import log
 
 from manila_lite import errors, values
+from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
 from manila_lite.drivers.file_servers.file_server import FileServer
 from manila_lite.drivers.file_servers.ganesha_clients import Block
 from manila_lite.drivers.linux.protocols import samba_config, samba_users
-from manila_lite.drivers.linux.protocols.connection_guard import ConnectionGuard
 from manila_lite.drivers.linux.protocols.samba_shares import SmbShares
 from manila_lite.host import programs
 from manila_lite.host.commands import CommandFailed, run

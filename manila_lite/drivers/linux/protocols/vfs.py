@@ -4,8 +4,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
 from manila_lite.drivers.file_servers.ganesha_fsal import Fsal
-from manila_lite.drivers.linux.protocols.connection_guard import ConnectionGuard
 from manila_lite.drivers.linux.protocols.handle_guard import HandleGuard
 
 

@@ -11,6 +11,7 @@ class CheckTest(testtools.TestCase):
         self.patch(check.shutil, 'which', lambda program, path: f'/bin/{program}')
         self.patch(check.fsal, 'plugin', lambda: check.Path('/usr/lib/x'))
         self.patch(check.os, 'geteuid', lambda: 0)
+        self.patch(check.compiled, 'can_be_made', lambda: True)
         self.patch(check, '_links', lambda netns: {'lo': {'127.0.0.1', '::1'}, 'eth0': {'10.0.0.1', 'fd00::1'}})
 
     def problems(self, **values):
@@ -51,3 +52,8 @@ class CheckTest(testtools.TestCase):
         self.patch(check.fsal, 'plugin', lambda: None)
         [problem] = self.problems(cephfs_ganesha_server_ip='10.0.0.1')
         self.assertIn("NFS-Ganesha's part for CephFS is not installed", problem)
+
+    def test_missing_compiler_is_named(self):
+        self.patch(check.compiled, 'can_be_made', lambda: False)
+        [problem] = self.problems(cephfs_ganesha_server_ip='10.0.0.1')
+        self.assertIn('the guard of NFS connections', problem)

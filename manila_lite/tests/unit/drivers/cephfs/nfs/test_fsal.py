@@ -4,13 +4,15 @@ from pathlib import Path
 import testtools
 
 from manila_lite.drivers.cephfs.nfs.fsal import CephFsal, Key, Records
+from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
 from manila_lite.host.commands import CommandFailed
 
 
 class FsalTest(testtools.TestCase):
     def fsal(self, key=None, **changes):
         return CephFsal(**{'ceph_conf': '/etc/ceph/ceph.conf', 'filesystem': 'a', 'node': 'node',
-                           'key_of': lambda name: key or Key(f'nfs-{name}', 'secret=='), **changes})
+                           'key_of': lambda name: key or Key(f'nfs-{name}', 'secret=='),
+                           'guard': ConnectionGuard(Path('/state'), 64), **changes})
 
     def test_each_export_has_a_key_of_its_own(self):
         self.assertEqual('FSAL { Name = CEPH; Filesystem = "a"; User_Id = "nfs-x"; Secret_Access_Key = "secret=="; }',
@@ -32,3 +34,8 @@ class FsalTest(testtools.TestCase):
         self.assertEqual('RecoveryBackend = rados_ng;', shared.recovery(Path('/state')))
         self.assertEqual(['x'], shared.wrap(['x']))
         self.assertIn('pool = "pool"; namespace = "space"; nodeid = "node";', shared.conf)
+
+    def test_server_with_another_limit_of_connections_is_another_one(self):
+        other = self.fsal(guard=ConnectionGuard(Path('/state'), 65))
+        self.assertNotEqual(self.fsal().conf, other.conf)
+        self.assertEqual(('65', '/etc/ceph/ceph.conf'), (other.env['MANILA_LITE_PER_ADDRESS'], other.env['CEPH_CONF']))

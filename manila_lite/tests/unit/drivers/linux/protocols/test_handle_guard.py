@@ -6,7 +6,8 @@ from pathlib import Path
 import fixtures
 import testtools
 
-from manila_lite.drivers.linux.protocols import compiled, handle_guard
+from manila_lite.drivers.file_servers import compiled
+from manila_lite.drivers.linux.protocols import handle_guard
 from manila_lite.host import commands
 
 

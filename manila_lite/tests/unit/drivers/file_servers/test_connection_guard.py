@@ -6,8 +6,8 @@ from pathlib import Path
 import fixtures
 import testtools
 
-from manila_lite.drivers.linux.protocols import compiled
-from manila_lite.drivers.linux.protocols.connection_guard import ConnectionGuard
+from manila_lite.drivers.file_servers import compiled
+from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
 
 
 class Guard(testtools.TestCase):

@@ -99,7 +99,7 @@ static void tell(const struct in6_addr *from, int most)
     if (told && now.tv_sec < told + QUIET)
         return;
     told = now.tv_sec;
-    fprintf(stderr, "%s has %d connections already: more are closed (linux_connections_per_address)\n",
+    fprintf(stderr, "%s has %d connections already: more are closed (see ..._connections_per_address)\n",
             inet_ntop(AF_INET6, from, text, sizeof text) ? text : "?", most);
 }
 

@@ -7,7 +7,7 @@ Neither Samba nor NFS-Ganesha has a limit for each address. With this library th
 from collections.abc import Mapping
 from pathlib import Path
 
-from manila_lite.drivers.linux.protocols import compiled
+from manila_lite.drivers.file_servers import compiled
 
 _SOURCE = Path(__file__).with_suffix('.c')
 
