@@ -43,9 +43,6 @@ class ChecksTest(testtools.TestCase):
     def test_status_columns_are_written_by_one_module_only(self):
         self._passes_tool('check_one_writer.py')
 
-    def test_each_module_has_its_test(self):
-        self._passes_tool('check_mirror.py')
-
     def test_names_in_the_guides_exist(self):
         self._passes_tool('check_guides.py')
 

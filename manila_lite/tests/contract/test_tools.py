@@ -96,57 +96,6 @@ class OneWriterTest(ToolCase):
         self.assert_clean()
 
 
-class MirrorTest(ToolCase):
-    TOOL = 'check_mirror.py'
-    CODE = 'def create(size):\n    return size + 1\n'
-
-    def test_module_without_a_test_is_caught(self):
-        self.plant('manila_lite/actions/shares.py', self.CODE)
-        self.plant('manila_lite/tests/unit/test_snapshots.py', '')
-        self.assert_caught('actions/shares.py', 'manila_lite.actions.shares')
-
-    def test_module_of_the_client_without_a_test_is_caught(self):
-        self.plant('client/manila_lite_client/bars.py', self.CODE)
-        self.assert_caught('client/manila_lite_client/bars.py', 'manila_lite_client.bars')
-        self.plant('manila_lite/tests/unit/client/test_bars.py', '')
-        self.assert_clean()
-
-    def test_gabbi_file_of_the_resource_counts_as_a_test(self):
-        self.plant('manila_lite/actions/share_types.py', self.CODE)
-        self.plant('manila_lite/tests/functional/gabbits/share-types.yaml', '')
-        self.assert_clean()
-
-    def test_functional_test_of_the_resource_counts_as_a_test(self):
-        self.plant('manila_lite/actions/shares.py', self.CODE)
-        self.plant('manila_lite/tests/functional/linux/test_create_share.py', '')
-        self.assert_clean()
-
-    def test_test_that_imports_the_module_counts_as_its_test(self):
-        self.plant('manila_lite/db/core/engine.py', self.CODE)
-        self.plant('manila_lite/tests/unit/test_pool.py', 'from manila_lite.db.core import engine\n')
-        self.assert_clean()
-
-    def test_exemption_needs_a_test_and_a_reason(self):
-        self.plant('manila_lite/api/http/dispatch.py', self.CODE)
-        self.plant('tools/mirror.txt', '# Why\n\napi/http/dispatch.py tests/functional/test_api.py answers show it\n')
-        self.assert_caught('tools/mirror.txt: not two files', 'api/http/dispatch.py tests/functional/test_api.py')
-        self.plant('manila_lite/tests/functional/test_api.py', '')
-        self.assert_clean()
-        self.plant('tools/mirror.txt', 'api/http/dispatch.py tests/functional/test_api.py\n')
-        self.assert_caught('and a reason: api/http/dispatch.py')
-
-    def test_unneeded_exemption_is_caught(self):
-        self.plant('manila_lite/actions/shares.py', self.CODE)
-        self.plant('manila_lite/tests/functional/test_shares.py', '')
-        self.plant('tools/mirror.txt', 'actions/shares.py tests/functional/test_shares.py requests show it\n')
-        self.assert_caught('tools/mirror.txt: actions/shares.py has a test now')
-
-    def test_modules_of_declarations_and_options_need_no_test(self):
-        self.plant('manila_lite/drivers/interface/odd.py', 'class Odd:\n    def do(self):\n        """Done."""\n')
-        self.plant('manila_lite/conf/odd.py', self.CODE)
-        self.assert_clean()
-
-
 class GuidesTest(ToolCase):
     TOOL = 'check_guides.py'
     PAGE = 'doc/source/contributor/follow-a-share.rst'
