@@ -254,13 +254,11 @@ def default(run: Run, parts: Parts) -> None:
     """Run the default tier."""
     turn = commits()
     names = listed()
-    with tempfile.TemporaryDirectory() as statements, tempfile.TemporaryDirectory() as refusals:
-        os.environ.update(notes := {'MANILA_LITE_TEST_STATEMENTS': statements, 'MANILA_LITE_TEST_REFUSALS': refusals})
+    with tempfile.TemporaryDirectory() as statements:
+        os.environ['MANILA_LITE_TEST_STATEMENTS'] = statements
         run.tests(parts.tests(parts.default, names))
         run.tests([name for name in names if parts.servers.has(name)], SERVERS[turn % len(SERVERS)])
-        for name in notes:
-            del os.environ[name]
-        run.command(['python', 'tools/refusals.py', refusals])
+        del os.environ['MANILA_LITE_TEST_STATEMENTS']
     run.command(['python', '-m', 'manila_lite.tests.conformance', MODES[turn % len(MODES)], f'--portion={turn}/{_PUBLISHED}'])
 
 

@@ -15,12 +15,7 @@ def load_tests(loader, tests, pattern):
 
 
 def take_notes():
-    """Note refusals and statements in this process if the environment asks for it; see ``refusals``, which loads the API, and
-    ``statements``.
-    """
-    if os.environ.get('MANILA_LITE_TEST_REFUSALS') or os.environ.get('MANILA_LITE_TEST_SENTENCES'):
-        from manila_lite.tests import refusals
-        refusals.listen()
+    """Note statements in this process if the environment asks for it; see ``statements``."""
     # On a server a test reads what was noted on SQLite.
     if os.environ.get('MANILA_LITE_TEST_STATEMENTS') and not os.environ.get('MANILA_LITE_TEST_DATABASE'):
         from manila_lite.tests import statements

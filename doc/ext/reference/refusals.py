@@ -1,23 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One refusal per error code and caller, as a test of the API got it, with its next step."""
+"""The next step after each refusal: by its error code, and by its status."""
 
-import csv
-import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from manila_lite.api.http import hints
+from manila_lite.api.http.next_steps import BY_CODE, BY_STATUS, FOR_ADMINISTRATORS
 from reference import rst
-
-ROWS = pathlib.Path(__file__).resolve().parents[3] / 'tools' / 'refusal_sentences.tsv'
 
 
 def lines() -> Iterator[str]:
-    """Yield one table of all codes. A code has a row for each caller that gets another sentence or another step."""
-    rows: dict[tuple[str, str, str, str], list[str]] = {}
-    with ROWS.open() as stream:
-        for row in csv.DictReader(stream, dialect='excel-tab'):
-            step = hints.next_step(int(row['status']), row['code'], administrator=row['caller'] == 'admin')
-            rows.setdefault((row['code'], row['status'], row['message'], step), []).append(row['caller'])
-    yield from rst.table(('Code', 'Caller', 'Message', 'Next'), [
-        (rst.code(code), ', '.join(callers), rst.code(message), step)
-        for (code, _, message, step), callers in rows.items()], (22, 10, 38, 30))
+    """Yield a table of the codes, and one of the statuses. An administrator's step is shown where it differs."""
+    yield from _table('Code', dict.fromkeys(sorted(BY_CODE.keys() | FOR_ADMINISTRATORS.keys()), '') | BY_CODE, FOR_ADMINISTRATORS)
+    yield from ('Other codes have the step of their status:', '')
+    yield from _table('Status', {str(status): step for status, step in BY_STATUS.items()}, {})
+
+
+def _table(what: str, steps: Mapping[str, str], for_administrators: Mapping[str, str]) -> Iterator[str]:
+    yield from rst.table((what, 'Next', 'For administrators'), [
+        (rst.code(name), rst.plain(step), rst.plain(own) if (own := for_administrators.get(name, '')) != step else '')
+        for name, step in steps.items()], (22, 39, 39))
