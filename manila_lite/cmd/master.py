@@ -61,7 +61,7 @@ class Master(cotyledon.ServiceManager):
 
     def stand_in(self, listener: Listener) -> None:
         """Answer ``/healthcheck`` while no child that has the listener can."""
-        from manila_lite.cmd import stand_in    # only an API needs a parser of requests in its master
+        from manila_lite.api.http import stand_in  # only an API needs a parser of requests in its master
         self._stand_ins.append(stand_in.StandIn(listener, self._changing))
 
     def run(self) -> None:

@@ -9,7 +9,8 @@ from reference import rst
 
 def lines() -> Iterator[str]:
     """Yield a table of the codes, and one of the statuses. An administrator's step is shown where it differs."""
-    yield from _table('Code', dict.fromkeys(sorted(BY_CODE.keys() | FOR_ADMINISTRATORS.keys()), '') | BY_CODE, FOR_ADMINISTRATORS)
+    codes = dict.fromkeys(sorted(BY_CODE.keys() | FOR_ADMINISTRATORS.keys()), '')
+    yield from _table('Code', codes | BY_CODE, FOR_ADMINISTRATORS)
     yield from ('Other codes have the step of their status:', '')
     yield from _table('Status', {str(status): step for status, step in BY_STATUS.items()}, {})
 

@@ -124,7 +124,7 @@ class Networks(refused.Refusing):
             conn.execute(models.share_server_share_network_subnet_mappings.insert(), [
                 {'share_server_id': server, 'share_network_subnet_id': self.subnet} for server in others])
         self.is_not(models.share_servers, self.server, is_auto_deletable=False)
-        servers = (f'has share server {self.server}, which is active and is not deleted automatically. A share server stays if it',
+        servers = (f'has share server {self.server}, which is active and is not deleted automatically. A share',
                    f'openstack share server delete {self.server}.',
                    f'has share server {others[0]}, which is manage_error and is not deleted automatically. It could not be',
                    f'has share server {others[1]}, which is creating and is not deleted automatically. Wait until')
@@ -141,8 +141,8 @@ class Networks(refused.Refusing):
     def test_49_7_refusal_does_not_grow_with_the_number_of_share_servers(self):
         with self.service.services.db.writer() as conn:
             conn.execute(models.share_servers.insert(), [
-                {'id': uuidutils.generate_uuid(), 'share_network_id': self.empty, 'host': 'test@alpha', 'status': 'manage_error',
-                 'is_auto_deletable': False} for _ in range(12)])
+                {'id': uuidutils.generate_uuid(), 'share_network_id': self.empty, 'host': 'test@alpha',
+                 'status': 'manage_error', 'is_auto_deletable': False} for _ in range(12)])
         self.no(409, 'share_network_in_use', 'The share network has 2 more share servers that cannot be deleted with it.',
                 f'/share-networks/{self.empty}')
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The master answers /healthcheck while a thread holds the interpreter in every process of the API, and loses no other request."""
+"""The master answers /healthcheck while a thread holds the interpreter in each process of the API, and loses no request."""
 
 import concurrent.futures
 import socket

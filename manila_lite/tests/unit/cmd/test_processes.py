@@ -103,6 +103,6 @@ class Collector(testtools.TestCase):
 
     def test_garbage_collector_leaves_a_start_alone(self):
         looks = 'import gc; print(sum(each["collections"] for each in gc.get_stats()))'
-        done = subprocess.run([sys.executable, '-c', f'from manila_lite.cmd import share; {looks}'], capture_output=True, text=True,
-                              timeout=waiting.LIMIT, stdin=subprocess.DEVNULL, check=True)
+        done = subprocess.run([sys.executable, '-c', f'from manila_lite.cmd import share; {looks}'], capture_output=True,
+                              text=True, timeout=waiting.LIMIT, stdin=subprocess.DEVNULL, check=True)
         self.assertLess(int(done.stdout), 100)      # 300 by default

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The master answers ``/healthcheck`` while a thread holds the interpreter in every process of an API.
 
-Until the watchdog has ended such a process, nobody else would, and a load balancer would take the host for dead. Of what clients
-send the master looks at the first bytes only. All other requests wait for a process, as they would without it.
+Until the watchdog has ended such a process, nobody else would, and a load balancer would take the host for dead. Of what
+clients send the master looks at the first bytes only. All other requests wait for a process, as they would without it.
 """
 
 import contextlib
@@ -26,7 +26,10 @@ _PATHS = (b'/healthcheck', b'/healthcheck/')
 
 
 class StandIn(threading.Thread):
-    """Stands in for the processes of a listener. ``forking`` is held while the master forks: a child gets no connection of it."""
+    """Stands in for the processes of a listener.
+
+    ``forking`` is held while the master forks: a child gets no connection of it.
+    """
 
     def __init__(self, listener: Listener, forking: threading.Lock):
         super().__init__(name='stand-in', daemon=True)
