@@ -14,6 +14,7 @@ GIVEN = {
     'api/http/token_memory.py': 'the end of a token, as Keystone said it',
     'api/http/token_buckets.py': 'the calendar of the memcached servers, which all processes share',
     'drivers/cephfs/volumes/evictions.py': 'stored in the cluster, beside times of other hosts',
+    'drivers/cephfs/volumes/objects.py': 'stored in the cluster, as well',
     'policies/files.py': 'compared with the time of a file, by the kernel',
     'drivers/file_servers/file_server.py': 'compared with the start of a process, by the kernel',
 }

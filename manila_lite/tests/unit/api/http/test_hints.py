@@ -29,7 +29,8 @@ _BY_STATUS = {'conflict', 'already_exists', 'invalid_input', 'entity_missing', '
 #: Codes that are composed of parts.
 _COMPOSED = {'over_quota_shares', 'over_quota', 'over_limit_subnets', 'extra_spec_not_found', 'metadata_item_not_found',
              'share_type_access_not_found', 'share_group_type_access_not_found', 'share_not_found', 'message_not_found',
-             'over_quota_per_share_gigabytes', 'subnet_denied', 'security_service_denied'}
+             'over_quota_per_share_gigabytes', 'subnet_denied', 'security_service_denied', 'share_network_in_use',
+             'share_network_has_subnets', 'subnet_in_use'}
 
 
 _TABLES = (next_steps.BY_CODE, next_steps.FOR_ADMINISTRATORS, compute.BY_CODE, compute.FOR_ADMINISTRATORS)
