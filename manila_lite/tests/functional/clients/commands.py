@@ -247,7 +247,7 @@ admin   share replica set $REPLICA --replica-state out_of_sync
 member  share replica unset $REPLICA --property a
 admin   share replica resync $REPLICA
 reader  share replica show $REPLICA ~ in_sync
-member  share delete kept|$KEPT ! replicas
+member  share delete kept|$KEPT ! replica
 member  share replica promote $REPLICA --quiesce-wait-time 1 --wait
 reader  share show kept|$KEPT ~ available
 member  share replica delete $ACTIVE --wait
@@ -262,7 +262,7 @@ member  share backup set nightly|$BACKUP --name daily --description e
 admin   share backup set daily|$BACKUP --status error
 admin   share backup set daily|$BACKUP --status available
 member  share backup unset daily|$BACKUP --description
-member  share delete saved|$SAVED ! backups
+member  share delete saved|$SAVED ! backup
 member  share backup restore daily|$BACKUP --wait
 member  OTHER = share create NFS 1 --name other --share-type first|$FIRST --wait
 member  share backup restore daily|$BACKUP --target-share other|$OTHER --wait

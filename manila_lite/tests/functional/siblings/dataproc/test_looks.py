@@ -72,7 +72,7 @@ class LooksTest(DataprocTest):
         self.assertEqual(({}, 2), (self.rules(busy), len(self.rules(share))))
 
     def test_fault_is_shown_while_the_operation_waits(self):
-        self.dataproc.conf.set_override('attempts', 100000, 'dataproc')
+        self.dataproc.conf.set_override('attempts', 10000, 'dataproc')
         self.addCleanup(self.dataproc.conf.clear_override, 'attempts', 'dataproc')
         late = self.node(1, 'late')
         made = self.make(group(count=1), shares=[{'id': self.shared()}], wait=('Waiting',))
