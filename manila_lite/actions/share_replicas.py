@@ -53,6 +53,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
         share_type = share_types.get(conn, ctx.elevated(), share.share_type_id)
         zone_id = _zone(conn, share_type, wanted.get('availability_zone'))
         network_id = _network(conn, ctx, share, wanted.get('share_network_id'), zone_id)
+        _hold_available(conn, share)
         quotas.check(conn, ctx.conf, share.project_id, share.user_id, share.share_type_id,
                      {'share_replicas': 1, 'replica_gigabytes': share.size})
         transitions.create(conn, _SHARE, {
@@ -79,6 +80,10 @@ def _must_be_replicable(conn: Connection, share: Row[Any]) -> None:
     if share.share_group_id:
         raise errors.Invalid(f'share_id: share {share.id} is a member of share group {share.share_group_id}.',
                              code='share_in_group')
+
+
+def _hold_available(conn: Connection, share: Row[Any]) -> None:
+    """Hold the share until the transaction ends, and refuse one that is not available."""
     if not share.host or not snapshots.lock_share(conn, share.instance_id, ('available',)):
         raise errors.Invalid(f'share_id: share {share.id} is {share.status}; to make a replica, it must be available.',
                              code='share_not_available')

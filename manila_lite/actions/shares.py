@@ -19,7 +19,16 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_metadata
-from manila_lite.db.queries import affinity, quotas, share_replicas, share_transfers, share_types, shares, snapshots
+from manila_lite.db.queries import (
+    access,
+    affinity,
+    quotas,
+    share_replicas,
+    share_transfers,
+    share_types,
+    shares,
+    snapshots,
+)
 from manila_lite.db.queries import operations as rows
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.shares import CreateShare, ResizeShare, RevertShare
@@ -152,9 +161,6 @@ def delete(ctx: RequestContext, share_id: str, *, force: bool = False, from_bin:
             share_group_membership.must_name_group(share, group_id)
         verb, kind = share_bin.choose_deletion(ctx, 'share', share.host, force=force)
         transitions.begin(conn, states.SHARE, verb, share.instance_id)
-        if force:
-            # And one that began before the row was locked: a retry of a deferred deletion.
-            rows.supersede(conn, share_id, _LIFE)
         share_guards.must_have_no_replicas(conn, share)
         share_group_membership.must_be_in_no_group_snapshot(conn, share)
         if from_bin and not shares.is_in_bin(conn, share_id):
@@ -200,7 +206,11 @@ _LIFE = ('share.create', 'share.extend', 'share.shrink', 'share.revert', 'share.
 
 
 def _end_open_operations(conn: Connection, ctx: RequestContext, share: Row[Any]) -> None:
-    """End open operations on the share, with its target size, transfers, backups and restored snapshots."""
+    """End open operations on the share, with its target size, transfers, backups and restored snapshots.
+
+    The share is held until the transaction ends, so none begins later.
+    """
+    access.lock(conn, share.id)
     rows.supersede(conn, share.id, _LIFE)
     shares.update(conn, share.id, target_size=None)
     share_transfers.delete_of_share(conn, share.id)
@@ -319,7 +329,6 @@ def reset_status(ctx: RequestContext, share_id: str, status: str) -> None:
         share_bin.must_be_out(share)
         _end_open_operations(conn, ctx, share)
         transitions.reset(conn, states.SHARE, share.instance_id, status)
-        rows.supersede(conn, share_id, _LIFE)     # and operations begun before the row was locked
         if share.is_going:
             shares.update(conn, share_id, is_going=False)
 

@@ -14,7 +14,7 @@ from oslo_log import log
 
 import manila_lite.conf
 from manila_lite import context, encryption, errors, release, thread_reserve, trace
-from manila_lite.cmd import log_lines, log_outages, log_rate_limit, umask
+from manila_lite.cmd import log_expected, log_lines, log_outages, log_rate_limit, umask
 from manila_lite.db.core import connection_url, engine
 from manila_lite.host import configured_files
 
@@ -99,6 +99,7 @@ def _open_log(conf: cfg.ConfigOpts) -> None:
         log_lines.setup(conf)
         log_rate_limit.install(conf)
         log_outages.install(conf)
+        log_expected.install()
     except (OSError, RuntimeError, log.LogConfigError) as bad:
         raise errors.BadConfig(f'the log cannot be written, see log_file, log_dir, use_journal: {_line(bad)}') from None
 

@@ -74,6 +74,9 @@ class Executor:
         try:
             works = [self._begun(op) for op in ops]
             many(works)     # type: ignore[misc]  # else they were no group
+        except errors.LostClaim:
+            LOG.info('%s operations of kind %s are run one by one: one of them is no longer ours', len(ops), ops[0].kind)
+            return list(ops)
         except Exception as error:
             LOG.warning('%s operations of kind %s are run one by one, since together they failed: %s', len(ops), ops[0].kind,
                         error)
@@ -163,9 +166,8 @@ class Executor:
 
     def _park(self, op: Any, why: str) -> None:
         LOG.error('%s: %s (operation %s) is set aside: %s', op.resource_id, op.kind, op.id, why)
-        with self.services.db.writer() as conn:
-            rows.finish(conn, op.id, self.owner, rows.PARKED, '; '.join(filter(None, (why, op.error))),
-                        error_code=op.error_code)
+        error = '; '.join(filter(None, (why, op.error)))
+        self.services.db.write(lambda conn: rows.finish(conn, op.id, self.owner, rows.PARKED, error, error_code=op.error_code))
         self._count(op, rows.PARKED)
 
     def _count(self, op: Any, outcome: str) -> None:
@@ -174,8 +176,7 @@ class Executor:
         metrics.ended(op.kind if op.kind in self.plans else metrics.OTHER, outcome, age)
 
     def _later(self, op: Any, after: float, **values: Any) -> float:
-        with self.services.db.writer() as conn:
-            rows.postpone(conn, op.id, self.owner, after, op.next_run_at, **values)
+        self.services.db.write(lambda conn: rows.postpone(conn, op.id, self.owner, after, op.next_run_at, **values))
         return after
 
     def _delay(self, tries: int) -> float:
@@ -256,16 +257,18 @@ class Executor:
 
     def _end(self, end: '_End') -> bool | Exception:
         work = end.work
+
+        def write(conn: Connection) -> Any:
+            end.plan.done(conn, work)
+            ended = rows.finish(conn, work.op.id, self.owner, rows.DONE, wanted=work.asked)
+            return None if ended else rows.get(conn, work.op.id)
         try:
-            with self.services.db.writer() as conn:
-                end.plan.done(conn, work)
-                ended = rows.finish(conn, work.op.id, self.owner, rows.DONE, wanted=work.asked)
-                now = None if ended else rows.get(conn, work.op.id)
+            again = self.services.db.write(write)
         except Exception as error:
             return error
-        if now is not None:
-            work.op, work.tries = now, now.attempts
-        return ended
+        if again is not None:
+            work.op, work.tries = again, again.attempts
+        return again is None
 
     def _stumble(self, plan: Plan[Any], work: Work[Any], step: int, error: Exception) -> float | None:
         op = work.op
@@ -305,18 +308,21 @@ class Executor:
         if work.send:
             self._pass_on(work)     # type: ignore[unreachable]  # an undo sets it
             return None
-        with self.services.db.writer() as conn:
-            # With the error text that the owner may read.
-            rows.move(conn, work.op.id, self.owner, data=work.data.to_json())
-            # From here to the end of the transaction nobody asks for it again.
-            outdated = self._is_outdated(conn, plan, work)
-            if not outdated:
-                plan.failed(conn, work, error)
-                rows.finish(conn, work.op.id, self.owner, rows.FAILED, str(error), error_code=_code(error))
-        if outdated:
+        if not self.services.db.write(lambda conn: self._fail(conn, plan, work, error)):
             return self._later(work.op, 0.0, **plan.at(0), data=work.data.to_json(), attempts=0, undoing=False)
         self._count(work.op, rows.FAILED)
         return None
+
+    def _fail(self, conn: Connection, plan: Plan[Any], work: Work[Any], error: Exception) -> bool:
+        """End the operation as failed. Return False if it was asked for again meanwhile."""
+        # With the error text that the owner may read.
+        rows.move(conn, work.op.id, self.owner, data=work.data.to_json())
+        # From here to the end of the transaction nobody asks for it again.
+        if self._is_outdated(conn, plan, work):
+            return False
+        plan.failed(conn, work, error)
+        rows.finish(conn, work.op.id, self.owner, rows.FAILED, str(error), error_code=_code(error))
+        return True
 
     @staticmethod
     def _is_outdated(conn: Connection, plan: Plan[Any], work: Work[Any]) -> bool:
@@ -352,15 +358,13 @@ class Executor:
         return work.tries if row is None else min(work.tries, row.attempts)
 
     def _save(self, work: Work[Any], **values: Any) -> None:
-        with self.services.db.writer() as conn:
-            rows.move(conn, work.op.id, self.owner, **values)
+        self.services.db.write(lambda conn: rows.move(conn, work.op.id, self.owner, **values))
 
     def _pass_on(self, work: Work[Any]) -> None:
         topic, host = work.send     # type: ignore[misc]  # the caller has looked
         if not work.passed:
             work.data.failure = None
-            with self.services.db.writer() as conn:
-                work.pass_on(conn, topic, backend_of(host))
+            self.services.db.write(lambda conn: work.pass_on(conn, topic, backend_of(host)))
         self._wake(work)
 
     @staticmethod

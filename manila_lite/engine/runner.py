@@ -3,6 +3,7 @@
 
 import collections
 import concurrent.futures
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -158,8 +159,9 @@ class Runner:
     def _release_unsaved(self) -> None:
         """Release operations that could not be saved, since the database was away, before their lease runs out."""
         for operation_id, uncounted in list(self._unsaved.items()):
-            with self.services.db.writer() as conn:
-                rows.release_unsaved(conn, operation_id, self.owner, self.conf.retry_delay, uncounted)
+            release = functools.partial(rows.release_unsaved, operation_id=operation_id, owner=self.owner,
+                                        after=self.conf.retry_delay, uncounted=uncounted)
+            self.services.db.write(release)
             del self._unsaved[operation_id]
 
     def _look(self) -> bool:
@@ -253,7 +255,7 @@ class Runner:
             ops = self._claim(entries)
         except errors.LostClaim as lost:
             self._drop(entry.id for entry in entries)
-            LOG.warning('%s: %s', ', '.join(entry.resource_id for entry in entries), lost)
+            LOG.info('%s: %s', ', '.join(entry.resource_id for entry in entries), lost)     # the backend was passed on
             return 0
         except ValueError as bad:
             if len(entries) > 1:    # the data of one cannot be read
@@ -289,8 +291,7 @@ class Runner:
 
     def _set_aside(self, entry: Any, bad: ValueError) -> None:
         LOG.error('%s: operation %s is set aside: its data cannot be read: %s', entry.resource_id, entry.id, bad)
-        with self.services.db.writer() as conn:
-            rows.park(conn, entry, f'Its data cannot be read: {bad}')
+        self.services.db.write(lambda conn: rows.park(conn, entry, f'Its data cannot be read: {bad}'))
         metrics.ended(metrics.OTHER, rows.PARKED, 0.0)
 
     def _renew(self) -> None:
@@ -299,8 +300,8 @@ class Runner:
             if not mine:
                 continue
             try:
-                with self.services.db.writer() as conn:
-                    rows.renew(conn, mine, self.owner, self.conf.lease)
+                self.services.db.write(functools.partial(rows.renew, operation_ids=mine, owner=self.owner,
+                                                         lease=self.conf.lease))
             except Exception:
                 LOG.exception('Renewing the leases of %s operations failed', len(mine))
 
@@ -342,8 +343,8 @@ class Runner:
         again = None
         try:
             again = self.executor.run(op, loaded)
-        except errors.LostClaim as lost:
-            LOG.warning('%s: %s', op.resource_id, lost)
+        except errors.LostClaim:
+            self._say_lost(op)
         except Exception as error:
             LOG.exception('%s: %s could not be saved and will be tried again', op.resource_id, op.kind)
             self._unsaved[op.id] = isinstance(error, TRANSIENT)
@@ -352,3 +353,15 @@ class Runner:
             self._drop([op.id])
         if again is not None:
             self._due_in(again)
+
+    def _say_lost(self, op: Any) -> None:
+        """Log that the operation was lost. That is normal if a request ended it: a reset, a deletion by force, a cancellation,
+        or a check whose asker waits no more. Otherwise the lease of this process ran out.
+        """
+        with self.services.db.reader() as conn:
+            now = rows.get(conn, op.id)
+        if now is None or (now.state == rows.FAILED and now.error_code in rows.BY_REQUEST):
+            LOG.info('%s: %s (operation %s) was ended by a request', op.resource_id, op.kind, op.id)
+        else:
+            LOG.warning('%s: %s (operation %s) is no longer ours: another worker took it over. This process stood still, or '
+                        'the database did not answer it, for longer than [operations] lease', op.resource_id, op.kind, op.id)

@@ -14,7 +14,8 @@ from oslo_policy import policy
 
 from manila_lite import errors
 from manila_lite.api.http import hints, retry_after
-from manila_lite.db.core.engine import TRANSIENT
+from manila_lite.db.core import conflicts
+from manila_lite.db.core.conflicts import TRANSIENT
 
 LOG = log.getLogger(__name__)
 
@@ -72,8 +73,11 @@ def response(error: BaseException, special: tuple[tuple[type, int], ...] = (),
         return refusal(500, errors.unexpected(getattr(oslo_context.get_current(), 'request_id', None)), 'internal_error')
     if isinstance(error, errors.ManilaLiteError):
         return refusal(status, str(error), error.code, _when_again(error))
-    if isinstance(error, TRANSIENT):
+    if conflicts.is_conflict(error):
+        LOG.warning('A request is refused, since it gave way to others again and again: %s', conflicts.brief(error))
+    elif isinstance(error, TRANSIENT):
         LOG.error('The database cannot be used: %s', error)
+    if isinstance(error, TRANSIENT):
         return refusal(status, 'The database is busy or cannot be reached. Nothing was changed; try again in a moment.',
                        errors.Unavailable.code, {retry_after.HEADER: '1'})
     if isinstance(error, db_exception.DBReferenceError):

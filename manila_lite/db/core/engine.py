@@ -9,10 +9,9 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import sqlalchemy
-from oslo_db import api as oslo_db_api
 from oslo_db import exception as oslo_db_exception
 from oslo_db.sqlalchemy import enginefacade, exc_filters
 from sqlalchemy import event, pool
@@ -20,27 +19,17 @@ from sqlalchemy.engine import Connection, Engine, Row
 
 from manila_lite import trace
 from manila_lite.db.core import connection_url, idle_connections, prepared, statement_events
+from manila_lite.db.core.conflicts import TRANSIENT, repeating, retry
 from manila_lite.db.core.savepoints import savepoint
 from manila_lite.db.core.unit_of_work import UnitOfWork
 
 __all__ = ['TRANSIENT', 'UNUSABLE', 'Connection', 'Database', 'Row', 'insert_ignore', 'retry']
 
+_Result = TypeVar('_Result')
+
 _BUSY_TIMEOUT_MS = 10000
 #: Seconds for which a connection may take, and for which a hurried command waits for one.
 _PATIENCE, _HURRIED = 10, 5
-
-_retry = oslo_db_api.wrap_db_retry(max_retries=5, retry_interval=0.05, inc_retry_interval=True,
-                                   max_retry_interval=1, retry_on_deadlock=True, retry_on_disconnect=True)
-_Work = TypeVar('_Work', bound=Callable[..., Any])
-
-
-def retry(work: _Work) -> _Work:
-    """Decorate a whole unit of work that may be run again after a deadlock or a lost connection."""
-    return cast(_Work, _retry(work))
-
-
-#: Errors that are not the fault of the work: the same transaction may succeed a moment later.
-TRANSIENT = (oslo_db_exception.DBConnectionError, oslo_db_exception.DBDeadlock)
 
 #: Errors of a database that cannot be reached, or is not a database.
 UNUSABLE = (sqlalchemy.exc.ArgumentError, sqlalchemy.exc.OperationalError, oslo_db_exception.DBError)
@@ -53,13 +42,6 @@ AWAY = r'.*connection to server .*failed:(?!.*(authentication failed|does not ex
 @exc_filters.filters('postgresql', sqlalchemy.exc.OperationalError, AWAY)
 def _unreachable(error: Any, match: Any, engine_name: str, is_disconnect: bool) -> None:
     raise oslo_db_exception.DBConnectionError(error)
-
-
-@exc_filters.filters('postgresql', sqlalchemy.exc.OperationalError, r'.*lock timeout')
-@exc_filters.filters('sqlite', sqlalchemy.exc.OperationalError, r'.*is locked')
-def _refused(error: Any, match: Any, engine_name: str, is_disconnect: bool) -> None:
-    # Another transaction held the file, or the lock, for longer than the timeout.
-    raise oslo_db_exception.DBDeadlock(error)
 
 
 def is_lost(error: BaseException) -> bool:
@@ -154,6 +136,14 @@ class Database:
         """Open a transaction: everything written through the connection is committed together at the end, or nothing is."""
         whole = self._whole()
         return self._transaction() if whole is None else whole.part()
+
+    def write(self, work: Callable[[Connection], _Result]) -> _Result:
+        """Do the work in a transaction, and again if the database took it back for another one. Return its result."""
+        return repeating(self._write_once)(work)
+
+    def _write_once(self, work: Callable[[Connection], _Result]) -> _Result:
+        with self.writer() as conn:
+            return work(conn)
 
     def reader(self) -> contextlib.AbstractContextManager[Connection]:
         """Open a connection whose reads all see one state of the database."""

@@ -27,6 +27,8 @@ STATES = OPEN, DONE, FAILED, PARKED = ('open', 'done', 'failed', 'parked')
 ENDED = (DONE, FAILED, PARKED)
 #: The error code of operations that others replaced.
 SUPERSEDED = 'superseded'
+#: The error codes of operations that a request ended while a worker may have run them.
+BY_REQUEST = (SUPERSEDED, 'migration_cancelled', 'evacuation_stopped')
 
 #: The step at which the scheduler places a resource: the only one of each of its plans.
 PLACE = 'place'

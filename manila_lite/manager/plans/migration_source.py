@@ -132,8 +132,8 @@ def deleted(conn: Connection, work: Work) -> None:
 
 def server_deleted(conn: Connection, work: Work) -> None:
     """Delete the row of the share server that moved away."""
-    former_exports.source_is_gone(conn, work, transitions.swap_server_task_state)
     share_servers.removed(conn, work)
+    former_exports.source_is_gone(conn, work, transitions.swap_server_task_state)
 
 
 def not_deleted(conn: Connection, work: Work, error: Exception) -> None:

@@ -83,9 +83,9 @@ def change(kind: str, data: type[Change], steps: tuple[Step[Change], ...], actio
 
 def condemn(conn: Connection, work: Work[Any]) -> None:
     """Set the server to error, and the rules of its shares: nobody knows whom it serves."""
-    transitions.fail(conn, states.SHARE_SERVER, 'change', work.resource_id)
     for row in share_server_queries.shares_on(conn, work.resource_id):
         transitions.set_rules_status(conn, row.instance_id, states.Rules.ERROR)
+    transitions.fail(conn, states.SHARE_SERVER, 'change', work.resource_id)
 
 
 def alone(do: Callable[[Work[Change]], None]) -> Callable[[Work[Change]], None]:

@@ -217,6 +217,8 @@ def removed(conn: Connection, work: Work[Any], verb: str = 'delete') -> None:
     deleted.
     """
     rows = share_server_queries.list_by_ids(conn, (work.resource_id,))
+    for row in rows:    # one at most; the last two servers of a network would each take the other one for still there
+        share_networks.lock(conn, row.share_network_id, states.SHARE_NETWORK.statuses)
     transitions.finish(conn, states.SHARE_SERVER, verb, work.resource_id)
     for row in rows:
         share_network_subnets.delete_if_without_servers(conn, row.share_network_id)

@@ -11,7 +11,7 @@ from oslo_utils import timeutils
 from manila_lite import errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import services, share_server_queries, shares, snapshots
+from manila_lite.db.queries import access, services, share_server_queries, shares, snapshots
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Plan, Work
 from manila_lite.manager.plans import share_servers
@@ -74,8 +74,8 @@ def try_elsewhere(work: Work[CreateShare]) -> None:
         work.hold(conn)
         row = shares.find_by_instance(conn, share.id)
         if row is not None and row.host:        # not so if a process died between this and passing it on
-            services.release_space(conn, row.host, share.size)
             shares.update_instance(conn, share.id, host=None, share_server_id=None)
+            services.release_space(conn, row.host, share.size)
             work.data.excluded[row.host] = (work.error and errors.user_text(work.error)) or 'the backend failed'
     work.send = ('scheduler', '')
 
@@ -132,9 +132,9 @@ def gone(conn: Connection, work: Work[Any], instance_id: str, during: str) -> No
     row = shares.find_by_instance(conn, instance_id)
     if row is not None and transitions.remove(conn, states.SHARE, (instance_id,), during):
         shares.delete(conn, work.resource_id)
-        services.subtract_deleted_shares(conn, row.host, [row.size])
         if row.share_server_id:
             share_server_queries.update(conn, row.share_server_id)
+        services.subtract_deleted_shares(conn, row.host, [row.size])
     work.service.report_soon()
 
 
@@ -148,13 +148,13 @@ def all_deleted(conn: Connection, works: Sequence[Work[Any]]) -> None:
                           states.SHARE['delete'].during) < len(rows):
         raise errors.WrongState('One of the shares is no longer being deleted.')
     shares.delete_many(conn, [row.id for row in rows])
+    for server in sorted({row.share_server_id for row in rows if row.share_server_id}):
+        share_server_queries.update(conn, server)
     by_pool: dict[str, list[float]] = {}
     for row in rows:
         by_pool.setdefault(row.host, []).append(row.size)
     for host in sorted(by_pool):
         services.subtract_deleted_shares(conn, host, by_pool[host])
-    for server in sorted({row.share_server_id for row in rows if row.share_server_id}):
-        share_server_queries.update(conn, server)
     works[0].service.report_soon()
 
 
@@ -176,6 +176,7 @@ def revert(work: Work[RevertShare]) -> None:
 
 def resized(conn: Connection, work: Work[NewSize], instance_id: str) -> None:
     """Store the new size as the size, and have replicas follow."""
+    access.lock(conn, work.resource_id)
     shares.update(conn, work.resource_id, size=work.data.new_size, target_size=None)
     follow(conn, work, shares.get(conn, work.ctx.elevated(), work.resource_id))
 
@@ -183,8 +184,8 @@ def resized(conn: Connection, work: Work[NewSize], instance_id: str) -> None:
 def all_extended(conn: Connection, works: Sequence[Work[ResizeShare]]) -> None:
     """End the extension of several shares that were loaded together, as ``resized`` and the end of its verb do for one."""
     verb = states.SHARE['extend']
-    shares.update_sizes(conn, {work.resource_id: work.data.new_size for work in works})
     transitions.settle(conn, states.SHARE, sorted(work.loaded.id for work in works), verb.during, str(verb.ok))
+    shares.update_sizes(conn, {work.resource_id: work.data.new_size for work in works})
 
 
 def follow(conn: Connection, work: Work[Any], share: Any) -> None:
@@ -195,6 +196,7 @@ def follow(conn: Connection, work: Work[Any], share: Any) -> None:
 
 def not_resized(conn: Connection, work: Work[Any], instance_id: str) -> None:
     """Keep the old size. Quota no longer counts the growth."""
+    access.lock(conn, work.resource_id)
     shares.update(conn, work.resource_id, target_size=None)
 
 

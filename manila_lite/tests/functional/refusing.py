@@ -15,6 +15,11 @@ class Refusing:
     def __getattr__(self, name):
         return getattr(self._db, name)
 
+    def write(self, work):
+        """Do the work in one transaction."""
+        with self.writer() as conn:
+            return work(conn)
+
     @contextlib.contextmanager
     def writer(self):
         with self._db.writer() as conn:

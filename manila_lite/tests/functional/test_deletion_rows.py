@@ -47,10 +47,16 @@ class Going(test_refused_groups.Grouping):
         table = models.operations
         return table.update().where(table.c.id == old.id).values(state='open', open_key=old.open_key)
 
+    @staticmethod
+    def locking(table):
+        """Return the pattern of the statement that locks a row of the table, whose status is about to change."""
+        return (r'^SELECT share_instances\.id\s+FROM share_instances\s+WHERE share_instances\.share_id = '
+                if table == 'share_instances' else fr'^UPDATE {table} SET .*status=')
+
     def forced(self, path, resource_id, table, kind):
         """Check that a forced deletion ends an operation that was opened again just before the status changed."""
         old = self.rests(resource_id)
-        with self.meanwhile(fr'^UPDATE {table} SET .*status=', self.opened_again(old)):
+        with self.meanwhile(self.locking(table), self.opened_again(old)):
             self.goes(f'{path}/{resource_id}/action', _FORCED)
         self.ended(old)
         self.is_going(resource_id, kind, old.open_key, old.serial)

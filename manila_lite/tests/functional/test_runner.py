@@ -38,6 +38,10 @@ class Unreachable:
             raise ConnectionError('the database is locked')
         return self._db.writer()
 
+    def write(self, work):
+        with self.writer() as conn:
+            return work(conn)
+
 
 class Trouble(base.ServiceTest):
     """A runner without a service."""
