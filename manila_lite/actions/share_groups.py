@@ -7,7 +7,7 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import engine, errors, states
-from manila_lite.actions import share_group_membership, share_requests, superseding
+from manila_lite.actions import default_networks, share_group_membership, share_requests, superseding
 from manila_lite.actions import shares as share_actions
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
@@ -40,6 +40,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
     group_id = uuidutils.generate_uuid()
+    named = default_networks.is_missing(ctx, wanted.get('share_network_id'))
     with ctx.db.writer() as conn:
         source = _source(conn, ctx, wanted)
         group_type = _group_type(conn, ctx, wanted, source)
@@ -48,7 +49,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
         zone_id = services.zone_id(conn, zone) if zone else None
         network_id = _network(conn, ctx, wanted, chosen_types, source)
         if not source:
-            _must_be_offered(conn, ctx, chosen_types, network_id, zone, zone_id)
+            _must_be_offered(conn, chosen_types, network_id, (zone, zone_id), named=named)
         quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, None, {'share_groups': 1})
         transitions.create(conn, states.SHARE_GROUP, {
             'id': group_id, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
@@ -60,7 +61,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
         share_groups.set_share_types(conn, group_id, [share_type.id for share_type in chosen_types])
         wakes = [engine.begin(conn, ctx, 'share_group.create', 'share_group', group_id, serial=group_id,
                               topic='share' if source else 'scheduler', host=source.host if source else '',
-                              open_key=f'share_group:{group_id}', data=CreateGroup(zone=zone))]
+                              open_key=f'share_group:{group_id}', data=CreateGroup(zone=zone, named_subnets=named))]
         row = share_groups.get(conn, ctx, group_id)
         if source:
             wakes += _shares_of(conn, ctx, wanted['source_share_group_snapshot_id'], row)
@@ -151,16 +152,16 @@ def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
     return str(network_id)
 
 
-def _must_be_offered(conn: Connection, ctx: RequestContext, chosen_types: Sequence[share_types.ShareType],
-                     network_id: str | None, zone: str | None, zone_id: str | None) -> None:
-    """Refuse share types not offered in the zone, and a network without a subnet in the zone.
+def _must_be_offered(conn: Connection, chosen_types: Sequence[share_types.ShareType], network_id: str | None,
+                     zone: tuple[str | None, str | None], *, named: bool) -> None:
+    """Refuse share types not offered in the zone (its name and id), and a network without a subnet in the zone.
 
-    Without a zone, the network must have any subnet.
+    ``named``: as for ``share_requests.must_have_subnet``.
     """
     for share_type in chosen_types:
-        share_requests.must_be_offered(share_type, zone)
+        share_requests.must_be_offered(share_type, zone[0])
     if network_id:
-        share_requests.must_have_subnet(conn, ctx, network_id, zone, zone_id)
+        share_requests.must_have_subnet(conn, network_id, *zone, named=named)
 
 
 def _shares_of(conn: Connection, ctx: RequestContext, snapshot_id: str, group: Row[Any]) -> list[engine.Wake]:

@@ -7,7 +7,7 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import engine, errors, states
-from manila_lite.actions import share_bin, share_requests
+from manila_lite.actions import default_networks, share_bin, share_requests
 from manila_lite.actions import shares as shares_actions
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
@@ -47,12 +47,15 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
     replica_id, metadata = uuidutils.generate_uuid(), dict(wanted.get('metadata') or {})
+    named = default_networks.is_missing(ctx, wanted.get('share_network_id') or _network_of(ctx, wanted['share_id']))
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, wanted['share_id'], own=True)
         _must_be_replicable(conn, share)
         share_type = share_types.get(conn, ctx.elevated(), share.share_type_id)
         zone_id = _zone(conn, share_type, wanted.get('availability_zone'))
         network_id = _network(conn, ctx, share, wanted.get('share_network_id'), zone_id)
+        if network_id and named:
+            share_requests.must_be_in_network(conn, network_id, zone_id)
         _hold_available(conn, share)
         quotas.check(conn, ctx.conf, share.project_id, share.user_id, share.share_type_id,
                      {'share_replicas': 1, 'replica_gigabytes': share.size})
@@ -65,7 +68,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
         key_values.insert(conn, share_instance_metadata, replica_id, metadata, ctx.conf)
         wake = engine.begin(conn, ctx, share_replicas.CREATE, 'share_replica', replica_id, topic='scheduler',
                             serial=replica_id, open_key=f'replica:{replica_id}', owner=share.project_id, data=CreateReplica(
-                                share_id=share.id, zone=wanted.get('availability_zone'),
+                                share_id=share.id, zone=wanted.get('availability_zone'), named_subnets=named,
                                 only_host=share_requests.get_only_host(ctx, wanted.get('scheduler_hints') or {})))
         row = share_replicas.get(conn, ctx, replica_id)
     wake.send(ctx)
@@ -88,6 +91,12 @@ def _hold_available(conn: Connection, share: Row[Any]) -> None:
         raise errors.Invalid(f'share_id: share {share.id} is {share.status}; to make a replica, it must be available.',
                              code='share_not_available')
     share_bin.must_still_be_out(conn, share.id)
+
+
+def _network_of(ctx: RequestContext, share_id: str) -> str | None:
+    with ctx.db.reader() as conn:
+        network_id: str | None = shares.get(conn, ctx, share_id, own=True).share_network_id
+    return network_id
 
 
 def _zone(conn: Connection, share_type: share_types.ShareType, name: str | None) -> str | None:

@@ -15,11 +15,11 @@ from manila_lite.db.queries import (
     services,
     share_network_subnets,
     share_networks,
+    share_server_capabilities,
     share_server_queries,
     shares,
 )
 from manila_lite.db.queries.share_types import ShareType
-from manila_lite.network import load
 from manila_lite.policies import shares as policies
 from manila_lite.states import Replica
 
@@ -45,11 +45,12 @@ class ShareRequest:
     hints: dict[str, Any]
     abilities: dict[str, Any]
     metadata: dict[str, str]
+    named: bool = False     # its subnets have to name a network
 
 
 def resolve(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], share_type: ShareType,
-            source: Any) -> ShareRequest:
-    """Return the properties of the requested share.
+            source: Any, *, named: bool = False) -> ShareRequest:
+    """Return the properties of the requested share. ``named``: as for ``must_have_subnet``.
 
     :raises errors.Invalid: a value does not fit the type, or the snapshot.
     :raises errors.NotFound: the zone, or a share named in a hint, does not exist.
@@ -59,18 +60,20 @@ def resolve(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], sh
     proto = _proto(ctx, wanted, source)
     zone = wanted.get('availability_zone')
     zone_id = services.zone_id(conn, zone) if zone else None
-    network_id = _network(conn, ctx, wanted, share_type, source, zone_id)
+    network_id = _network(conn, ctx, wanted, share_type, source)
+    if network_id:
+        must_have_subnet(conn, network_id, zone, zone_id, named=named)
     if wanted.get('zones_of_type', True):
         must_be_offered(share_type, zone)
     metadata = dict(wanted.get('metadata') or {})
     check_metadata_keys(ctx, metadata)
     limits.check(ctx.conf, 'metadata_items', 'the share', 0, len(metadata))
     hints, marks = _hints(conn, ctx, wanted.get('scheduler_hints') or {})
-    return ShareRequest(size, proto, zone, zone_id, network_id, hints, abilities(share_type), metadata | marks)
+    return ShareRequest(size, proto, zone, zone_id, network_id, hints, abilities(share_type), metadata | marks, named)
 
 
-def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], share_type: ShareType, source: Any,
-             zone_id: str | None) -> str | None:
+def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], share_type: ShareType,
+             source: Any) -> str | None:
     """Return the share network of the share, held until the transaction ends."""
     network_id: str | None = wanted.get('share_network_id')
     if not is_spec_true(share_type, 'driver_handles_share_servers'):
@@ -87,7 +90,6 @@ def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], s
         raise errors.Invalid('share_network_id: missing; the share type needs a share network.')
     share_networks.get(conn, ctx, network_id)
     must_have_active_network(conn, network_id)
-    must_have_subnet(conn, ctx, network_id, wanted.get('availability_zone'), zone_id)
     return network_id
 
 
@@ -101,28 +103,37 @@ def must_have_active_network(conn: Connection, network_id: str) -> None:
                              code='share_network_not_active')
 
 
-def must_have_subnet(conn: Connection, ctx: RequestContext, network_id: str, zone: str | None, zone_id: str | None) -> None:
-    """Refuse a share network without a subnet for the zone; without a zone, one that has no subnet at all. So if none of these
-    is in a network, and there is no default one.
+def must_have_subnet(conn: Connection, network_id: str, zone: str | None, zone_id: str | None, *, named: bool) -> None:
+    """Refuse a share network without a subnet for the zone; without a zone, one that has no subnet at all.
+
+    ``named``: subnets have to name a network, since there is no default one.
 
     :raises errors.Invalid: there is no such subnet.
     """
-    subnets = (share_server_queries.subnets_for(conn, network_id, zone_id) if zone_id
-               else share_network_subnets.of_network(conn, network_id))
-    if not subnets:
+    if not (share_server_queries.subnets_for(conn, network_id, zone_id) if zone_id
+            else share_network_subnets.of_network(conn, network_id)):
         raise errors.Invalid(f'share_network_id: share network {network_id} has no subnet'
                              + (f' in availability zone {zone}.' if zone_id else '.'))
-    if all(subnet.neutron_subnet_id is None for subnet in subnets) and not _has_default_network(conn, ctx, network_id):
-        raise errors.Invalid(f'share_network_id: subnet {subnets[0].id} of share network {network_id} names no network.',
-                             code='subnet_without_network')
+    if named:
+        must_be_in_network(conn, network_id, zone_id)
 
 
-def _has_default_network(conn: Connection, ctx: RequestContext, network_id: str) -> bool:
-    """Say whether subnets that name no network get addresses. True if nobody knows: the plugin is misconfigured."""
-    try:
-        return load.make(ctx.conf).find_default(share_networks.get(conn, ctx.elevated(), network_id).project_id) is not None
-    except errors.BadConfig:
-        return True
+def must_be_in_network(conn: Connection, network_id: str, zone_id: str | None) -> None:
+    """Refuse a share network whose subnets for the zone name no network; without a zone, those for all zones of backends that
+    make share servers. For where there is no default network.
+
+    :raises errors.Invalid: share servers would get no addresses.
+    """
+    zones = {zone_id} if zone_id else share_server_capabilities.zones(conn) or {None}
+    known = {zone: share_server_queries.subnets_for(conn, network_id, zone) for zone in zones}
+    if any(subnet.neutron_subnet_id for subnets in known.values() for subnet in subnets):
+        return
+    every = share_network_subnets.of_network(conn, network_id)
+    empty = next(subnet for subnet in every if subnet.neutron_subnet_id is None)
+    beside = any(subnet.neutron_subnet_id for subnet in every)
+    raise errors.Invalid(f'share_network_id: subnet {empty.id} of share network {network_id} names no network'
+                         + (', and its other subnets are for other availability zones.' if beside else '.'),
+                         code='subnet_without_network')
 
 
 def must_be_offered(share_type: ShareType, zone: str | None) -> None:

@@ -7,6 +7,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import engine, errors, states
 from manila_lite.actions import (
+    default_networks,
     encryption,
     mount_points,
     resource_locks,
@@ -49,12 +50,13 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
     share_requests.check_public(ctx, wanted)
+    named = default_networks.is_missing(ctx, wanted.get('share_network_id'))
     with ctx.db.writer() as conn:
         source = _source(conn, ctx, wanted)
         share_type = _type(conn, ctx, wanted, source)
         group, wanted = share_group_membership.join(conn, ctx, wanted, share_type)
         wanted = {**wanted, 'encryption_key_ref': encryption.choose_key(wanted, share_type, source, group)}
-        spec = share_requests.resolve(conn, ctx, wanted, share_type, source)
+        spec = share_requests.resolve(conn, ctx, wanted, share_type, source, named=named)
         row, wake = begin_create(conn, ctx, wanted, share_type, spec, group)
     wake.send(ctx)
     return row, spec.metadata
@@ -91,7 +93,7 @@ def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
         'access_rules_status': states.Rules.ACTIVE.value, 'replica_state': share_requests.replica_state(spec.abilities)})
     wake = engine.begin(conn, ctx, 'share.create', 'share', share_id, topic='scheduler', serial=instance['id'],
                         open_key=f'share:{share_id}', data=CreateShare(
-                            hints=spec.hints, zone=spec.zone, member=member,
+                            hints=spec.hints, zone=spec.zone, member=member, named_subnets=spec.named,
                             zones_of_type=wanted.get('zones_of_type', True)))
     quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share_type.id,
                  {**share_requests.quota_usage(spec.size, spec.abilities['replication_type']), **new_keys},

@@ -8,9 +8,10 @@ from manila_lite.operation_data.base import ALWAYS, OperationData
 
 @dataclasses.dataclass(kw_only=True)
 class CreateGroup(OperationData):
-    """``share_group.create``. ``zone`` is the name of a zone."""
+    """``share_group.create``. ``zone`` is the name of a zone. ``named_subnets``: as for a share."""
 
     zone: str | None = dataclasses.field(default=None, metadata=ALWAYS)
+    named_subnets: bool = False
 
 
 @dataclasses.dataclass(kw_only=True)

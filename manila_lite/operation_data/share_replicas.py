@@ -43,10 +43,13 @@ class OnReplica(OperationData):
 
 @dataclasses.dataclass(kw_only=True)
 class CreateReplica(OnReplica):
-    """``share_replicas.CREATE``. ``zone`` is the name of a zone. ``claimed``: a pool, and the GiB that are claimed of it."""
+    """``share_replicas.CREATE``. ``zone`` is the name of a zone. ``named_subnets``: as for a share. ``claimed``: a pool, and the
+    GiB that are claimed of it.
+    """
 
     zone: str | None = dataclasses.field(default=None, metadata=ALWAYS)
     only_host: str | None = dataclasses.field(default=None, metadata=ALWAYS)
+    named_subnets: bool = False
     claimed: tuple[str, int] | None = dataclasses.field(default=None, metadata={'load': tuple, 'dump': list})
 
 

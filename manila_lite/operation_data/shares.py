@@ -12,13 +12,15 @@ from manila_lite.operation_data.export_locations import Exported
 class CreateShare(Exported):
     """``share.create``: ``zone`` is the name of a zone, ``member`` the member of a group snapshot that the share is made from.
 
-    ``zones_of_type``: whether the zones of the share type count. ``excluded``: why pools failed to create it, by their names.
+    ``zones_of_type``: whether the zones of the share type count. ``named_subnets``: its subnets have to name a network, since
+    there was no default one at the request. ``excluded``: why pools failed to create it, by their names.
     """
 
     hints: dict[str, Any] = dataclasses.field(default_factory=dict, metadata=ALWAYS)
     zone: str | None = dataclasses.field(default=None, metadata=ALWAYS)
     member: str | None = dataclasses.field(default=None, metadata=ALWAYS)
     zones_of_type: bool = dataclasses.field(default=True, metadata=ALWAYS)
+    named_subnets: bool = False
     excluded: dict[str, str] = dataclasses.field(default_factory=dict)
 
 

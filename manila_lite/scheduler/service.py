@@ -133,7 +133,7 @@ def _request(conn: Connection, work: Work[CreateShare], share: Any) -> Request:
         extra_specs=bursts.specs_for(work, key_values.of(conn, share_type_extra_specs, share.share_type_id)),
         availability_zone=work.data.zone, same_hosts=_hosts_of(conn, hints, 'same_host'),
         different_hosts=_hosts_of(conn, hints, 'different_host'), only_host=group or hints.get('only_host'),
-        subnets=share_server_queries.subnets_by_zone(conn, share.share_network_id) if share.share_network_id else None,
+        subnets=share_server_queries.subnets_of_request(conn, share.share_network_id, named=work.data.named_subnets),
         source_host=source_host, excluded=work.data.excluded, new_share=True)
 
 

@@ -62,7 +62,7 @@ def _request(conn: Connection, work: Work[CreateGroup], group: Any) -> Request:
         size=0, proto='', project_id=group.project_id, extra_specs=first,
         also=(*others, _of_group_type(key_values.of(conn, share_group_type_specs, group.share_group_type_id))),
         availability_zone=work.data.zone,
-        subnets=share_server_queries.subnets_by_zone(conn, group.share_network_id) if group.share_network_id else None)
+        subnets=share_server_queries.subnets_of_request(conn, group.share_network_id, named=work.data.named_subnets))
 
 
 def _of_group_type(specs: dict[str, str]) -> dict[str, str]:

@@ -48,13 +48,12 @@ def _request(conn: Connection, work: Work[CreateReplica]) -> Request:
     if row is None:
         raise errors.Final(f'Replica {work.resource_id} is gone.')
     every = share_replicas.of_share(conn, row.id)
-    network_id = row.share_network_id
     return Request(
         size=row.size, proto=row.share_proto, project_id=row.project_id,
         extra_specs=key_values.of(conn, share_type_extra_specs, row.share_type_id), availability_zone=work.data.zone,
         only_host=work.data.only_host, active_host=next((other.host for other in every if not other.is_aside), None),
         replica_hosts=frozenset(backend_of(other.host) for other in every if other.host and other.id != row.instance_id),
-        subnets=share_server_queries.subnets_by_zone(conn, network_id) if network_id else None)
+        subnets=share_server_queries.subnets_of_request(conn, row.share_network_id, named=work.data.named_subnets))
 
 
 def _nothing(work: Work[Any]) -> None:

@@ -63,6 +63,12 @@ def names_network(conn: Connection, subnet_id: str) -> bool:
     return conn.execute(sa.select(_subnets.c.neutron_subnet_id).where(_subnets.c.id == subnet_id)).scalar() is not None
 
 
+def owner_of_unnamed(conn: Connection, network_id: str) -> str | None:
+    """Return the project of the share network if one of its subnets is in no network, or None."""
+    return conn.execute(sa.select(_networks.c.project_id).join(_subnets, _subnets.c.share_network_id == _networks.c.id).where(
+        _networks.c.id == network_id, _subnets.c.neutron_subnet_id.is_(None), ~_subnets.c.is_going).limit(1)).scalar()
+
+
 def update(conn: Connection, subnet_id: str, **values: Any) -> None:
     """Set these values of the subnet."""
     conn.execute(_subnets.update().where(_subnets.c.id == subnet_id).values(**values))

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite.db import models
 from manila_lite.db.queries import hosts
 
-_servers, _pools = models.share_servers, models.pools
+_servers, _pools, _services = models.share_servers, models.pools, models.services
 
 #: Abilities that a server keeps from its creation. An administrator may bring them up to date.
 NAMES = ('network_allocation_update_support', 'security_service_update_support', 'share_replicas_migration_support',
@@ -23,6 +23,13 @@ def reported(conn: Connection, host: str) -> dict[str, bool]:
     """Return the abilities of new servers of a backend: those that all its pools reported. A server serves all of them."""
     reports = conn.execute(sa.select(_pools.c.capabilities).where(_pools.c.backend_host == host)).scalars().all()
     return {name: bool(reports) and all(report.get(name) is True for report in reports) for name in NAMES}
+
+
+def zones(conn: Connection) -> set[str | None]:
+    """Return the ids of the zones with a backend that makes share servers, by the last reports of pools."""
+    reports = conn.execute(sa.select(_pools.c.capabilities, _services.c.availability_zone_id).join(
+        _services, _services.c.host == _pools.c.backend_host).where(_services.c.binary == 'manila-share'))
+    return {zone_id for report, zone_id in reports if report.get('driver_handles_share_servers') is True}
 
 
 def find(conn: Connection, server_ids: Collection[str] | None, host: str | None) -> list[Row]:

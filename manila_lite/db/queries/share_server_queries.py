@@ -109,16 +109,21 @@ def zone_of(conn: Connection, instance_id: str) -> str | None:
     return conn.execute(sa.select(_instances.c.availability_zone_id).where(_instances.c.id == instance_id)).scalar()
 
 
-def subnets_by_zone(conn: Connection, network_id: str) -> dict[str | None, int]:
+def subnets_of_request(conn: Connection, network_id: str | None, *, named: bool) -> dict[str | None, int] | None:
+    """Return ``subnets_by_zone`` for a request, or None for one without a network."""
+    return subnets_by_zone(conn, network_id, named=named) if network_id else None
+
+
+def subnets_by_zone(conn: Connection, network_id: str, *, named: bool = False) -> dict[str | None, int]:
     """Return how many subnets for servers a network has, by zone id; ``None`` stands for all zones without their own.
 
     As ``subnets_for``, without those that could not be added to servers in use, or that name no network, unless there is
-    no other.
+    no other. ``named``: those that name no network never count.
     """
-    named = _subnets.c.neutron_subnet_id.is_not(None)
-    counts = (sa.func.count(sa.case((sa.and_(named, _subnets.c.error.is_(None)), 1))), sa.func.count(sa.case((named, 1))),
+    names = _subnets.c.neutron_subnet_id.is_not(None)
+    counts = (sa.func.count(sa.case((sa.and_(names, _subnets.c.error.is_(None)), 1))), sa.func.count(sa.case((names, 1))),
               sa.func.count())
-    return {zone_id: whole or placed or every for zone_id, whole, placed, every in conn.execute(
+    return {zone_id: whole or placed or (0 if named else every) for zone_id, whole, placed, every in conn.execute(
         sa.select(_subnets.c.availability_zone_id, *counts)
         .where(_subnets.c.share_network_id == network_id, ~_subnets.c.is_going).group_by(_subnets.c.availability_zone_id))}
 

@@ -4,6 +4,7 @@
 import datetime
 import threading
 
+import fixtures
 from oslo_db import exception as db_exception
 from oslo_utils import timeutils, uuidutils
 
@@ -153,3 +154,31 @@ class Claims(base.ServiceTest):
         self.assertRaises(errors.LostClaim, self.runner.executor.run, op)
         row = self.row(operation_id)
         self.assertEqual((beside.host, beside.owner, rows.OPEN, 1), (row.host, row.owner, row.state, row.attempts))
+
+    def lost(self, change):
+        """Return the lines of the log about an operation that ``change(conn, id)`` takes from its worker."""
+        log = self.useFixture(fixtures.FakeLogger('manila_lite.engine.runner', format='%(levelname)s %(message)s'))
+        operation_id = self.begin()
+        self.runner.wake()
+        waiting.until(lambda: self.began, 'the work did not begin')
+        with self.db.writer() as conn:
+            change(conn, operation_id)
+        self.go_on.set()
+        waiting.until(lambda: not self.runner.busy, 'the work did not end')
+        return log.output
+
+    def test_49_8_operation_that_a_request_ended_is_no_warning(self):
+        self.runner.start()
+        for change in (lambda conn, operation_id: rows.delete(conn, [operation_id]),        # a check that nobody waits for
+                       lambda conn, operation_id: rows.supersede(conn, rows.get(conn, operation_id).resource_id, ['test'])):
+            said = self.lost(change)
+            self.assertIn('was ended by a request', said)
+            self.assertNotIn('WARNING', said)
+            self.began.clear()
+            self.go_on.clear()
+
+    def test_49_8_operation_that_another_worker_took_over_is_a_warning_with_its_cause(self):
+        self.runner.start()
+        said = self.lost(lambda conn, operation_id: rows.move(conn, operation_id, self.runner.owner, owner='another'))
+        self.assertIn('WARNING', said)
+        self.assertIn('for longer than [operations] lease', said)

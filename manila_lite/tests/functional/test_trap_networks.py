@@ -100,12 +100,59 @@ class Traps(served.ServedTest):
                 'neutron_subnet_id': 'blue-v4', 'cidr': '10.10.0.0/24', 'ip_version': 4}, {})
         self.share(self.network_id)
 
-    def test_49_9_the_message_of_a_share_that_only_fits_the_empty_subnet_says_so(self):
+    def test_49_9_a_subnet_of_a_zone_without_share_servers_is_no_help(self):
         self.add(availability_zone='elsewhere', **_BLUE)
-        share = self.share(self.network_id, wait='error')
+        status, fault = self.ask()
+        self.assertEqual((400, 'subnet_without_network'), (status, fault['reason']))
+        self.assertIn('its other subnets are for other availability zones', fault['message'])
+        self.assertEqual((400, 'subnet_without_network'), self.refused(availability_zone=self.zone))
+        self.add(**_BLUE)
+        self.share(self.network_id)
+
+    def test_49_9_the_message_of_a_share_says_it_if_the_default_network_went_after_the_request(self):
+        file = self.service.state / 'networks.yaml'
+        self.addCleanup(file.write_text, networks.FILE)
+        file.write_text(_DEFAULT)
+        runner = self.service.managers['alpha'].worker.runner
+        self.addCleanup(setattr, runner, 'may_claim', runner.may_claim)
+        runner.may_claim, before = lambda: False, runner.may_claim
+        share = self.share(self.network_id, wait=None)
+        file.write_text(networks.FILE)
+        runner.may_claim = before
+        self.user.wait(f'/shares/{share["id"]}', 'share', 'error')
         [message, *_] = self.messages(share['id'])
         self.assertIn('its subnet names no network', message['user_message'])
 
     def test_49_9_before_2_70_a_zone_has_one_subnet_as_ever(self):
         status, fault = self.add(version='2.69', **_BLUE)
         self.assertEqual((409, 'zone_has_subnet'), (status, fault['reason']))
+
+
+class Elsewhere(Traps):
+    """The other zone has a backend that makes share servers, too. All that is refused in one zone is refused still."""
+
+    BACKENDS = {name: f'{served.ServedTest.BACKENDS["alpha"]}dummy_replication_domain = both\n{more}' for name, more in {
+        'alpha': '', 'beta': 'backend_availability_zone = elsewhere\n'}.items()}
+
+    def test_49_9_a_subnet_of_a_zone_without_share_servers_is_no_help(self):
+        """There are share servers: what names no zone is placed there."""
+        self.add(availability_zone='elsewhere', **_BLUE)
+        self.assertEqual((400, 'subnet_without_network'), self.refused(availability_zone=self.zone))
+        self.assertEqual('elsewhere', self.share(self.network_id)['availability_zone'])
+        group_type = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
+            'name': self.network_id, 'share_types': ['served']}})['share_group_type']['id']
+        kinds = [kind['id'] for kind in self.admin.ok('GET', '/types')['share_types'] if kind['name'] == 'served']
+        group = self.asked('share-groups', 'share_group', share_group_type_id=group_type, share_types=kinds)[1]
+        made = self.user.wait(f'/share-groups/{group["id"]}', 'share_group', 'available')
+        self.assertEqual('elsewhere', made['availability_zone'])
+
+    def test_49_9_a_replica_is_refused_where_its_subnet_names_no_network(self):
+        self.add(**_BLUE)
+        empty = self.add(availability_zone='elsewhere')[1]
+        self.admin.ok('POST', '/types', {'share_type': {'name': self.network_id, 'extra_specs': {
+            'driver_handles_share_servers': 'True', 'replication_type': 'dr'}}})
+        share = self.user.share(share_type=self.network_id, share_network_id=self.network_id)
+        status, document, _ = self.user.call('POST', '/share-replicas', {'share_replica': {
+            'share_id': share['id'], 'availability_zone': 'elsewhere'}})
+        self.assertEqual((400, 'subnet_without_network'), (status, document['badRequest']['reason']))
+        self.assertIn(empty['id'], document['badRequest']['message'])
