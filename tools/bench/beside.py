@@ -14,7 +14,7 @@ import cloud
 import phases
 import report
 import sides
-from figures import SUM, Figure, p99, with_sums
+from phases import SUM, Figure, p99, with_sums
 
 PEERS = {'none': None, 'manila': sides.Manila}
 _ALL = (*sides.PARTS, 'MariaDB', 'RabbitMQ')

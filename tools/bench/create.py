@@ -15,6 +15,7 @@ from pathlib import Path
 
 import product
 import report
+import wire
 from oslo_utils import uuidutils
 
 from manila_lite.tests.services import broker, daemon, databases, places
@@ -59,12 +60,15 @@ class Running:
         client = made.answers()
         if part == 'all_in_one':
             made.wait_for_pool(client)
-        product.load(made.port, 1, warm)
+        self.rates(1, warm)
 
     def rates(self, clients: int, requests: int) -> tuple[float, float]:
         """Return accepted shares per second of its processor time, and of the clock."""
         began = product.processor_time(self._process)
-        seconds = product.load(self._made.port, clients, requests)
+        crowd = [product.Client(self._made.port) for _ in range(clients)]
+        for client in crowd:
+            client.ask('GET', '/types')     # so that it is connected
+        seconds, _, _ = wire.crowd(crowd, [product.Client.create] * requests)
         return requests / (product.processor_time(self._process) - began), requests / seconds
 
 
@@ -104,9 +108,9 @@ def clustered(figures: report.Report) -> None:
         server = stack.enter_context(databases.PostgreSQL())
         bus = stack.enter_context(broker.RabbitMQ())
         running = []
-        for wire in ('inproc://', stack.enter_context(places.EmptyBus(bus.url, bus.admin_url)).url):
+        for url in ('inproc://', stack.enter_context(places.EmptyBus(bus.url, bus.admin_url)).url):
             database = stack.enter_context(places.EmptyDatabase(Path(), server=server.url)).url
-            running.append(Running(stack.enter_context(product.product(database, wire)), 'api', requests))
+            running.append(Running(stack.enter_context(product.product(database, url)), 'api', requests))
         report.say('API alone, PostgreSQL, without and with RabbitMQ in turns')
         taken = [[one.rates(8, requests) for one in running] for _ in range(rounds)]
     base = figures.add('accepted, PostgreSQL, no broker, 8 clients', median([pair[0] for pair in taken], 0), '/s of a core')

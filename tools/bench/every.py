@@ -12,10 +12,10 @@ from pathlib import Path
 import report
 
 #: The cheapest first.
-NAMES = ('pecan_memo', 'inproc', 'lists', 'scheduler', 'ensure', 'processes', 'events', 'available', 'access', 'fair', 'grants',
-         'migration', 'copying', 'mover', 'handles', 'create', 'beside', 'pieces', 'scale', 'gateway')
+NAMES = ('lists', 'scheduler', 'ensure', 'processes', 'events', 'fair', 'access', 'mover', 'create', 'beside', 'scale',
+         'gateway')
 #: Those that run only when they are named.
-_NAMED = ('beside', 'pieces', 'scale', 'gateway')
+_NAMED = ('beside', 'scale', 'gateway')
 
 
 def run(name: str, options: list[str]) -> tuple[int, dict | None]:
@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument('--tiny', action='store_true', help='smallest run, only to check that the benchmarks work')
     parser.add_argument('--check', action='store_true', help='exit 1 if a target is missed')
     parser.add_argument('--beside', metavar='PEER', help='run the benchmark "beside" with this peer: none or manila')
-    parser.add_argument('--driver', default='pymysql', help='of MariaDB, in "beside" and "pieces": pymysql or mysqldb')
+    parser.add_argument('--driver', default='pymysql', help='of MariaDB, in "beside": pymysql or mysqldb')
     parser.add_argument('--scale', action='store_true', help='run the benchmark "scale"')
     parser.add_argument('--database', default='mariadb', help='of the benchmark "scale": mariadb, postgresql or sqlite')
     parser.add_argument('names', nargs='*', metavar='NAME', help=f'{", ".join(NAMES)}; by default all but {", ".join(_NAMED)}')
@@ -49,8 +49,7 @@ def main() -> int:
     if unknown:
         parser.error(f'no such benchmark: {", ".join(unknown)}; there are {", ".join(NAMES)}')
     options = [f'--{name}' for name in ('quick', 'tiny', 'check') if getattr(args, name)]
-    more = {'beside': [f'--peer={args.beside or "none"}', f'--driver={args.driver}'], 'pieces': [f'--driver={args.driver}'],
-            'scale': [f'--database={args.database}']}
+    more = {'beside': [f'--peer={args.beside or "none"}', f'--driver={args.driver}'], 'scale': [f'--database={args.database}']}
     chosen = [name for name in NAMES if name in args.names or (not args.names and name not in _NAMED)]
     results, failed, began = [], [], time.monotonic()
     for number, name in enumerate(chosen, 1):

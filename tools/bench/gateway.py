@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-import handles
 import psutil
 import report
 from oslo_config import cfg
@@ -101,7 +100,7 @@ def _bandwidth(figures: report.Report, cluster: Ceph, driver: load.ShareDriver, 
         (mount.root / 'by-gateway').touch()
         (mount.root / 'by-gateway').chmod(0o666)
         file = client.lookup(root, 'by-gateway')
-        ways = {'the gateway': (lambda: handles.write(client, file, mebibytes), lambda: handles.read(client, file, mebibytes)),
+        ways = {'the gateway': (lambda: _write(client, file, mebibytes), lambda: _read(client, file, mebibytes)),
                 'ceph-fuse': (lambda: _write_file(mount.root / 'own', mebibytes), lambda: _read_file(mount.root / 'own'))}
         taken: dict[str, list[float]] = {f'{what} by {way}': [] for what in ('write', 'read') for way in ways}
         for _ in range(rounds):
@@ -115,6 +114,18 @@ def _bandwidth(figures: report.Report, cluster: Ceph, driver: load.ShareDriver, 
                                    to=baseline)
                 baseline = baseline or line
     client.close()
+
+
+def _write(client: nfs4.Client, file: bytes, mebibytes: int) -> None:
+    piece = os.urandom(_MIB)
+    for number in range(mebibytes):
+        client.write(file, piece, number * _MIB, stable=False)
+    client.commit(file)
+
+
+def _read(client: nfs4.Client, file: bytes, mebibytes: int) -> None:
+    for number in range(mebibytes):
+        client.read(file, _MIB, number * _MIB)
 
 
 def _write_file(path: Path, mebibytes: int) -> None:

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done to a side, phase by phase; each returns samples by figure."""
+"""What is done to a side, phase by phase; each returns samples by figure. And the figures that are made of them."""
 
 import dataclasses
 import functools
+import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
+import report
 import sides
 import wire
 
 #: Rows of a list in detail.
 PAGE = 200
+#: The sample that is the sum over the processes of a product.
+SUM = 'own'
 Samples = dict[tuple[str, str], list[float]]
 
 
@@ -136,3 +141,32 @@ def deletes(side: sides.Side, amounts: Amounts) -> Samples:
 
 
 PHASES = (alone, burst, single, shows, types, lists, deletes)
+
+
+class Figure(NamedTuple):
+    """A line of the table: the samples of a phase, and how they make one value; ``least`` or ``most`` is the goal, as ratio."""
+
+    what: str
+    unit: str
+    phase: str
+    sample: str
+    value: Callable[[Sequence[float]], float] = statistics.median
+    least: float | None = None
+    most: float | None = None
+
+    def of(self, samples: Samples) -> float:
+        """Return the value."""
+        return self.value(samples[self.phase, self.sample])
+
+
+def p99(values: Sequence[float]) -> float:
+    """Return the 99th percentile."""
+    return report.percentile(list(values), 0.99)
+
+
+def with_sums(samples: Samples) -> Samples:
+    """Add the sums over the parts of the product."""
+    for phase in {phase for phase, name in samples if name in sides.PARTS}:
+        parts = zip(*(samples[phase, name] for name in sides.PARTS), strict=True)
+        samples[phase, SUM] = [sum(values) for values in parts]
+    return samples

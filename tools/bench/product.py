@@ -6,17 +6,17 @@ import http.client
 import json
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
+
+from manila_lite.tests.process import free_port
 
 _CONFIG = """
 [DEFAULT]
@@ -48,13 +48,6 @@ TICKS = os.sysconf('SC_CLK_TCK')
 _TYPE = {'share_type': {'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'False'}}}
 _HEADERS = {'X-OpenStack-Manila-API-Version': '2.86', 'Content-Type': 'application/json'}
 SHARE = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'bench', 'metadata': {'a': 'b'}}}
-
-
-def free_port() -> int:
-    """Return a port that no process listens on."""
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
 
 
 class Client:
@@ -195,33 +188,3 @@ def family(process: psutil.Process) -> list[psutil.Process]:
 def processor_time(process: psutil.Process) -> float:
     """Return the seconds that a process and its children have used so far."""
     return sum(sum(one.cpu_times()[:2]) for one in family(process))
-
-
-def load(port: int, clients: int, requests: int) -> float:
-    """Request ``requests`` shares with so many clients at once; return the seconds."""
-    each = max(1, requests // clients)
-    failed: list[BaseException] = []
-    barrier = threading.Barrier(clients + 1)
-
-    def work() -> None:
-        client = Client(port)
-        client.ask('GET', '/types')     # so that it is connected
-        barrier.wait()
-        try:
-            for _ in range(each):
-                client.create()
-        except BaseException as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    barrier.wait()
-    began = time.perf_counter()
-    for thread in threads:
-        thread.join()
-    if failed:
-        raise failed[0]
-    return time.perf_counter() - began
-
-

@@ -20,7 +20,7 @@ import phases
 import product
 import report
 import sides
-from figures import Figure, with_sums
+from phases import Figure, with_sums
 
 _PAGE = 1000
 _HOST = 'bench@alpha'

@@ -2,6 +2,8 @@
 """Clients that cost little, since they share the cores with what they measure: a socket for each request, and no parser."""
 
 import collections
+import concurrent.futures
+import contextlib
 import json
 import socket
 import threading
@@ -60,10 +62,10 @@ def _more(wire: socket.socket) -> bytes:
     raise ConnectionError('the connection ended before the answer')
 
 
-Job = Callable[[Client], Any]
+Job = Callable[[Any], Any]
 
 
-def timed(client: Client, jobs: Iterable[Job]) -> tuple[list[float], list[Any]]:
+def timed(client: product.Client, jobs: Iterable[Job]) -> tuple[list[float], list[Any]]:
     """Do one job after the other; return the milliseconds and the result of each."""
     times, results = [], []
     for job in jobs:
@@ -73,32 +75,37 @@ def timed(client: Client, jobs: Iterable[Job]) -> tuple[list[float], list[Any]]:
     return times, results
 
 
-def crowd(clients: Sequence[Client], jobs: Iterable[Job]) -> tuple[float, list[float], list[Any]]:
+def crowd(clients: Sequence[product.Client], jobs: Iterable[Job]) -> tuple[float, list[float], list[Any]]:
     """Have the clients do the jobs at once; return the seconds for all, and the milliseconds and the result of each."""
     waiting = collections.deque(jobs)
-    done: list[tuple[list[float], list[Any]]] = []
-    failed: list[BaseException] = []
 
     def left() -> Iterable[Job]:
-        while waiting:
-            try:
+        with contextlib.suppress(IndexError):      # another client was quicker
+            while True:
                 yield waiting.popleft()
-            except IndexError:      # another client was quicker
-                return
 
-    def work(client: Client) -> None:
-        try:
-            done.append(timed(client, left()))
-        except BaseException as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=work, args=(client,)) for client in clients]
-    began = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    seconds = time.perf_counter() - began
-    if failed:
-        raise failed[0]
+    with concurrent.futures.ThreadPoolExecutor(len(clients)) as threads:
+        began = time.perf_counter()
+        done = list(threads.map(lambda client: timed(client, left()), clients))
+        seconds = time.perf_counter() - began
     return seconds, [one for times, _ in done for one in times], [one for _, results in done for one in results]
+
+
+class Repeated:
+    """A function that is called again and again in a thread until ``end``; ``done`` counts."""
+
+    def __init__(self, act: Callable[[], None], pause: float = 0.0):
+        self._enough = threading.Event()
+        self.done = 0
+        self._thread = concurrent.futures.ThreadPoolExecutor(1)
+        self._calls = self._thread.submit(self._repeat, act, pause)
+
+    def _repeat(self, act: Callable[[], None], pause: float) -> None:
+        while not self._enough.wait(pause):
+            act()
+            self.done += 1
+
+    def end(self) -> None:
+        """Stop the calls; raise the error of the function, if it failed."""
+        self._enough.set()
+        self._calls.result()

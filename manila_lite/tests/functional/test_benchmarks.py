@@ -17,7 +17,7 @@ from manila_lite.tests.services import groups
 BENCH = pathlib.Path(__file__).resolve().parents[3] / 'tools' / 'bench'
 
 #: Benchmarks of a second or two; the others start processes, which other tests cover.
-CHEAP = ('pecan_memo', 'lists', 'scheduler', 'ensure')
+CHEAP = ('lists', 'scheduler', 'ensure')
 
 
 class Benchmarks(testtools.TestCase):
@@ -39,12 +39,12 @@ class Benchmarks(testtools.TestCase):
                 self.assertIn(line['baseline'], {other['what'] for other in one['lines']})
                 self.assertGreater(line['value'], 0, line)
 
-    def test_grants_benchmark_reports_idle_and_busy_values(self):
+    def test_benchmark_of_access_reports_idle_and_busy_values(self):
         if lacks := base.missing():
             self.skipTest(f'real storage needs {lacks}')
-        *_, last = self.run_script(BENCH / 'grants.py', '--tiny').splitlines()
+        *_, last = self.run_script(BENCH / 'access.py', '--tiny').splitlines()
         values = {line['what']: line['value'] for line in json.loads(last)['lines']}
-        self.assertEqual({'idle', 'while shares move and are ensured'}, {
+        self.assertEqual({'idle', 'while 5 shares are made', 'linux, idle', 'linux, while shares move and are ensured'}, {
             what.rpartition(',')[0] for what in values if what.endswith('p99')})
         self.assertTrue(all(values.values()), values)
 
@@ -77,21 +77,6 @@ class Benchmarks(testtools.TestCase):
         # Deleting a share is no work for the scheduler.
         self.assertLessEqual(nothing, {'CPU of scheduler per deleted share'})
         self.assertGreater(values['statements per share, 1 client'], 5)
-
-    def test_benchmark_of_pieces_divides_the_time_of_a_share(self):
-        *_, last = self.run_script(BENCH / 'every.py', '--tiny', 'pieces').splitlines()
-        found, = json.loads(last)
-        if not found['lines']:
-            self.skipTest(found['notes'][0])
-        values = {line['what']: line['value'] for line in found['lines']}
-        parts = {what: value for what, value in values.items() if ':' not in what}
-        share, row = parts.pop('a share'), parts.pop('a row of a list')
-        self.assertEqual({'API', 'scheduler', 'manager', 'messages'}, set(parts))
-        self.assertAlmostEqual(share, sum(parts.values()))
-        for name, value in {**parts, 'row': row}.items():
-            pieces = [one for what, one in values.items() if what.startswith(f'{name}: ')]
-            self.assertAlmostEqual(value, sum(pieces), msg=name)
-            self.assertGreater(value, 0, name)
 
     def test_benchmark_of_growth_reports_each_number_of_shares_and_memory(self):
         *_, last = self.run_script(BENCH / 'every.py', '--tiny', '--scale', '--database', 'sqlite').splitlines()
