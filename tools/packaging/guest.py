@@ -53,7 +53,7 @@ if [ ! -e /test/booted ]; then
     touch /test/booted
     python3 -u /test/in_guest.py installed && exec systemctl reboot
 else
-    python3 -u /test/in_guest.py rebooted && echo 'ENDED well'
+    python3 -u /test/in_guest.py rebooted && python3 -u /test/in_guest.py purged && echo 'ENDED well'
 fi
 systemctl poweroff
 """
@@ -85,6 +85,7 @@ def disk(debs: Path, folder: Path, kernel: Path) -> Path:
         shutil.copy(deb, root / 'test/old')
         next_release.make(deb, root / 'test/new')
     shutil.copy(Path(__file__).with_name('in_guest.py'), root / 'test')
+    shutil.copy(closure.ROOT / 'doc/source/admin/packages.rst', root / 'test/page')
     (root / 'test/boot').write_text(_BOOT)
     (root / 'test/boot').chmod(0o755)
     (root / 'etc/systemd/system/packages-test.service').write_text(_UNIT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test of the packages inside of a machine with systemd, a stage for each of its boots: in_guest.py installed|rebooted
+"""The test of the packages inside of a machine with systemd, in stages: in_guest.py installed|rebooted|purged
 
 It runs on Debian's Python, without manila_lite. tests/functional/test_packages.py runs it in namespaces of the running kernel,
 and guest.py in a virtual machine, whose kernel has an NFS client.
@@ -16,6 +16,8 @@ import urllib.request
 from pathlib import Path
 
 _EXPORT = Path('/test/export')
+#: doc/source/admin/packages.rst, whose commands are typed here.
+_PAGE = Path('/test/page')
 #: The disk for shares, if the machine has one.
 _DISK = Path('/dev/disk/by-id/pool')
 #: Where shares are without such a disk.
@@ -161,6 +163,31 @@ def mode(path):
     return run('stat', '--format=%U:%G:%a', path)
 
 
+def typed(begin, folder='/', statuses=(0,)):
+    """Type the command of the page that begins so, as root in a shell; return its output."""
+    command = next(line.strip()[2:] for line in _PAGE.read_text().splitlines() if line.strip().startswith(f'# {begin}'))
+    done = subprocess.run(['bash', '-c', command], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    if done.returncode not in statuses:
+        raise AssertionError(f'{command}: exit status {done.returncode}\n{done.stdout}')
+    return done.stdout
+
+
+def limited(*units):
+    """Check that systemd, and the kernel for all processes of these units, know the limits that the units have."""
+    for unit in units:
+        text = Path(f'/lib/systemd/system/{unit}.service').read_text()
+        wanted = {word.lower() for line in text.splitlines() if line.startswith('CapabilityBoundingSet=')
+                  for word in line.partition('=')[2].split()}
+        shown = run('systemctl', 'show', '--property=CapabilityBoundingSet', '--value', unit).split()
+        check(wanted == {*shown} and wanted, f'{unit} is limited to {len(wanted)} capabilities')
+        group = run('systemctl', 'show', '--property=ControlGroup', '--value', unit)
+        for process in Path(f'/sys/fs/cgroup{group}/cgroup.procs').read_text().split():
+            status = dict(line.split(':\t', 1) for line in Path(f'/proc/{process}/status').read_text().splitlines())
+            has = int(status['CapBnd'], 16).bit_count()
+            check(has == len(wanted) and status['NoNewPrivs'] == '1', f'{status["Name"]} of {unit} has {has} of them')
+
+
 def install(folder):
     """Install the packages of a folder; return what was said."""
     return run('apt-get', 'install', '--yes', '-o', 'Dpkg::Options::=--force-confold', *Path('/test', folder).glob('*.deb'))
@@ -168,7 +195,10 @@ def install(folder):
 
 def installed():
     """First boot: install, configure, start, and create a share."""
-    out = install('old')
+    Path('/etc/apt/apt.conf.d/yes').write_text('APT::Get::Assume-Yes "true";\n')
+    out = typed('apt install ./manila-lite-{common', '/test/old')
+    typed('apt install ./manila-lite{-common', '/test/old')
+    install('old')
     check('Nothing was started' in out and 'README.Debian' in out, 'the installation names the next step')
     packaged = run('dpkg-query', '--show', '--showformat', '${Version}', 'manila-lite-common')
     said = run('manila-manage', '--version').split()[-1]
@@ -185,8 +215,8 @@ def installed():
     _CONF.write_text(_SETTINGS.format(pool=pool, database=_SQLITE))
     check(mode(_CONF) == 'root:manila_lite:640', 'the configuration is for root and the group')
     check((mode(_STATE), mode(_LOGS)) == _MODES, 'state and logs are in directories of root')
-    run('systemctl', 'disable', '--now', 'nfs-ganesha')
-    run('manila-manage', 'db', 'sync')
+    typed('systemctl disable --now nfs-ganesha')
+    typed('manila-manage db sync')
     check(mode(_KEY) == 'root:manila_lite:640', 'db sync has made the key')
     run('systemctl', 'enable', '--now', 'manila-lite')
     serving()
@@ -199,18 +229,18 @@ def installed():
 
 
 def rebooted():
-    """Second boot: the share is served again. Then upgrade, run the services one by one, and purge."""
+    """Second boot: the share is served again. Then upgrade, and run the services one by one."""
     serving()
     check(is_active('manila-lite'), 'manila-lite has started by itself')
+    limited('manila-lite')
     export = _EXPORT.read_text()
     mount(export)
     check_data('written before the reboot', 'the share is served again, with its data')
     upgraded()
     old_layout()
-    separate(export)
-    siblings()
     unmount()
-    purged()
+    _EXPORT.write_text(separate(export))
+    siblings()
 
 
 def upgraded():
@@ -276,21 +306,31 @@ def separate(export):
     run('manila-manage', 'db', 'copy', '--to-config', new)
     _CONF.write_text(new.read_text())
     new.unlink()
-    run('systemctl', 'enable', '--now', 'manila-api', 'manila-scheduler', 'manila-share')
+    typed('systemctl enable --now manila-api')
     serving()
-    check(create('second') != export, 'the separate services have created another share')
+    second = create('second')
+    check(second != export, 'the separate services have created another share')
+    mount(second)
+    write('written to the second share')
+    check_data('written to the second share', 'the second share is served')
+    limited('manila-share')
     for unit in ('manila-api', 'manila-scheduler', 'manila-share'):
         check(is_active(unit), f'{unit} is active')
     check(run('ps', '-o', 'user=', '-p', pid('manila-api')).startswith('manila_'), 'the API does not run as root')
     run('systemctl', 'reload', 'manila-api')
     serving()
+    typed('manila-status upgrade check', statuses=(0, 1))       # 1: look at the warnings
+    typed('manila-manage db sync')
+    typed('systemctl restart manila-api')
+    serving()
     run('logrotate', '--force', '/etc/logrotate.d/manila_lite')
     for name in ('manila-api', 'manila-share'):
         check(Path(f'/var/log/manila_lite/{name}.log.1').exists(), f'the log of {name} is rotated')
+    return second
 
 
 def siblings():
-    """The APIs of the siblings start in the sandbox of their units."""
+    """The APIs of the siblings, and the compute agent, start in the sandbox of their units."""
     for name, port, database in (('compute', 8774, new_database('mlite_compute')), ('dataproc', 8386, '')):
         settings = _CONF.with_name(f'{name}.conf')
         settings.chmod(0o640)
@@ -300,10 +340,20 @@ def siblings():
         run('systemctl', 'start', f'mlite-{name}-api')
         serving(port)
         check(is_active(f'mlite-{name}-api'), f'mlite-{name}-api is active')
+    with _CONF.with_name('compute.conf').open('a') as file:
+        file.write('\n[compute]\ndriver = fake\nmy_shared_fs_storage_ip = 127.0.0.1\n')
+    run('systemctl', 'start', 'mlite-compute-agent')
+    body = {'server': {'name': 'one', 'kernel': 'vmlinuz', 'memory': 64}}
+    status, made = call('POST', '/servers', body, port=8774, prefix='/v2.1')
+    check(status in {200, 202}, f'a server is created ({status})')
+    path = f'/servers/{made["server"]["id"]}'
+    until('the agent has started it', lambda: call('GET', path, port=8774, prefix='/v2.1')[1]['server']['status'] == 'ACTIVE')
+    limited('mlite-compute-agent')
 
 
 def purged():
     """Purge stops the services, and keeps the state."""
+    unmount()
     passwords = _CONF.with_name('htpasswd')
     passwords.write_text('of the administrator')
     names = [path.name.partition('_')[0] for path in Path('/test/new').glob('*.deb')]
@@ -323,7 +373,7 @@ def main():
     stage = sys.argv[1]
     print(f'boot: {stage}')
     try:
-        {'installed': installed, 'rebooted': rebooted}[stage]()
+        {'installed': installed, 'rebooted': rebooted, 'purged': purged}[stage]()
     except Exception:
         traceback.print_exc(file=sys.stdout)
         print(run('journalctl', '--no-pager', '--lines=30', '--boot', ok=False))

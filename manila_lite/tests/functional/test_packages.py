@@ -134,6 +134,11 @@ class Packages(testtools.TestCase):
         # The server begins with a time in which only clients of before may come back.
         waiting.until(lambda: 'written before the reboot' in self.client('read', 'file').stdout, self.machine.tail)
         self.run_in('python3 /test/in_guest.py rebooted')
+        # A share of manila-share, under the limits of its unit.
+        written = self.client('write', 'file', 'written to the second share')
+        self.assertEqual(0, written.returncode, written)
+        self.assertIn('written to the second share', self.client('read', 'file').stdout)
+        self.run_in('python3 /test/in_guest.py purged')
 
     def recommended(self, name):
         """Return the names of packages that one recommends."""
@@ -149,6 +154,7 @@ class Packages(testtools.TestCase):
         subprocess.run([sys.executable, TOOLS / 'next_release.py', self.machine.file('/test/new'), *self.debs.values()],
                        check=True)
         shutil.copy(TOOLS / 'in_guest.py', self.machine.file('/test'))
+        shutil.copy(ROOT / 'doc/source/admin/packages.rst', self.machine.file('/test/page'))
 
     def run_in(self, command):
         done = self.machine.run(command, seconds=900)        # limit: packages are installed, in namespaces

@@ -26,6 +26,13 @@ ILLUSTRATIONS = {
 }
 _NOT_TYPED = tuple(name for _, name in ILLUSTRATIONS)
 
+#: Commands of the page about packages that are not typed there, with the reason.
+WITHOUT_PACKAGES = {
+    'tools/package': 'functional/test_packages.py has run it',
+    'apt install python3-venv': 'a step of install-debian',
+    'podman load -i dist/manila-lite_VERSION.oci.tar': 'the image is loaded where there is podman',
+}
+
 #: One machine with everything: the pages that follow the installation on Debian.
 ONE_HOST = (
     Step('install-debian'),

@@ -23,6 +23,22 @@ class Complete(testtools.TestCase):
         left = [block for page in plans.PAGES for block in blocks.read(page) if block not in typed]
         self.assertEqual(set(plans.ILLUSTRATIONS), {(block.page, block.name) for block in left})
 
+    def test_page_about_packages_is_typed_where_they_are_installed(self):
+        typed = tuple(re.findall(r"\btyped\('([^']+)'", (ROOT / 'tools/packaging/in_guest.py').read_text()))
+        commands = [command for block in blocks.read('packages') for command in block.commands]
+        self.assertEqual(set(plans.WITHOUT_PACKAGES), {command for command in commands if not command.startswith(typed)})
+
+    def test_way_to_directories_of_root_is_that_of_the_packages(self):
+        """tools/packaging/in_guest.py types that one."""
+        readme = (ROOT / 'tools/packaging/debian/manila-lite-common.README.Debian').read_text()
+        steps = readme.partition('Directories of root\n---')[2].partition('Removal\n---')[0]
+        theirs = [line.strip() for line in steps.splitlines() if line.startswith('     ')]
+        page = [command for block in blocks.read('upgrade') if block.section == 'Directories of root'
+                for command in block.commands]
+        self.assertLess(5, len(page))
+        self.assertEqual([], [command for command in page if command not in theirs])
+        self.assertEqual(['dpkg-reconfigure manila-lite-common'], [command for command in theirs if command not in page])
+
     def test_each_block_says_what_it_is(self):
         for page in plans.PAGES:
             found = blocks.read(page)
