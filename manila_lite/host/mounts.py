@@ -6,23 +6,47 @@ programs, devices and execution. Clients and guests do not notice: they read the
 """
 
 import os
+import re
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from manila_lite.host.commands import SECONDS, CommandFailed, run
 
 #: The options of every mount, and the same as flags of statvfs(2).
 SAFE = 'nosuid,nodev,noexec'
 _SAFE_FLAGS = os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC
+_TABLE = Path('/proc/self/mountinfo')
+_ESCAPED = re.compile(rb'\\([0-7]{3})')
 #: Seconds that other users of a loop device (udev, an unmount that the kernel still works at) get to release it.
 _IN_USE_SECONDS = 5
 
 
+class Mounted(NamedTuple):
+    """An entry of the kernel's table of mounts."""
+
+    place: str
+    source: str
+
+
+def mounted(table: Path = _TABLE) -> list[Mounted]:
+    """Return the mounts of this process, or those of another table, oldest first.
+
+    Only line feeds end a line: users of this machine can mount by FUSE what has other ends of lines in its names, and the
+    kernel does not escape these.
+    """
+    lines = [line.partition(b' - ') for line in table.read_bytes().split(b'\n') if line]
+    return [Mounted(_plain(about.split(b' ')[4]), _plain(behind.split(b' ')[1])) for about, _, behind in lines]
+
+
+def _plain(field: bytes) -> str:
+    return os.fsdecode(_ESCAPED.sub(lambda escaped: bytes([int(escaped[1], 8)]), field))
+
+
 def is_mounted(path: Path) -> bool:
     """Say whether there is a mount at exactly this path. The path must be a real one, without links."""
-    wanted = str(path).replace(' ', '\\040')
-    with open('/proc/self/mountinfo', encoding='utf-8', errors='surrogateescape') as table:
-        return any(line.split(' ')[4] == wanted for line in table)
+    wanted = str(path)
+    return any(one.place == wanted for one in mounted())
 
 
 def mount(device: str, path: Path, *options: str, seconds: float = SECONDS) -> None:

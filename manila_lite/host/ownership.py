@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from manila_lite import errors
+from manila_lite.host import mounts
 
 _ROOT = 0
 #: Bits with which others may write. The group root is no other.
@@ -46,7 +47,7 @@ def check_tree(folder: Path, option: str) -> None:
     if not applies():
         return
     check(folder, option)
-    for place in _tree(folder, _mount_points()):
+    for place in _tree(folder, frozenset(one.place for one in mounts.mounted())):
         with contextlib.suppress(FileNotFoundError):        # daemons work there
             if (owner := os.lstat(place).st_uid) != _ROOT:
                 raise errors.BadConfig(f'{option}: {_belongs(place, owner)}')
@@ -113,12 +114,6 @@ def _steps(place: Path) -> Iterator[tuple[Path, os.stat_result]]:
         if target.is_absolute():
             now = Path('/')
         left += reversed([word for word in target.parts if word != '/'])
-
-
-def _mount_points() -> frozenset[str]:
-    """Return all mount points."""
-    table = Path('/proc/self/mountinfo').read_text(encoding='utf-8', errors='surrogateescape')
-    return frozenset(line.split(' ')[4].replace('\\040', ' ') for line in table.splitlines())
 
 
 def _tree(folder: Path, mounted: frozenset[str]) -> Iterator[Path]:

@@ -19,7 +19,7 @@ import psutil
 
 from manila_lite.drivers.linux.failover.changes import End
 from manila_lite.drivers.linux.failover.task import Files, Task
-from manila_lite.host import ip
+from manila_lite.host import ip, mounts
 from manila_lite.host.commands import CommandFailed, run
 from manila_lite.host.daemon import Daemon
 
@@ -135,9 +135,7 @@ def _keep(task: Task, known: set[str]) -> None:
 def _mounts(task: Task) -> list[str]:
     """Return the mount points of the pool, its share servers and their shares, those on top of others first."""
     below = tuple(f'{place}/' for place in (task.root, task.servers))
-    places = [line.split(' ')[4].replace('\\040', ' ')
-              for line in Path('/proc/self/mountinfo').read_text(errors='surrogateescape').splitlines()]
-    return [place for place in reversed(places) if f'{place}/'.startswith(below)]
+    return [place for place, _ in reversed(mounts.mounted()) if f'{place}/'.startswith(below)]
 
 
 def _unmount(task: Task) -> list[str]:
@@ -182,7 +180,7 @@ def _elsewhere(device: Path) -> Iterator[psutil.Process]:
 
 
 def _has_mounted(table: Path, device: Path) -> bool:
-    sources = {line.rpartition(' - ')[2].split(' ')[1] for line in table.read_text(errors='surrogateescape').splitlines()}
+    sources = {source for _, source in mounts.mounted(table)}
     return any(os.path.exists(source) and os.path.samefile(source, device) for source in sources if source.startswith('/dev/'))
 
 

@@ -38,8 +38,7 @@ def _shares(directory: Path) -> list[Path]:
 def _exports(shares: list[Path]) -> Iterator[Path]:
     """Yield the mount points at which shares are exported to clients."""
     known = {place.name: place for place in shares}
-    for line in Path('/proc/self/mountinfo').read_text(errors='surrogateescape').splitlines():
-        place = Path(line.split(' ')[4].replace('\\040', ' '))
+    for place in (Path(one.place) for one in mounts.mounted()):
         if place.parent.name == 'exports' and place.name in known and place.samefile(known[place.name]):
             yield place
 

@@ -78,7 +78,7 @@ class LibvirtDriver(LocalServers):
     def _info(self, server: Server) -> dict[str, str]:
         """Return libvirt's information about the domain, empty if there is no domain."""
         name = _PREFIX + server.id
-        if name not in self._virsh('list', '--all', '--name').split():
+        if name not in self._virsh('list', '--all', '--name').split('\n'):
             return {}
         lines = [line.partition(':') for line in self._virsh('dominfo', name).splitlines()]
         return {key.strip(): value.strip() for key, _, value in lines}
