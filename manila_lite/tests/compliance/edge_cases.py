@@ -166,8 +166,7 @@ class EdgeCases:
             self.assertEqual(self.driver.PROTOCOLS, frozenset(pool.capabilities['storage_protocol'].split('_')))
 
     def test_a_share_is_mounted_by_the_name_that_was_chosen(self):
-        if not all(pool.capabilities.get('mount_point_name_support') for pool in self.driver.report()):
-            self.skipTest('the driver does not promise mount_point_name_support')
+        self.assertTrue(all(pool.capabilities.get('mount_point_name_support') for pool in self.driver.report()))
         share = self.a_share(mount_point_name=f'team_{uuidutils.generate_uuid(dashed=False)}')
         locations = tuple(self.driver.create_share(share))
         for location in locations:

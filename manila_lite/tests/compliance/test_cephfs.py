@@ -150,6 +150,7 @@ class CephfsBesideAccessTest(calls.BesideAccess, CephfsBinding):
 class CephfsEdgeCasesTest(edge_cases.EdgeCases, CephfsBinding):
     # The driver has neither ability.
     test_snapshot_that_is_not_there_cannot_be_reverted_to = test_snapshot_is_served_again_after_a_loss = None
+    test_a_share_is_mounted_by_the_name_that_was_chosen = None      # CephFS chooses the path of a subvolume
 
     def test_id_of_the_former_project_of_a_share_stays_as_it_is_or_goes(self):
         share = self.made_share(rules=self.GOOD)

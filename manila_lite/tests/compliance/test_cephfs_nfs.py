@@ -43,7 +43,7 @@ class NfsEdgeCases(edge_cases.EdgeCases):
     test_snapshot_that_is_not_there_cannot_be_reverted_to = test_snapshot_is_served_again_after_a_loss = None
     test_share_that_is_not_there_cannot_be_resized = test_share_that_is_not_there_has_no_snapshots = None
     test_snapshot_that_is_not_there_cannot_be_cloned = test_pool_that_is_not_there = test_report_has_free_capacity = None
-    test_ids_that_are_no_file_names_reach_nothing = None
+    test_ids_that_are_no_file_names_reach_nothing = test_a_share_is_mounted_by_the_name_that_was_chosen = None
 
 
 class NfsManageCalls(manage_shares.EveryManageCall):

@@ -235,7 +235,7 @@ class LinuxBesideServerTest(server_calls.BesideServer, LinuxServersBinding):
 
 
 class LinuxServerEdgeCasesTest(server_calls.ServerEdgeCases, LinuxServersBinding):
-    pass
+    test_security_service_of_a_server_that_is_not_there = None      # no UpdatesSecurityServices
 
 
 class LinuxServersEveryCallTest(calls.EveryCall, LinuxServersBinding):
