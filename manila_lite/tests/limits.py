@@ -139,9 +139,9 @@ def discovered(loader, folder, pattern):
     """Return the tests in a folder, or in the modules that ``MODULES`` names, with limits and in the wanted order."""
     # They are not for the processes that tests start.
     chosen, noted, until = (os.environ.pop(name, '') for name in (MODULES, PROGRESS, UNTIL))
-    if '--list' not in sys.argv:
-        spaces.enter()
     progress = pathlib.Path(noted, f'{os.getpid()}.begun') if noted and '--list' not in sys.argv else None
+    if '--list' not in sys.argv:
+        spaces.enter()      # pids are those of other processes, too, from here on
     if progress:
         progress.touch()
         # Nine of ten lines of the run would be what services log.

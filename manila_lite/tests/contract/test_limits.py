@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import unittest
 from pathlib import Path
 
 import fixtures
@@ -116,7 +117,8 @@ class Case(testtools.TestCase):
         """Run the small tests of a module; return their results by name, and what the process said on standard error."""
         (self.place / 'small/test_it.py').write_text(text)
         done = subprocess.run([sys.executable, '-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small', *words],
-                              cwd=self.place, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+                              cwd=self.place, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, check=False,
+                              timeout=waiting.LIMIT)
         tests = []
         result = testtools.StreamToDict(tests.append)
         result.startTestRun()
@@ -168,6 +170,36 @@ class Limits(Case):
         self.assertEqual([], self.progress('begun'), 'a list is no run')
         self.run_tests('import os\n\nos._exit(0)\n')
         self.assertEqual([[]], self.progress('begun'))
+
+
+#: It leaves a daemon, which would keep the output of the tests open, and looks for one of another process of tests.
+_DAEMONS = """
+import glob, os, pathlib, subprocess
+import testtools
+
+class A(testtools.TestCase):
+    def test(self):
+        subprocess.Popen(['sleep', 'infinity'], start_new_session=True)
+        words = [pathlib.Path(path).read_bytes() for path in glob.glob('/proc/[0-9]*/cmdline')]
+        self.assertEqual(1, sum(b'sleep' in each for each in words), words)
+        if os.environ.get('KILLED'):
+            os.kill(os.getpid(), 9)
+"""
+
+
+@unittest.skipIf(os.geteuid(), 'namespaces need root')
+class Daemons(Case):
+
+    def test_daemons_of_others_are_not_seen_and_end_with_the_tests(self):
+        other = subprocess.Popen(['sleep', 'infinity'])
+        self.addCleanup(other.wait, waiting.LIMIT)
+        self.addCleanup(other.kill)
+        self.assertEqual({'A.test': 'success'}, statuses(self.run_tests(_DAEMONS)[0]))
+        self.assertIsNone(other.poll())
+
+    def test_daemons_end_if_the_tests_are_killed(self):
+        self.env['KILLED'] = 'yes'
+        self.assertEqual({'A.test': 'inprogress'}, statuses(self.run_tests(_DAEMONS)[0]))
 
 
 _SKIPS = """

@@ -77,8 +77,9 @@ class Neutron(Daemon):
         if not template.exists():
             # Another process may do the same at this moment; the last one wins, and all are alike.
             self.run(self._python, '-W', 'ignore', '-c', _TABLES, f'sqlite:///{self.home}/template.sqlite')
-            shutil.copy(self.home / 'template.sqlite', f'{template}.{os.getpid()}')
-            os.replace(f'{template}.{os.getpid()}', template)
+            draft = f'{template}.{self.home.name}'
+            shutil.copy(self.home / 'template.sqlite', draft)
+            os.replace(draft, template)
         shutil.copy(template, self.home / 'neutron.sqlite')
         self.write('neutron.conf', _CONFIG.format(home=self.home, place=self._place))
 

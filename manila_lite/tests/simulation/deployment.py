@@ -3,6 +3,7 @@
 
 import logging
 import os
+import random
 
 import fixtures
 from oslo_config import cfg
@@ -63,7 +64,7 @@ class Deployment(fixtures.Fixture):
         """Keep all threads on the same processor: one runs at a time, and to wake one up elsewhere takes longer."""
         processors = sorted(os.sched_getaffinity(0))
         self.addCleanup(os.sched_setaffinity, 0, processors)
-        os.sched_setaffinity(0, {processors[os.getpid() % len(processors)]})
+        os.sched_setaffinity(0, {random.SystemRandom().choice(processors)})
 
     def _make_tables(self, db):
         models.operations.create(db.engine)
