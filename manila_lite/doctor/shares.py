@@ -12,7 +12,7 @@ from manila_lite.db.queries import operations, shares
 from manila_lite.db.queries import share_migration as share_migration_queries
 from manila_lite.doctor import access, recovery, recovery_table, share_servers
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
-from manila_lite.operation_data import Untyped
+from manila_lite.operation_data.ensure import EnsureShares
 from manila_lite.workflow import share_migration as share_migration_workflow
 
 
@@ -60,9 +60,11 @@ def _release(instance_id: str) -> Mend:
 def find_not_served(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield shares that their backend could not serve when they were last ensured."""
     for op in share_findings.list_last_ensures(conn):
-        data: dict[str, Any] = recovery_table.read_data(op, Untyped) or {}
-        left = data.get('left', ()) if op.state == operations.FAILED else ()
-        for row in share_findings.list_served(conn, op.host, sorted({*left, *data.get('broken', ())})):
+        data = recovery_table.read_data(op, EnsureShares)
+        if data is None:
+            continue
+        left = data.left if op.state == operations.FAILED else ()
+        for row in share_findings.list_served(conn, op.host, sorted({*left, *data.broken})):
             yield Finding(states.SHARE.resource_type, row.id, 'not served', f'see operation {op.id} ({op.kind})', wrong=True,
                           about=row.host, project_id=row.project_id, age=repair.age(op.finished_at), error=op.error,
                           mend=share_servers.serve_again(op.host))

@@ -18,8 +18,13 @@ class Failure:
     detail: str | None = None
 
 
-def _load_failure(stored: Mapping[str, str | None]) -> Failure:
-    return Failure(stored.get('told'), stored.get('detail'))
+def record(cls: Any) -> dict[str, Any]:
+    """Return the metadata of a field whose values are of this dataclass. Keys of a newer release within it are ignored."""
+    names = [field.name for field in dataclasses.fields(cls)]
+
+    def load(stored: Mapping[str, Any]) -> Any:
+        return cls(**{key: value for key, value in dict(stored).items() if key in names})
+    return {'load': load, 'dump': dataclasses.asdict}
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -30,13 +35,14 @@ class OperationData:
     A field without a default must be there. One with a default is not stored while it has it, unless it is ``ALWAYS``; and
     null counts as not there. What no field reads is kept as it is: a newer release stored it, or ``trace.py``.
 
-    ``asked``: how often the operation had been asked for when its first step began. ``progress``: figures for users.
+    ``asked``: how often the operation had been asked for when its first step began. ``progress``: figures for users, as
+    their kind has them.
     ``begun_again``: the doctor began it, since one like it was parked; the second time it ends as failed.
     """
 
     asked: int | None = None
-    failure: Failure | None = dataclasses.field(default=None, metadata={'load': _load_failure, 'dump': dataclasses.asdict})
-    progress: dict[str, Any] | None = None
+    failure: Failure | None = dataclasses.field(default=None, metadata=record(Failure))
+    progress: Any = None
     begun_again: bool = False
     others: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
 

@@ -18,6 +18,7 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import evacuation as queries
 from manila_lite.db.queries import operations
 from manila_lite.engine import Plan, Step, Work
+from manila_lite.operation_data.evacuation import START, Evacuate, Figures, Moving
 from manila_lite.scheduler import evacuation_targets
 from manila_lite.workflow import evacuation as workflow
 
@@ -36,59 +37,46 @@ _STAYS = {
     queries.COPY: 'Share instance {id} on {host} belongs to a migration: cancel that, or delete the instance if it has ended.'}
 
 
-def evacuate(work: Work) -> None:
+def evacuate(work: Work[Evacuate]) -> None:
     """Move everything off the host, or with ``dry_run`` only list where it would go.
 
     :raises errors.Again: something is under way, or is tried once more.
     :raises errors.Final: something stays, and why.
     """
-    data = work.data
-    for name, value in _beginning().items():
-        data.setdefault(name, value)
     _settle(work)
     _advance(work)
     _measure(work)
-    if data['moving']:
+    if work.data.moving:
         raise errors.Again(_PAUSE)
-    if not data['dry_run']:
+    if not work.data.dry_run:
         _conclude(work)
-
-
-def _beginning() -> dict[str, Any]:
-    """Return the data of an evacuation that begins.
-
-    ``after`` is the last resource that was taken in this pass, ``through`` says that there is no other, ``moved`` is how many
-    have moved in it; ``claims`` are the GiB that a plan gives to each pool.
-    """
-    return {'progress': {'done': 0, 'gib_done': 0}, 'moving': {}, 'left': {}, 'plan': {}, 'claims': {},
-            'after': list(queries.START), 'through': False, 'moved': 0}
 
 
 # Migrations under way -----------------------------------------------------------------------------
 
-def _settle(work: Work) -> None:
+def _settle(work: Work[Evacuate]) -> None:
     """Drop the migrations that have ended from those under way, and keep the reasons of those that failed."""
-    moving = work.data['moving']
+    moving = work.data.moving
     with work.ctx.db.reader() as conn:
         last = queries.last_migrations(conn, moving)
         there = _still_there(conn, work.data)
     for resource_id, what in list(moving.items()):
         op = last.get(resource_id)
         if op is not None and queries.is_under_way(op):
-            what['percent'] = (op.data.get('progress') or {}).get('percent') or 0
+            what.percent = (op.data.get('progress') or {}).get('percent') or 0
             continue
         del moving[resource_id]
         if resource_id not in there or (op is not None and op.state == operations.DONE):
-            work.data['moved'] += 1
-            _count(work, what['size'])
+            work.data.moved += 1
+            _count(work, what.size)
         else:
             _stays(work, resource_id, _failure(op))
 
 
-def _still_there(conn: Connection, data: Mapping[str, Any]) -> set[str]:
+def _still_there(conn: Connection, data: Evacuate) -> set[str]:
     """Return the ids of those resources under way that are on the host."""
     return {resource_id for type_ in _REQUESTS for resource_id in queries.still_there(
-        conn, data['host'], type_, [key for key, what in data['moving'].items() if what['type'] == type_])}
+        conn, data.host, type_, [key for key, what in data.moving.items() if what.type == type_])}
 
 
 def _failure(op: Any) -> str:
@@ -98,59 +86,59 @@ def _failure(op: Any) -> str:
     return f'Its migration failed: {op.error or "for no known reason"}{kept}'
 
 
-def _stays(work: Work, resource_id: str, reason: str) -> None:
-    LOG.warning('%s: cannot leave %s: %s', resource_id, work.data['host'], reason)
-    if len(work.data['left']) < _KEPT:
-        work.data['left'][resource_id] = reason
+def _stays(work: Work[Evacuate], resource_id: str, reason: str) -> None:
+    LOG.warning('%s: cannot leave %s: %s', resource_id, work.data.host, reason)
+    if len(work.data.left) < _KEPT:
+        work.data.left[resource_id] = reason
 
 
 # Next ones ----------------------------------------------------------------------------------------
 
-def _advance(work: Work) -> None:
+def _advance(work: Work[Evacuate]) -> None:
     """Begin migrations, in the order of resources, until as many as allowed are under way.
 
     :raises errors.LostClaim: the evacuation was stopped, or another scheduler goes on with it.
     """
     data = work.data
-    while len(data['moving']) < data['at_once'] and not data['through']:
+    while len(data.moving) < data.at_once and not data.through:
         with work.ctx.db.reader() as conn:
-            rows = queries.list_after(conn, data['host'], tuple(data['after']), data['at_once'])
+            rows = queries.list_after(conn, data.host, data.after, data.at_once)
             last = queries.last_migrations(conn, [row.id for row in rows])
-        data['through'] = not rows
+        data.through = not rows
         for row in rows:
-            if len(data['moving']) >= data['at_once']:
+            if len(data.moving) >= data.at_once:
                 return
             _take(work, row, last.get(row.id))
-            data['after'] = [queries.TYPES[row.rank], row.id]
+            data.after = (queries.TYPES[row.rank], row.id)
             _measure(work)
             with work.ctx.db.writer() as conn:
                 work.save(conn)
 
 
-def _take(work: Work, row: Any, op: Any) -> None:
+def _take(work: Work[Evacuate], row: Any, op: Any) -> None:
     """Begin to move the resource, a row of ``list_after`` with its last migration, or keep the reason why it stays."""
     type_ = queries.TYPES[row.rank]
     if type_ in _STAYS:
         _stays(work, row.id, _STAYS[type_].format(id=row.id, host=row.host))
     elif op is not None and queries.is_under_way(op):
         # Begun by this evacuation just before a crash, or by one that was stopped.
-        if op.data.get('evacuation') and not work.data['dry_run']:
+        if op.data.get('evacuation') and not work.data.dry_run:
             _note(work, row, type_, op.data['to'])
         else:
             _stays(work, row.id, f'It is being migrated to {op.data["to"]} already: complete or cancel that migration.')
     elif refusal := _move(work, row, type_):
         _stays(work, row.id, refusal)
-    if work.data['dry_run']:
+    if work.data.dry_run:
         _count(work, row.size)
 
 
-def _count(work: Work, size: int) -> None:
+def _count(work: Work[Evacuate], size: int) -> None:
     """Count one resource as done: it has moved, or the plan has looked at it."""
-    work.data['progress']['done'] += 1
-    work.data['progress']['gib_done'] += size
+    work.data.progress.done += 1
+    work.data.progress.gib_done += size
 
 
-def _move(work: Work, row: Any, type_: str) -> str | None:
+def _move(work: Work[Evacuate], row: Any, type_: str) -> str | None:
     """Begin to move the resource to the best backend that can take it. Return why none can, or None.
 
     :raises errors.Again: too many requests wait for backends.
@@ -161,7 +149,7 @@ def _move(work: Work, row: Any, type_: str) -> str | None:
         refusal = _objection(ctx, row, type_, found.any_backend) or refusal
     for place in found.places:
         try:
-            (_plan if work.data['dry_run'] else _begin)(work, ctx, row, type_, place)
+            (_plan if work.data.dry_run else _begin)(work, ctx, row, type_, place)
         except errors.Busy as busy:
             raise errors.Again(_PAUSE) from busy
         except _REFUSALS as refused:
@@ -182,31 +170,32 @@ def _objection(ctx: context.RequestContext, row: Any, type_: str, host: str) -> 
     return None
 
 
-def _owner(work: Work, row: Any) -> context.RequestContext:
+def _owner(work: Work[Evacuate], row: Any) -> context.RequestContext:
     """Return an administrator's context in which the owner of the resource gets the messages about its migration."""
     ctx = work.ctx.elevated()
     ctx.project_id = row.project_id
     return ctx
 
 
-def _wanted(work: Work, place: evacuation_targets.Place) -> dict[str, Any]:
+def _wanted(work: Work[Evacuate], place: evacuation_targets.Place) -> dict[str, Any]:
     return {'host': place.to, 'preserve_snapshots': place.has_snapshots,
-            **{name: work.data[name] for name in ('writable', 'nondisruptive')},
-            **({'assist': migration_targets.MAY} if work.data.get('by_host') else {})}
+            'writable': work.data.writable, 'nondisruptive': work.data.nondisruptive,
+            **({'assist': migration_targets.MAY} if work.data.by_host else {})}
 
 
-def _begin(work: Work, ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place) -> None:
+def _begin(work: Work[Evacuate], ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place) -> None:
     if place.must_be_writable:      # else the migration would wait for a backend that may never be up again
         _ask(work, ctx, row, type_, place)
     _REQUESTS[type_].start(ctx, row.id, {**_wanted(work, place), 'by_itself': True, 'evacuation': work.op.id})
     _note(work, row, type_, place.to)
 
 
-def _note(work: Work, row: Any, type_: str, to: str) -> None:
-    work.data['moving'][row.id] = {'type': type_, 'to': to, 'size': row.size, 'percent': 0}
+def _note(work: Work[Evacuate], row: Any, type_: str, to: str) -> None:
+    work.data.moving[row.id] = Moving(type_, to, row.size)
 
 
-def _ask(work: Work, ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place) -> Mapping[str, Any]:
+def _ask(work: Work[Evacuate], ctx: context.RequestContext, row: Any, type_: str,
+         place: evacuation_targets.Place) -> Mapping[str, Any]:
     """Return what the destination's backend supports for this move.
 
     :raises errors.Conflict: the move needs the backend that the resource leaves, and that is down.
@@ -218,12 +207,12 @@ def _ask(work: Work, ctx: context.RequestContext, row: Any, type_: str, place: e
     return dict(support)
 
 
-def _plan(work: Work, ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place) -> None:
+def _plan(work: Work[Evacuate], ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place) -> None:
     support = _ask(work, ctx, row, type_, place)
     for pool, size in place.claims.items():
-        work.data['claims'][pool] = work.data['claims'].get(pool, 0) + size
-    if len(work.data['plan']) < _KEPT:
-        work.data['plan'][row.id] = {
+        work.data.claims[pool] = work.data.claims.get(pool, 0) + size
+    if len(work.data.plan) < _KEPT:
+        work.data.plan[row.id] = {
             'resource_type': type_, 'project_id': row.project_id, 'from': row.host, 'to': place.to, 'shares': row.shares,
             'size': row.size, 'writable': bool(support.get('writable')), 'clients': _effect(type_, support)}
 
@@ -237,28 +226,27 @@ def _effect(type_: str, support: Mapping[str, Any]) -> str:
 
 # Progress and end ---------------------------------------------------------------------------------
 
-def _measure(work: Work) -> None:
+def _measure(work: Work[Evacuate]) -> None:
     """Set the figures of the progress, in resources and GiB.
 
     A resource that left the host after the last look is neither on it nor done.
     """
-    data, progress = work.data, work.data['progress']
+    data, progress = work.data, work.data.progress
     with work.ctx.db.reader() as conn:
-        count, size = queries.count(conn, data['host'])
+        count, size = queries.count(conn, data.host)
         there = _still_there(conn, data)
-    if not data['dry_run']:
-        gone = [what['size'] for resource_id, what in data['moving'].items() if resource_id not in there]
-        count, size = count + progress['done'] + len(gone), size + progress['gib_done'] + sum(gone)
-    copied = sum(what['size'] * what['percent'] / 100 for what in data['moving'].values())
-    done = progress['gib_done'] + copied
-    took = timeutils.utcnow_ts(microsecond=True) - data['began']
-    progress.update(
-        total=max(count, progress['done']), percent=min(int(100 * done / size), 100) if size else 100,
-        left=len(data['left']), moving=len(data['moving']),
+    if not data.dry_run:
+        gone = [what.size for resource_id, what in data.moving.items() if resource_id not in there]
+        count, size = count + progress.done + len(gone), size + progress.gib_done + sum(gone)
+    done = progress.gib_done + sum(what.size * what.percent / 100 for what in data.moving.values())
+    took = timeutils.utcnow_ts(microsecond=True) - data.began
+    data.progress = Figures(
+        progress.done, progress.gib_done, total=max(count, progress.done),
+        percent=min(int(100 * done / size), 100) if size else 100, left=len(data.left), moving=len(data.moving),
         seconds_left=round(took * (size - done) / done) if done and size > done else None)
 
 
-def _conclude(work: Work) -> None:
+def _conclude(work: Work[Evacuate]) -> None:
     """End the pass over all resources.
 
     :raises errors.Again: some moved and others did not, which are tried once more.
@@ -266,39 +254,39 @@ def _conclude(work: Work) -> None:
     """
     data = work.data
     with work.ctx.db.reader() as conn:
-        left, _size = queries.count(conn, data['host'])
-    if left and data['moved']:
-        data.update(after=list(queries.START), through=False, moved=0, left={})
+        left, _size = queries.count(conn, data.host)
+    if left and data.moved:
+        data.after, data.through, data.moved, data.left = START, False, 0, {}
         raise errors.Again(_PAUSE)
     _remove_empty_servers(work)
     if left:
-        reason = next(iter(data['left'].values()), 'They came while the others were moved.')
-        raise errors.Final(f'{left} of {left + data["progress"]["done"]} share servers and shares stay on {data["host"]}. '
+        reason = next(iter(data.left.values()), 'They came while the others were moved.')
+        raise errors.Final(f'{left} of {left + data.progress.done} share servers and shares stay on {data.host}. '
                            f'The first reason: {reason}')
 
 
-def _remove_empty_servers(work: Work) -> None:
+def _remove_empty_servers(work: Work[Evacuate]) -> None:
     """Delete share servers without shares, which have nothing to move."""
     with work.ctx.db.reader() as conn:
-        rows = queries.list_empty_servers(conn, work.data['host'], _KEPT)
+        rows = queries.list_empty_servers(conn, work.data.host, _KEPT)
     for row in rows:
         try:
             share_servers.delete(_owner(work, row), row.id)
         except _REFUSALS as refused:
-            LOG.info('%s: is empty, and stays on %s: %s', row.id, work.data['host'], refused)
+            LOG.info('%s: is empty, and stays on %s: %s', row.id, work.data.host, refused)
 
 
-def done(conn: Connection, work: Work) -> None:
+def done(conn: Connection, work: Work[Evacuate]) -> None:
     """Tell others that the host is empty, or that the plan is made."""
-    operations.move(conn, work.op.id, work.op.owner, data=work.data)
-    if not work.data['dry_run']:
+    operations.move(conn, work.op.id, work.op.owner, data=work.data.to_json())
+    if not work.data.dry_run:
         workflow.announce(work.ctx, work.data, 'end')
 
 
-def failed(conn: Connection, work: Work, error: Exception) -> None:
+def failed(conn: Connection, work: Work[Evacuate], error: Exception) -> None:
     """Tell others that something stays on the host."""
-    if not work.data['dry_run']:
+    if not work.data.dry_run:
         workflow.announce(work.ctx, work.data, 'error', errors.reason(error, work.ctx.request_id))
 
 
-PLANS = [Plan(queries.KIND, (Step(evacuate),), done, failed)]
+PLANS = [Plan(queries.KIND, (Step(evacuate),), done, failed, data=Evacuate)]

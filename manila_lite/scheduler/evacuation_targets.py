@@ -11,6 +11,7 @@ from manila_lite import errors
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import evacuation, server_migration, services, share_migration, share_servers, shares
 from manila_lite.engine import Work
+from manila_lite.operation_data.evacuation import Evacuate
 from manila_lite.scheduler import destinations
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
@@ -41,7 +42,7 @@ class Found:
     any_backend: str | None = None
 
 
-def find(work: Work, row: Any, type_: str) -> Found:
+def find(work: Work[Evacuate], row: Any, type_: str) -> Found:
     """Return the best destinations of a resource (a row of ``evacuation.list_after``).
 
     Room that a plan gave to other resources counts as taken.
@@ -53,7 +54,7 @@ def find(work: Work, row: Any, type_: str) -> Found:
         pools = _allowed(conn, work, row)
         if not pools:
             return Found([], f'No backend may take it{_where(work.data)}.')
-        named = _in_order(work.data['to'], pools, data['size'])
+        named = _in_order(work.data.to, pools, data['size'])
         claims = ((to, _claims(conn, work, row, {**data, 'to': to}, pools)) for to in named)
         fitting = itertools.islice(filter(operator.itemgetter(1), claims), _MOST)
         is_down = _is_down(conn, work, row)
@@ -61,13 +62,14 @@ def find(work: Work, row: Any, type_: str) -> Found:
         return Found(places, '' if places else _refusal(conn, work, row, data, pools), pools[0].backend)
 
 
-def _is_down(conn: Connection, work: Work, row: Any) -> bool:
+def _is_down(conn: Connection, work: Work[Evacuate], row: Any) -> bool:
     """Say whether the backend that the resource is on is down."""
     mine = [service for service in services.list_backends(conn) if service.host == row.host.partition('#')[0]]
     return not any(services.is_up(service.heartbeat_at, service.stopped, work.ctx.conf.service_down_time) for service in mine)
 
 
-def _claims(conn: Connection, work: Work, row: Any, data: Mapping[str, Any], pools: Iterable[PoolState]) -> dict[str, float]:
+def _claims(conn: Connection, work: Work[Evacuate], row: Any, data: Mapping[str, Any],
+            pools: Iterable[PoolState]) -> dict[str, float]:
     """Return the GiB that the resource needs at the destination, by pool. Nothing, if it cannot be there."""
     try:
         found = destinations.find(conn, work.service, data, row.project_id, pools)
@@ -76,7 +78,7 @@ def _claims(conn: Connection, work: Work, row: Any, data: Mapping[str, Any], poo
     return {claim.pool.host: claim.size for claim in found.claims}
 
 
-def _refusal(conn: Connection, work: Work, row: Any, data: Mapping[str, Any], pools: list[PoolState]) -> str:
+def _refusal(conn: Connection, work: Work[Evacuate], row: Any, data: Mapping[str, Any], pools: list[PoolState]) -> str:
     """Return why there is no destination: how many pools each filter refused, and the reason for one of them."""
     try:
         destinations.find(conn, work.service, {**data, 'to': None, 'parts': ()}, row.project_id, pools)
@@ -85,13 +87,13 @@ def _refusal(conn: Connection, work: Work, row: Any, data: Mapping[str, Any], po
     return 'There are pools for its shares, but no backend has all that it needs.'
 
 
-def _where(data: Mapping[str, Any]) -> str:
-    if data['to']:
-        return f': none of {", ".join(data["to"])} is up and enabled'
-    return '' if data['any_zone'] else ': none in its availability zone is up and enabled'
+def _where(data: Evacuate) -> str:
+    if data.to:
+        return f': none of {", ".join(data.to)} is up and enabled'
+    return '' if data.any_zone else ': none in its availability zone is up and enabled'
 
 
-def _data(conn: Connection, work: Work, row: Any, type_: str) -> tuple[dict[str, Any] | None, bool]:
+def _data(conn: Connection, work: Work[Evacuate], row: Any, type_: str) -> tuple[dict[str, Any] | None, bool]:
     """Return what ``destinations.find`` needs to know, and whether there are snapshots. None if the resource is gone."""
     try:
         if type_ == evacuation.SERVER:
@@ -111,16 +113,16 @@ def _data(conn: Connection, work: Work, row: Any, type_: str) -> tuple[dict[str,
             'parts': [(share.instance_id, share.share_type_id, share.size) for share in rows]}, bool(snapshots)
 
 
-def _allowed(conn: Connection, work: Work, row: Any) -> list[PoolState]:
+def _allowed(conn: Connection, work: Work[Evacuate], row: Any) -> list[PoolState]:
     """Return the pools elsewhere that the request allows, in the resource's zone unless it says otherwise."""
     data = work.data
     zones = {service.host: service.zone for service in services.list_backends(conn)}
     zone = zones.get(row.host.partition('#')[0])
     pools = [pool for pool in work.service.hosts.pools(conn)
-             if data['host'] not in pool.places and pool.up and not pool.disabled
-             and (not data['to'] or any(place in pool.places for place in data['to']))
-             and (data['any_zone'] or data['to'] or pool.availability_zone == zone)]
-    return [pool.promised(claimed_gb=pool.claimed_gb + data['claims'].get(pool.host, 0)) for pool in pools]
+             if data.host not in pool.places and pool.up and not pool.disabled
+             and (not data.to or any(place in pool.places for place in data.to))
+             and (data.any_zone or data.to or pool.availability_zone == zone)]
+    return [pool.promised(claimed_gb=pool.claimed_gb + data.claims.get(pool.host, 0)) for pool in pools]
 
 
 def _in_order(named: Iterable[str], pools: Iterable[PoolState], size: float) -> list[str]:

@@ -9,6 +9,7 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import ensure, operations, services
 from manila_lite.engine.begin import Wake, begin, begin_once
 from manila_lite.engine.plans import EXCLUSIVE
+from manila_lite.operation_data.ensure import EnsureShares
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,17 +56,17 @@ def request(ctx: context.RequestContext, host: str, part: Part) -> str:
         busy = ensure.count_unavailable_shares(conn, host) if ctx.conf.ensure_shares_strict else 0
         if busy:
             raise errors.Conflict(f'Host {host} has {errors.count(busy, "share")} not available.', code='shares_not_available')
-        wake = ask(conn, ctx, service, 'api', _narrow(conn, host, part))
+        wake = ask(conn, ctx, service, _narrow(conn, host, part))
     wake.send(ctx)
     return wake.operation_id
 
 
-def _narrow(conn: Connection, host: str, part: Part) -> dict[str, Any]:
+def _narrow(conn: Connection, host: str, part: Part) -> EnsureShares:
     """Return the data of a run for a part of the backend.
 
     :raises errors.NotFound: the backend has no such part.
     """
-    data = {'dry_run': True} if part.dry_run else {}
+    data = EnsureShares(why='api', dry_run=part.dry_run)
     if not (part.share_id or part.share_server_id or part.pool):
         return data
     rows = ensure.list_part(conn, host, share_id=part.share_id, share_server_id=part.share_server_id, pool=part.pool)
@@ -73,18 +74,17 @@ def _narrow(conn: Connection, host: str, part: Part) -> dict[str, Any]:
         missing = {f'Share {part.share_id} is not': part.share_id, f'No share in pool {part.pool} is': part.pool,
                    f'No share of share server {part.share_server_id} is': part.share_server_id}
         raise errors.NotFound(f'{next(text for text, wanted in missing.items() if wanted)} on host {host}.')
-    return {**data, 'narrow': True, 'only': sorted(row.id for row in rows),
-            'server_ids': sorted({row.share_server_id for row in rows if row.share_server_id})}
+    return dataclasses.replace(data, narrow=True, only=sorted(row.id for row in rows),
+                               server_ids=sorted({row.share_server_id for row in rows if row.share_server_id}))
 
 
-def ask(conn: Connection, ctx: context.RequestContext, service: Any, why: str, more: dict[str, Any]) -> Wake:
-    """Begin a run that ensures all shares of a backend, and return the wake-up to send after the commit. ``more``: data of
-    a run for a part of the backend.
+def ask(conn: Connection, ctx: context.RequestContext, service: Any, data: EnsureShares) -> Wake:
+    """Begin a run that ensures shares of a backend, and return the wake-up to send after the commit.
 
     ``service`` is the row of the backend's service, which the caller held first of all (``db.services.set_ensuring``).
     """
     return begin(conn, ctx, ensure.KIND, 'service', str(service.id), topic='share', host=service.host, lane=EXCLUSIVE,
-                 open_key=ensure.open_key(service.host), data={'why': why, **more})
+                 open_key=ensure.open_key(service.host), data=data)
 
 
 def ask_once(conn: Connection, ctx: context.RequestContext, host: str, why: str, only: list[str] | None = None,
@@ -95,6 +95,6 @@ def ask_once(conn: Connection, ctx: context.RequestContext, host: str, why: str,
     """
     services.set_ensuring(conn, host, True)
     service = services.get(conn, host, 'manila-share')
-    data = {'why': why, **({} if only is None else {'only': only}), **({'heal': heal} if heal else {})}
+    data = EnsureShares(why=why, only=only, heal=heal or [])
     return begin_once(conn, ctx, ensure.KIND, 'service', str(service.id), topic='share', host=host, lane=EXCLUSIVE,
                       open_key=ensure.open_key(host), data=data)

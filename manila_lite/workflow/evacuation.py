@@ -2,7 +2,6 @@
 """Beginning and end of evacuations: everything on a backend, or on all backends of a host, moves elsewhere."""
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
 from oslo_utils import timeutils
@@ -12,6 +11,7 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import evacuation, operations, services
 from manila_lite.engine.begin import begin
 from manila_lite.engine.plans import WORK
+from manila_lite.operation_data.evacuation import Evacuate
 from manila_lite.rpc import notices
 from manila_lite.workflow.ensure import backend_and_pool
 
@@ -59,7 +59,8 @@ def request(ctx: context.RequestContext, host: str, wish: Wish) -> str:
             for service in backends:
                 if not service.disabled:
                     services.set_disabled(conn, service.host, 'manila-share', True, _REASON)
-        data = {'host': host, 'began': timeutils.utcnow_ts(microsecond=True), **dataclasses.asdict(wish), 'to': list(wish.to)}
+        data = Evacuate(**dataclasses.asdict(wish) | {'to': list(wish.to)}, host=host,
+                        began=timeutils.utcnow_ts(microsecond=True))
         wake = begin(conn, ctx, evacuation.KIND, 'service', str(backends[0].id), topic='scheduler', lane=WORK, data=data,
                      open_key=None if wish.dry_run else evacuation.open_key(host))
         if not wish.dry_run:
@@ -92,7 +93,8 @@ def _must_be_elsewhere(conn: Connection, host: str, place: str) -> None:
 
 def _must_not_run(conn: Connection, host: str) -> None:
     if op := evacuation.current(conn, host):
-        raise errors.Conflict(f'{op.data["host"]} is being evacuated already (operation {op.id}).', code='already_evacuating')
+        raise errors.Conflict(f'{Evacuate.from_json(op.data).host} is being evacuated already (operation {op.id}).',
+                              code='already_evacuating')
 
 
 def stop(ctx: context.RequestContext, host: str) -> None:
@@ -102,14 +104,15 @@ def stop(ctx: context.RequestContext, host: str) -> None:
     """
     with ctx.db.writer() as conn:
         op = evacuation.current(conn, host)
-        if op is None or op.data['host'] != host or not operations.call_off(conn, op, _WHY_STOPPED, STOPPED):
+        data = Evacuate.from_json(op.data) if op is not None else None
+        if op is None or data is None or data.host != host or not operations.call_off(conn, op, _WHY_STOPPED, STOPPED):
             raise errors.NotFound(f'{host} is not being evacuated.', code='not_evacuating')
-        announce(ctx, op.data, 'error', _WHY_STOPPED)
+        announce(ctx, data, 'error', _WHY_STOPPED)
 
 
-def announce(ctx: context.RequestContext, data: Mapping[str, Any], event: str, error: str | None = None) -> None:
+def announce(ctx: context.RequestContext, data: Evacuate, event: str, error: str | None = None) -> None:
     """Emit the notification that an evacuation, with this data of its operation, began, ended or failed."""
-    progress = data.get('progress') or {}
-    payload = {**{name: data[name] for name in ('host', 'to', 'at_once')},
-               **{name: progress.get(name) for name in ('done', 'total')}}
+    total = data.progress.total
+    payload = {'host': data.host, 'to': data.to, 'at_once': data.at_once, 'done': None if total is None else data.progress.done,
+               'total': total}
     notices.emit(ctx, f'host.evacuate.{event}', payload | ({'error': error} if error else {}))

@@ -12,6 +12,7 @@ from manila_lite.cmd.manage.command import Call, Command, argument, seconds
 from manila_lite.cmd.manage.watch import Progress, fraction, watch
 from manila_lite.db.queries import ensure, services
 from manila_lite.db.queries import operations as rows
+from manila_lite.operation_data.ensure import EnsureShares, Figures
 from manila_lite.workflow import ensure as workflow
 
 #: Number of shares whose reasons are printed.
@@ -59,7 +60,7 @@ def _newest(call: Call, host: str) -> str:
         runs = rows.list_of_resource(conn, str(service.id), ensure.KIND)
     if not runs:
         raise errors.NotFound(f'There is no recent check of the shares on host {host}.')
-    print(f'operation {runs[-1].id} ({runs[-1].data.get("why")})', file=sys.stderr, flush=True)
+    print(f'operation {runs[-1].id} ({EnsureShares.from_json(runs[-1].data).why})', file=sys.stderr, flush=True)
     return str(runs[-1].id)
 
 
@@ -81,35 +82,38 @@ def show(call: Call, operation_id: str) -> int:
 
 def progress(op: Any) -> Progress:
     """Return the progress of a check, from its operation's row."""
-    figures = op.data.get('progress') or {}
-    total, done, broken = figures.get('total'), figures.get('done'), figures.get('broken')
-    percent = 100 * (done or 0) // total if total else None
-    texts = [fraction(done, total, 'shares'), *(f'{figures[name]} {name}'
-                                                for name in ('repaired', 'skipped', 'broken', 'failed') if figures.get(name))]
-    detail = ', '.join(filter(None, texts))
+    data = EnsureShares.from_json(op.data)
+    percent, left, broken, detail = _figures(data.progress) if data.progress else (None, None, 0, '')
     if op.state == rows.DONE:
-        heard = '.' if op.data.get('dry_run') else ': their owners have a message.'
-        hint = '\n'.join([*([f'{broken} are broken{heard}'] if broken else []), *_repairs(op), *_reasons(op),
-                          *_configuration(op)])
-        now = Progress('inspected' if op.data.get('dry_run') else 'checked', 100, detail, hint=hint, ended=not broken)
+        heard = '.' if data.dry_run else ': their owners have a message.'
+        hint = '\n'.join([*([f'{broken} are broken{heard}'] if broken else []), *_repairs(data),
+                          *_reasons(op, data), *_configuration(data)])
+        now = Progress('inspected' if data.dry_run else 'checked', 100, detail, hint=hint, ended=not broken)
     elif op.state == rows.OPEN:
-        left = figures.get('seconds_left')
         now = Progress('checking', percent, detail, None if left is None else round(left))
     else:
-        hint = '\n'.join([op.error or '', *_reasons(op), *_configuration(op)])
+        hint = '\n'.join([op.error or '', *_reasons(op, data), *_configuration(data)])
         now = Progress('failed', percent, detail, hint=hint, ended=False)
     return now
 
 
-def _repairs(op: Any) -> list[str]:
+def _figures(figures: Figures) -> tuple[int | None, float | None, int, str]:
+    """Return the percentage, the seconds that are left, the number of broken shares, and all figures in words."""
+    counts = {'repaired': figures.repaired, 'skipped': figures.skipped, 'broken': figures.broken, 'failed': figures.failed}
+    texts = [fraction(figures.done, figures.total, 'shares'), *(f'{count} {name}' for name, count in counts.items() if count)]
+    percent = 100 * figures.done // figures.total if figures.total else None
+    return percent, figures.seconds_left, figures.broken, ', '.join(filter(None, texts))
+
+
+def _repairs(data: EnsureShares) -> list[str]:
     """Return a line for each repaired share in the operation's data."""
-    would = 'would be repaired: ' if op.data.get('dry_run') else ''
-    return [f'{share_id}: {would}{" ".join(words)}' for share_id, words in op.data.get('repairs', {}).items()]
+    would = 'would be repaired: ' if data.dry_run else ''
+    return [f'{share_id}: {would}{" ".join(words)}' for share_id, words in data.repairs.items()]
 
 
-def _reasons(op: Any) -> list[str]:
+def _reasons(op: Any, data: EnsureShares) -> list[str]:
     """Return a line for each share and share server that could not be ensured, up to a number."""
-    whys = {**op.data.get('servers', {}), **op.data.get('reasons', {})}
+    whys = {**data.servers, **data.reasons}
     more = [f'and {len(whys) - _MOST} more; see GET /v2/operations/{op.id}'] if len(whys) > _MOST else []
     return [*(f'{resource_id}: {why}' for resource_id, why in list(whys.items())[:_MOST]), *more]
 
@@ -118,9 +122,9 @@ def _reasons(op: Any) -> list[str]:
 _CHANGED = {'applied': 'new values in use: {}', 'restart': 'changed, but in use only after a restart of the backend: {}'}
 
 
-def _configuration(op: Any) -> list[str]:
-    changes = op.data.get('configuration') or {}
-    would = 'would be: ' if op.data.get('dry_run') else ''
+def _configuration(data: EnsureShares) -> list[str]:
+    changes = data.configuration.changes if data.configuration else {}
+    would = 'would be: ' if data.dry_run else ''
     return [would + line.format(', '.join(changes[name])) for name, line in _CHANGED.items() if changes.get(name)]
 
 

@@ -15,6 +15,7 @@ from manila_lite.cmd.manage.command import FORMAT, GOOD, USAGE, WRONG, Call, Com
 from manila_lite.cmd.manage.watch import STOPPED, Progress, fraction, watch
 from manila_lite.db.queries import evacuation
 from manila_lite.db.queries import operations as rows
+from manila_lite.operation_data.evacuation import Evacuate
 from manila_lite.workflow import evacuation as workflow
 
 #: Number of resources whose reasons are printed.
@@ -42,31 +43,32 @@ def _start(call: Call, switches: Sequence[Mapping[str, Any]]) -> int:
     status, plan = _plan(call, switches)
     if call.args.dry_run or plan is None:
         return status
-    if plan['left'] and not plan['plan'] and not switches:
+    if plan.left and not plan.plan and not switches:
         _say(call, 'Nothing can move, so nothing was begun.')
         return WRONG
-    if not call.args.yes and (declined := _decline(call, plan['plan'] or switches)) is not None:
+    if not call.args.yes and (declined := _decline(call, plan.plan or switches)) is not None:
         return declined
     switched = machines.run(call, _out(call)) if switches else GOOD
     return max(switched, _show(call, _begin(call, dry_run=False), _out(call)))
 
 
-def _plan(call: Call, switches: Sequence[Mapping[str, Any]]) -> tuple[int, Any]:
+def _plan(call: Call, switches: Sequence[Mapping[str, Any]]) -> tuple[int, Evacuate | None]:
     """Make the plan and print it. Return the exit status, and the data of the operation; None if there is no plan."""
     operation_id = _begin(call, dry_run=True)
     status = _show(call, operation_id, _out(call))
     with call.db.reader() as conn:
         op = rows.get(conn, operation_id)
-        names = evacuation.names(conn, op.data.get('plan') or ()) if op else {}
-    if status > WRONG or op is None or op.state != rows.DONE:
+        data = Evacuate.from_json(op.data) if op else None
+        names = evacuation.names(conn, data.plan) if data else {}
+    if status > WRONG or op is None or data is None or op.state != rows.DONE:
         return status, None
     moves = [*switches, *({'name': names.get(resource_id, ''), 'id': resource_id, **move}
-                          for resource_id, move in op.data['plan'].items())]
+                          for resource_id, move in data.plan.items())]
     if moves or call.args.format != 'table':
         call.show(_HEADS, moves)
-    if not moves and not op.data['left']:
+    if not moves and not data.left:
         _say(call, 'There is nothing to move.')
-    return status, op.data
+    return status, data
 
 
 def _decline(call: Call, moves: Collection[Any]) -> int | None:
@@ -141,22 +143,24 @@ def stop(call: Call) -> int:
 
 
 def _show(call: Call, operation_id: str, out: TextIO | None = None) -> int:
-    ended: dict[str, Any] = {}
+    ended: list[Evacuate] = []
 
     def look() -> Progress:
         with call.db.reader() as conn:
             op = rows.get(conn, operation_id)
-            names = evacuation.names(conn, list(op.data.get('left') or ())[:_MOST]) if op is not None else {}
-        if op is None or op.kind != evacuation.KIND:
+            data = Evacuate.from_json(op.data) if op is not None and op.kind == evacuation.KIND else None
+            names = evacuation.names(conn, list(data.left)[:_MOST]) if data else {}
+        if op is None or data is None:
             raise errors.NotFound(f'Operation {operation_id} is no evacuation, or its record was deleted, because it ended '
                                   'long ago.')
         if op.state != rows.OPEN:
-            ended.update(op.data)
-        return progress(op, names)
+            ended.append(data)
+        return progress(op, data, names)
 
     status = watch(look, call.args.every, out)
-    if ended and not ended['dry_run']:
-        _tell_disabled(call, ended['host'], out)
+    for data in ended:
+        if not data.dry_run:
+            _tell_disabled(call, data.host, out)
     return status
 
 
@@ -169,15 +173,16 @@ def _tell_disabled(call: Call, host: str, out: TextIO | None) -> None:
               f'openstack share service set --enable {log_lines.escaped(backend)} manila-share', file=out, flush=True)
 
 
-def progress(op: Any, names: Mapping[str, str]) -> Progress:
-    """Return the progress of an evacuation or of its plan, from its operation's row. ``names``: of what stays, by id."""
-    figures, dry_run = op.data.get('progress') or {}, op.data['dry_run']
-    detail = ', '.join(filter(None, (fraction(figures.get('done'), figures.get('total'), 'resources'), *(
-        f'{figures[name]} {name}' for name in ('moving', 'left') if figures.get(name)))))
-    percent, left = figures.get('percent'), figures.get('seconds_left')
+def progress(op: Any, data: Evacuate, names: Mapping[str, str]) -> Progress:
+    """Return the progress of an evacuation or of its plan, from its operation's row and data. ``names``: of what stays."""
+    figures, dry_run = data.progress, data.dry_run
+    detail = ', '.join(filter(None, (
+        fraction(None if figures.total is None else figures.done, figures.total, 'resources'),
+        *(f'{count} {name}' for name, count in (('moving', figures.moving), ('left', figures.left)) if count))))
+    percent, left = figures.percent, figures.seconds_left
     if op.state == rows.OPEN:
         return Progress('planning' if dry_run else 'evacuating', percent, detail, left)
-    stays = _stays(op, names)
+    stays = _stays(op, data.left, names)
     if op.state == rows.DONE and not dry_run:
         # A reason can be left, of a resource that was deleted meanwhile.
         return Progress('empty', 100, detail, ended=True)
@@ -187,9 +192,8 @@ def progress(op: Any, names: Mapping[str, str]) -> Progress:
                     hint='\n'.join([op.error or '', *stays]), ended=False)
 
 
-def _stays(op: Any, names: Mapping[str, str]) -> list[str]:
+def _stays(op: Any, left: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
     """Return a line for each resource that cannot move, up to a number."""
-    left = op.data.get('left') or {}
     more = [f'and {len(left) - _MOST} more; see GET /v2/operations/{op.id}'] if len(left) > _MOST else []
     return [*(f'{_called(resource_id, names)} stays: {reason}' for resource_id, reason in list(left.items())[:_MOST]), *more]
 

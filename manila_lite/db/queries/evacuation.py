@@ -3,6 +3,7 @@
 
 import functools
 from collections.abc import Iterable
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
@@ -10,12 +11,11 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite.db import models
 from manila_lite.db.queries import hosts, server_migration, share_migration, share_servers
 from manila_lite.db.queries.operations import OPEN
+from manila_lite.operation_data.evacuation import START, Evacuate
 
 KIND = 'service.evacuate'
 #: Types of resources on a backend, in the order in which they leave it: what moves, and what only others can remove.
 TYPES = SERVER, SHARE, REPLICA, COPY = ('share_server', 'share', 'share_replica', 'share_instance')
-#: Before the first resource, for ``list_after``.
-START = ('', '')
 
 _servers = models.share_servers
 _networks = models.share_networks
@@ -30,20 +30,20 @@ def open_key(host: str) -> str:
     return f'evacuate:{host.partition("@")[0]}'
 
 
-def current(conn: Connection, host: str) -> Row | None:
+def current(conn: Connection, host: str) -> Row[Any] | None:
     """Return the open evacuation of the host, or of one of its backends. Or None."""
     return conn.execute(sa.select(_operations).where(_operations.c.open_key == open_key(host))).first()
 
 
-def newest(conn: Connection, host: str) -> Row | None:
+def newest(conn: Connection, host: str) -> Row[Any] | None:
     """Return the newest evacuation of the backend, or of the whole host, that is more than a plan. Or None."""
     rows = conn.execute(sa.select(_operations).where(_operations.c.kind == KIND)
                         .order_by(_operations.c.created_at.desc())).all()
-    return next((row for row in rows if row.data.get('host') in (host, host.partition('@')[0])
-                 and not row.data.get('dry_run')), None)
+    return next((row for row in rows if (data := Evacuate.from_json(row.data)).host in (host, host.partition('@')[0])
+                 and not data.dry_run), None)
 
 
-def _residents(host: str) -> sa.CompoundSelect:
+def _residents(host: str) -> sa.CompoundSelect[Any]:
     """Select rank (the position in ``TYPES``), id, project, host, status, GiB and number of shares of everything there.
 
     Copies and replicas that are being deleted do not count: their shares are elsewhere.
@@ -73,7 +73,7 @@ def _sum(column: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
     return sa.cast(sa.func.coalesce(sa.func.sum(column), 0), sa.Integer)
 
 
-def list_after(conn: Connection, host: str, after: tuple[str, str], limit: int) -> list[Row]:
+def list_after(conn: Connection, host: str, after: tuple[str, str], limit: int) -> list[Row[Any]]:
     """Return the next resources on the host after one, by type and id: ``rank``, id, project_id, host, status, size (GiB),
     and the number of ``shares``.
     """
@@ -120,7 +120,7 @@ def still_there(conn: Connection, host: str, type_: str, ids: Iterable[str]) -> 
     return {row[0]: row[1] for row in conn.execute(query)}
 
 
-def last_migrations(conn: Connection, resource_ids: Iterable[str]) -> dict[str, Row]:
+def last_migrations(conn: Connection, resource_ids: Iterable[str]) -> dict[str, Row[Any]]:
     """Return the newest migration of each of these share servers and shares, as their source, by id."""
     rows = conn.execute(sa.select(_operations).where(
         _operations.c.resource_id.in_(tuple(resource_ids)),
@@ -128,7 +128,7 @@ def last_migrations(conn: Connection, resource_ids: Iterable[str]) -> dict[str, 
     return {row.resource_id: row for row in rows}
 
 
-def is_under_way(row: Row) -> bool:
+def is_under_way(row: Row[Any]) -> bool:
     """Say whether a migration, a row of ``last_migrations``, has not ended."""
     return bool(row.state == OPEN)
 
@@ -139,7 +139,7 @@ def _idle() -> sa.ColumnElement[bool]:
     return ~sa.exists().where(_instances.c.share_server_id == _servers.c.id)
 
 
-def list_empty_servers(conn: Connection, host: str, limit: int) -> list[Row]:
+def list_empty_servers(conn: Connection, host: str, limit: int) -> list[Row[Any]]:
     """Return share servers on the host that have no shares, may be deleted automatically, and are in a status for it."""
     return list(conn.execute(share_servers.select().where(
         hosts.below(_servers.c.host, host), _servers.c.is_auto_deletable, _servers.c.status.in_(('active', 'error')), _idle())

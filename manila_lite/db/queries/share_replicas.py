@@ -14,7 +14,8 @@ from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
 from manila_lite.db.core.rows import get_row
-from manila_lite.db.queries import shares
+from manila_lite.db.queries import ensure, shares
+from manila_lite.operation_data.ensure import EnsureShares
 
 _shares = models.shares
 _instances = models.share_instances
@@ -108,9 +109,10 @@ def list_claimed_operations(conn: Connection, open_keys: Iterable[str]) -> dict[
     """Return the claimed operations with these keys, by id, each with a value that changes when the operation goes on
     to its next call of the backend.
     """
-    query = sa.select(_operations.c.id, _operations.c.next_run_at, _operations.c.data).where(
+    query = sa.select(_operations.c.id, _operations.c.kind, _operations.c.next_run_at, _operations.c.data).where(
         _operations.c.open_key.in_(tuple(open_keys)), _operations.c.lease_expires_at > timeutils.utcnow())
-    return {row.id: f'{row.next_run_at} {row.data.get("after")}' for row in conn.execute(query)}
+    return {row.id: f'{row.next_run_at} {EnsureShares.from_json(row.data).after if row.kind == ensure.KIND else None}'
+            for row in conn.execute(query)}
 
 
 # Snapshots ----------------------------------------------------------------------------------------

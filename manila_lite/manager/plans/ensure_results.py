@@ -18,6 +18,7 @@ from manila_lite.db.queries import access, ensure, messages, shares
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Work
 from manila_lite.manager.plans import task
+from manila_lite.operation_data.ensure import EnsureShares
 from manila_lite.workflow import access as access_workflow
 from manila_lite.workflow import snapshot_access
 
@@ -51,8 +52,8 @@ def targets(db: Any, rows: Sequence[Any]) -> list[values.EnsureTarget]:
     return [values.EnsureTarget(known[row.instance_id], tuple(rules.get(row.id, ()))) for row in rows]
 
 
-def store(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], why: Mapping[str, str], *, touches: bool,
-          again: bool) -> None:
+def store(work: Work[EnsureShares], batch: Any, results: Mapping[str, values.EnsureResult], why: Mapping[str, str], *,
+          touches: bool, again: bool) -> None:
     """Store the backend's results for the batch, and put its shares back to their status, or to error.
 
     Shares that left the status meanwhile (deleted, reset) are not changed. ``why``: the reason for each share without a
@@ -60,7 +61,8 @@ def store(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], wh
     """
     answers = {target.share.id: (target, results.get(target.share.id)) for target in batch.targets}
     broken = {instance_id: target for instance_id, (target, result) in answers.items() if result and result.error}
-    good = {instance_id: answer for instance_id, answer in answers.items() if answer[1] and instance_id not in broken}
+    good = {instance_id: (target, result) for instance_id, (target, result) in answers.items()
+            if result and instance_id not in broken}
     with work.ctx.db.writer() as conn:
         there = ensure.lock_instances(conn, answers)
         # Shares that are gone, or held by other work at this moment, are checked once more, if they still exist then.
@@ -75,11 +77,13 @@ def store(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], wh
             snapshot_access.begin_all(conn, work.ctx, mended, work.op.host)
         lost = [instance_id for instance_id in broken if touches and there.get(instance_id) == _BROKEN.during]
         _settle(conn, batch, lost)
-        _notify(conn, work, {target.share.share_id: (target.share.project_id, results[instance_id].error)
+        _notify(conn, work, {target.share.share_id: (target.share.project_id, str(results[instance_id].error))
                              for instance_id, target in broken.items() if instance_id in there}, Detail.SHARE_BROKEN, again)
-        work.data['broken'] += [instance_id for instance_id in broken if instance_id in there]
-        work.data['left'] += silent
-        work.data.update({'last_error': why.get(silent[-1], BUSY)} if silent else {}, after=batch.last)
+        work.data.broken += [instance_id for instance_id in broken if instance_id in there]
+        work.data.left += silent
+        work.data.after = batch.last
+        if silent:
+            work.data.last_error = why.get(silent[-1], BUSY)
         _reasons(work, answers, {**dict.fromkeys(silent, BUSY), **why}, broken)
         _count(work, len(answers) - len(silent), batch.skipped, updated, good.values())
         work.save(conn)
@@ -88,15 +92,16 @@ def store(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], wh
         work.service.worker.runner.wake()
 
 
-def store_inspected(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], why: str) -> None:
+def store_inspected(work: Work[EnsureShares], batch: Any, results: Mapping[str, values.EnsureResult], why: str) -> None:
     """Store the repairs that the batch needs, and nothing else. ``why``: the reason where there is no result."""
     answers = {target.share.id: (target, results.get(target.share.id)) for target in batch.targets}
     broken = {instance_id: target for instance_id, (target, result) in answers.items() if result and result.error}
-    good = [answer for instance_id, answer in answers.items() if answer[1] and instance_id not in broken]
+    good = [(target, result) for instance_id, (target, result) in answers.items()
+            if result and instance_id not in broken]
     silent = [instance_id for instance_id, (_, result) in answers.items() if result is None]
-    work.data['broken'] += broken
-    work.data['left'] += silent
-    work.data['after'] = batch.last
+    work.data.broken += broken
+    work.data.left += silent
+    work.data.after = batch.last
     _reasons(work, answers, dict.fromkeys(silent, why), broken)
     _count(work, len(answers) - len(silent), batch.skipped, 0, good)
     with work.ctx.db.writer() as conn:
@@ -106,7 +111,7 @@ def store_inspected(work: Work, batch: Any, results: Mapping[str, values.EnsureR
 def _settle(conn: Connection, batch: Any, lost: Iterable[str]) -> None:
     well = batch.marked.difference(lost)
     if well:
-        transitions.settle(conn, states.SHARE, well, _MARK.during, _MARK.ok)
+        transitions.settle(conn, states.SHARE, well, _MARK.during, str(_MARK.ok))
     if lost:
         transitions.settle(conn, states.SHARE, lost, _BROKEN.during, _BROKEN.fail)
 
@@ -124,7 +129,7 @@ def _shown(locations: Iterable[values.ExportLocation]) -> list[tuple[str, bool, 
     return [(location.path, location.preferred, location.is_admin_only, location.mount_options) for location in locations]
 
 
-def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[values.EnsureTarget, values.EnsureResult]],
+def _rules(conn: Connection, work: Work[EnsureShares], good: Mapping[str, tuple[values.EnsureTarget, values.EnsureResult]],
            doubtful: Collection[str]) -> bool:
     """Have rules that changed meanwhile, that the backend did not take, or that are in error as a whole, applied again. Say
     whether there are any.
@@ -138,7 +143,8 @@ def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[values.EnsureT
     return bool(stale)
 
 
-def _notify(conn: Connection, work: Work, texts: Mapping[str, tuple[str, str]], detail: Detail, again: bool) -> None:
+def _notify(conn: Connection, work: Work[EnsureShares], texts: Mapping[str, tuple[str, str]], detail: Detail,
+            again: bool) -> None:
     """Notify the owners of these shares, by id with project and text. ``again``: also those whose newest message of this
     kind says the same.
     """
@@ -148,23 +154,25 @@ def _notify(conn: Connection, work: Work, texts: Mapping[str, tuple[str, str]], 
     messages.create_each(conn, work.ctx, 'SHARE', new, Action.ENSURE, detail)
 
 
-def _count(work: Work, answers: int, skipped: int, updated: int,
+def _count(work: Work[EnsureShares], answers: int, skipped: int, updated: int,
            good: Iterable[tuple[values.EnsureTarget, values.EnsureResult]]) -> None:
-    data, progress = work.data, work.data['progress']
+    data, progress = work.data, work.data.figures
     repairs = {target.share.share_id: list(result.repaired) for target, result in good if result.repaired}
-    data['repairs'].update(list(repairs.items())[:max(0, _REPAIRS - len(data['repairs']))])
-    for name, more in (('done', answers + skipped), ('skipped', skipped), ('updated', updated), ('repaired', len(repairs))):
-        progress[name] += more
-    progress.update(broken=len(data['broken']), failed=len(data['left']), total=max(progress['total'], progress['done']))
-    left = progress['total'] - progress['done']
-    took = timeutils.utcnow_ts(microsecond=True) - data['began']
-    progress['seconds_left'] = round(left * took / max(progress['done'], 1), 1)
+    data.repairs.update(list(repairs.items())[:max(0, _REPAIRS - len(data.repairs))])
+    progress.done += answers + skipped
+    progress.skipped += skipped
+    progress.updated += updated
+    progress.repaired += len(repairs)
+    progress.broken, progress.failed = len(data.broken), len(data.left)
+    progress.total = max(progress.total, progress.done)
+    took = timeutils.utcnow_ts(microsecond=True) - data.began
+    progress.seconds_left = round((progress.total - progress.done) * took / max(progress.done, 1), 1)
 
 
-def _reasons(work: Work, answers: Mapping[str, Any], why: Mapping[str, str],
+def _reasons(work: Work[EnsureShares], answers: Mapping[str, Any], why: Mapping[str, str],
              broken: Mapping[str, values.EnsureTarget]) -> None:
     """Keep the reason of each share that could not be ensured, by share id, and forget those of earlier passes."""
-    reasons = work.data.setdefault('reasons', {})
+    reasons = work.data.reasons
     for instance_id, (target, result) in answers.items():
         text = result.error if instance_id in broken else why.get(instance_id)
         reasons.pop(target.share.share_id, None)
@@ -183,12 +191,12 @@ def _log(batch: Any, results: Mapping[str, values.EnsureResult], why: Mapping[st
             LOG.warning('%s: was repaired: %s', target.share.share_id, '; '.join(result.repaired))
 
 
-def report_failure(conn: Connection, work: Work, instance_ids: Iterable[str], *, again: bool) -> None:
+def report_failure(conn: Connection, work: Work[EnsureShares], instance_ids: Iterable[str], *, again: bool) -> None:
     """Tell the owners of these shares that the backend failed to check them, and why if it said so.
 
     The log that has an unexpected error is the administrator's.
     """
-    wanted, why, reasons = sorted(instance_ids), work.data.get('last_error', ''), work.data.get('reasons', {})
+    wanted, why, reasons = sorted(instance_ids), work.data.last_error, work.data.reasons
     unsaid = errors.unexpected(work.ctx.request_id)
     for start in range(0, len(wanted), _AT_ONCE):
         named = ensure.list_shares_by_instance(conn, work.op.host, wanted[start:start + _AT_ONCE], ())

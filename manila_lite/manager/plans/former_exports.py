@@ -27,6 +27,8 @@ from manila_lite.db.queries import (
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine import FAST, Plan, Step, Wake, Work, backend_of, begin_once
 from manila_lite.manager.plans.task import as_shares, as_snapshots
+from manila_lite.operation_data import OperationData
+from manila_lite.operation_data.migrations import CloseShare
 from manila_lite.states import Migration
 
 LOG = log.getLogger(__name__)
@@ -42,13 +44,13 @@ _STILL_OPEN = 'Clients could still read outdated data at the former export locat
 
 # At the target's backend ------------------------------------------------------------------------------
 
-def forget(work: Work) -> None:
+def forget(work: Work[Any]) -> None:
     """Forget the answer of the source's backend: a repeated cut-over tells it once more."""
     for key in (_CLOSING, _SINCE, _CLOSED):
         work.data.pop(key, None)
 
 
-def close(work: Work, begin: Callable[[Connection, Work], Wake | None]) -> None:
+def close(work: Work[Any], begin: Callable[[Connection, Work[Any]], Wake | None]) -> None:
     """Have the source's backend end the former exports, and keep whether it did. ``begin`` begins the operation, if any.
 
     :raises errors.Again: it goes on.
@@ -72,7 +74,7 @@ def _knows_how(conn: Connection, host: str) -> bool:
     return not managers or services.release_of(managers[0]) is not None
 
 
-def _has_ended(work: Work) -> bool:
+def _has_ended(work: Work[Any]) -> bool:
     """Say whether the source's backend ended the exports.
 
     :raises errors.Again: it has not done it yet.
@@ -85,7 +87,7 @@ def _has_ended(work: Work) -> bool:
     return op is not None and op.state == rows.DONE
 
 
-def end(conn: Connection, work: Work, kind: str, owners: Mapping[str, str], left: dict[str, Any], moved: str) -> Migration:
+def end(conn: Connection, work: Work[Any], kind: str, owners: Mapping[str, str], left: dict[str, Any], moved: str) -> Migration:
     """Return the task state at the end of a migration. If the exports have not ended, tell the owners of the shares, and have
     the operation that deletes the source, whose data is ``left``, set it to a success.
 
@@ -104,7 +106,7 @@ def end(conn: Connection, work: Work, kind: str, owners: Mapping[str, str], left
 
 # At the source's backend ------------------------------------------------------------------------------
 
-def source_is_gone(conn: Connection, work: Work, swap: Callable[[Connection, str, Iterable[str], str], bool]) -> None:
+def source_is_gone(conn: Connection, work: Work[Any], swap: Callable[[Connection, str, Iterable[str], str], bool]) -> None:
     """Let the migration count as a success, after the deletion of its source. ``swap`` sets task states."""
     if moved := work.data.get(_OPEN):
         swap(conn, moved, (Migration.COMPLETING,), Migration.SUCCESS)
@@ -115,7 +117,7 @@ def begin_share(conn: Connection, ctx: context.RequestContext, share_id: str, ho
     key = f'close:{share_id}'
     # It runs beside no change of the rules, which has the same serial.
     return begin_once(conn, ctx, share_migration.CLOSE, 'share', share_id, topic='share', host=host, lane=FAST,
-                      serial=access.open_key(share_id), open_key=key, data={'instance': instance})
+                      serial=access.open_key(share_id), open_key=key, data=CloseShare(instance=instance))
 
 
 def begin_server(conn: Connection, ctx: context.RequestContext, server_id: str, host: str) -> Wake:
@@ -124,21 +126,21 @@ def begin_server(conn: Connection, ctx: context.RequestContext, server_id: str, 
                       serial=f'rules:{server_id}', open_key=f'close:{server_id}')
 
 
-def close_share(work: Work) -> None:
+def close_share(work: Work[CloseShare]) -> None:
     """Admit nobody to the share and its snapshots, unless the share has moved meanwhile."""
     with work.ctx.db.reader() as conn:
-        rows_of = [row for row in share_migration.share_of(conn, work.resource_id) if row.instance_id == work.data['instance']]
+        rows_of = [row for row in share_migration.share_of(conn, work.resource_id) if row.instance_id == work.data.instance]
     _close(work, rows_of)
 
 
-def close_server(work: Work) -> None:
+def close_server(work: Work[Any]) -> None:
     """Admit nobody to the shares of the server, and their snapshots."""
     with work.ctx.db.reader() as conn:
         rows_of = server_migration.shares_of(conn, work.resource_id)
     _close(work, rows_of)
 
 
-def _close(work: Work, moving: list[Any]) -> None:
+def _close(work: Work[Any], moving: list[Any]) -> None:
     driver = work.service.driver
     with work.ctx.db.reader() as conn:
         shares = as_shares(conn, moving)
@@ -151,9 +153,9 @@ def _close(work: Work, moving: list[Any]) -> None:
         driver.update_access(share, [])
 
 
-def _nothing(conn: Connection, work: Work, *_: Exception) -> None:
+def _nothing(conn: Connection, work: Work[Any], *_: Exception) -> None:
     """Store nothing: the migration sees the end of the operation."""
 
 
-PLANS = [Plan(share_migration.CLOSE, (Step(close_share, name='close'),), _nothing, _nothing),
-         Plan(server_migration.CLOSE, (Step(close_server, name='close'),), _nothing, _nothing)]
+PLANS: list[Plan[Any]] = [Plan(share_migration.CLOSE, (Step(close_share, name='close'),), _nothing, _nothing, data=CloseShare),
+         Plan(server_migration.CLOSE, (Step(close_server, name='close'),), _nothing, _nothing, data=OperationData)]

@@ -20,14 +20,13 @@ from manila_lite.manager.plans import former_exports, share_servers
 from manila_lite.manager.plans.migration import SOON
 from manila_lite.manager.plans.share_server_values import load
 from manila_lite.manager.plans.task import notify, to_kind
+from manila_lite.operation_data import OperationData
+from manila_lite.operation_data.migrations import ApplyServerRules
 from manila_lite.workflow import server_migration as server_migration_workflow
-
-#: Key of the operation's data: the share instances that admit the host no more that copied them.
-_SHUT_OUT = 'shut_out'
 
 # Access rules of a share server ---------------------------------------------------------------------
 
-def apply_rules(work: Work) -> None:
+def apply_rules(work: Work[ApplyServerRules]) -> None:
     """Bring every share of the server to exactly the rules that it shall have now.
 
     :raises errors.Again: the former rules of one share are being applied.
@@ -40,7 +39,7 @@ def apply_rules(work: Work) -> None:
         exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
         copiers = access.copiers_of(conn, [row.id for row in rows])
         wanted = access.rules_in_force(conn, [row.id for row in rows], copiers)
-    work.data[_SHUT_OUT] = [copier.backup_id for copier in copiers if copier.rule is None]
+    work.data.shut_out = [copier.backup_id for copier in copiers if copier.rule is None]
     for row in rows:
         rules = wanted.get(row.id, [])
         results = work.service.driver.update_access(to_kind(row, {}, exports.get(row.instance_id, ()), server=server), rules)
@@ -49,13 +48,13 @@ def apply_rules(work: Work) -> None:
             raise errors.ManilaLiteError(f'The backend did not apply all rules of share {row.id}: {refused}')
 
 
-def applied(conn: Connection, work: Work) -> None:
+def applied(conn: Connection, work: Work[ApplyServerRules]) -> None:
     """Record the hosts that were shut out. The rules themselves did not change."""
-    if work.data[_SHUT_OUT]:
-        access.clear_copiers(conn, work.data[_SHUT_OUT])
+    if work.data.shut_out:
+        access.clear_copiers(conn, work.data.shut_out)
 
 
-def not_applied(conn: Connection, work: Work, error: Exception) -> None:
+def not_applied(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Notify owners whose shares do not have the rules that they should have. A migration that waits for these fails.
 
     If other rules were asked for during the last try, an operation for these begins.
@@ -74,7 +73,7 @@ def not_applied(conn: Connection, work: Work, error: Exception) -> None:
 
 # Addresses ------------------------------------------------------------------------------------------
 
-def readdress(work: Work) -> None:
+def readdress(work: Work[Any]) -> None:
     """Let the share server run with exactly the addresses that it has now: its own went to its copy."""
     with share_servers.alone(work.resource_id):
         with work.ctx.db.reader() as conn:
@@ -84,17 +83,17 @@ def readdress(work: Work) -> None:
         raise errors.ManilaLiteError(result.error)
 
 
-def readdressed(conn: Connection, work: Work) -> None:
+def readdressed(conn: Connection, work: Work[Any]) -> None:
     """Store nothing: the migration sees the end of the operation."""
 
 
-def not_readdressed(conn: Connection, work: Work, error: Exception) -> None:
+def not_readdressed(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Store nothing: the migration sees the failure, and tells the operator."""
 
 
 # Copies ---------------------------------------------------------------------------------------------
 
-def delete_moved(work: Work) -> None:
+def delete_moved(work: Work[Any]) -> None:
     """Delete the shares that have moved, and the snapshots that moved with them, at this backend."""
     data = work.data
     with work.ctx.db.reader() as conn:
@@ -108,12 +107,12 @@ def delete_moved(work: Work) -> None:
         work.service.driver.delete_share(share)
 
 
-def _shares(work: Work) -> list[dict[str, Any]]:
+def _shares(work: Work[Any]) -> list[dict[str, Any]]:
     moved: list[dict[str, Any]] = work.data['shares'] if 'shares' in work.data else [work.data['share']]
     return moved
 
 
-def _server(conn: Connection, work: Work) -> values.ShareServer | None:
+def _server(conn: Connection, work: Work[Any]) -> values.ShareServer | None:
     """Return the share server that moved, or that of a share that moved by itself."""
     if work.op.kind == server_migration.RELEASE:
         return share_servers.load_server(conn, work)
@@ -121,7 +120,7 @@ def _server(conn: Connection, work: Work) -> values.ShareServer | None:
     return load(conn, (server_id,)).get(server_id) if server_id else None
 
 
-def deleted(conn: Connection, work: Work) -> None:
+def deleted(conn: Connection, work: Work[Any]) -> None:
     """Delete the second instance of a share. The next report no longer counts its capacity."""
     transitions.remove(conn, states.SHARE, (work.data['instance'],), states.SHARE['delete'].during)
     former_exports.source_is_gone(conn, work, transitions.swap_share_task_state)
@@ -130,21 +129,21 @@ def deleted(conn: Connection, work: Work) -> None:
     work.service.report_soon()
 
 
-def server_deleted(conn: Connection, work: Work) -> None:
+def server_deleted(conn: Connection, work: Work[Any]) -> None:
     """Delete the row of the share server that moved away."""
     share_servers.removed(conn, work)
     former_exports.source_is_gone(conn, work, transitions.swap_server_task_state)
 
 
-def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
+def not_deleted(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Set the second instance to error, so that it can be deleted again. The share is not affected."""
     transitions.fail(conn, states.SHARE, 'delete', work.data['instance'])
     notify(conn, work, 'SHARE', messages.Action.MIGRATE_SHARE, messages.Detail.UNKNOWN_ERROR, error)
 
 
-PLANS = [
-    Plan(server_migration.RULES, (Step(apply_rules),), applied, not_applied),
-    Plan(server_migration.READDRESS, (Step(readdress),), readdressed, not_readdressed),
+PLANS: list[Plan[Any]] = [
+    Plan(server_migration.RULES, (Step(apply_rules),), applied, not_applied, data=ApplyServerRules),
+    Plan(server_migration.READDRESS, (Step(readdress),), readdressed, not_readdressed, data=OperationData),
     Plan(server_migration.RELEASE, (Step(delete_moved), Step(share_servers.teardown),
                                      Step(share_servers.free, name='deallocate')),
          server_deleted, share_servers.not_removed),

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Another security service for share servers in use: from then on they know their users by it."""
 
+from typing import Any
+
 from manila_lite import errors, values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import security_services
 from manila_lite.db.queries.messages import Action, Detail
-from manila_lite.engine import Step, Work
+from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import share_server_updates, share_server_values, share_servers
 from manila_lite.operation_data.share_servers import CheckSecurityService, NewSecurityService, UpdateSecurityService
 
@@ -37,7 +39,7 @@ def _update(work: Work[UpdateSecurityService]) -> None:
     share_server_updates.keep(work, work.service.driver.update_share_server_security_service(server, new, current, targets))
 
 
-PLANS = [
+PLANS: list[Plan[Any]] = [
     share_server_updates.question('security_service.check', CheckSecurityService, values.Ability.SECURITY_SERVICES,
                                   'update its share servers with another security service', _ask,
                                   Action.ADD_UPDATE_SECURITY_SERVICE, Detail.SECURITY_SERVICE_DENIED),

@@ -17,6 +17,7 @@ from manila_lite import context
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import services
 from manila_lite.manager.plans import ensure
+from manila_lite.operation_data.ensure import EnsureShares
 from manila_lite.workflow import ensure as ensure_workflow
 
 LOG = log.getLogger(__name__)
@@ -85,8 +86,9 @@ def _wait(manager: Any, stopping: threading.Event, operation_id: str, before: _R
         if op is None:
             return before
         if op.state != rows.OPEN:
-            left = sorted({*op.data.get('left', ()), *op.data.get('broken', ())})
-            return _Rest(op.state == rows.DONE and not left, left if op.data.get('visited') else before.only)
+            data = EnsureShares.from_json(op.data)
+            left = sorted({*data.left, *data.broken})
+            return _Rest(op.state == rows.DONE and not left, left if data.visited else before.only)
         pause = min(pause * 1.5, _LOOK_LEAST)
     return before
 
@@ -112,7 +114,8 @@ def _next_reason(manager: Any, stopping: threading.Event) -> str | None:
 def _ensured_as(manager: Any) -> str | None:
     try:
         with manager.services.db.reader() as conn:
-            return services.get(conn, manager.host, 'manila-share').ensured_as
+            ensured_as: str | None = services.get(conn, manager.host, 'manila-share').ensured_as
+        return ensured_as
     except Exception:
         LOG.exception('[%s] the dependencies of the last check of its shares cannot be read', manager.name)
         return None

@@ -11,6 +11,7 @@ from oslo_utils import uuidutils
 from manila_lite.db import models
 from manila_lite.db.queries import evacuation as queries
 from manila_lite.db.queries import operations
+from manila_lite.operation_data.evacuation import Evacuate, Figures, Moving
 from manila_lite.scheduler import evacuation
 from manila_lite.tests.functional import base, served
 from manila_lite.tests.functional.test_budgets import counting
@@ -327,12 +328,10 @@ class Rows(EvacuationTest):
 
     def test_progress_counts_what_left_after_the_last_look(self):
         stays, left = self.plain(size=2), self.plain('other', size=3)
-        data = {'host': 'test@disk', 'dry_run': False, 'began': time.time(), 'left': {},
-                'progress': {'done': 1, 'gib_done': 5.0},
-                'moving': {share['id']: {'type': queries.SHARE, 'to': 'test@other', 'size': share['size'], 'percent': 50}
-                           for share in (stays, left)}}
+        data = Evacuate(host='test@disk', dry_run=False, began=time.time(), at_once=4, progress=Figures(1, 5.0), moving={
+            share['id']: Moving(queries.SHARE, 'test@other', share['size'], 50) for share in (stays, left)})
         evacuation._measure(types.SimpleNamespace(ctx=self.service.services, data=data))
-        self.assertEqual((3, 75), (data['progress']['total'], data['progress']['percent']))
+        self.assertEqual((3, 75), (data.progress.total, data.progress.percent))
 
     def test_statements_do_not_grow_with_what_is_there(self):
         for _ in range(2):

@@ -9,6 +9,7 @@ from oslo_utils import uuidutils
 from manila_lite import errors
 from manila_lite.db.queries import operations, services, share_server_queries
 from manila_lite.manager.plans import security_services
+from manila_lite.operation_data.share_servers import NewSecurityService
 from manila_lite.tests.functional import base, served
 
 _CHECK = 'check_update_share_server_security_service'
@@ -279,7 +280,7 @@ class InUse(served.ServedTest):
     def test_missing_service_is_named_in_the_error(self):
         there, gone = self.service_of(), uuidutils.generate_uuid()
         for new, current in ((there, gone), (gone, None)):
-            work = types.SimpleNamespace(data={'new_id': new, 'current_id': current})
+            work = types.SimpleNamespace(data=NewSecurityService(new_id=new, current_id=current))
             with self.service.services.db.reader() as conn:
                 error = self.assertRaises(errors.Final, security_services._services, conn, work)
             self.assertEqual(f'Security service {gone} is gone.', str(error))

@@ -26,7 +26,7 @@ class Kinds(testtools.TestCase):
     def test_data_of_each_kind_are_stored_under_the_keys_of_the_release_before(self):
         for plan in PLANS:
             if plan.data is not Untyped:
-                content = {**stored.BY_KIND[plan.kind], **stored.COMMON}
+                content = {**stored.COMMON, **stored.BY_KIND[plan.kind]}
                 data = plan.data.from_json(content)
                 self.assertEqual(content, data.to_json(), plan.kind)
                 self.assertEqual({'_trace'}, set(data.others), plan.kind)
