@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Placing migrations: a share, or a share server with its shares, in one pool of the other backend or in several."""
 
+from typing import Any
+
 from manila_lite import errors
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations, shares
@@ -10,7 +12,7 @@ from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
 
 
-def fits(work: Work) -> None:
+def fits(work: Work[Any]) -> None:
     """Find pools of the backend that pass all filters for the shares that move; ask its manager next. Claim nothing.
 
     :raises errors.NoValidHost: there are no such pools; the message names the filter.
@@ -22,7 +24,7 @@ def fits(work: Work) -> None:
     work.send = ('share', found.pool.host)
 
 
-def claim(work: Work) -> None:
+def claim(work: Work[Any]) -> None:
     """Claim the capacity of every pool that shares move to, and pass the operation on to the backend. All of this is one
     transaction, since a report in between would forget the claims.
 
@@ -42,7 +44,7 @@ def claim(work: Work) -> None:
         raise errors.Again(0.2)     # within the transaction, so that claims of some pools are taken back
 
 
-def _candidates(conn: Connection, work: Work) -> list[destinations.Destination]:
+def _candidates(conn: Connection, work: Work[Any]) -> list[destinations.Destination]:
     """Return the destinations, the best first.
 
     :raises errors.NoValidHost: there is none.
@@ -58,11 +60,11 @@ def _candidates(conn: Connection, work: Work) -> list[destinations.Destination]:
         raise errors.Again(restarts.LOOK_AGAIN) from None
 
 
-def _no_end(conn: Connection, work: Work) -> None:
+def _no_end(conn: Connection, work: Work[Any]) -> None:
     """Do nothing: operations that were passed on end elsewhere."""
 
 
-def does_not_fit(conn: Connection, work: Work, error: Exception) -> None:
+def does_not_fit(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Store the refusal as the answer of the check."""
     operations.move(conn, work.op.id, work.op.owner, data=work.data | {
         'support': {'compatible': False, 'reason': errors.reason(error, work.ctx.request_id)}})

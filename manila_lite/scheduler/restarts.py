@@ -2,6 +2,7 @@
 """Backends whose service is probably being restarted: it is down, and was up a moment ago."""
 
 import dataclasses
+from typing import Any
 
 from oslo_utils import timeutils
 
@@ -14,7 +15,7 @@ from manila_lite.scheduler.interface import PoolState
 LOOK_AGAIN = 0.5
 
 
-def pools(conn: Connection, work: Work) -> list[PoolState]:
+def pools(conn: Connection, work: Work[Any]) -> list[PoolState]:
     """Return the pools of these backends, as if they were up; none for a request older than ``restart_wait`` seconds."""
     wait = work.ctx.conf.scheduler.restart_wait
     if timeutils.is_older_than(work.op.created_at, wait):

@@ -81,15 +81,15 @@ class Migrations(abc.ABC):
         """Return the rows of the snapshots that move."""
 
     @abc.abstractmethod
-    def restore_source(self, conn: Connection, work: Work, task_state: Migration) -> None:
+    def restore_source(self, conn: Connection, work: Work[Any], task_state: Migration) -> None:
         """Set the source as it was before, with this task state. Its shares and snapshots are so already."""
 
     @abc.abstractmethod
-    def remove_target(self, conn: Connection, work: Work) -> None:
+    def remove_target(self, conn: Connection, work: Work[Any]) -> None:
         """Delete the target and its claim of capacity, or set it to error if its copy could not be removed."""
 
     @abc.abstractmethod
-    def keep_failed(self, conn: Connection, work: Work) -> None:
+    def keep_failed(self, conn: Connection, work: Work[Any]) -> None:
         """Set source and target to error. Shares and snapshots are so already."""
 
     @abc.abstractmethod
@@ -98,7 +98,7 @@ class Migrations(abc.ABC):
         """Have the source's backend apply the access rules, read-only or as they are. ``data`` is the operation's."""
 
     @abc.abstractmethod
-    def leave_note(self, conn: Connection, work: Work) -> list[Wake]:
+    def leave_note(self, conn: Connection, work: Work[Any]) -> list[Wake]:
         """Begin the operation that deletes target and copy, in the queue of the target's backend, which may be down."""
 
     @abc.abstractmethod
@@ -107,14 +107,14 @@ class Migrations(abc.ABC):
 
     # Ends -----------------------------------------------------------------------------------------
 
-    def settle(self, conn: Connection, work: Work, verb: str, *, ok: bool) -> None:
+    def settle(self, conn: Connection, work: Work[Any], verb: str, *, ok: bool) -> None:
         """End the verb for the shares and snapshots that move, as far as they are in its transient status."""
         for machine, row_ids in ((states.SHARE, [row.instance_id for row in self.shares(conn, work.resource_id)]),
                                  (states.SNAPSHOT, [row.id for row in self.snapshots(conn, work.resource_id)])):
             status = machine[verb].ok if ok else machine[verb].fail
             transitions.settle(conn, machine, row_ids, machine[verb].during, status or '')
 
-    def give_up(self, conn: Connection, work: Work, error: Exception) -> None:
+    def give_up(self, conn: Connection, work: Work[Any], error: Exception) -> None:
         """End a migration before its cut-over, at any step: restore the source, and remove the target."""
         cancelled = is_cancelled(error)
         self.settle(conn, work, self.migrate_verb, ok=False)
@@ -128,7 +128,7 @@ class Migrations(abc.ABC):
         else:
             self.announce_end(work, Phase.CANCEL)
 
-    def cancel_by_force(self, conn: Connection, work: Work) -> list[Wake]:
+    def cancel_by_force(self, conn: Connection, work: Work[Any]) -> list[Wake]:
         """Cancel a migration before its cut-over without the target's backend, which may never be up again.
 
         The source is as before at once. If the target's backend is ever up, it finds a note to delete the copy. Return the
@@ -152,18 +152,18 @@ class Migrations(abc.ABC):
         self.announce(work.ctx, op.resource_id, work.data, Phase.CANCEL, 'end')
         return wakes
 
-    def fail_cut_over(self, conn: Connection, work: Work, error: Exception) -> None:
+    def fail_cut_over(self, conn: Connection, work: Work[Any], error: Exception) -> None:
         """Set everything that moves to error, and keep it for another try."""
         self.settle(conn, work, self.cut_over_verb, ok=False)
         self.keep_failed(conn, work)
         reason = ' '.join(filter(None, (errors.user_text(error), _KEPT)))
         self._report_failure(conn, work, Phase.COMPLETE, errors.Final(reason, detail=getattr(error, 'detail', None)))
 
-    def _report_failure(self, conn: Connection, work: Work, phase: Phase, error: Exception) -> None:
+    def _report_failure(self, conn: Connection, work: Work[Any], phase: Phase, error: Exception) -> None:
         self.notify(conn, work, phase, error)
         self.announce_end(work, phase, error)
 
-    def notify(self, conn: Connection, work: Work, phase: Phase, error: Exception) -> None:
+    def notify(self, conn: Connection, work: Work[Any], phase: Phase, error: Exception) -> None:
         """Leave user messages: why the migration failed, and for owners of shares and snapshots that are in error."""
         action, detail, reason = self.message_actions[phase], messages.Detail.of(error), errors.user_text(error)
         messages.create(conn, work.ctx, self.resource_type.upper(), work.resource_id, action, detail, reason)
@@ -175,7 +175,7 @@ class Migrations(abc.ABC):
 
     # Notifications --------------------------------------------------------------------------------
 
-    def announce_end(self, work: Work, phase: Phase, error: Exception | None = None) -> None:
+    def announce_end(self, work: Work[Any], phase: Phase, error: Exception | None = None) -> None:
         """Emit the notification that the phase has ended, with this error if it failed."""
         self.announce(work.ctx, work.resource_id, work.data, phase, 'end' if error is None else 'error', work.op.host, error)
 

@@ -48,14 +48,14 @@ class ServerMigrations(Migrations):
         """Return the rows of all snapshots of these shares."""
         return server_migration.snapshots_of(conn, resource_id)
 
-    def restore_source(self, conn: Connection, work: Work, task_state: Migration) -> None:
+    def restore_source(self, conn: Connection, work: Work[Any], task_state: Migration) -> None:
         """Set the source to active, with this task state. A host that copied has to be shut out."""
         access.shut_out_copiers(conn, work.resource_id)
         verb = states.SHARE_SERVER['migrate']
         transitions.settle(conn, states.SHARE_SERVER, (work.resource_id,), verb.during, verb.fail)
         transitions.swap_server_task_state(conn, work.resource_id, list(Migration), task_state)
 
-    def remove_target(self, conn: Connection, work: Work) -> None:
+    def remove_target(self, conn: Connection, work: Work[Any]) -> None:
         """Delete the target. One that was idle before is idle again. One with a copy is in error, without its shares, or, if a
         host copied, deleted once more.
         """
@@ -71,7 +71,7 @@ class ServerMigrations(Migrations):
             transitions.remove(conn, states.SHARE_SERVER, (target,), states.SHARE_SERVER['receive'].during)
         self._release_claims(conn, work.data)
 
-    def keep_failed(self, conn: Connection, work: Work) -> None:
+    def keep_failed(self, conn: Connection, work: Work[Any]) -> None:
         """Set both servers to error. A host that copied is shut out."""
         if work.data.get('by_host'):
             access.shut_out_copiers(conn, work.resource_id)
@@ -89,13 +89,13 @@ class ServerMigrations(Migrations):
             snapshot_access.begin_all(conn, ctx, moving, data['from'])
         return apply_rules(conn, ctx, resource_id, data['from'])
 
-    def leave_note(self, conn: Connection, work: Work) -> list[Wake]:
+    def leave_note(self, conn: Connection, work: Work[Any]) -> list[Wake]:
         """Begin the deletion of the target, whether it is new or was idle before."""
         wakes = [self._begin_clear(conn, work)] if share_server_queries.list_by_ids(conn, (work.data['target'],)) else []
         self._release_claims(conn, work.data)
         return wakes
 
-    def _begin_clear(self, conn: Connection, work: Work) -> Wake:
+    def _begin_clear(self, conn: Connection, work: Work[Any]) -> Wake:
         """Begin the deletion of the target with everything on it."""
         target, data = work.data['target'], work.data
         transitions.fail(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.ERROR)

@@ -40,16 +40,16 @@ class ShareMigrations(Migrations):
         """Return the rows of its snapshots."""
         return share_migration.snapshots_of(conn, resource_id)
 
-    def give_up(self, conn: Connection, work: Work, error: Exception) -> None:
+    def give_up(self, conn: Connection, work: Work[Any], error: Exception) -> None:
         """End the migration before its cut-over."""
         access.lock(conn, work.resource_id)     # rules may be denied meanwhile, which locks the same rows first
         super().give_up(conn, work, error)
 
-    def restore_source(self, conn: Connection, work: Work, task_state: Migration) -> None:
+    def restore_source(self, conn: Connection, work: Work[Any], task_state: Migration) -> None:
         """Set the task state of the share."""
         transitions.swap_share_task_state(conn, work.resource_id, list(Migration), task_state)
 
-    def remove_target(self, conn: Connection, work: Work) -> None:
+    def remove_target(self, conn: Connection, work: Work[Any]) -> None:
         """Delete the second instance. One in error keeps its capacity, since something of it is on the backend."""
         if work.data.get('left'):
             transitions.fail(conn, states.SHARE, 'receive', work.data['target'])
@@ -58,12 +58,12 @@ class ShareMigrations(Migrations):
         if work.data.get('claimed'):
             services.release_space(conn, *work.data['claimed'])
 
-    def fail_cut_over(self, conn: Connection, work: Work, error: Exception) -> None:
+    def fail_cut_over(self, conn: Connection, work: Work[Any], error: Exception) -> None:
         """Keep everything for another try."""
         access.lock(conn, work.resource_id)
         super().fail_cut_over(conn, work, error)
 
-    def keep_failed(self, conn: Connection, work: Work) -> None:
+    def keep_failed(self, conn: Connection, work: Work[Any]) -> None:
         """Set the second instance to error, and the task state of the share. A host that copied is shut out."""
         if work.data.get('by_host'):
             shares.update_instance(conn, work.data['target'], copier=None, copier_key=None)
@@ -71,7 +71,7 @@ class ShareMigrations(Migrations):
         transitions.fail(conn, states.SHARE, 'cut_over_to', work.data['target'])
         transitions.swap_share_task_state(conn, work.resource_id, list(Migration), Migration.ERROR)
 
-    def cancel_by_force(self, conn: Connection, work: Work) -> list[Wake]:
+    def cancel_by_force(self, conn: Connection, work: Work[Any]) -> list[Wake]:
         """Cancel the migration without the target's backend."""
         access.lock(conn, work.resource_id)
         return super().cancel_by_force(conn, work)
@@ -83,7 +83,7 @@ class ShareMigrations(Migrations):
             snapshot_access.begin_all(conn, ctx, (resource_id,), data['from'])
         return apply_rules(conn, ctx, resource_id, data['from'], {data['instance']: readonly})
 
-    def leave_note(self, conn: Connection, work: Work) -> list[Wake]:
+    def leave_note(self, conn: Connection, work: Work[Any]) -> list[Wake]:
         """Begin the deletion of the second instance. It keeps its capacity until then."""
         wakes, data = [], work.data
         for row in shares.list_second_instances(conn, instance_id=data['target']):

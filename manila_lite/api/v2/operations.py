@@ -40,7 +40,7 @@ def running(row: Any, req: Request) -> bool:
 
 def progress(row: Any, req: Request) -> dict[str, Any]:
     """Read the figures as whole numbers; unknown ones are null. A copy that is done is complete, whenever it was looked at."""
-    known = operation_views.data(row).get('progress')
+    known = operation_views.data(row).progress
     known = known if isinstance(known, dict) else {}
     if row.state == rows.DONE and known.get('bytes_total'):
         known = {**known, 'percent': 100, 'bytes_done': known['bytes_total']}
@@ -52,7 +52,7 @@ def progress(row: Any, req: Request) -> dict[str, Any]:
 def report(row: Any, req: Request) -> dict[str, Any]:
     """Read the findings of a check of a backend's shares, or of an evacuation; nothing for other kinds."""
     parts = REPORT.get(row.kind, ())
-    known = operation_views.data(row) if parts else {}
+    known = operation_views.data(row).others if parts else {}
     return {name: known[name] for name in parts if isinstance(known.get(name), dict)}
 
 
@@ -65,9 +65,8 @@ def error(row: Any, req: Request) -> str | None:
     if row.error is None or req.may(rules.SEE_INSIDE):
         text: str | None = row.error
         return text
-    failure = operation_views.data(row).get('failure')
-    text = failure.get('told') if isinstance(failure, dict) else None
-    return text or _UNSAID.get(row.state, _FAILED)
+    failure = operation_views.data(row).failure
+    return (failure.told if failure else None) or _UNSAID.get(row.state, _FAILED)
 
 
 def index(req: Request) -> list[Any]:

@@ -12,6 +12,7 @@ from manila_lite.db.core import paging
 from manila_lite.db.core.rows import get_row
 from manila_lite.db.models import operations
 from manila_lite.db.queries import operations as rows
+from manila_lite.operation_data import OperationData
 
 #: Resource types that projects see, as they see the resources. The others (share servers, services) are for administrators.
 OWN_TYPES = ('share', 'snapshot', 'share_network', 'share_replica', 'share_backup', 'share_group', 'share_group_snapshot')
@@ -24,13 +25,13 @@ _SORTED = {name: operations.c[name] for name in ('created_at', 'updated_at', 'fi
                                                  'state', 'resource_id')}
 
 
-def _visible(ctx: context.RequestContext) -> sa.Select:
+def _visible(ctx: context.RequestContext) -> sa.Select[Any]:
     if ctx.is_admin:
         return SELECT
     return SELECT.where(operations.c.project_id == ctx.project_id, operations.c.resource_type.in_(OWN_TYPES))
 
 
-def get(conn: Connection, ctx: context.RequestContext, operation_id: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, operation_id: str) -> Row[Any]:
     """Return an operation that the caller may see.
 
     :raises errors.NotFound: there is none.
@@ -39,7 +40,7 @@ def get(conn: Connection, ctx: context.RequestContext, operation_id: str) -> Row
 
 
 def list_operations(conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page, *,
-                    project_id: str | None) -> list[Row]:
+                    project_id: str | None) -> list[Row[Any]]:
     """Return operations of a project (None: of all) that the caller may see and that equal the filters."""
     query = _visible(ctx)
     if project_id is not None:
@@ -50,7 +51,7 @@ def list_operations(conn: Connection, ctx: context.RequestContext, filters: dict
     return list(conn.execute(page.apply(query, _SORTED, tie=operations.c.id)))
 
 
-def phase(row: Row) -> str:
+def phase(row: Row[Any]) -> str:
     """Return the name of the step that runs now or next.
 
     The row does not know it before a worker has begun: it is at the scheduler to be placed, or else it is named by the
@@ -60,10 +61,9 @@ def phase(row: Row) -> str:
     return rows.step_name(row) or name
 
 
-def data(row: Row) -> dict[str, Any]:
-    """Return the operation's data, or none if they cannot be read."""
+def data(row: Row[Any]) -> OperationData:
+    """Return what any operation carries, with the rest of its data as ``others``; nothing if they cannot be read."""
     try:
-        content = json.loads(row.text)
+        return OperationData.from_json(json.loads(row.text))
     except ValueError:
-        return {}
-    return content if isinstance(content, dict) else {}
+        return OperationData()

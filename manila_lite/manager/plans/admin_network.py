@@ -34,11 +34,11 @@ def check(conf: Any, name: str, driver: Any) -> None:
     load.make(conf, section.admin_network_config_group)
 
 
-def _plugin(work: Work) -> NetworkPlugin:
+def _plugin(work: Work[Any]) -> NetworkPlugin:
     return load.make(work.ctx.conf, work.service.section.admin_network_config_group)
 
 
-def allocate(work: Work, server_id: str | None = None) -> None:
+def allocate(work: Work[Any], server_id: str | None = None) -> None:
     """Give the server, or that of the operation, the addresses that its driver needs in the administrators' network.
 
     :raises errors.Final: the network does not exist, or has not enough addresses left.
@@ -55,7 +55,7 @@ def allocate(work: Work, server_id: str | None = None) -> None:
     server_addresses.allocate(work.ctx.services, plugin, server_id or work.resource_id, subnet, count, work.hold)
 
 
-def free(work: Work, server_id: str | None = None) -> None:
+def free(work: Work[Any], server_id: str | None = None) -> None:
     """Free the addresses of the server, or of that of the operation, in the administrators' network.
 
     The present configuration does not matter.

@@ -35,7 +35,7 @@ class ShareCopy:
     this host as the client that the source admits. ``project_id``: the project that is told what the copy will lack.
     """
 
-    work: Work
+    work: Work[Any]
     migration: values.ShareMigration
     data: dict[str, Any]
     share_id: str

@@ -35,13 +35,13 @@ _COPIES, _ROUND, _DETAILS, RULES = 'copies', 'round', 'details', 'rules_at_targe
 _PATIENCE, _SAVED_EVERY = 0.5, 5.0
 
 
-def calls(work: Work) -> DriverCalls:
+def calls(work: Work[Any]) -> DriverCalls:
     """Return the methods that the steps of a migration call in place of those of a driver."""
     return DriverCalls.of_host(work, check=_support, start=_start, carry_on=_carry_on, progress=_progress, complete=_complete,
                                cancel=_cancel, catch_up=_catch_up)
 
 
-def _copies(work: Work, migration: values.ServerMigration) -> list[ShareCopy]:
+def _copies(work: Work[Any], migration: values.ServerMigration) -> list[ShareCopy]:
     """Return the copies of all shares, in a fixed order."""
     with work.ctx.db.reader() as conn:
         sources = as_shares(conn, server_migration.shares_of(conn, migration.source.id))
@@ -69,16 +69,16 @@ def _named(copy: ShareCopy) -> Iterator[None]:
 
 # Check ------------------------------------------------------------------------------------------------
 
-def _support(work: Work, migration: values.ServerMigration) -> values.MigrationSupport:
+def _support(work: Work[Any], migration: values.ServerMigration) -> values.MigrationSupport:
     return host_assisted.support(work, _objection(work, migration))
 
 
-def _spans_subnets(work: Work) -> bool:
+def _spans_subnets(work: Work[Any]) -> bool:
     with work.ctx.db.reader() as conn:
         return share_server_capabilities.reported(conn, work.service.host)[CAPABILITIES[values.Ability.SEVERAL_SUBNETS]]
 
 
-def _objection(work: Work, migration: values.ServerMigration) -> str:
+def _objection(work: Work[Any], migration: values.ServerMigration) -> str:
     """Return why this host cannot copy the shares of the server, or ''."""
     driver = work.service.driver
     if migration.source_host == work.service.host:
@@ -96,18 +96,18 @@ def _objection(work: Work, migration: values.ServerMigration) -> str:
 
 # Phase one --------------------------------------------------------------------------------------------
 
-def _start(work: Work, migration: values.ServerMigration) -> None:
+def _start(work: Work[Any], migration: values.ServerMigration) -> None:
     """Set up the target, without shares."""
     work.data[_DETAILS] = dict(work.service.driver.setup_server(migration.target))
 
 
-def _keep_up(work: Work, migration: values.ServerMigration, copies: Sequence[ShareCopy]) -> None:
+def _keep_up(work: Work[Any], migration: values.ServerMigration, copies: Sequence[ShareCopy]) -> None:
     """Have the target run, which a reboot of its backend may have stopped, before a copy begins."""
     if not any(work.service.moves.is_running(copy.id) for copy in copies):
         _start(work, migration)
 
 
-def _carry_on(work: Work, migration: values.ServerMigration) -> bool:
+def _carry_on(work: Work[Any], migration: values.ServerMigration) -> bool:
     """Copy each share in turn, in rounds of passes. Return whether the last round was short, or there were enough."""
     seconds, until = work.data.setdefault(_ROUND, {}), time.monotonic() + _SAVED_EVERY
     copies = _copies(work, migration)
@@ -133,7 +133,7 @@ def _carry_on(work: Work, migration: values.ServerMigration) -> bool:
     return True
 
 
-def _progress(work: Work, migration: values.ServerMigration) -> values.MigrationProgress:
+def _progress(work: Work[Any], migration: values.ServerMigration) -> values.MigrationProgress:
     """Return the progress of the first round over all shares."""
     state = work.data.get(_COPIES, {})
     return server_progress.of_all([(share.size, host_copy.figures_of(state.get(share.id, {}))) for share in migration.shares])
@@ -141,7 +141,7 @@ def _progress(work: Work, migration: values.ServerMigration) -> values.Migration
 
 # Cut-over ---------------------------------------------------------------------------------------------
 
-def _catch_up(work: Work, migration: values.ServerMigration) -> None:
+def _catch_up(work: Work[Any], migration: values.ServerMigration) -> None:
     """Copy the last changes of each share, check its copy, and admit clients to all of them.
 
     :raises errors.Again: it goes on.
@@ -165,7 +165,7 @@ def marks(rules: Any) -> list[list[str]]:
     return sorted([rule.id, rule.level] for rule in rules)
 
 
-def _complete(work: Work, migration: values.ServerMigration) -> values.MigratedServer:
+def _complete(work: Work[Any], migration: values.ServerMigration) -> values.MigratedServer:
     """Return where the shares are now: the target serves already. In the same share network it gets the source's addresses."""
     copies = _copies(work, migration)
     exports = {copy.id: copy.target.export_locations for copy in copies}
@@ -177,7 +177,7 @@ def _complete(work: Work, migration: values.ServerMigration) -> values.MigratedS
         {snapshot: location for copy in copies for snapshot, location in copied_snapshots.taken(copy).items()})
 
 
-def _run_at(work: Work, target: values.ShareServer,
+def _run_at(work: Work[Any], target: values.ShareServer,
             copies: Sequence[ShareCopy]) -> dict[str, tuple[values.ExportLocation, ...]]:
     """Have the target run with the addresses that it has now. Return the export locations of its shares, by instance id."""
     driver = work.service.driver
@@ -197,7 +197,7 @@ def _run_at(work: Work, target: values.ShareServer,
 
 # End --------------------------------------------------------------------------------------------------
 
-def _cancel(work: Work, migration: values.ServerMigration) -> None:
+def _cancel(work: Work[Any], migration: values.ServerMigration) -> None:
     """Stop the copies, and delete the target with all that is on it. The source is told when its own rules are applied anew."""
     driver, moves = work.service.driver, work.service.moves
     targets = {share.id: _target(migration, share) for share in migration.shares}

@@ -59,19 +59,19 @@ def _copy_snapshot(copy: ShareCopy, snapshot: values.Snapshot, patience: float) 
     copy_checks.begin_anew(copy.work)
 
 
-def is_near(work: Work, took: float) -> bool:
+def is_near(work: Work[Any], took: float) -> bool:
     """Count a pass, which took so many seconds. Say whether it was a short one: then so is the cut-over."""
     work.data[PASSES], work.data[PASS_TOOK] = work.data.get(PASSES, 0) + 1, round(took, 1)
     # Without writers, there is nothing that another pass could find.
     return bool(work.data['freeze'] or took <= work.ctx.conf.data_copy_short_pass)
 
 
-def are_enough(work: Work) -> bool:
+def are_enough(work: Work[Any]) -> bool:
     """Say whether there were as many passes as the configuration allows."""
     return bool(work.data[PASSES] >= work.ctx.conf.data_copy_passes)
 
 
-def warn(work: Work, took: float, resource_type: str, action: messages.Action) -> None:
+def warn(work: Work[Any], took: float, resource_type: str, action: messages.Action) -> None:
     """Tell the operator that the cut-over will be long; to complete or to cancel is their choice."""
     text = (f'The last of {errors.count(work.data[PASSES], "pass")} took {took:.0f} seconds, and the cut-over will '
             'take about as long, in '
@@ -80,7 +80,7 @@ def warn(work: Work, took: float, resource_type: str, action: messages.Action) -
     _tell(work, resource_type, {work.resource_id: work.ctx.project_id or ''}, action, messages.Detail.SHARE_CHANGES_FAST, text)
 
 
-def _tell(work: Work, resource_type: str, owners: Mapping[str, str], action: messages.Action, detail: messages.Detail,
+def _tell(work: Work[Any], resource_type: str, owners: Mapping[str, str], action: messages.Action, detail: messages.Detail,
           text: str) -> None:
     with work.ctx.db.writer() as conn:
         work.hold(conn)
@@ -94,7 +94,8 @@ def _run(copy: ShareCopy, how: Runs = ShareMoves.copy, snapshot: values.Snapshot
     :raises errors.Again: the source does not admit this host yet.
     :raises errors.Final: it failed for good.
     """
-    work, keys = copy.work, (None, None)
+    work = copy.work
+    keys: tuple[str | None, str | None] = (None, None)
     if not copy.moves.is_running(copy.id):
         keys = host_access.let_in(copy, snapshot), host_access.admit_here(copy)
     try:

@@ -68,7 +68,7 @@ class DriverCalls:
     catch_up: Callable[[Any], None] | None = None
 
     @classmethod
-    def of_host(cls, work: Work, **methods: Callable[[Work, Any], Any]) -> 'DriverCalls':
+    def of_host(cls, work: Work[Any], **methods: Callable[[Work[Any], Any], Any]) -> 'DriverCalls':
         """Return methods of a host, by the names of those of a driver. Each takes the operation, too."""
         return cls(**{name: functools.partial(method, work) for name, method in methods.items()})
 
@@ -86,23 +86,23 @@ class Steps(abc.ABC):
     # What differs ---------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def driver_calls(self, work: Work) -> DriverCalls:
+    def driver_calls(self, work: Work[Any]) -> DriverCalls:
         """Return the driver's methods."""
 
     @abc.abstractmethod
-    def host_calls(self, work: Work) -> DriverCalls:
+    def host_calls(self, work: Work[Any]) -> DriverCalls:
         """Return the methods of this host, which copies in place of the driver."""
 
     @abc.abstractmethod
-    def migration(self, work: Work, *, planned: bool = False) -> Any:
+    def migration(self, work: Work[Any], *, planned: bool = False) -> Any:
         """Return the migration as it is now, for the driver. ``planned``: there is no target yet."""
 
     @abc.abstractmethod
-    def task_state(self, conn: Connection, work: Work) -> str | None:
+    def task_state(self, conn: Connection, work: Work[Any]) -> str | None:
         """Return the present task state."""
 
     @abc.abstractmethod
-    def apply_rules(self, conn: Connection, work: Work, *, readonly: bool) -> Wake:
+    def apply_rules(self, conn: Connection, work: Work[Any], *, readonly: bool) -> Wake:
         """Have the source's backend apply the access rules, read-only or as they are."""
 
     @abc.abstractmethod
@@ -113,22 +113,22 @@ class Steps(abc.ABC):
         """
 
     @abc.abstractmethod
-    def begin_to_close(self, conn: Connection, work: Work) -> Wake | None:
+    def begin_to_close(self, conn: Connection, work: Work[Any]) -> Wake | None:
         """Have the source's backend end the former exports; return None if the driver of the target has done so."""
 
     @abc.abstractmethod
-    def finish(self, conn: Connection, work: Work) -> None:
+    def finish(self, conn: Connection, work: Work[Any]) -> None:
         """Put the target in the place of the source, in one transaction. Begin the deletion of the source."""
 
     @abc.abstractmethod
-    def lock(self, work: Work) -> Any:
+    def lock(self, work: Work[Any]) -> Any:
         """Return a lock for driver calls on the target, also of the operation that deletes it."""
 
     @abc.abstractmethod
-    def noted(self, work: Work) -> Any:
+    def noted(self, work: Work[Any]) -> Any:
         """Return the migration that the note of ``workflow/migration.py: Migrations.leave_note`` is about."""
 
-    def check_cut_over(self, work: Work) -> None:
+    def check_cut_over(self, work: Work[Any]) -> None:
         """Refuse a cut-over that an administrator stopped by hand.
 
         :raises errors.Final: it was stopped.
@@ -136,11 +136,11 @@ class Steps(abc.ABC):
 
     # Check ----------------------------------------------------------------------------------------
 
-    def calls(self, work: Work) -> DriverCalls:
+    def calls(self, work: Work[Any]) -> DriverCalls:
         """Return the driver's methods, or those of this host in its place."""
         return (self.host_calls if work.data.get(BY_HOST) else self.driver_calls)(work)
 
-    def check(self, work: Work) -> None:
+    def check(self, work: Work[Any]) -> None:
         """Store the answer of the driver in ``data['support']``, or that of this host if it can copy in its place."""
         if not _is_host_wanted(work, None):
             try:
@@ -150,7 +150,7 @@ class Steps(abc.ABC):
         if _is_host_wanted(work, work.data.get('support')):
             self._ask_host(work)
 
-    def ask_driver(self, work: Work) -> None:
+    def ask_driver(self, work: Work[Any]) -> None:
         """Store the answer of the driver.
 
         :raises errors.Final: it refuses.
@@ -161,7 +161,7 @@ class Steps(abc.ABC):
             support = values.MigrationSupport(False, reason=self.refusal)
         work.data['support'] = dataclasses.asdict(support)
 
-    def _ask_host(self, work: Work) -> None:
+    def _ask_host(self, work: Work[Any]) -> None:
         refusal = work.data.get('support', {}).get('reason', '')
         support = self.host_calls(work).check(self.migration(work, planned=True))
         if refusal and not support.compatible:
@@ -171,7 +171,7 @@ class Steps(abc.ABC):
 
     # Phase one: can be repeated and undone --------------------------------------------------------
 
-    def enter(self, work: Work, state: Migration, unless: Migration | None = None) -> bool:
+    def enter(self, work: Work[Any], state: Migration, unless: Migration | None = None) -> bool:
         """Set the task state to ``state``; return False if it is ``unless``.
 
         :raises Cancelled: the migration was cancelled.
@@ -188,7 +188,7 @@ class Steps(abc.ABC):
             raise Cancelled
         raise errors.Final(f'The migration of {self.migrations.name} {work.resource_id} was stopped: its task state is {now}.')
 
-    def freeze(self, work: Work) -> None:
+    def freeze(self, work: Work[Any]) -> None:
         """Make the source's access rules read-only, where this backend cannot copy otherwise.
 
         :raises errors.Again: the source's backend has not done it yet.
@@ -197,7 +197,7 @@ class Steps(abc.ABC):
         if work.data.get('freeze'):
             self.make_readonly(work)
 
-    def make_readonly(self, work: Work) -> None:
+    def make_readonly(self, work: Work[Any]) -> None:
         """Make the source's access rules read-only.
 
         :raises errors.Again: the source's backend has not done it yet.
@@ -210,26 +210,26 @@ class Steps(abc.ABC):
                         f'The backend of the {self.migrations.name} could not make its access rules read-only.')
         work.data['is_readonly'] = True
 
-    def thaw(self, work: Work) -> None:
+    def thaw(self, work: Work[Any]) -> None:
         """Have the source's backend make the access rules writable again. The migration does not wait for that."""
         # A host that copies has access by a rule of its own, which ends with this.
         if not work.data.get('cut') and (work.data.get('freeze') or work.data.get(BY_HOST)):
             self.apply(work, readonly=False)
 
-    def apply(self, work: Work, *, readonly: bool) -> str:
+    def apply(self, work: Work[Any], *, readonly: bool) -> str:
         """Have the source's backend apply the access rules. Return the id of its operation."""
         with work.ctx.db.writer() as conn:
             wake = self.apply_rules(conn, work, readonly=readonly)
         wake.send(work.ctx)
         return wake.operation_id
 
-    def start(self, work: Work) -> None:
+    def start(self, work: Work[Any]) -> None:
         """Have the backend begin to copy."""
         self.enter(work, of(work, Migration.DRIVER_STARTING))
         with self.lock(work):
             self.calls(work).start(self.migration(work))
 
-    def cancel(self, work: Work) -> None:
+    def cancel(self, work: Work[Any]) -> None:
         """Delete the copy at the backend."""
         if work.data.get('cut'):
             return
@@ -238,12 +238,12 @@ class Steps(abc.ABC):
             self.calls(work).cancel(self.migration(work))
         work.data['left'] = False
 
-    def clear(self, work: Work) -> None:
+    def clear(self, work: Work[Any]) -> None:
         """Delete the copy of a migration that was cancelled by force."""
         with self.lock(work):
             self.calls(work).cancel(self.noted(work))
 
-    def copy(self, work: Work) -> None:
+    def copy(self, work: Work[Any]) -> None:
         """Continue the copy until it is as near to the source as possible.
 
         :raises errors.Again: it is not yet; ``data['progress']`` has the progress.
@@ -260,7 +260,7 @@ class Steps(abc.ABC):
         if not finished:
             raise copy_checks.look_again(work, getattr(work.service.section, self.interval_option))
 
-    def wait(self, work: Work) -> None:
+    def wait(self, work: Work[Any]) -> None:
         """Wait until the operator asks for the cut-over, unless it was asked for at the beginning.
 
         :raises errors.Again: the operator has not decided yet.
@@ -275,7 +275,7 @@ class Steps(abc.ABC):
         # A host has changes to copy and to check, until which everything can be undone.
         work.data['cut'] = not work.data.get(BY_HOST)
 
-    def _complete(self, work: Work) -> bool:
+    def _complete(self, work: Work[Any]) -> bool:
         """Begin the cut-over, unless the migration was cancelled just before. Say whether it begins."""
         ready = of(work, Migration.COPIED)
         with work.ctx.db.writer() as conn:
@@ -286,7 +286,7 @@ class Steps(abc.ABC):
                                      work.op.host)
         return True
 
-    def catch_up(self, work: Work) -> None:
+    def catch_up(self, work: Work[Any]) -> None:
         """Copy the last changes, if a host copies, with nobody writing any more. Up to here everything can be undone.
 
         :raises errors.Again: it goes on.
@@ -301,7 +301,7 @@ class Steps(abc.ABC):
 
     # Phase two: forward only ----------------------------------------------------------------------
 
-    def cut_over(self, work: Work) -> None:
+    def cut_over(self, work: Work[Any]) -> None:
         """Move the clients' access from the source to the target."""
         self.check_cut_over(work)
         former_exports.forget(work)
@@ -310,20 +310,20 @@ class Steps(abc.ABC):
             moved = self.calls(work).complete(migration)
         work.data['moved'] = self.result(migration, moved)
 
-    def close(self, work: Work) -> None:
+    def close(self, work: Work[Any]) -> None:
         """End the former exports, before anybody is told where the target is.
 
         :raises errors.Again: the source's backend has not done it yet.
         """
         former_exports.close(work, self.begin_to_close)
 
-    def fail(self, conn: Connection, work: Work, error: Exception) -> None:
+    def fail(self, conn: Connection, work: Work[Any], error: Exception) -> None:
         """Restore everything if the cut-over has not begun. Else set all that moves to error, for another try."""
         (self.migrations.fail_cut_over if work.data.get('cut') else self.migrations.give_up)(conn, work, error)
 
     # Plans ----------------------------------------------------------------------------------------
 
-    def plans(self, first: Step) -> list[Plan]:
+    def plans(self, first: Step[Any]) -> list[Plan[Any]]:
         """Return the plans of check and migration; ``first`` is the step that gives the target its place."""
         return [
             Plan(self.migrations.check_kind, (Step(self.check),), store_answer, store_refusal),
@@ -332,13 +332,13 @@ class Steps(abc.ABC):
                  self.finish, self.fail)]
 
 
-def _is_host_wanted(work: Work, support: dict[str, Any] | None) -> bool:
+def _is_host_wanted(work: Work[Any], support: dict[str, Any] | None) -> bool:
     """Say whether this host should copy: it has to, or it may and the driver, which gave this answer, does not."""
     assist = work.data.get('assist')
     return assist == 'must' or bool(assist == 'may' and support is not None and not support['compatible'])
 
 
-def of(work: Work, state: Migration) -> Migration:
+def of(work: Work[Any], state: Migration) -> Migration:
     """Return the task state of a step, which has another name if a host copies."""
     return _OF_HOST[state] if work.data.get(BY_HOST) else state
 
@@ -348,7 +348,7 @@ _FAILING = 'cut_over_fails_since'
 
 
 @contextlib.contextmanager
-def _patience(work: Work) -> Iterator[None]:
+def _patience(work: Work[Any]) -> Iterator[None]:
     """Repeat a cut-over whose backends could not be reached, as long as a worker may be silent: ``[operations] lease``.
 
     :raises errors.Again: it is to be repeated.
@@ -370,7 +370,7 @@ def _patience(work: Work) -> Iterator[None]:
     work.data.pop(_FAILING, None)
 
 
-def await_operation(work: Work, operation_id: str, refusal: str) -> None:
+def await_operation(work: Work[Any], operation_id: str, refusal: str) -> None:
     """Wait for another operation, which this one began.
 
     :raises errors.Again: it has not ended yet.
@@ -385,12 +385,12 @@ def await_operation(work: Work, operation_id: str, refusal: str) -> None:
         raise errors.Final(f'{refusal} {reason}'.strip())
 
 
-def store_answer(conn: Connection, work: Work) -> None:
+def store_answer(conn: Connection, work: Work[Any]) -> None:
     """Store the answer of a check."""
     rows.move(conn, work.op.id, work.op.owner, data=work.data)
 
 
-def store_refusal(conn: Connection, work: Work, error: Exception) -> None:
+def store_refusal(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Store the failure of a check as its answer, with the reason if it is for users."""
     rows.move(conn, work.op.id, work.op.owner, data=work.data | {
         'support': {'compatible': False, 'reason': errors.reason(error, work.ctx.request_id)}})

@@ -51,7 +51,7 @@ class ServerSteps(Steps):
     refusal = 'The driver of the backend does not support the migration of share servers to it.'
     interval_option = 'server_migration_driver_continue_update_interval'
 
-    def driver_calls(self, work: Work) -> DriverCalls:
+    def driver_calls(self, work: Work[Any]) -> DriverCalls:
         """Return the driver's methods."""
         driver = work.service.driver
         return DriverCalls(
@@ -59,11 +59,11 @@ class ServerSteps(Steps):
             carry_on=driver.share_server_migration_continue, progress=driver.share_server_migration_get_progress,
             complete=driver.share_server_migration_complete, cancel=driver.share_server_migration_cancel)
 
-    def host_calls(self, work: Work) -> DriverCalls:
+    def host_calls(self, work: Work[Any]) -> DriverCalls:
         """Return the methods of this host."""
         return host_assisted_servers.calls(work)
 
-    def migration(self, work: Work, *, planned: bool = False) -> values.ServerMigration:
+    def migration(self, work: Work[Any], *, planned: bool = False) -> values.ServerMigration:
         """Return the migration as it is now. A target without a row is one that is only planned."""
         data = work.data
         with work.ctx.db.reader() as conn:
@@ -80,16 +80,16 @@ class ServerSteps(Steps):
             {moving[share_id].id: tuple(granted) for share_id, granted in rules.items()}, data['keeps_addresses'],
             bool(data.get('was_idle')), data.get('pools', {}), **data['options'])
 
-    def task_state(self, conn: Connection, work: Work) -> str | None:
+    def task_state(self, conn: Connection, work: Work[Any]) -> str | None:
         """Return the task state of the source, or None if it is gone."""
         servers = share_server_queries.list_by_ids(conn, (work.resource_id,))
         return servers[0].task_state if servers else None
 
-    def lock(self, work: Work) -> Any:
+    def lock(self, work: Work[Any]) -> Any:
         """Return the lock of the target."""
         return share_servers.alone(work.data.get('target') or work.resource_id)
 
-    def ask_driver(self, work: Work) -> None:
+    def ask_driver(self, work: Work[Any]) -> None:
         """Store the answer of the driver, with the idle server that it chooses as the target, if any.
 
         :raises errors.Final: it refuses, or is another one than the scheduler knew, and cannot spread shares.
@@ -103,7 +103,7 @@ class ServerSteps(Steps):
         if support['compatible'] and not work.data['keeps_addresses']:
             support['server'] = self._chosen(work)
 
-    def _chosen(self, work: Work) -> str | None:
+    def _chosen(self, work: Work[Any]) -> str | None:
         network_id = work.data['network_id']
         with work.ctx.db.reader() as conn:
             subnets = share_server_queries.subnets_for(conn, network_id, work.data['zone_id'])
@@ -111,9 +111,9 @@ class ServerSteps(Steps):
         chosen = work.service.driver.choose_share_server_compatible_for_migration(tuple(idle.values()), self.migration(work))
         if chosen is not None and chosen not in idle:
             raise errors.ManilaLiteError(f'The backend chose share server {chosen}, which is not among those that are idle.')
-        return chosen
+        return None if chosen is None else str(chosen)
 
-    def reserve(self, work: Work) -> None:
+    def reserve(self, work: Work[Any]) -> None:
         """Give the target addresses, unless it takes over those of the source.
 
         :raises errors.Final: the driver is another one than the scheduler knew, and cannot spread shares.
@@ -132,19 +132,19 @@ class ServerSteps(Steps):
         if work.data.get(BY_HOST):
             admin_network.allocate(work, work.data['target'])
 
-    def release(self, work: Work) -> None:
+    def release(self, work: Work[Any]) -> None:
         """Free the target's addresses, unless it had them before."""
         if not work.data.get('cut') and not work.data.get('was_idle'):
             if work.data.get(BY_HOST):
                 admin_network.free(work, work.data['target'])
             server_addresses.free(work.ctx.services, plugins.make(work.ctx.conf), work.data['target'], hold=work.hold)
 
-    def apply_rules(self, conn: Connection, work: Work, *, readonly: bool) -> Wake:
+    def apply_rules(self, conn: Connection, work: Work[Any], *, readonly: bool) -> Wake:
         """Have the source's backend apply the rules of all shares."""
         work.hold(conn)
         return SERVERS.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=readonly)
 
-    def noted(self, work: Work) -> values.ServerMigration:
+    def noted(self, work: Work[Any]) -> values.ServerMigration:
         """Return the migration that the note is about. Its source may be gone by now."""
         data = work.data
         with work.ctx.db.reader() as conn:
@@ -166,13 +166,13 @@ class ServerSteps(Steps):
                 'exports': {instance_id: [plain(location) for location in locations]
                             for instance_id, locations in moved.export_locations.items()}}
 
-    def begin_to_close(self, conn: Connection, work: Work) -> Wake | None:
+    def begin_to_close(self, conn: Connection, work: Work[Any]) -> Wake | None:
         """Have the source's backend end the exports if a host copied the shares. A driver has halted the source."""
         if not work.data.get(BY_HOST):
             return None
         return former_exports.begin_server(conn, work.ctx, work.resource_id, work.data['from'])
 
-    def finish(self, conn: Connection, work: Work) -> None:
+    def finish(self, conn: Connection, work: Work[Any]) -> None:
         """Move shares, snapshots and addresses to the target, and begin to delete the source."""
         source, target, data = work.resource_id, work.data['target'], work.data
         share_networks.lock(conn, data['network_id'], states.SHARE_NETWORK.statuses)
@@ -204,13 +204,13 @@ class ServerSteps(Steps):
         SERVERS.announce_end(work, Phase.COMPLETE)
 
 
-def _driver_must_fit(work: Work) -> None:
+def _driver_must_fit(work: Work[Any]) -> None:
     """Refuse to spread shares if the driver cannot. Its last report is of the time before, if it was replaced since."""
     if work.data.get('pools') and not spreads_servers(work.service.driver):
         raise errors.Final(f'The driver of {work.op.host} cannot spread the shares of one share server over several pools.')
 
 
-def _move_rules(conn: Connection, work: Work, share_ids: list[str]) -> None:
+def _move_rules(conn: Connection, work: Work[Any], share_ids: list[str]) -> None:
     """End the work on access rules at the source, which may be down for ever, and have this backend do it.
 
     The driver was given the rules of the beginning of the cut-over, a host those of the end of its copy, if that is known.
@@ -225,7 +225,7 @@ def _move_rules(conn: Connection, work: Work, share_ids: list[str]) -> None:
     apply_rules_of(conn, work.ctx, sorted(late), work.op.host)
 
 
-def _servers(conn: Connection, work: Work) -> tuple[values.ShareServer, values.ShareServer]:
+def _servers(conn: Connection, work: Work[Any]) -> tuple[values.ShareServer, values.ShareServer]:
     """Return source and target. A target that takes over the source's addresses has them from the cut-over on."""
     data = work.data
     loaded = load(conn, (work.resource_id, data['target']))

@@ -38,7 +38,7 @@ class ShareSteps(Steps):
     refusal = 'The driver of the backend does not support the migration of single shares to it.'
     interval_option = 'migration_driver_continue_update_interval'
 
-    def driver_calls(self, work: Work) -> DriverCalls:
+    def driver_calls(self, work: Work[Any]) -> DriverCalls:
         """Return the driver's methods."""
         driver = work.service.driver
         return DriverCalls(
@@ -46,11 +46,11 @@ class ShareSteps(Steps):
             carry_on=driver.share_migration_continue, progress=driver.share_migration_get_progress,
             complete=driver.share_migration_complete, cancel=driver.share_migration_cancel)
 
-    def host_calls(self, work: Work) -> DriverCalls:
+    def host_calls(self, work: Work[Any]) -> DriverCalls:
         """Return the methods of this host."""
         return host_assisted.calls(work)
 
-    def migration(self, work: Work, *, planned: bool = False) -> values.ShareMigration:
+    def migration(self, work: Work[Any], *, planned: bool = False) -> values.ShareMigration:
         """Return the migration as it is now."""
         with work.ctx.db.reader() as conn:
             row = share_row(conn, work)
@@ -63,28 +63,28 @@ class ShareSteps(Steps):
             tuple(values.Snapshot(snapshot.id, source, snapshot.size, provider_location=snapshot.provider_location)
                   for snapshot in moving), tuple(rules), **work.data['options'])
 
-    def task_state(self, conn: Connection, work: Work) -> str | None:
+    def task_state(self, conn: Connection, work: Work[Any]) -> str | None:
         """Return the task state of the share."""
         state: str | None = share_row(conn, work).task_state
         return state
 
-    def provide(self, work: Work) -> None:
+    def provide(self, work: Work[Any]) -> None:
         """Give the target a share server, if it is to be in a share network."""
         self.enter(work, Migration.IN_PROGRESS)
         if work.data['network_id']:
             share_servers.serve(work, _target_row)
 
-    def apply_rules(self, conn: Connection, work: Work, *, readonly: bool) -> Wake:
+    def apply_rules(self, conn: Connection, work: Work[Any], *, readonly: bool) -> Wake:
         """Have the source's backend apply the rules of the share."""
         access.lock(conn, work.resource_id)
         work.hold(conn)
         return SHARES.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=readonly)
 
-    def lock(self, work: Work) -> Any:
+    def lock(self, work: Work[Any]) -> Any:
         """Return the lock of the second instance."""
         return lockutils.lock(f'share-migration-{work.data.get("target") or work.data["instance"]}')
 
-    def noted(self, work: Work) -> values.ShareMigration:
+    def noted(self, work: Work[Any]) -> values.ShareMigration:
         """Return the migration that the note is about. The share may have changed since."""
         data = work.data
         with work.ctx.db.reader() as conn:
@@ -95,7 +95,7 @@ class ShareSteps(Steps):
             values.Snapshot(about['id'], source, about['size'], provider_location=about['provider_location'])
             for about in data['snapshots']), **data['options'])
 
-    def check_cut_over(self, work: Work) -> None:
+    def check_cut_over(self, work: Work[Any]) -> None:
         """Refuse the cut-over of a share whose status was reset."""
         with work.ctx.db.reader() as conn:
             status = share_row(conn, work).status
@@ -109,12 +109,12 @@ class ShareSteps(Steps):
         return {'provider_locations': dict(moved.provider_locations),
                 'exports': [plain(location) for location in moved.export_locations]}
 
-    def begin_to_close(self, conn: Connection, work: Work) -> Wake:
+    def begin_to_close(self, conn: Connection, work: Work[Any]) -> Wake:
         """Have the source's backend end the exports of the share."""
         instance = share_row(conn, work).instance_id
         return former_exports.begin_share(conn, work.ctx, work.resource_id, work.data['from'], instance)
 
-    def finish(self, conn: Connection, work: Work) -> None:
+    def finish(self, conn: Connection, work: Work[Any]) -> None:
         """Make the second instance the share's instance, and begin to delete the other at the source's backend."""
         share_id, data = work.resource_id, work.data
         access.lock(conn, share_id)
@@ -135,14 +135,14 @@ class ShareSteps(Steps):
         work.service.report_soon()
 
 
-def _target_row(conn: Connection, work: Work) -> Any:
+def _target_row(conn: Connection, work: Work[Any]) -> Any:
     instances = shares.list_second_instances(conn, instance_id=work.data['target'])
     if not instances:
         raise errors.Final(f'Share instance {work.data["target"]} is gone.')
     return instances[0]
 
 
-def _planned(conn: Connection, work: Work, source: values.Share) -> values.Share:
+def _planned(conn: Connection, work: Work[Any], source: values.Share) -> values.Share:
     """Return the target as it would be."""
     data = work.data
     return dataclasses.replace(
@@ -150,7 +150,7 @@ def _planned(conn: Connection, work: Work, source: values.Share) -> values.Share
         extra_specs=key_values.of(conn, share_type_extra_specs, data['type_id']))
 
 
-def _change_places(conn: Connection, work: Work, source: Any, target: Any) -> None:
+def _change_places(conn: Connection, work: Work[Any], source: Any, target: Any) -> None:
     """Put the second instance, a row, in the place of the first."""
     transitions.finish(conn, states.SHARE, 'receive', target.instance_id)
     share_migration.place(conn, source.instance_id, aside=True, cast_rules_to_readonly=False)

@@ -8,6 +8,7 @@ address at the same time. Then the copy's own are freed. There is no way back, a
 import collections
 import dataclasses
 from collections.abc import Collection
+from typing import Any
 
 from oslo_log import log
 
@@ -28,7 +29,7 @@ WANTED = 'takes_addresses'
 _FORMER, _OWN, _TOLD = 'addresses_of_source', 'addresses_of_copy', 'readdress'
 
 
-def take(work: Work, migration: values.ServerMigration) -> values.ShareServer | None:
+def take(work: Work[Any], migration: values.ServerMigration) -> values.ShareServer | None:
     """Give the copy the addresses of its source, and wait until the source runs with others. Return the copy as it is to run
     now, or None if both keep their own: they are in different networks, or in subnets without so many addresses.
 
@@ -52,13 +53,13 @@ def take(work: Work, migration: values.ServerMigration) -> values.ShareServer | 
     return _without(migration.target, work.data[_OWN])
 
 
-def free_own(work: Work) -> None:
+def free_own(work: Work[Any]) -> None:
     """Free the addresses that the copy had for itself, if it has those of its source now."""
     if work.data.get(_FORMER):
         server_addresses.free_some(work.ctx.services, plugins.make(work.ctx.conf), work.data[_OWN], work.hold)
 
 
-def _plan(work: Work, migration: values.ServerMigration) -> dict[str, list[str]]:
+def _plan(work: Work[Any], migration: values.ServerMigration) -> dict[str, list[str]]:
     """Return the ids of the addresses of both servers, or none if they have not equally many in each subnet."""
     with work.ctx.db.reader() as conn:
         former, own = (_by_subnet(conn, server.id) for server in (migration.source, migration.target))
@@ -68,7 +69,7 @@ def _plan(work: Work, migration: values.ServerMigration) -> dict[str, list[str]]
     return {_FORMER: [one for ids in former.values() for one in ids], _OWN: [one for ids in own.values() for one in ids]}
 
 
-def _allocate_others(work: Work, source: str) -> None:
+def _allocate_others(work: Work[Any], source: str) -> None:
     """Allocate as many addresses to the source as the copy has, until it is deleted. Without them both keep their own. May be
     called again: what it has already besides the former ones counts.
     """
@@ -95,7 +96,7 @@ def _by_subnet(conn: Connection, server_id: str) -> dict[str, list[str]]:
     return found
 
 
-def _begin(work: Work, migration: values.ServerMigration) -> str:
+def _begin(work: Work[Any], migration: values.ServerMigration) -> str:
     """Give the copy the addresses, and tell the source's backend. Return the id of its operation."""
     source = migration.source.id
     key = f'addresses:{source}'
@@ -108,7 +109,7 @@ def _begin(work: Work, migration: values.ServerMigration) -> str:
     return wake.operation_id
 
 
-def _await(work: Work) -> None:
+def _await(work: Work[Any]) -> None:
     """Wait for the source's backend, but if nobody there begins, no longer than a lease."""
     lease = work.ctx.conf.operations.lease
     try:

@@ -8,7 +8,7 @@ from typing import Any
 from oslo_config import cfg
 from oslo_log import log
 
-from manila_lite import context, errors, trace, values
+from manila_lite import context, engine, errors, trace, values
 from manila_lite.conf import backend as backend_conf
 from manila_lite.db.queries import services as rows
 from manila_lite.drivers import load
@@ -48,12 +48,12 @@ from manila_lite.network import load as plugins
 
 LOG = log.getLogger(__name__)
 
-PLANS = [*shares.PLANS, *deferred_deletion.PLANS, *access.PLANS, *snapshots.PLANS, *share_servers.PLANS,
-         *share_network_subnets.PLANS,
-         *security_services.PLANS, *share_network_subnet_metadata.PLANS, *manage_servers.PLANS, *ensure.PLANS,
-         *server_migration.PLANS, *share_migration.PLANS, *migration_source.PLANS,
-         *former_exports.PLANS, *snapshot_access.PLANS,
-         *manage_shares.PLANS, *share_replicas.PLANS, *share_groups.PLANS, *share_group_snapshots.PLANS, *share_backups.PLANS]
+PLANS: list[engine.Plan[Any]] = [
+    *shares.PLANS, *deferred_deletion.PLANS, *access.PLANS, *snapshots.PLANS, *share_servers.PLANS,
+    *share_network_subnets.PLANS, *security_services.PLANS, *share_network_subnet_metadata.PLANS, *manage_servers.PLANS,
+    *ensure.PLANS, *server_migration.PLANS, *share_migration.PLANS, *migration_source.PLANS, *former_exports.PLANS,
+    *snapshot_access.PLANS, *manage_shares.PLANS, *share_replicas.PLANS, *share_groups.PLANS,
+    *share_group_snapshots.PLANS, *share_backups.PLANS]
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 60.0
