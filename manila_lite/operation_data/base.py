@@ -90,14 +90,20 @@ def _same(value: Any) -> Any:
     return value
 
 
+#: The fields of each class, once they are known: operations are read and stored often.
+_KNOWN: dict[Any, tuple[_Field, ...]] = {}
+
+
 def _fields(cls: type[OperationData]) -> tuple[_Field, ...]:
-    found = []
-    for field in dataclasses.fields(cls):
-        is_required = field.default is field.default_factory is dataclasses.MISSING
-        default = field.default_factory
-        if default is dataclasses.MISSING:
-            default = functools.partial(_same, field.default)
-        found.append(_Field(field.name, field.metadata.get('key', field.name), field.metadata.get('load', _same),
-                            field.metadata.get('dump', _same), default, is_required,
-                            is_required or field.metadata.get('always', False)))
-    return tuple(one for one in found if one.name != 'others')
+    if cls not in _KNOWN:
+        _KNOWN[cls] = tuple(_field(one) for one in dataclasses.fields(cls) if one.name != 'others')
+    return _KNOWN[cls]
+
+
+def _field(field: dataclasses.Field[Any]) -> _Field:
+    is_required = field.default is field.default_factory is dataclasses.MISSING
+    default = field.default_factory
+    if default is dataclasses.MISSING:
+        default = functools.partial(_same, field.default)
+    return _Field(field.name, field.metadata.get('key', field.name), field.metadata.get('load', _same),
+                  field.metadata.get('dump', _same), default, is_required, is_required or field.metadata.get('always', False))
