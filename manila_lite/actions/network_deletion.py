@@ -81,5 +81,5 @@ def _advice(conn: Connection, ctx: RequestContext, server: Row[Any]) -> str:
         return f'{_RESTS.format(server.id)}.'
     kind, what = _FAILED[server.status]
     last = operations.list_of_resource(conn, server.id, kind)[-1:] if ctx.is_admin else []
-    why = ''.join(f': {(operations.get_reason(op) or op.error or "").rstrip(".")}' for op in last)
-    return f'{what.format(why, server.id)}.'
+    whys = [operations.get_reason(op) or op.error for op in last]
+    return what.format(''.join(f': {why.rstrip(".")}' for why in whys if why), server.id) + '.'

@@ -109,43 +109,6 @@ class Networks(refused.Refusing):
                                              'automatically.',
                 self.path)
 
-    def test_49_7_everything_against_the_delete_of_a_network_is_named_at_once(self):
-        """Check the network, and its subnet, with all that can be in the way: nothing more comes up later."""
-        groups = self.insert(models.share_group_types, name=self.project, is_public=True)
-        self.insert(models.share_groups, project_id=self.project, share_network_id=self.network, status='available',
-                    share_group_type_id=groups)
-        share = self.insert(models.shares, project_id=self.project, size=1, share_proto='NFS')
-        self.insert(models.share_instances, share_id=share, status='creating', access_rules_status='active',
-                    share_network_id=self.network)
-        others = [self.insert(models.share_servers, share_network_id=self.network, host='test@alpha', status=status,
-                              is_auto_deletable=deletable)
-                  for status, deletable in (('manage_error', False), ('creating', True), ('active', True))]
-        with self.service.services.db.writer() as conn:
-            conn.execute(models.share_server_share_network_subnet_mappings.insert(), [
-                {'share_server_id': server, 'share_network_subnet_id': self.subnet} for server in others])
-        self.is_not(models.share_servers, self.server, is_auto_deletable=False)
-        servers = (f'has share server {self.server}, which is active and is not deleted automatically. A share',
-                   f'openstack share server delete {self.server}.',
-                   f'has share server {others[0]}, which is manage_error and is not deleted automatically. It could not be',
-                   f'has share server {others[1]}, which is creating and is not deleted automatically. Wait until')
-        for path, code, words in ((self.path, 'share_network_in_use', (
-                f'Share network {self.network} is used by 1 share.', 'The share network is used by 1 share group.',
-                'The share network has several subnets; delete all but one first.')),
-                (f'{self.path}/subnets/{self.subnet}', 'subnet_in_use', (f'Subnet {self.subnet} is in share network ',))):
-            said = self.user.call('DELETE', path)[1]['conflictingRequest']
-            self.assertEqual(code, said['reason'])
-            for word in (*words, *servers):
-                self.assertIn(word, said['message'])
-            self.assertNotIn(others[2], said['message'])
-
-    def test_49_7_refusal_does_not_grow_with_the_number_of_share_servers(self):
-        with self.service.services.db.writer() as conn:
-            conn.execute(models.share_servers.insert(), [
-                {'id': uuidutils.generate_uuid(), 'share_network_id': self.empty, 'host': 'test@alpha',
-                 'status': 'manage_error', 'is_auto_deletable': False} for _ in range(12)])
-        self.no(409, 'share_network_in_use', 'The share network has 2 more share servers that cannot be deleted with it.',
-                f'/share-networks/{self.empty}')
-
     def test_delete_of_a_subnet_with_shares_is_refused(self):
         share = self.insert(models.shares, project_id=self.project, size=1, share_proto='NFS')
         self.insert(models.share_instances, share_id=share, status='available', access_rules_status='active',
