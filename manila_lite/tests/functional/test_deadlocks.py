@@ -20,7 +20,8 @@ from manila_lite.tests.services import places
 
 #: The number of transactions that wait for a lock.
 _WAITING = {'mysql': "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
-            'postgresql': "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"}
+            'postgresql': 'SELECT COUNT(*) FROM pg_stat_activity '
+                          "WHERE wait_event_type = 'Lock' AND datname = CURRENT_DATABASE()"}
 
 
 class Deadlocks(served.ServedTest):
@@ -51,7 +52,7 @@ class Deadlocks(served.ServedTest):
         handler.addFilter(log_expected.ExpectedFilter())
         logging.getLogger().addHandler(handler)
         self.addCleanup(logging.getLogger().removeHandler, handler)
-        self.deadlocks = []
+        self.deadlocks, self.opposes = [], False
         self.listen('handle_error', self.failed)
 
     def listen(self, what, call):
@@ -96,35 +97,40 @@ class Deadlocks(served.ServedTest):
         self.user.ok('DELETE', f'/share-networks/{self.network_id}')
 
     def test_49_8_an_end_that_the_database_takes_back_is_repeated(self):
-        """Another transaction has the subnet, and asks for what the end of a server has, which waits for the subnet."""
+        """Another transaction has the subnet, and waits for the network, which the end of a server has. Then that asks for the
+        subnet.
+        """
         held, told = threading.Event(), threading.Event()
 
         def wait(conn, cursor, text, *more):
             if 'DELETE' in text and 'share_servers' in text and not told.is_set():
                 held.set()
-                waiting.until(told.is_set, 'the subnet is not held')
+                waiting.until(told.is_set, 'nobody waits for the network')
         self.listen('before_cursor_execute', wait)
         subnet_id = self.shown(self.network_id)['share_network_subnets'][0]['id']
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
             deletion = pool.submit(self.delete_subnet)
             waiting.until(held.is_set, 'no server is deleted')
-            self.oppose(subnet_id, told)
-            deletion.result(waiting.LIMIT)
+            opposition = pool.submit(self.oppose, subnet_id)
+            waiting.until(lambda: self.opposes and self.are_waiting(), 'nobody waits for the network')
+            told.set()
+            for one in (opposition, deletion):
+                one.result(waiting.LIMIT)
         self.assertEqual('', self.complaints())
         self.assertTrue(self.deadlocks, 'nobody gave way')      # one, or the end of the other server, too
         self.assertIn('INFO A transaction is repeated', self.log.getvalue())
         self.assertEqual([], self.rows(models.share_network_subnets))
 
-    def oppose(self, subnet_id, told):
-        """Take the subnet, and then the network that the end of the server holds.
-
-        The transaction is the heavier one, so MariaDB lets it have its way. PostgreSQL ends the one that waited first.
+    def oppose(self, subnet_id):
+        """Take the subnet, and then the network. MariaDB lets the heavier transaction have its way, and PostgreSQL the one that
+        does not ask whether there is a deadlock.
         """
         heavy = [{'id': uuidutils.generate_uuid(), 'project_id': self.network_id, 'status': 'active'} for _ in range(200)]
         with self.service.services.db.writer() as conn:
+            if conn.dialect.name == 'postgresql':
+                conn.execute(sa.text("SET LOCAL deadlock_timeout = '10min'"))
             conn.execute(models.share_networks.insert(), heavy)
             conn.execute(models.share_network_subnets.update().where(models.share_network_subnets.c.id == subnet_id)
                          .values(mtu=1400))
-            told.set()
-            waiting.until(self.are_waiting, 'nobody waits for the subnet')
+            self.opposes = True
             share_networks.lock(conn, self.network_id, ('active',))
