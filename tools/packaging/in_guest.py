@@ -344,8 +344,8 @@ def siblings():
         file.write('\n[compute]\ndriver = fake\nmy_shared_fs_storage_ip = 127.0.0.1\n')
     run('systemctl', 'start', 'mlite-compute-agent')
     body = {'server': {'name': 'one', 'kernel': 'vmlinuz', 'memory': 64}}
-    status, made = call('POST', '/servers', body, port=8774, prefix='/v2.1')
-    check(status in {200, 202}, f'a server is created ({status})')
+    made = until('the agent is up, and a server is created', lambda: asked[1] if (
+        asked := call('POST', '/servers', body, port=8774, prefix='/v2.1'))[0] in {200, 202} else None)
     path = f'/servers/{made["server"]["id"]}'
     until('the agent has started it', lambda: call('GET', path, port=8774, prefix='/v2.1')[1]['server']['status'] == 'ACTIVE')
     limited('mlite-compute-agent')
