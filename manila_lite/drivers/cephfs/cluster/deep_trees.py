@@ -5,8 +5,13 @@ A manager deletes and copies trees by a function that calls itself for each leve
 and each manager that takes its place. This walk has a list of its own, and opens one directory at a time. It is a program, for
 the Python of the system, which has Ceph's bindings; so it can be killed if a call of them hangs.
 
+Most directories have only files. If the numbers are ``exact``, these are not read before a deletion: CephFS knows how many
+directories are in each (``ceph.dir.subdirs``), and changes the number with the names, at least where one metadata server has
+all. The number in a whole tree (``ceph.dir.rsubdirs``) is no help: it comes up late. It was 480 after a client had made 1,300
+levels, and 608 half a minute later.
+
 Standard input is a JSON object: what to connect with, the file system, the ``levels`` that may be, the ``patience`` in seconds
-for one answer, and what to do, a ``verb`` of ``VERBS`` with a ``path``. The number of directories that are too deep, or were,
+for one answer, whether numbers are ``exact``, and what to do, a ``verb`` with a ``path``. The number of directories that are too deep, or were,
 is written.
 """
 
@@ -49,9 +54,9 @@ class _Node:
 class Walk:
     """A walk through a mounted file system; ``cephfs`` is the module. The process is killed if an answer takes too long."""
 
-    def __init__(self, cephfs: ModuleType, mount: Any, levels: int, patience: int):
+    def __init__(self, cephfs: ModuleType, mount: Any, levels: int, patience: int, *, exact: bool):
         self._cephfs, self._mount = cephfs, mount
-        self._levels, self._patience = levels, patience
+        self._levels, self._patience, self._exact = levels, patience, exact
 
     def look(self, path: bytes) -> int:
         """Return 1 if a directory is too deep in one of those in this directory, else 0. Changes nothing."""
@@ -86,7 +91,7 @@ class Walk:
             if node.level > self._levels:
                 node = self._moved(node, root)
                 moved += 1
-            todo += [_Node(name, node) for name in self._names(node.path, stat.S_IFDIR)]
+            todo += [_Node(name, node) for name in self._directories(node.path)]
         return moved
 
     def _moved(self, node: _Node, root: _Node) -> _Node:
@@ -97,6 +102,15 @@ class Walk:
         except self._cephfs.ObjectNotFound:
             return node
         return new
+
+    def _directories(self, path: bytes) -> list[bytes]:
+        """Return the names of the directories in this one, which is read only if there are some."""
+        signal.alarm(self._patience)
+        try:
+            number = int(self._mount.getxattr(path, 'ceph.dir.subdirs')) if self._exact else 1
+        except self._cephfs.ObjectNotFound:
+            return []
+        return self._names(path, stat.S_IFDIR) if number else []
 
     def _names(self, path: bytes, kind: int) -> list[bytes]:
         """Return the names in the directory of this kind of file; none if the directory has gone."""
@@ -132,7 +146,7 @@ def main() -> None:
     mount = cephfs.LibCephFS(rados_inst=cluster)
     mount.mount(filesystem_name=asked['filesystem'].encode())
     try:
-        walk = Walk(cephfs, mount, asked['levels'], asked['patience'])
+        walk = Walk(cephfs, mount, asked['levels'], asked['patience'], exact=asked['exact'])
         sys.stdout.write(str(VERBS[asked['verb']](walk, asked['path'].encode())))
     finally:
         signal.alarm(asked['patience'])

@@ -78,4 +78,10 @@ class Trees:
 
     def _walk(self, verb: str, path: str, seconds: float) -> int:
         return int(side_programs.ask(deep_trees, self._identity, self._subvolumes.filesystem, seconds, verb=verb, path=path,
-                                     levels=LEVELS))
+                                     levels=LEVELS, exact=self._has_one_server))
+
+    @property
+    def _has_one_server(self) -> bool:
+        """Whether one metadata server has the whole file system: then a number of directories in one is never old."""
+        return any(one['mdsmap']['fs_name'] == self._subvolumes.filesystem and len(one['mdsmap']['in']) == 1
+                   for one in self._cluster.monitor('fs dump')['filesystems'])
