@@ -11,7 +11,7 @@ import functools
 import math
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from oslo_utils import strutils
@@ -21,6 +21,8 @@ _SCOPE = 'capabilities:'
 ZONES = 'availability_zones'
 #: The capability to apply QoS specs, and the extra spec by which a type names a QoS type.
 _QOS, _PROMISES = 'qos', 'default_qos_type'
+#: Extra specs without a scope that no pool reports: zones are those of the services, and QoS types are for the API.
+_NO_CAPABILITIES = frozenset({ZONES, _PROMISES})
 _IS_SIGN = re.compile(r'^<is>\s*', re.IGNORECASE)
 _BOOLEANS = ('true', 'false')
 _OPERATOR = re.compile(r'(<[a-z-]+>|s[=!<>]=|s[<>]|[=!<>]=|[=<>])\s*(.*)', re.DOTALL)
@@ -79,6 +81,11 @@ def capability_specs(extra_specs: Mapping[str, str]) -> dict[str, str]:
     bare = ((key.removeprefix(_SCOPE), text) for key, text in extra_specs.items())
     asked = {key: text for key, text in bare if ':' not in key}
     return {_QOS: '<is> True', **asked} if _PROMISES in asked else asked
+
+
+def unmet_capabilities(asked: Mapping[str, str], reported: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each of these specs of capabilities that the reported ones do not satisfy."""
+    return filter(None, (unmet(key, asked[key], reported) for key in sorted(asked.keys() - _NO_CAPABILITIES)))
 
 
 def matches(value: Any, text: str) -> bool:

@@ -35,9 +35,8 @@ from manila_lite.db.queries import (
 from manila_lite.operation_data.shares import ManageShare
 from manila_lite.operation_data.snapshots import ManageSnapshot
 from manila_lite.rpc import notices
+from manila_lite.values import pools
 
-#: Extra specs that no pool reports.
-_NO_CAPABILITIES = frozenset({extra_specs.ZONES, 'default_qos_type'})
 _SERVERS = 'driver_handles_share_servers'
 
 
@@ -114,10 +113,10 @@ def _get_service_and_pool(conn: Connection, ctx: RequestContext, host: str) -> t
     service = services.get(conn, backend, 'manila-share')
     if not services.is_up(service.heartbeat_at, service.stopped, ctx.conf.service_down_time):
         raise errors.Invalid(f'service_host: {backend} is down.', code='backend_down')
-    pools = services.list_pools(conn, [host])
-    if not pools:
+    found = services.list_pools(conn, [host])
+    if not found:
         raise errors.Invalid(f'service_host: {backend} reports no pool {host}.', code='pool_not_found')
-    return service, pools[0]
+    return service, found[0]
 
 
 def _type(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) -> share_types.ShareType:
@@ -128,12 +127,9 @@ def _type(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) -> s
 
 
 def _must_fit(share_type: share_types.ShareType, service: Row[Any], pool: Row[Any]) -> None:
-    reported = {'thin_provisioning': pool.thin_provisioning, **pool.capabilities}
     asked = extra_specs.capability_specs(share_type.extra_specs)
-    for key in sorted(asked.keys() - _NO_CAPABILITIES):
-        if why := extra_specs.unmet(key, asked[key], reported):
-            raise errors.Invalid(f'share_type: {share_type.name} does not fit pool {pool.host}: {why}.',
-                                 code='share_type_unfit')
+    if why := next(extra_specs.unmet_capabilities(asked, pools.capabilities(pool)), None):
+        raise errors.Invalid(f'share_type: {share_type.name} does not fit pool {pool.host}: {why}.', code='share_type_unfit')
     if not extra_specs.is_offered(share_type.extra_specs, service.zone):
         raise errors.Invalid(f'share_type: {share_type.name} is not offered in {service.zone}, where {service.host} is.',
                              code='share_type_unfit')

@@ -8,8 +8,9 @@ import re2
 
 from manila_lite import errors, extra_specs
 from manila_lite.context import RequestContext
-from manila_lite.db.core.engine import Connection, Row
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import services, share_types
+from manila_lite.values import pools
 
 #: Memory for the steps of one expression. A longer one is refused.
 _PATTERN_BYTES = 1 << 20
@@ -24,15 +25,16 @@ def list_pools(ctx: RequestContext, wanted: Mapping[str, Any]) -> list[Any]:
     :raises errors.Invalid: an expression cannot be read, or there is no such share type.
     """
     patterns = {key: _pattern(key, wanted[key]) for key in ('host', 'backend', 'pool') if wanted.get(key) is not None}
-    asked = dict(wanted.get('capabilities') or {})
+    asked = wanted.get('capabilities') or {}
     with ctx.db.reader() as conn:
-        if wanted.get('share_type'):
-            asked |= _asked_by_type(conn, ctx, wanted['share_type'])
-        pools = services.list_pools(conn)
-    return [row for row in pools
+        specs = _specs_of_type(conn, ctx, wanted['share_type']) if wanted.get('share_type') else {}
+        rows = services.list_pools(conn)
+    asked = {**extra_specs.capability_specs(specs), **asked}
+    return [row for row in rows
             if services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time)
             and all(pattern.match(parts_of_host(row.host)[key]) for key, pattern in patterns.items())
-            and all(_reports(row, key, text) for key, text in asked.items())]
+            and extra_specs.is_offered(specs, row.zone)
+            and not any(extra_specs.unmet_capabilities(asked, pools.capabilities(row)))]
 
 
 def parts_of_host(host: str) -> dict[str, str]:
@@ -54,11 +56,6 @@ def _pattern(key: str, text: str) -> Any:
         raise errors.Invalid(f'{key}: {text!r} is not a regular expression: {why}.') from None
 
 
-def _asked_by_type(conn: Connection, ctx: RequestContext, name_or_id: str) -> Mapping[str, str]:
+def _specs_of_type(conn: Connection, ctx: RequestContext, name_or_id: str) -> Mapping[str, str]:
     with errors.in_request('share_type'):
-        return extra_specs.capability_specs(share_types.find(conn, ctx, name_or_id).extra_specs)
-
-
-def _reports(row: Row[Any], key: str, text: str) -> bool:
-    reported = {'thin_provisioning': row.thin_provisioning, **row.capabilities}
-    return key in reported and extra_specs.matches(reported[key], text)
+        return share_types.find(conn, ctx, name_or_id).extra_specs

@@ -141,7 +141,7 @@ def _growth(conn: Connection, works: Sequence[Work[ResizeShare]]) -> list[_Promi
         if row.host in promises:
             promise, pool = promises[row.host], pools[row.host]
             more = work.data.growth
-            request = Request(size=more, proto=row.share_proto, project_id=row.project_id, new_share=False,
+            request = Request(size=more, proto=row.share_proto, project_id=row.project_id,
                               extra_specs=specs.get(row.share_type_id, {}))
             most = min(promise.most, pool.claimed_gb + headroom(request, pool))
             if pool.claimed_gb + promise.size + more <= most:

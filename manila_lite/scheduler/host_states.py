@@ -136,4 +136,4 @@ def _state(row: Any, service: _Service) -> PoolState:
         host=row.host, capabilities=row.capabilities, total_gb=row.total_gb, free_gb=row.free_gb,
         reserved_percentage=row.reserved_percentage, allocated_gb=row.allocated_gb, claimed_gb=row.claimed_gb,
         thin_provisioning=row.thin_provisioning, max_over_subscription_ratio=row.max_over_subscription_ratio,
-        provisioned_gb=row.provisioned_gb, generation=row.generation, **service._asdict())
+        provisioned_gb=row.provisioned_gb, generation=row.generation, reported_at=row.reported_at, **service._asdict())

@@ -6,6 +6,7 @@ Sizes are in GiB.
 
 import abc
 import dataclasses
+import datetime
 import functools
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import Any, ClassVar, TypeVar
 import orjson
 
 from manila_lite import extra_specs
+from manila_lite.values import pools
 
 Value = TypeVar('Value')
 
@@ -34,7 +36,8 @@ class Request:
     zone id, those for every other zone under ``None``. For a replica: ``active_host`` is the host of the active
     replica, ``replica_hosts`` are the backends of all replicas, and ``replication_domain`` is found by the filter that
     needs it. ``also``: further sets of extra specs, each of which the pool must satisfy too, as the share types of a
-    group have them. A group has no ``proto``; its shares will have one.
+    group have them. A group has no ``proto``; its shares will have one. ``even_disabled``: ``only_host`` is the hint of an
+    administrator, who may try a backend before it is enabled for all.
     """
 
     size: int
@@ -48,7 +51,7 @@ class Request:
     source_host: str | None = None
     source_domain: str | None = None
     excluded: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    new_share: bool = True
+    even_disabled: bool = False
     subnets: Mapping[str | None, int] | None = None
     active_host: str | None = None
     replica_hosts: frozenset[str] = frozenset()
@@ -95,6 +98,7 @@ class PoolState:
     up: bool = True
     disabled: bool = False
     availability_zone_id: str | None = None
+    reported_at: datetime.datetime | None = None
 
     @property
     def backend(self) -> str:
@@ -108,8 +112,8 @@ class PoolState:
 
     @functools.cached_property
     def reported(self) -> Mapping[str, Any]:
-        """The capabilities that extra specs are matched with."""
-        return {'thin_provisioning': self.thin_provisioning, **self.capabilities}
+        """The capabilities that extra specs are matched with: those that administrators see."""
+        return pools.capabilities(self)
 
     def remembered(self, compute: Callable[['PoolState'], Value]) -> Value:
         """Return ``compute(self)``, computed once: for values that depend on the pool alone and are needed very often."""
@@ -130,8 +134,10 @@ class PoolState:
 
     @functools.cached_property
     def signature(self) -> bytes | str:
-        """A key that is equal for two pools that every static filter treats alike, unless a filter uses ``pool_name``."""
-        shared = {key: value for key, value in self.capabilities.items() if key != 'pool_name'}
+        """A key that is equal for two pools that every static filter treats alike, unless the request asks for what is
+        ``OF_ONE_POOL``.
+        """
+        shared = {key: value for key, value in self.capabilities.items() if key not in pools.OF_ONE_POOL}
         parts = [self.availability_zone, self.thin_provisioning, shared]
         try:
             return orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)

@@ -3,6 +3,7 @@
 
 import collections
 import dataclasses
+import itertools
 import math
 import random
 import threading
@@ -10,6 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from manila_lite import errors
 from manila_lite.scheduler.interface import Filter, PoolState, Request, Weigher
+from manila_lite.values.pools import OF_ONE_POOL
 
 #: A first choice, and replacements in case it fails. No caller tries more.
 MOST_CANDIDATES = 20
@@ -70,9 +72,10 @@ class Groups:
 
     def alike(self, request: Request) -> Iterable[tuple[Hashable, Mapping[str, PoolState]]]:
         """Return pools, by host string, in sets that static filters treat alike, each with the key that its pools share."""
-        if not any('pool_name' in asked for asked in request.all_asked):
+        own = sorted(OF_ONE_POOL.intersection(itertools.chain(*request.all_asked)))
+        if not own:
             return self._by_signature.items()
-        return (((pool.signature, pool.capabilities.get('pool_name')), {pool.host: pool}) for pool in self)
+        return (((pool.signature, *(pool.reported[name] for name in own)), {pool.host: pool}) for pool in self)
 
 
 class Placement:

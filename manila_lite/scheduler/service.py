@@ -127,14 +127,16 @@ def _share(conn: Connection, work: Work[Any]) -> Any:
 def _request(conn: Connection, work: Work[CreateShare], share: Any) -> Request:
     hints = work.data.hints
     source_host = _source_host(conn, share)
+    only_host = hints.get('only_host')
     group = share_group_placement.place_of(share_groups.find(conn, share.share_group_id)) if share.share_group_id else None
     return Request(
         size=share.size, proto=share.share_proto, project_id=share.project_id,
         extra_specs=bursts.specs_for(work, key_values.of(conn, share_type_extra_specs, share.share_type_id)),
         availability_zone=work.data.zone, same_hosts=_hosts_of(conn, hints, 'same_host'),
-        different_hosts=_hosts_of(conn, hints, 'different_host'), only_host=group or hints.get('only_host'),
+        different_hosts=_hosts_of(conn, hints, 'different_host'), only_host=group or only_host,
+        even_disabled=bool(only_host),
         subnets=share_server_queries.subnets_of_request(conn, share.share_network_id, named=work.data.named_subnets),
-        source_host=source_host, excluded=work.data.excluded, new_share=True)
+        source_host=source_host, excluded=work.data.excluded)
 
 
 def _source_host(conn: Connection, share: Any) -> str | None:
@@ -191,7 +193,7 @@ def grow(work: Work[ResizeShare]) -> None:
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         share = _share(conn, work)
-        request = Request(size=more, proto=share.share_proto, project_id=share.project_id, new_share=False,
+        request = Request(size=more, proto=share.share_proto, project_id=share.project_id,
                           extra_specs=key_values.of(conn, share_type_extra_specs, share.share_type_id))
         for _ in range(_ROUNDS):
             pool = host_states.one(conn, share.host, work.ctx.conf.service_down_time)

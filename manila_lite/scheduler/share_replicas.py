@@ -51,7 +51,8 @@ def _request(conn: Connection, work: Work[CreateReplica]) -> Request:
     return Request(
         size=row.size, proto=row.share_proto, project_id=row.project_id,
         extra_specs=key_values.of(conn, share_type_extra_specs, row.share_type_id), availability_zone=work.data.zone,
-        only_host=work.data.only_host, active_host=next((other.host for other in every if not other.is_aside), None),
+        only_host=work.data.only_host, even_disabled=bool(work.data.only_host),
+        active_host=next((other.host for other in every if not other.is_aside), None),
         replica_hosts=frozenset(backend_of(other.host) for other in every if other.host and other.id != row.instance_id),
         subnets=share_server_queries.subnets_of_request(conn, row.share_network_id, named=work.data.named_subnets))
 

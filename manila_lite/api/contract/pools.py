@@ -6,6 +6,7 @@ from manila_lite.api.contract.call import Call, Field, Many
 from manila_lite.api.contract.fields import View
 from manila_lite.api.v2 import pools as v2
 from manila_lite.policies import pools as rules
+from manila_lite.values import pools
 
 _TEXT = {'type': 'string'}
 _PATTERN = {'type': 'string', 'maxLength': 255}
@@ -18,7 +19,7 @@ _CAPABILITIES = {
         'thin_provisioning': {'type': 'boolean'}, 'max_over_subscription_ratio': {'type': 'number'},
     },
 }
-_CAPABILITIES['required'] = [*_CAPABILITIES['properties'], *v2.NOT_REPORTED]
+_CAPABILITIES['required'] = [*_CAPABILITIES['properties'], *pools.NOT_REPORTED]
 
 SUMMARY = (
     Field('name', _TEXT, read='host'),

@@ -174,9 +174,9 @@ def list_backends_without_pools(conn: Connection, down_time: float) -> list[str]
 
 
 def list_backends_just_down(conn: Connection, down_time: float, seconds: float) -> set[str]:
-    """Return the hosts of backends that are not up, nor disabled, and had a heartbeat, or stopped, in the last ``seconds``."""
+    """Return the hosts of backends that are not up, and had a heartbeat, or stopped, in the last ``seconds``."""
     query = sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped).where(
-        _services.c.binary == 'manila-share', _services.c.disabled.is_(False),
+        _services.c.binary == 'manila-share',
         _services.c.heartbeat_at > timeutils.utcnow() - datetime.timedelta(seconds=seconds))
     return {row.host for row in conn.execute(query) if not is_up(row.heartbeat_at, row.stopped, down_time)}
 

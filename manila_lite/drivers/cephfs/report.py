@@ -22,7 +22,7 @@ def report(conf: CephfsOptions, pools: Pools, protocol: Protocol, capabilities: 
     ``capabilities`` are those of the driver; ``of_first`` are those of the whole backend, which its first pool reports.
     """
     more: dict[str, Any] = {
-        'vendor_name': 'manila_lite', 'driver_version': _VERSION, **capabilities, 'storage_protocol': protocol.NAME,
+        'vendor_name': 'Ceph', 'driver_version': _VERSION, **capabilities, 'storage_protocol': protocol.NAME,
         'mount_point_name_support': False, 'size_limit_support': True, 'qos': False, 'dedupe': False, 'compression': False,
         **protocol.capabilities()}
     first = next(iter(pools.names()))

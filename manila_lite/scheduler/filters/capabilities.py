@@ -4,8 +4,8 @@
 from manila_lite import extra_specs
 from manila_lite.scheduler.interface import Filter, PoolState, Request
 
-#: Extra specs that do not mean "the pool reports this": they have a filter of their own, or are for the API.
-NOT_CAPABILITIES = frozenset({'driver_handles_share_servers', extra_specs.ZONES, 'default_qos_type'})
+#: The extra spec that has a filter of its own.
+_SERVERS = 'driver_handles_share_servers'
 
 
 class Capabilities(Filter):
@@ -17,6 +17,6 @@ class Capabilities(Filter):
 
     def check(self, request: Request, pool: PoolState) -> str | None:
         """Return the first extra spec, by name, that the pool does not satisfy."""
-        reasons = (extra_specs.unmet(key, asked[key], pool.reported) for asked in request.all_asked
-                   for key in sorted(asked.keys() - NOT_CAPABILITIES))
-        return next(filter(None, reasons), None)
+        reasons = (reason for asked in request.all_asked for reason in extra_specs.unmet_capabilities(
+            {key: text for key, text in asked.items() if key != _SERVERS}, pool.reported))
+        return next(reasons, None)

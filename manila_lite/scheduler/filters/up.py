@@ -5,7 +5,7 @@ from manila_lite.scheduler.interface import Filter, PoolState, Request
 
 
 class Up(Filter):
-    """Filter that accepts backends whose service is up; for a new share, it must not be disabled either."""
+    """Filter that accepts backends whose service is up; it must not be disabled either, unless it was chosen."""
 
     # Clients that roll back do so for this message, and not for a message of its own: manila-csi is one of them.
     name = 'UpFilter'
@@ -15,6 +15,6 @@ class Up(Filter):
         """Return the reason why the service does not take the request."""
         if not pool.up:
             return 'the service of the backend is down'
-        if pool.disabled and request.new_share:
+        if pool.disabled and not request.even_disabled:
             return 'the service of the backend is disabled, it takes no new shares'
         return None
