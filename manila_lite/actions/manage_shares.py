@@ -111,7 +111,7 @@ def _get_service_and_pool(conn: Connection, ctx: RequestContext, host: str) -> t
     if not mark:
         raise errors.Invalid(f'service_host: {host} names no pool; give host@backend#pool.')
     service = services.get(conn, backend, 'manila-share')
-    if not services.is_up(service.heartbeat_at, service.stopped, ctx.conf.service_down_time):
+    if not services.is_up(service, ctx.conf.service_down_time):
         raise errors.Invalid(f'service_host: {backend} is down.', code='backend_down')
     found = services.list_pools(conn, [host])
     if not found:

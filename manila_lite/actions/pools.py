@@ -31,7 +31,7 @@ def list_pools(ctx: RequestContext, wanted: Mapping[str, Any]) -> list[Any]:
         rows = services.list_pools(conn)
     asked = {**extra_specs.capability_specs(specs), **asked}
     return [row for row in rows
-            if services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time)
+            if services.is_up(row, ctx.conf.service_down_time)
             and all(pattern.match(parts_of_host(row.host)[key]) for key, pattern in patterns.items())
             and extra_specs.is_offered(specs, row.zone)
             and not any(extra_specs.unmet_capabilities(asked, pools.capabilities(row)))]

@@ -105,7 +105,7 @@ def must_be_healthy(conn: Connection, ctx: RequestContext, question: UpdateCheck
                                   code='servers_in_use')
     for host in question.hosts:
         row = services.get(conn, host, 'manila-share')
-        if not services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time):
+        if not services.is_up(row, ctx.conf.service_down_time):
             raise errors.Conflict(f'The backend of share servers {_servers_on(question, host)} is down.', code='backend_down')
     share = share_server_queries.find_unhealthy_share(conn, [server.id for server in question.servers])
     if share is not None:

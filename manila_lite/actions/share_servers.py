@@ -75,7 +75,7 @@ def _get_service(conn: Connection, ctx: RequestContext, host: str) -> Row[Any]:
     if '#' in host:
         raise errors.Invalid(f'host: {host} names a pool; share servers are of host@backend.')
     service = services.get(conn, host, 'manila-share')
-    if not services.is_up(service.heartbeat_at, service.stopped, ctx.conf.service_down_time):
+    if not services.is_up(service, ctx.conf.service_down_time):
         raise errors.Invalid(f'host: {host} is down.', code='backend_down')
     return service
 

@@ -141,13 +141,16 @@ def _replicas(seen: _Seen, conf: Any) -> Iterator[Metric]:
 
 
 def _services(seen: _Seen, conf: Any) -> Iterator[Metric]:
-    now = timeutils.utcnow()
+    passed = time.monotonic() - seen.at
     beats = [((row.binary, row.host), row) for row in seen.heartbeats]
     yield _gauge('service_up', 'Whether a service lives.', ('binary', 'host'), [
-        (key, int(services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time))) for key, row in beats])
+        (key, int(services.is_up(row, conf.service_down_time, passed))) for key, row in beats])
     yield _gauge('service_heartbeat_age_seconds', 'Time since the last heartbeat of a service that was not stopped.',
-                 ('binary', 'host'), [(key, (now - row.heartbeat_at).total_seconds()) for key, row in beats
-                                      if row.heartbeat_at and not row.stopped])
+                 ('binary', 'host'), [(key, age + passed) for key, row in beats
+                                      if (age := services.heartbeat_age(row)) is not None and not row.stopped])
+    yield _gauge('service_clock_ahead_seconds', 'Time by which the clock of a service is ahead of that of the database.',
+                 ('binary', 'host'), [(key, ahead) for key, row in beats
+                                      if (ahead := services.clock_ahead_of(row)) is not None and not row.stopped])
 
 
 def _usage(seen: _Seen, conf: Any) -> Iterator[Metric]:

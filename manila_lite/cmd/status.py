@@ -19,6 +19,7 @@ from manila_lite.api.http import auth
 from manila_lite.cmd import log_lines, settings, setup, umask
 from manila_lite.db.maintenance import schema_revisions
 from manila_lite.db.queries import hosts, services
+from manila_lite.db.core import database_clock
 from manila_lite.db.core.engine import Database
 from manila_lite.encryption import renewal
 from manila_lite.host import configured_files, ownership
@@ -121,7 +122,7 @@ class Checks(upgradecheck.UpgradeCommands):
     def _services(self, db: Database) -> Result:
         """Check that every service is up or disabled or stopped, and that no old version of the bus is pinned."""
         with db.reader() as conn:
-            known = [(row, services.is_up(row.heartbeat_at, row.stopped, CONF.service_down_time))
+            known = [(row, services.is_up(row, CONF.service_down_time))
                      for row in services.list_services(conn)]
             renamed = [row for row in hosts.list_backends(conn) if _is_renamed(row)]
         down = [f'{row.binary} on {row.host}' for row, is_up in known if not (is_up or row.disabled or row.stopped)]
@@ -129,6 +130,9 @@ class Checks(upgradecheck.UpgradeCommands):
         problems = [f'{row.host} has {errors.count(row.shares, "share")}, its service is down, and this host is {CONF.host}: '
                     f'set [DEFAULT] host = {row.host.partition("@")[0]}, or see manila-manage share update_host'
                     for row in renamed]
+        faults = [(row, services.clock_fault(row, CONF.service_down_time, CONF.operations.max_clock_difference))
+                  for row, _ in known]
+        problems += [f'{row.binary} on {row.host} claims no work: {fault}' for row, fault in faults if fault]
         problems += [] if has_scheduler or not down else ['No scheduler is up, and new shares wait: start manila-scheduler']
         problems += [f'Down: {", ".join(down[:_NAMED])}. Start them, or run manila-manage service cleanup'] if down else []
         if CONF.upgrade_levels.operations != 'auto':
@@ -137,12 +141,22 @@ class Checks(upgradecheck.UpgradeCommands):
         return _said(Code.WARNING, problems)
 
     @_with_schema
+    def _clock(self, db: Database) -> Result:
+        """Check that the clock of this host agrees with that of the database."""
+        with db.reader() as conn:
+            ahead = database_clock.compare(conn)[1]
+        if abs(ahead) <= CONF.operations.max_clock_difference:
+            return Result(Code.SUCCESS)
+        return Result(Code.FAILURE, f'The clock of this host is {services.clock_words(ahead)} that of the database, more than '
+                                    '[operations] max_clock_difference: its services would claim no work. Set the clock')
+
+    @_with_schema
     def _releases(self, db: Database) -> Result:
         """Check that all services that are up run the same release. Before an upgrade that is another than this one."""
         running: dict[str, list[str]] = {}
         with db.reader() as conn:
             for row in services.list_services(conn):
-                if services.is_up(row.heartbeat_at, row.stopped, CONF.service_down_time):
+                if services.is_up(row, CONF.service_down_time):
                     told = services.release_of(row) or f'before {release.FIRST_TOLD}'
                     running.setdefault(told, []).append(f'{row.binary} on {row.host}')
         if len(running) <= 1:
@@ -169,7 +183,7 @@ class Checks(upgradecheck.UpgradeCommands):
             rows = services.list_services(conn)
         hosts = {row.host.partition('@')[0] for row in rows}
         living = {row.host.partition('@')[0] for row in rows
-                  if services.is_up(row.heartbeat_at, row.stopped, CONF.service_down_time)}
+                  if services.is_up(row, CONF.service_down_time)}
         if len(hosts) <= 1:
             return Result(Code.SUCCESS)
         return Result(Code.FAILURE if len(living) > 1 else Code.WARNING,
@@ -261,16 +275,17 @@ class Checks(upgradecheck.UpgradeCommands):
 
     _upgrade_checks = tuple((name, _safe(look)) for name, look in (
         ('database', _reachable), ('database schema', _schema), ('database for several hosts', _one_host),
-        ('services', _services), ('releases of services', _releases), ('nothing stuck', _damage), ('secrets', _secrets),
-        ('files of the service', _privacy), ('logins', _logins), ('policy file', _policy), ('options', _options),
-        ('share backends', _backends), ('network plugin', _network_plugin), ('default share type', _default_type)))
+        ('services', _services), ('clock', _clock), ('releases of services', _releases), ('nothing stuck', _damage),
+        ('secrets', _secrets), ('files of the service', _privacy), ('logins', _logins), ('policy file', _policy),
+        ('options', _options), ('share backends', _backends), ('network plugin', _network_plugin),
+        ('default share type', _default_type)))
 
 
 def _is_renamed(row: Any) -> bool:
     """Say whether a backend with shares is down, and this host has one of the same name: the host may have been renamed."""
     host, _, backend = row.host.partition('@')
     return bool(row.shares and host != CONF.host and backend in CONF.enabled_share_backends
-                and not services.is_up(row.heartbeat_at, row.stopped, CONF.service_down_time))
+                and not services.is_up(row, CONF.service_down_time))
 
 
 def _policy_file() -> dict[str, bool]:

@@ -17,6 +17,10 @@ OPERATIONS = [
     numeric.Float('lease', default=30.0, min=2.0, max=numeric.WEEK,
                   help='Seconds after which another worker takes over the operations of a dead process. The lease is renewed '
                        'after a third of this time.'),
+    numeric.Float('max_clock_difference', default=5.0, min=0.5, max=3600,
+                  help='Seconds by which the clock of a host may differ from that of the database. A service with a clock that '
+                       'differs by more claims no work, and goes on by itself once its clock is right. Leases are times of '
+                       'these clocks: set it to a fifth of "lease" at most.'),
     numeric.Float('poll_interval', default=2.0, min=0.1, mutable=True,
                   help='Seconds between two searches for operations whose wake-up was lost.'),
     numeric.Int('max_attempts', default=4, min=1, max=20, mutable=True,

@@ -30,6 +30,7 @@ class _World:
     now: datetime.datetime
     grace: float
     up: dict[tuple[str, str], bool]         # (binary, host) -> is it up
+    clocks: dict[tuple[str, str], str]      # (binary, host) -> why its clock keeps it from work
     busy: collections.Counter[Any]          # (topic, host, lane) -> operations being worked on
     serials: dict[str, str]                 # serial -> the operation of it that is being worked on
     unwanted: set[str]                      # migrations that can be cancelled by force, and were to end
@@ -60,9 +61,12 @@ def find(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
 
 def _world(conn: Connection, repair: RepairContext, rows: Iterable[Row[Any]], unwanted: set[str]) -> _World:
     conf = repair.services.conf
-    up = {(row.binary, row.host): services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time)
-          for row in services.list_services(conn)}
-    world = _World(repair.now, max(_POLLS * conf.operations.poll_interval, _LEAST), up, collections.Counter(), {}, unwanted)
+    known = {(row.binary, row.host): row for row in services.list_services(conn)}
+    up = {key: services.is_up(row, conf.service_down_time) for key, row in known.items()}
+    clocks = {key: fault for key, row in known.items() if (fault := services.clock_fault(
+        row, conf.service_down_time, conf.operations.max_clock_difference))}
+    grace = max(_POLLS * conf.operations.poll_interval, _LEAST)
+    world = _World(repair.now, grace, up, clocks, collections.Counter(), {}, unwanted)
     for op in rows:
         if op.state == operations.OPEN and world.has_lease(op):
             world.busy[op.topic, op.host, op.lane] += 1
@@ -125,9 +129,11 @@ def _nobody(op: Row[Any], world: _World) -> str | None:
     binary = TOPICS.get(op.topic)
     if binary is None:
         return f'waits for a service {op.topic!r}, which this release does not have'
-    known = [up for (name, host), up in world.up.items() if name == binary and op.host in ('', host)]
-    if any(known):
+    known = {key: up for key, up in world.up.items() if key[0] == binary and op.host in ('', key[1])}
+    if any(up and key not in world.clocks for key, up in known.items()):
         return None
+    if wrong := next((key for key in known if key in world.clocks), None):
+        return f'waits for {binary} on {wrong[1]}, which claims no work: {world.clocks[wrong]}; set the clock'
     if not op.host:
         return f'waits for a {binary}, and none is up: start one'
     if known:

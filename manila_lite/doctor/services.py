@@ -18,8 +18,11 @@ def find_services(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     conf = repair.services.conf
     silent = set(services.list_backends_without_pools(conn, conf.service_down_time))
     for row in services.list_services(conn):
-        up = services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time)
-        if not up:
+        up = services.is_up(row, conf.service_down_time)
+        fault = services.clock_fault(row, conf.service_down_time, conf.operations.max_clock_difference)
+        if fault:
+            yield _service(repair, row, 'up' if up else 'down', f'claims no work: {fault}; set the clock', wrong=True)
+        elif not up:
             yield _down(repair, row)
         elif row.binary == 'manila-share' and row.host in silent:
             yield _service(repair, row, 'up', 'its backend is not ready and reports no pool: see its log',
@@ -51,7 +54,8 @@ def _down(repair: RepairContext, row: Row[Any]) -> Finding:
 
 
 def _service(repair: RepairContext, row: Row[Any], state: str, why: str, *, wrong: bool) -> Finding:
-    return Finding('service', row.host, state, why, wrong, about=row.binary, age=repair.age(row.heartbeat_at),
+    age = services.heartbeat_age(row)
+    return Finding('service', row.host, state, why, wrong, about=row.binary, age=None if age is None else max(age, 0.0),
                    owner=row.lease_owner)
 
 
@@ -72,7 +76,7 @@ def find_pools(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
         if not 0 <= row.claimed_gb <= most:
             yield Finding('pool', row.host, f'{row.claimed_gb:g} GiB claimed', f'its shares come to {most:g} GiB at most',
                           wrong=True, about=row.backend_host, age=age, mend=_recount(row))
-        if services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time):
+        if services.is_up(row, conf.service_down_time):
             yield Finding('pool', row.host, 'old figures', 'its service is up and does not report it: see its log', wrong=True,
                           about=row.backend_host, age=age)
 

@@ -57,6 +57,8 @@ class Runner:
         self._gather = _GATHER
         #: Asked before and after each claim: another process may have taken over the backend.
         self.may_claim: Callable[[], bool] = lambda: True
+        #: Asked before each look for work: leases are times, and this host's clock may be wrong.
+        self.clock_agrees: Callable[[], bool] = lambda: True
         self._drained = environment.event()
         self._threads: dict[str, Thread] = {}
 
@@ -166,7 +168,7 @@ class Runner:
 
     def _look(self) -> bool:
         """Take as many operations as there are free threads. Say whether another look at once would find more."""
-        if not self.may_claim():
+        if not (self.clock_agrees() and self.may_claim()):
             return False
         self._skipped = False
         # ``_release_unsaved`` knows an operation by its owner alone. If its lease ran out and it were claimed anew here,

@@ -38,11 +38,13 @@ class Worker:
         self.runner = engine.Runner(services, topic, host, plans, service)
         self._bus = self._server()
         self._listening = False
-        self._timers: list[tuple[float, Callable[[], None]]] = [(services.conf.report_interval, self._beat)]
+        self._timers: list[tuple[float, Callable[[], None]]] = [(services.conf.report_interval, self.beat)]
         self._periodic: periodics.PeriodicWorker | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._working = self._stopped = False
+        self._clock_ahead = 0.0
+        self.runner.clock_agrees = self.clock_agrees
 
     def every(self, seconds: float, do: Callable[[], None]) -> None:
         """Call ``do`` at once and every ``seconds`` from ``start`` on. To be called before ``start``."""
@@ -57,7 +59,7 @@ class Worker:
 
     def start(self, *, listen: bool = True) -> None:
         """Start heartbeat and timers, and with ``listen`` the bus. Operations are claimed only after ``work``."""
-        self._beat()
+        self.beat()
         if listen:
             self.listen()
         timers: list[Any] = [(_periodic(seconds, do), (), {}) for seconds, do in self._timers]
@@ -114,13 +116,30 @@ class Worker:
             self._periodic.wait()
         try:
             if last and not _is_orphan():
-                self._beat(stopped=True)
+                self.beat(stopped=True)
         except Exception:
             LOG.exception('%s: could not report that it stops', self.identity)
 
-    def _beat(self, stopped: bool = False) -> None:
+    def beat(self, stopped: bool = False) -> None:
+        """Record a heartbeat, and compare the clocks."""
         with self.services.db.writer() as conn:
-            rows.heartbeat(conn, self.identity, self.binary, self.zone, stopped=stopped)
+            ahead = rows.heartbeat(conn, self.identity, self.binary, self.zone, stopped=stopped)
+        agreed, self._clock_ahead = self.clock_agrees(), ahead
+        if self.clock_agrees() != agreed:
+            self._say_clock(agrees=not agreed)
+
+    def clock_agrees(self) -> bool:
+        """Say whether the clocks of this host and of the database agreed at the last heartbeat, closely enough for leases."""
+        return abs(self._clock_ahead) <= self.services.conf.operations.max_clock_difference
+
+    def _say_clock(self, *, agrees: bool) -> None:
+        if agrees:
+            LOG.warning('%s: the clock of this host agrees with that of the database again; work is claimed', self.identity)
+            self.runner.wake()
+        else:
+            LOG.error('%s: the clock of this host is %s that of the database, more than [operations] max_clock_difference: no '
+                      'work is claimed until they agree. Set the clock, for instance with "chronyc makestep"',
+                      self.identity, rows.clock_words(self._clock_ahead))
 
 
 def _is_orphan() -> bool:

@@ -65,7 +65,7 @@ def find(work: Work[Evacuate], row: Any, type_: str) -> Found:
 def _is_down(conn: Connection, work: Work[Evacuate], row: Any) -> bool:
     """Say whether the backend that the resource is on is down."""
     mine = [service for service in services.list_backends(conn) if service.host == row.host.partition('#')[0]]
-    return not any(services.is_up(service.heartbeat_at, service.stopped, work.ctx.conf.service_down_time) for service in mine)
+    return not any(services.is_up(service, work.ctx.conf.service_down_time) for service in mine)
 
 
 def _claims(conn: Connection, work: Work[Evacuate], row: Any, data: Mapping[str, Any],

@@ -7,14 +7,11 @@ capacity twice, since a claim is decided in the table. A request that finds no p
 """
 
 import dataclasses
-import datetime
 import itertools
 import math
 import operator
 from collections.abc import Collection
 from typing import Any, NamedTuple
-
-from oslo_utils import timeutils
 
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import services
@@ -32,12 +29,13 @@ _MANY = 500
 class Hosts:
     """All pools that backends reported. Safe for many threads."""
 
-    def __init__(self, down_time: float, environment: Environment = REAL):
+    def __init__(self, down_time: float, environment: Environment = REAL, clocks: float = math.inf):
         """Create it without pools: they are read when they are first asked for.
 
         :param down_time: seconds without a heartbeat after which a service counts as down.
+        :param clocks: seconds by which the clock of a service's host may differ from the database's.
         """
-        self._down_time = down_time
+        self._down_time, self._clocks = down_time, clocks
         self._environment = environment
         self._lock = environment.lock()
         self._groups = Groups(())
@@ -70,8 +68,7 @@ class Hosts:
         """Read the marks of all pools. Update pools with another mark, or another state of their service, than before;
         read those that reported anew in full.
         """
-        now = timeutils.utcnow()
-        alive = {row.host: _service(row, self._down_time, now) for row in services.list_backends(conn)}
+        alive = {row.host: _service(row, self._down_time, self._clocks) for row in services.list_backends(conn)}
         moved = {host for host, service in alive.items() if self._alive.get(host) != service}
         marks = {mark[0]: mark for mark in services.list_pool_versions(conn) if mark[1] in alive}
         changed = self._changed(marks, moved)
@@ -115,10 +112,12 @@ class _Service(NamedTuple):
     disabled: bool
     availability_zone: str | None
     availability_zone_id: str | None
+    clock: str | None
 
 
-def _service(row: Any, down_time: float, now: datetime.datetime | None = None) -> _Service:
-    return _Service(services.is_up(row.heartbeat_at, row.stopped, down_time, now), row.disabled, row.zone, row.zone_id)
+def _service(row: Any, down_time: float, clocks: float = math.inf) -> _Service:
+    return _Service(services.is_up(row, down_time), row.disabled, row.zone, row.zone_id,
+                    services.clock_fault(row, down_time, clocks))
 
 
 def one(conn: Connection, host: str, down_time: float) -> PoolState | None:

@@ -80,7 +80,8 @@ class PoolState:
     """The last report of a pool, and the capacity promised since. Never changed: a new report is a new value.
 
     ``free_gb`` and ``total_gb`` may be 'infinite' or 'unknown'. ``claimed_gb`` is what the report of this
-    ``generation`` does not show yet; ``provisioned_gb``, the sizes of all other shares, does not contain it.
+    ``generation`` does not show yet; ``provisioned_gb``, the sizes of all other shares, does not contain it. ``clock``: why
+    its service claims no work, although it is up.
     """
 
     host: str
@@ -99,6 +100,7 @@ class PoolState:
     disabled: bool = False
     availability_zone_id: str | None = None
     reported_at: datetime.datetime | None = None
+    clock: str | None = None
 
     @property
     def backend(self) -> str:

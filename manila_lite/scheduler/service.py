@@ -273,7 +273,7 @@ class Scheduler:
     def __init__(self, services: context.Services):
         conf = services.conf
         self.services = services
-        self.hosts = host_states.Hosts(conf.service_down_time)
+        self.hosts = host_states.Hosts(conf.service_down_time, clocks=conf.operations.max_clock_difference)
         self.placement = Placement(filters.load(conf.scheduler.filters), weighers.load(conf.scheduler.weighers, {
             'capacity': conf.scheduler.capacity_weight_multiplier,
             'goodness': conf.scheduler.goodness_weight_multiplier,

@@ -6,7 +6,7 @@ each different statement of the product: statements differ if their texts do, or
 that sends one notes it. ``functional/test_statements.py`` lets a server explain them.
 
 Not noted are statements that a test wrote, those of migrations, which are for the schema of their time, and those that the
-product writes for SQLite alone: see ``OF_SQLITE`` and ``BRANCHES``.
+product writes for SQLite alone: see ``BRANCHES``.
 """
 
 import contextlib
@@ -23,7 +23,6 @@ from sqlalchemy.sql import visitors
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from manila_lite.db.core import prepared
-from manila_lite.db.queries import events
 
 #: Name of the folder for the notes.
 FOLDER = 'MANILA_LITE_TEST_STATEMENTS'
@@ -34,6 +33,7 @@ DIALECTS = {'sqlite': sqlite.pysqlite.dialect(paramstyle='named'), 'postgresql':
 #: them than SQLite. These modules of functional tests have it executed by a server.
 BRANCHES = {
     'db/core/collation.py': 'test_migrations',
+    'db/core/database_clock.py': 'test_statements',
     'db/core/engine.py': 'test_outages',
     'db/core/key_values.py': 'test_statements',
     'db/core/repeatable_revisions.py': 'test_repeatable_migrations',
@@ -42,12 +42,9 @@ BRANCHES = {
     'db/maintenance/schema_migrations.py': 'test_migrations',
     'db/maintenance/secrets.py': 'test_secret_keys',
     'db/models/quota_triggers.py': 'test_migrations',
-    'db/queries/events.py': 'test_statements',
     'db/queries/project_turns.py': 'test_statements',
     'db/queries/quota_sums.py': 'test_quota_sums',
 }
-#: Words that the product has for SQLite alone, and others for each server.
-OF_SQLITE = (events._CLOCKS['sqlite'],)
 #: Files that send what another one wrote.
 _SENDERS = ('db/core/prepared.py', 'db/core/rows.py', 'tests/statements.py')
 _ROOT = f'{pathlib.Path(__file__).resolve().parents[1]}/'
@@ -119,7 +116,7 @@ def _note(compiled, values):
     statement = compiled.statement
     key = (compiled.string, _lock(compiled), *getattr(statement, '_hints', {}).values(),
            *sorted((name, type(value).__name__) for name, value in values.items()))
-    if key in _noted or 'savepoint' in statement.__visit_name__ or any(words in compiled.string for words in OF_SQLITE):
+    if key in _noted or 'savepoint' in statement.__visit_name__:
         return True
     where = _writer()
     if not where or where.startswith('tests/'):

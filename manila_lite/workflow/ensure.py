@@ -47,7 +47,7 @@ def request(ctx: context.RequestContext, host: str, part: Part) -> str:
         # First of all: of two concurrent requests the second sees the run of the first.
         services.set_ensuring(conn, host, True)
         service = services.get(conn, host, 'manila-share')
-        if not services.is_up(service.heartbeat_at, service.stopped, ctx.conf.service_down_time):
+        if not services.is_up(service, ctx.conf.service_down_time):
             raise errors.Conflict(f'Service manila-share on host {host} is down.', code='service_down')
         if service.disabled:
             raise errors.Conflict(f'Service manila-share on host {host} is disabled.', code='service_disabled')

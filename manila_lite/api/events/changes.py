@@ -12,6 +12,7 @@ from typing import Any
 
 from manila_lite.api.events.cursor import EPOCH
 from manila_lite.api.events.records import DELETED, OPERATION, RESET, STATUS, Record
+from manila_lite.db.core import database_clock
 from manila_lite.db.core.engine import Connection, Database
 from manila_lite.db.queries import events, operations
 
@@ -54,7 +55,7 @@ class Changes:
         :raises TooMany: there are too many even for that; the next look begins anew.
         """
         with self._db.reader() as conn:
-            now = events.database_time(conn)
+            now = database_clock.time(conn)
         with self._db.reader() as conn:     # a transaction of its own, that sees all that was committed before that time
             return self._first(conn, now) if self.time is None else self._next(conn, now, self.time)
 

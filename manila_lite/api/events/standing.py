@@ -55,4 +55,4 @@ class Standing:
         return states, [(key, row) for key, row in found.items() if known.get(key) != states[key]]
 
     def _is_up(self, row: Any) -> bool:
-        return services.is_up(row.heartbeat_at, row.stopped, self._conf.service_down_time)
+        return services.is_up(row, self._conf.service_down_time)

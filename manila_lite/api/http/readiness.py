@@ -14,6 +14,7 @@ import webob
 from manila_lite import context, errors
 from manila_lite.api.http import request_log
 from manila_lite.api.http.looks import Look
+from manila_lite.db.core import database_clock
 from manila_lite.db.core.engine import UNUSABLE, Database
 from manila_lite.db.maintenance import schema_revisions
 from manila_lite.db.queries import services as queries
@@ -31,6 +32,8 @@ _NO_KEYSTONE = 'Keystone does not answer: tokens cannot be checked'
 _NO_LOGIN = 'Keystone refuses the login of this service: tokens cannot be checked'
 _NO_BROKER = 'the broker does not answer: work is found by polling, seconds later'
 _NO_SCHEDULER = 'no scheduler is up: new shares wait for manila-scheduler'
+_NO_CLOCK = 'no scheduler claims work: the clock of its host differs from that of the database; new shares wait'
+_CLOCK = 'the clock of this host is {} that of the database'
 _NO_QUEUES = 'the broker refuses the login of this service: work is found by polling, seconds later'
 
 
@@ -48,6 +51,7 @@ class Readiness:
         self._degraded = [Look(self._look_at_broker, _NO_BROKER, _HOLDS_LOGIN, _HOLDS_FAILURE)]
         if services.db.migrations is None:      # not of a sibling
             self._degraded.append(Look(self._look_at_schedulers, _NO_SCHEDULER, _HOLDS_LOGIN, _HOLDS))
+        self._degraded.append(Look(self._look_at_clock, _NO_DATABASE, _HOLDS_LOGIN, _HOLDS))
 
     def read(self) -> tuple[list[str], list[str]]:
         """Return what is missing, and what is degraded, in words. Both are empty if all is well."""
@@ -80,8 +84,20 @@ class Readiness:
                 rows = queries.list_services(conn, {'binary': 'manila-scheduler'})
         except UNUSABLE:
             return None     # the database is missing, or its tables are
-        down = self._conf.service_down_time
-        return None if any(queries.is_up(row.heartbeat_at, row.stopped, down) for row in rows) else _NO_SCHEDULER
+        down, most = self._conf.service_down_time, self._conf.operations.max_clock_difference
+        faults = [queries.clock_fault(row, down, most) for row in rows]
+        if any(queries.is_up(row, down) and not fault for row, fault in zip(rows, faults, strict=True)):
+            return None
+        return _NO_CLOCK if any(faults) else _NO_SCHEDULER
+
+    def _look_at_clock(self) -> str | None:
+        try:
+            with self._database.reader() as conn:
+                ahead = database_clock.compare(conn)[1]
+        except UNUSABLE:
+            return None     # the database is missing
+        agrees = abs(ahead) <= self._conf.operations.max_clock_difference
+        return None if agrees else _CLOCK.format(queries.clock_words(ahead))
 
     def _look_at_broker(self) -> str | None:
         try:

@@ -13,7 +13,7 @@ OPERATION = 'Operation-Id'
 
 def state_of(row: Any, req: Request) -> str:
     """Read whether the service is up."""
-    return 'up' if services.is_up(row.heartbeat_at, row.stopped, req.ctx.conf.service_down_time) else 'down'
+    return 'up' if services.is_up(row, req.ctx.conf.service_down_time) else 'down'
 
 
 def status_of(row: Any, req: Request) -> str:

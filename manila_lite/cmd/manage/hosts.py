@@ -6,10 +6,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from oslo_utils import timeutils
-
 from manila_lite import errors
 from manila_lite.cmd.manage.command import FORMAT, GOOD, WRONG, Call, Command, argument, natural
+from manila_lite.db.core import database_clock
 from manila_lite.db.queries import backend_machines, hosts, services
 
 
@@ -27,7 +26,7 @@ def service_list(call: Call) -> int:
 
 
 def _state(row: Any, down: float) -> str:
-    return 'up' if services.is_up(row.heartbeat_at, row.stopped, down) else 'down'
+    return 'up' if services.is_up(row, down) else 'down'
 
 
 def service_cleanup(call: Call) -> int:
@@ -39,9 +38,9 @@ def service_cleanup(call: Call) -> int:
     """
     if call.args.down < call.conf.service_down_time:
         raise errors.Invalid(f'--down: {call.args.down} s is less than service_down_time, {call.conf.service_down_time} s')
-    before = timeutils.utcnow() - datetime.timedelta(seconds=call.args.down)
     shown = []
     with call.db.writer() as conn:
+        before = database_clock.time(conn) - datetime.timedelta(seconds=call.args.down)
         for row in hosts.list_silent_services(conn, before):
             gone = hosts.delete_silent_service(conn, row.id, before)
             shown.append({'binary': row.binary, 'host': row.host, 'heartbeat': row.heartbeat_at,

@@ -65,6 +65,7 @@ class Looker:
 
     def __init__(self, given: context.Services):
         self._db, self._down = given.db, given.conf.service_down_time
+        self._clocks = given.conf.operations.max_clock_difference
         self._reader = Audience.operator(given)
         self._rates: dict[str, Rate] = {}
 
@@ -83,7 +84,7 @@ class Looker:
         return Overview(now, running, waiting, ended, sum(filter(None, rates.values())),
                         [_operation(one, rates[one['id']], now) for one in shown],
                         [self._pool(row) for row in pools],
-                        sorted((self._service(row, now) for row in all_services), key=lambda line: not line['is_bad']),
+                        sorted((self._service(row) for row in all_services), key=lambda line: not line['is_bad']),
                         bad, [_request(row, now) for row in worst])
 
     def _measure(self, shown: Sequence[Line], now: datetime.datetime) -> dict[str, float | None]:
@@ -93,17 +94,19 @@ class Looker:
     def _pool(self, row: Any) -> Line:
         is_finite = math.isfinite(row.total_gb) and math.isfinite(row.free_gb) and row.total_gb > 0
         promised = row.provisioned_gb + row.claimed_gb
-        is_up = services.is_up(row.heartbeat_at, row.stopped, self._down)
+        is_up = services.is_up(row, self._down)
         return {'pool': row.host, 'used': 100 * (row.total_gb - row.free_gb) / row.total_gb if is_finite else None,
                 'GiB used': fraction(row.total_gb - row.free_gb, row.total_gb, '').strip() if is_finite else 'unknown',
                 'GiB promised': f'{promised:.1f} ({promised / row.total_gb:.0%})' if is_finite else f'{promised:.1f}',
                 'backend': _state(is_up=is_up, disabled=row.disabled), 'is_bad': not is_up}
 
-    def _service(self, row: Any, now: datetime.datetime) -> Line:
-        is_up = services.is_up(row.heartbeat_at, row.stopped, self._down)
+    def _service(self, row: Any) -> Line:
+        is_up, fault = services.is_up(row, self._down), services.clock_fault(row, self._down, self._clocks)
+        ahead = services.clock_ahead_of(row)
         return {'service': row.binary, 'host': row.host, 'zone': row.zone or '',
-                'state': _state(is_up=is_up, disabled=row.disabled), 'heartbeat': _age(row.heartbeat_at, now),
-                'release': services.release_of(row) or '', 'reason': row.disabled_reason or '', 'is_bad': not is_up}
+                'state': _state(is_up=is_up, disabled=row.disabled), 'heartbeat': _age(row.heartbeat_at, row.as_of),
+                'clock': '' if ahead is None else f'{ahead:+.1f} s', 'release': services.release_of(row) or '',
+                'reason': fault or row.disabled_reason or '', 'is_bad': not is_up or bool(fault)}
 
 
 class Rate:

@@ -41,7 +41,7 @@ def _is_backend(name: str) -> bool:
 
 
 def _check(call: Call, conn: Connection, old: str, new: str) -> None:
-    up = {row.host: services.is_up(row.heartbeat_at, row.stopped, call.conf.service_down_time)
+    up = {row.host: services.is_up(row, call.conf.service_down_time)
           for row in services.list_services(conn, {'binary': 'manila-share'})}
     if not up.get(new):
         raise errors.Invalid(f'{new} is not up: start its manila-share first, and see "manila-manage host list".{_FORCE}')

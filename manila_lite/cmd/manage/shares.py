@@ -59,7 +59,7 @@ def _check(call: Call, conn: Connection, old: str, new: str) -> None:
         return
     up = [row.host for row in services.list_services(conn, {'binary': 'manila-share'})
           if hosts.is_below(row.host, backend)
-          and services.is_up(row.heartbeat_at, row.stopped, call.conf.service_down_time)]
+          and services.is_up(row, call.conf.service_down_time)]
     if up:
         raise errors.Conflict(f'{", ".join(up)} is up: stop it first.{_FORCE}')
     if busy := hosts.count_claimed_operations(conn, old):

@@ -92,9 +92,9 @@ def alive(conn: Connection, down_time: float) -> list[str]:
     now = timeutils.utcnow()
     rows = services.list_services(conn)
     signs = [f'{row.binary} on {row.host} is up' for row in rows
-             if services.is_up(row.heartbeat_at, row.stopped, down_time, now)]
+             if services.is_up(row, down_time)]
     signs += [f'{row.binary} on {row.host} is down and its lease is not over' for row in rows
-              if not services.is_up(row.heartbeat_at, row.stopped, down_time, now)
+              if not services.is_up(row, down_time)
               and row.lease_owner and row.lease_expires_at and row.lease_expires_at >= now]
     claimed = conn.execute(sa.select(sa.func.count()).where(
         _operations.c.state == 'open', _operations.c.owner.is_not(None), _operations.c.lease_expires_at >= now)).scalar_one()

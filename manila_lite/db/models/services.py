@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Gigabytes, Json, Name, Time, flag, metadata, primary_key, ref, times
+from manila_lite.db.models.base import Gigabytes, Json, Name, Seconds, Time, flag, metadata, primary_key, ref, times
 
 availability_zones = sa.Table(
     'availability_zones', metadata, primary_key(), *times(),
@@ -32,6 +32,8 @@ services = sa.Table(
     # it leaves both as they are: then they are of another time than the last heartbeat.
     sa.Column('release', sa.String(64)),
     sa.Column('release_at', Time),
+    # Seconds by which the clock of its host was ahead of the database's, at that heartbeat; negative: behind.
+    sa.Column('clock_ahead', Seconds),
     sa.UniqueConstraint('host', 'binary'),
 )
 

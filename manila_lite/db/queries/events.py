@@ -26,9 +26,6 @@ _TABLES = {OPERATION: models.operations, SHARE: _shares, INSTANCE: _instances, '
 #: Tables that have the resource of an operation.
 _OF_OPERATIONS = {**{name: table for name, table in _TABLES.items() if name not in (OPERATION, INSTANCE)},
                   'share_replica': _instances}
-_CLOCKS = {'sqlite': "strftime('%Y-%m-%d %H:%M:%f', 'now')", 'postgresql': "clock_timestamp() AT TIME ZONE 'UTC'"}
-#: MariaDB, and others of its family.
-_CLOCK = 'UTC_TIMESTAMP(6)'
 
 
 class Change(NamedTuple):
@@ -47,13 +44,6 @@ class Status(NamedTuple):
     project_id: str | None
     status: str
     gone: bool
-
-
-def database_time(conn: Connection) -> datetime.datetime:
-    """Return the time of the database's clock: the same for all processes that ask."""
-    text = _CLOCKS.get(conn.dialect.name, _CLOCK)
-    found: datetime.datetime = conn.execute(sa.text(f'SELECT {text} AS now').columns(now=sa.DateTime())).scalar_one()
-    return found
 
 
 def _changed() -> sa.CompoundSelect[Any]:

@@ -2,7 +2,6 @@
 """Zones, services and their heartbeats, and the pools that backends report."""
 
 import dataclasses
-import datetime
 import functools
 import operator
 import random
@@ -15,6 +14,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import errors, release
 from manila_lite.db import models
+from manila_lite.db.core import database_clock
 from manila_lite.db.core.engine import insert_ignore
 from manila_lite.db.core.prepared import Query, Write
 from manila_lite.db.queries import migration_promises
@@ -55,22 +55,56 @@ def list_zones(conn: Connection) -> list[Row]:
     return list(conn.execute(sa.select(_zones).where(_zones.c.id.in_(used)).order_by(_zones.c.name)))
 
 
-def is_up(heartbeat_at: datetime.datetime | None, stopped: bool, down_time: float,
-          now: datetime.datetime | None = None) -> bool:
-    """Say whether a service is up, by the age of its heartbeat now, or at ``now``. Decided nowhere else."""
-    return bool(heartbeat_at and not stopped
-                and (now or timeutils.utcnow()) - heartbeat_at <= datetime.timedelta(seconds=down_time))
+#: The time at which a service's row was read, by the clock of the database. Heartbeats are judged by that clock alone.
+AS_OF = database_clock.now().label('as_of')
 
 
-def was_up(heartbeat_at: datetime.datetime | None, seconds: float) -> bool:
+def heartbeat_age(row: Any) -> float | None:
+    """Return the seconds since the last heartbeat of a service's row with its ``as_of``; None if there was none."""
+    return None if row.heartbeat_at is None else (row.as_of - row.heartbeat_at).total_seconds()
+
+
+def is_up(row: Any, down_time: float, later: float = 0.0) -> bool:
+    """Say whether a service was up when its row was read, or ``later`` seconds after that. Decided nowhere else.
+
+    A heartbeat in the future, as after a clock was set, counts no longer than one of the present.
+    """
+    age = heartbeat_age(row)
+    return age is not None and not row.stopped and -down_time <= age and age + later <= down_time
+
+
+def was_up(row: Any, seconds: float) -> bool:
     """Say whether a service had a heartbeat, or stopped, in the last ``seconds``."""
-    return is_up(heartbeat_at, False, seconds)
+    age = heartbeat_age(row)
+    return age is not None and abs(age) <= seconds
 
 
 def is_running(row: Row, conf: Any) -> bool:
     """Say whether the service is up, or is perhaps only being restarted."""
-    return (is_up(row.heartbeat_at, row.stopped, conf.service_down_time)
-            or was_up(row.heartbeat_at, conf.scheduler.restart_wait))
+    return is_up(row, conf.service_down_time) or was_up(row, conf.scheduler.restart_wait)
+
+
+def clock_ahead_of(row: Any) -> float | None:
+    """Return the seconds by which the clock of the service's host is ahead of the database's; None if it does not tell."""
+    return None if release_of(row) is None else row.clock_ahead
+
+
+def clock_fault(row: Any, down_time: float, most: float) -> str | None:
+    """Return why a clock keeps the service from work, or None. ``most``: seconds by which clocks may differ."""
+    age = heartbeat_age(row)
+    if age is None or row.stopped:
+        return None
+    if age < -down_time:
+        return f'its last heartbeat is {-age:.0f} s in the future by the clock of the database'
+    ahead = clock_ahead_of(row) or 0.0
+    if age > down_time or abs(ahead) <= most:
+        return None
+    return f'the clock of its host is {clock_words(ahead)} that of the database'
+
+
+def clock_words(ahead: float) -> str:
+    """Return how far a clock is ahead, or behind."""
+    return f'{abs(ahead):.0f} s {"ahead of" if ahead > 0 else "behind"}'
 
 
 def release_of(row: Row) -> str | None:
@@ -78,18 +112,23 @@ def release_of(row: Row) -> str | None:
     return row.release if row.release_at is not None and row.release_at == row.heartbeat_at else None
 
 
-def heartbeat(conn: Connection, host: str, binary: str, zone: str, *, stopped: bool = False) -> None:
-    """Record a heartbeat of the service, which runs this release, or that it has stopped."""
-    now = timeutils.utcnow()
+def heartbeat(conn: Connection, host: str, binary: str, zone: str, *, stopped: bool = False) -> float:
+    """Record a heartbeat of the service, which runs this release, or that it has stopped. Return the seconds by which the
+    clock of this host is ahead of the database's.
+    """
+    here = zone_id(conn, zone, create=True)
+    now, ahead = database_clock.compare(conn)
     values = {'heartbeat_at': now, 'stopped': stopped, 'release': release.VERSION, 'release_at': now,
-              'availability_zone_id': zone_id(conn, zone, create=True)}
+              'clock_ahead': ahead, 'availability_zone_id': here}
     beat = _services.update().where(_services.c.host == host, _services.c.binary == binary).values(**values)
     if not conn.execute(beat).rowcount:
         insert_ignore(conn, _services, {'host': host, 'binary': binary, 'topic': binary, **values})
+    return ahead
 
 
 def _select() -> sa.Select:
-    return sa.select(_services, _zones.c.name.label('zone')).outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id)
+    return sa.select(_services, _zones.c.name.label('zone'), AS_OF).outerjoin(
+        _zones, _zones.c.id == _services.c.availability_zone_id)
 
 
 def list_services(conn: Connection, filters: dict[str, Any] | None = None) -> list[Row]:
@@ -132,7 +171,8 @@ def set_ensuring(conn: Connection, host: str, yes: bool, **values: Any) -> bool:
 
 _ALL_POOLS = (
     sa.select(_pools, _zones.c.name.label('zone'), _zones.c.id.label('zone_id'), _services.c.heartbeat_at,
-              _services.c.stopped, _services.c.disabled)
+              _services.c.stopped, _services.c.disabled, _services.c.release, _services.c.release_at,
+              _services.c.clock_ahead, AS_OF)
     .join(_services, sa.and_(_services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'))
     .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).order_by(_pools.c.host))
 
@@ -146,13 +186,14 @@ def list_pools(conn: Connection, hosts: Iterable[str] | None = None) -> list[Row
 
 
 _BACKENDS = Query(
-    sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped, _services.c.disabled,
+    sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped, _services.c.disabled, AS_OF,
+              _services.c.release, _services.c.release_at, _services.c.clock_ahead,
               _zones.c.name.label('zone'), _zones.c.id.label('zone_id'))
     .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).where(_services.c.binary == 'manila-share'))
 
 
 def list_backends(conn: Connection) -> list[Row]:
-    """Return host, ``heartbeat_at``, ``stopped``, ``disabled``, ``zone`` and ``zone_id`` of every backend."""
+    """Return host, ``disabled``, ``zone``, ``zone_id``, heartbeat and clock of every backend."""
     return _BACKENDS.all(conn)
 
 
@@ -167,18 +208,15 @@ def list_pool_versions(conn: Connection) -> list[tuple]:
 
 def list_backends_without_pools(conn: Connection, down_time: float) -> list[str]:
     """Return the hosts of running backends, not disabled, that have never reported a pool."""
-    query = (sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped)
+    query = (sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped, AS_OF)
              .where(_services.c.binary == 'manila-share', _services.c.disabled.is_(False),
                     ~sa.exists().where(_pools.c.backend_host == _services.c.host)))
-    return [row.host for row in conn.execute(query) if is_up(row.heartbeat_at, row.stopped, down_time)]
+    return [row.host for row in conn.execute(query) if is_up(row, down_time)]
 
 
 def list_backends_just_down(conn: Connection, down_time: float, seconds: float) -> set[str]:
     """Return the hosts of backends that are not up, and had a heartbeat, or stopped, in the last ``seconds``."""
-    query = sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped).where(
-        _services.c.binary == 'manila-share',
-        _services.c.heartbeat_at > timeutils.utcnow() - datetime.timedelta(seconds=seconds))
-    return {row.host for row in conn.execute(query) if not is_up(row.heartbeat_at, row.stopped, down_time)}
+    return {row.host for row in list_backends(conn) if was_up(row, seconds) and not is_up(row, down_time)}
 
 
 @dataclasses.dataclass(frozen=True)

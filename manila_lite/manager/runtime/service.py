@@ -163,6 +163,7 @@ class ShareManager:
         self._fails_over = self.driver if isinstance(self.driver, FailsOver) and self.driver.fails_over else None
         self.backend_lease = BackendLease(self.services, self.host, worker.binary, environment, self._fails_over)
         worker.runner.may_claim = self._may_work
+        self.backend_lease.may_take = worker.runner.clock_agrees
         if self._fails_over:
             worker.runner.executor.presence = self._fails_over.presence
         self._ready_until: threading.Event | None = None    # ends with the lease for which the backend is ready

@@ -13,6 +13,8 @@ class Up(Filter):
 
     def check(self, request: Request, pool: PoolState) -> str | None:
         """Return the reason why the service does not take the request."""
+        if pool.clock:
+            return f'the service of the backend takes no work: {pool.clock}'
         if not pool.up:
             return 'the service of the backend is down'
         if pool.disabled and not request.even_disabled:

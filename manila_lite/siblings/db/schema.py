@@ -129,3 +129,9 @@ def add_releases() -> None:
     """Add the columns of services for their releases."""
     op.add_column('services', sa.Column('release', sa.String(64), nullable=True))
     op.add_column('services', sa.Column('release_at', TIME, nullable=True))
+
+
+def add_clocks() -> None:
+    """Add the column of services for the difference of their clocks."""
+    op.add_column('services', sa.Column('clock_ahead', sa.Float().with_variant(
+        mysql.DOUBLE(asdecimal=False), 'mysql', 'mariadb'), nullable=True))

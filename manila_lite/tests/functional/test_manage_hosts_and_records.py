@@ -134,7 +134,7 @@ class RecordsTest(manage.ManageTest):
         for old, new in (('a', 'a@b'), ('a@b', 'a@b'), ('a#p', 'b#p'), ('a@', 'b@')):
             self.assertIn('host@backend#pool', self.refused(*move, old, '--newhost', new))
         self.assertIn('no service reports nobody', self.refused(*move, 'test', '--newhost', 'nobody'))
-        self.backend('alive@d', heartbeat=timeutils.utcnow() + datetime.timedelta(hours=1))
+        self.backend('alive@d', heartbeat=timeutils.utcnow())
         self.assertIn('alive@d is up: stop it first', self.refused(*move, 'alive', '--newhost', 'test'))
         share = self.placed('dead@e#p')
         with self.service.services.db.writer() as conn:

@@ -69,7 +69,7 @@ class LeftoversTest(manage.ManageTest):
 
     def service_row(self, host, **values):
         self.add(models.services, **{'host': host, 'binary': 'manila-share', 'topic': 'manila-share',
-                                     'heartbeat_at': timeutils.utcnow() + datetime.timedelta(hours=1), **values})
+                                     'heartbeat_at': timeutils.utcnow(), **values})
 
     def pool(self, host, **values):
         self.add(models.pools, **{'host': host, 'backend_host': host.partition('#')[0], 'total_gb': 10, 'free_gb': 10,

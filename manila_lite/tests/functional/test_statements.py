@@ -14,9 +14,9 @@ from oslo_utils import timeutils
 
 from manila_lite.cmd import setup
 from manila_lite.db import models
+from manila_lite.db.core import database_clock
 from manila_lite.db.core.engine import Database
 from manila_lite.db.maintenance import schema_migrations
-from manila_lite.db.queries import events
 from manila_lite.siblings.compute import cmd as compute
 from manila_lite.siblings.dataproc import cmd as dataproc
 from manila_lite.tests import statements
@@ -59,7 +59,7 @@ class World(base.ServiceTest):
 
     def test_database_tells_its_time(self):
         with self.service.services.db.reader() as conn:
-            self.assertLess(abs(events.database_time(conn) - timeutils.utcnow()), datetime.timedelta(minutes=5))
+            self.assertLess(abs(database_clock.time(conn) - timeutils.utcnow()), datetime.timedelta(seconds=1))
 
 
 class Statements(testtools.TestCase):

@@ -55,6 +55,7 @@ class Deployment(fixtures.Fixture):
         self.addCleanup(self.table.close)
         self.services = context.Services(conf=conf, db=db)
         self._clock = environment.Clock()
+        self._wire.time = self._clock.of_database
         timeutils.set_time_override(self._clock)
         self.addCleanup(timeutils.clear_time_override)
         self.addCleanup(logging.disable, logging.root.manager.disable)

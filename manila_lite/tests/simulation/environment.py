@@ -166,6 +166,10 @@ class Clock:
     def __init__(self):
         self.baton = None
 
+    def of_database(self):
+        """Return the time of the database's clock, which has no offset."""
+        return EPOCH + datetime.timedelta(seconds=0.0 if self.baton is None else self.baton.now)
+
     def pop(self, index):
         now = 0.0
         if self.baton is not None:

@@ -6,6 +6,8 @@ import sqlite3
 import sqlalchemy
 from sqlalchemy import event
 
+from manila_lite.tests.simulation import environment
+
 #: Errors that SQLAlchemy takes for a broken connection; of a lock that was not free; and of an unknown kind.
 _ERRORS = {'cut': (sqlite3.ProgrammingError, 'Cannot operate on a closed database.'),
            'locked': (sqlite3.OperationalError, 'database is locked'),
@@ -47,6 +49,7 @@ class Wire:
 
     def __init__(self, turn):
         self.history = None
+        self.time = lambda: environment.EPOCH       # of the clock of the database
         self.turn = turn            # the lock at which writers queue up
 
     def statement(self, text):
@@ -100,7 +103,9 @@ def connect_through(db, wire):
 
     @event.listens_for(db.engine, 'do_connect')
     def connect(dialect: sqlalchemy.Dialect, record, args, options):
-        return sqlite3.connect(*args, **options, factory=factory)
+        made = sqlite3.connect(*args, **options, factory=factory)
+        made.create_function('strftime', 2, lambda form, when: f'{wire.time():%Y-%m-%d %H:%M:%S.%f}')
+        return made
 
     # oslo.db's handlers mark the end of its own BEGIN, which the product does not use, and fail on broken connections:
     # their error would hide the error that broke the connection.

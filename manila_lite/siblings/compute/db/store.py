@@ -16,7 +16,7 @@ from manila_lite.db.core.engine import insert_ignore
 from manila_lite.db.core.paging import Page
 from manila_lite.db.core.savepoints import savepoint
 from manila_lite.db.queries import operations
-from manila_lite.db.queries.services import is_up
+from manila_lite.db.queries.services import AS_OF, is_up
 from manila_lite.siblings.compute.db import models
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 
@@ -59,10 +59,10 @@ def best_host(conn: Connection, down_time: float, networks: Iterable[str] = (), 
     count = sa.select(sa.func.count()).where(_servers.c.host == _hosts.c.host).scalar_subquery()
     rows = conn.execute(
         sa.select(_hosts.c.host, _hosts.c.networks, _hosts.c.images, _hosts.c.virtiofs, _hosts.c.shared_memory,
-                  _services.c.heartbeat_at, _services.c.stopped)
+                  _services.c.heartbeat_at, _services.c.stopped, AS_OF)
         .join(_services, sa.and_(_services.c.host == _hosts.c.host, _services.c.binary == BINARY))
         .where(_services.c.disabled.is_(False)).order_by(count, _hosts.c.host))
-    able = [row for row in rows if is_up(row.heartbeat_at, row.stopped, down_time) and needed <= set(row.networks or ())]
+    able = [row for row in rows if is_up(row, down_time) and needed <= set(row.networks or ())]
 
     def lacks(row: Row) -> tuple[bool, bool]:
         return not set(images) <= set(row.images or ()), shares and not (row.virtiofs and row.shared_memory)

@@ -63,9 +63,10 @@ class Worker(worker.Worker):
         self.binary, self.identity, self.zone = 'manila-share', process.host, _ZONE
         self._process, self._pause = process, pause
         self._bus = self._server()
-        self._timers, self._periodic = [self._beat], None
+        self._timers, self._periodic = [self.beat], None
         self._lock = environment.SimulatedEnvironment(process).lock()
         self._listening = self._working = self._stopped = False
+        self._clock_ahead = 0.0
 
     def _server(self):
         return Listener(self._process, self.runner)
@@ -74,7 +75,7 @@ class Worker(worker.Worker):
         self._timers.append(self._until_stopped(do))
 
     def start(self, *, listen=True):
-        self._beat()
+        self.beat()
         if listen:
             self.listen()
         self._periodic = Timers(self._process, self._pause, self._timers)
