@@ -28,6 +28,10 @@ def _text(element: now, compiler: Any, **more: Any) -> str:
     return _TEXTS.get(compiler.dialect.name, 'UTC_TIMESTAMP(6)')
 
 
+#: The time at which a row was read: a column for statements that read times of the database.
+AS_OF = now().label('as_of')
+
+
 def time(conn: Connection) -> datetime.datetime:
     """Return the time of the database's clock."""
     return compare(conn)[0]

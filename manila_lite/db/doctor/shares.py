@@ -14,12 +14,12 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states, values
 from manila_lite.db import models
+from manila_lite.db.core.database_clock import AS_OF
 from manila_lite.db.doctor.operations import OPERATION_COLUMNS, UNDER_WAY, operation_on, since
 from manila_lite.db.queries import (
     access,
     ensure,
     server_migration,
-    services,
     share_backups,
     share_migration,
     share_replicas,
@@ -270,7 +270,7 @@ def list_pools(conn: Connection) -> list[Row]:
     return list(conn.execute(
         sa.select(_pools.c.host, _pools.c.backend_host, _pools.c.generation, _pools.c.claimed_gb, _pools.c.provisioned_gb,
                   _pools.c.reported_at, _pools.c.capabilities, most.label('most'), _services.c.heartbeat_at,
-                  _services.c.stopped, services.AS_OF)
+                  _services.c.stopped, AS_OF)
         .join(_services, sa.and_(_services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'))
         .order_by(_pools.c.host)))
 

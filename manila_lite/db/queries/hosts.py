@@ -8,7 +8,7 @@ from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
-from manila_lite.db.queries import services
+from manila_lite.db.core.database_clock import AS_OF
 
 _services = models.services
 _pools = models.pools
@@ -32,7 +32,7 @@ def list_backends(conn: Connection, zone: str | None = None) -> list[Row]:
     pools = sa.select(count('n')).where(_pools.c.backend_host == _services.c.host).scalar_subquery()
     shares = sa.select(count('n')).select_from(_instances).where(_on(_instances, _services.c.host)).scalar_subquery()
     query = (sa.select(_services.c.host, _zones.c.name.label('zone'), _services.c.heartbeat_at, _services.c.stopped,
-                       _services.c.disabled, services.AS_OF, pools.label('pools'), shares.label('shares'))
+                       _services.c.disabled, AS_OF, pools.label('pools'), shares.label('shares'))
              .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id)
              .where(_services.c.binary == _SHARE).order_by(_services.c.host))
     return list(conn.execute(query.where(_zones.c.name == zone) if zone else query))

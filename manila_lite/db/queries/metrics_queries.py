@@ -10,7 +10,7 @@ from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
-from manila_lite.db.queries import services
+from manila_lite.db.core.database_clock import AS_OF
 
 _instances = models.share_instances
 _operations = models.operations
@@ -55,7 +55,7 @@ def oldest_replicas(conn: Connection, most: int) -> list[Row]:
 def heartbeats(conn: Connection, most: int) -> list[Row]:
     """Return binary, host, heartbeat and clock of the first ``most`` services."""
     return list(conn.execute(sa.select(_services.c.binary, _services.c.host, _services.c.heartbeat_at, _services.c.stopped,
-                                       _services.c.release, _services.c.release_at, _services.c.clock_ahead, services.AS_OF)
+                                       _services.c.release, _services.c.release_at, _services.c.clock_ahead, AS_OF)
                              .order_by(_services.c.id).limit(most)))
 
 

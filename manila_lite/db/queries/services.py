@@ -15,6 +15,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import errors, release
 from manila_lite.db import models
 from manila_lite.db.core import database_clock
+from manila_lite.db.core.database_clock import AS_OF
 from manila_lite.db.core.engine import insert_ignore
 from manila_lite.db.core.prepared import Query, Write
 from manila_lite.db.queries import migration_promises
@@ -55,12 +56,11 @@ def list_zones(conn: Connection) -> list[Row]:
     return list(conn.execute(sa.select(_zones).where(_zones.c.id.in_(used)).order_by(_zones.c.name)))
 
 
-#: The time at which a service's row was read, by the clock of the database. Heartbeats are judged by that clock alone.
-AS_OF = database_clock.now().label('as_of')
-
-
 def heartbeat_age(row: Any) -> float | None:
-    """Return the seconds since the last heartbeat of a service's row with its ``as_of``; None if there was none."""
+    """Return the seconds since the last heartbeat of a service's row with its ``as_of``; None if there was none.
+
+    Heartbeats are judged by the clock of the database alone.
+    """
     return None if row.heartbeat_at is None else (row.as_of - row.heartbeat_at).total_seconds()
 
 

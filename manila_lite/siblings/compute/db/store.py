@@ -12,11 +12,12 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import errors
 from manila_lite.db import models as common
 from manila_lite.db.core import transitions
+from manila_lite.db.core.database_clock import AS_OF
 from manila_lite.db.core.engine import insert_ignore
 from manila_lite.db.core.paging import Page
 from manila_lite.db.core.savepoints import savepoint
 from manila_lite.db.queries import operations
-from manila_lite.db.queries.services import AS_OF, is_up
+from manila_lite.db.queries.services import is_up
 from manila_lite.siblings.compute.db import models
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 
