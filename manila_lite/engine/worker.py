@@ -130,7 +130,7 @@ class Worker:
 
     def clock_agrees(self) -> bool:
         """Say whether the clocks of this host and of the database agreed at the last heartbeat, closely enough for leases."""
-        return abs(self._clock_ahead) <= self.services.conf.operations.max_clock_difference
+        return bool(abs(self._clock_ahead) <= self.services.conf.operations.max_clock_difference)
 
     def _say_clock(self, *, agrees: bool) -> None:
         if agrees:
