@@ -3,10 +3,10 @@
 
 import json
 import subprocess
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from manila_lite.drivers.cephfs.cluster import connected
 from manila_lite.drivers.cephfs.cluster.answers import Away
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.host.commands import ENV, CommandFailed, run
@@ -35,7 +35,7 @@ def ask(program: ModuleType, identity: Identity, filesystem: str, seconds: float
               'filesystem': filesystem, 'patience': _PATIENCE}
     try:
         # Its errors may name files of tenants, as their bytes are.
-        done = subprocess.run([PYTHON, '-I', str(Path(str(program.__file__)))], input=json.dumps(asked),
+        done = subprocess.run([PYTHON, '-I', str(connected.__file__), str(program.__file__)], input=json.dumps(asked),
                               env={**ENV, 'CEPH_ARGS': ''}, capture_output=True, text=True, errors='backslashreplace',
                               timeout=seconds, check=False)
     except (OSError, subprocess.TimeoutExpired) as bad:
