@@ -43,8 +43,9 @@ class OnReplica(OperationData):
 
 @dataclasses.dataclass(kw_only=True)
 class CreateReplica(OnReplica):
-    """``share_replicas.CREATE``. ``zone`` is the name of a zone. ``named_subnets``: as for a share. ``claimed``: a pool, and
-    the GiB that are claimed of it.
+    """``share_replicas.CREATE``. ``zone`` is the name of a zone, ``named_subnets`` as for a share.
+
+    ``claimed``: a pool, and the GiB that are claimed of it.
     """
 
     zone: str | None = dataclasses.field(default=None, metadata=ALWAYS)
