@@ -25,10 +25,11 @@ class ServerMigration(MigrationOptions):
 
     ``source`` is at ``source_host`` (``host@backend``) and may be in use. ``target`` will replace it, in the same
     subnets or in others. A target that takes over the source's addresses (``keeps_addresses``) has them only from the
-    cut-over on. ``shares`` (with the source as their server) and ``snapshots`` are all that move, each share to the pool that
-    ``pool_of`` names. That is ``pool`` for all, unless the driver can spread them: then ``pools`` has others by share id.
-    ``was_idle``: the driver chose the target among its idle servers; if the migration fails, the target becomes such a
-    server again, with nothing on it.
+    cut-over on; those for administrators are its own, in the network of its backend. ``shares`` (with the source as
+    their server) and ``snapshots`` are all that move, each share to the pool that ``pool_of`` names. That is ``pool``
+    for all, unless the driver can spread them: then ``pools`` has others by share id. ``was_idle``: the driver chose
+    the target among its idle servers; if the migration fails, the target becomes such a server again, with nothing on
+    it.
     """
 
     source: ShareServer

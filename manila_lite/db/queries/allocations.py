@@ -36,21 +36,23 @@ def store(conn: Connection, rows: list[dict[str, Any]]) -> bool:
 
 
 def of_server(conn: Connection, server_id: str, subnet_id: str | None = None) -> list[Row]:
-    """Return the addresses of a server, oldest first; with ``subnet_id`` those in that share network subnet (or ADMIN)."""
-    query = sa.select(_allocations).where(_allocations.c.share_server_id == server_id)
-    if subnet_id is not None:
-        query = query.where(_allocations.c.share_network_subnet_id == (subnet_id or None))
+    """Return the addresses of a server in its share network, oldest first; with ``subnet_id`` those in that subnet of it, or in
+    the administrators' network (``ADMIN``). No call returns both: they may be of different network plugins.
+    """
+    query = sa.select(_allocations).where(_allocations.c.share_server_id == server_id, _are_in(subnet_id))
     return list(conn.execute(query.order_by(_allocations.c.created_at, _allocations.c.ip_address)))
+
+
+def _are_in(subnet_id: str | None) -> sa.ColumnElement[bool]:
+    column = _allocations.c.share_network_subnet_id
+    return column.is_not(None) if subnet_id is None else column.is_not_distinct_from(subnet_id or None)
 
 
 def taken_over(conn: Connection, server_id: str, subnet_id: str | None = None) -> list[Row]:
     """Return the addresses of the share servers to which this one moved: they may have been its own. See ``of_server``."""
     servers = models.share_servers
-    query = sa.select(_allocations).join(servers, servers.c.id == _allocations.c.share_server_id).where(
-        servers.c.source_share_server_id == server_id)
-    if subnet_id is not None:
-        query = query.where(_allocations.c.share_network_subnet_id == (subnet_id or None))
-    return list(conn.execute(query))
+    query = sa.select(_allocations).join(servers, servers.c.id == _allocations.c.share_server_id)
+    return list(conn.execute(query.where(servers.c.source_share_server_id == server_id, _are_in(subnet_id))))
 
 
 def by_ids(conn: Connection, allocation_ids: Iterable[str]) -> list[Row]:

@@ -130,8 +130,9 @@ def with_writable_rules(conn: Connection, server_id: str) -> list[Row]:
 
 
 def take_addresses(conn: Connection, source_id: str, target_id: str) -> None:
-    """Give the source's addresses to the target."""
-    conn.execute(_allocations.update().where(_allocations.c.share_server_id == source_id)
+    """Give the source's addresses in its share network to the target."""
+    conn.execute(_allocations.update().where(_allocations.c.share_server_id == source_id,
+                                             _allocations.c.share_network_subnet_id.is_not(None))
                  .values(share_server_id=target_id))
 
 

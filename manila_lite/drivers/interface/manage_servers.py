@@ -18,8 +18,8 @@ class ManagesServers(MakesServers):
 
     @abc.abstractmethod
     def find_server(self, server: values.ShareServer, identifier: str, options: Mapping[str, str]) -> Sequence[str]:
-        """Return the addresses of an existing server that can be managed as ``server``, which has none yet. Changes
-        nothing.
+        """Return the addresses of an existing server that can be managed as ``server``, which has none yet, those in the
+        network of administrators last. Changes nothing.
 
         :raises errors.Final: no server has that identifier, it is managed already, or it cannot be taken over; the
             message says which.
@@ -29,8 +29,8 @@ class ManagesServers(MakesServers):
     def manage_server(self, server: values.ShareServer, identifier: str, options: Mapping[str, str]) -> Mapping[str, str]:
         """Manage the server of that identifier as ``server``; from now on all calls find it by its ``id``.
 
-        ``server`` has the addresses that ``find_server`` returned, in its one network. Returns details to store with
-        it.
+        ``server`` has the addresses that ``find_server`` returned, in its one network or in ``admin_allocations``. Returns
+        details to store with it.
 
         :raises errors.Final: the server cannot be taken over; it is unchanged.
         """

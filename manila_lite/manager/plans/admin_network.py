@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses of share servers in the administrators' network: as many as the driver needs for each server, in all."""
+"""Addresses of share servers in the administrators' network of their backend: as many as the driver needs for each server, in
+all. They never go to another server: one that moves gets others, in the network of the backend that it comes to.
+"""
 
 import dataclasses
 from typing import Any
@@ -13,7 +15,7 @@ from manila_lite.network.interface import NetworkPlugin, Subnet
 
 
 @dataclasses.dataclass(frozen=True)
-class _AdminSubnet(Subnet):
+class AdminSubnet(Subnet):
     """A subnet that is in no share network."""
 
     id: str = allocations.ADMIN
@@ -34,7 +36,8 @@ def check(conf: Any, name: str, driver: Any) -> None:
     load.make(conf, section.admin_network_config_group)
 
 
-def _plugin(work: Work[Any]) -> NetworkPlugin:
+def plugin(work: Work[Any]) -> NetworkPlugin:
+    """Return the network plugin of the administrators' network."""
     return load.make(work.ctx.conf, work.service.section.admin_network_config_group)
 
 
@@ -46,13 +49,25 @@ def allocate(work: Work[Any], server_id: str | None = None) -> None:
     count = work.service.driver.ADMIN_ALLOCATIONS
     if not count:
         return
-    section, plugin = work.service.section, _plugin(work)
+    server_addresses.allocate(work.ctx.services, plugin(work), server_id or work.resource_id, _describe(work), count, work.hold)
+
+
+def find(work: Work[Any]) -> AdminSubnet | None:
+    """Return the subnet that the options of the backend name, or None, also if the driver needs no addresses in it.
+
+    :raises errors.Final: the network does not exist.
+    """
+    section = work.service.section
+    return _describe(work) if section.admin_network_id and section.admin_subnet_id else None
+
+
+def _describe(work: Work[Any]) -> AdminSubnet:
+    section = work.service.section
     try:
-        network = plugin.describe(section.admin_network_id, section.admin_subnet_id, section.admin_network_project)
+        network = plugin(work).describe(section.admin_network_id, section.admin_subnet_id, section.admin_network_project)
     except errors.Invalid as bad:
         raise errors.Final(f'The network of administrators: {bad}') from bad
-    subnet = _AdminSubnet(**{**dataclasses.asdict(network), 'project_id': section.admin_network_project})
-    server_addresses.allocate(work.ctx.services, plugin, server_id or work.resource_id, subnet, count, work.hold)
+    return AdminSubnet(**{**dataclasses.asdict(network), 'project_id': section.admin_network_project})
 
 
 def free(work: Work[Any], server_id: str | None = None) -> None:
@@ -61,10 +76,10 @@ def free(work: Work[Any], server_id: str | None = None) -> None:
     The present configuration does not matter.
     """
     server_id, subnet_id = server_id or work.resource_id, work.service.section.admin_subnet_id
-    plugin = _plugin(work)
-    server_addresses.free(work.ctx.services, plugin, server_id, allocations.ADMIN, work.hold)
+    administrators = plugin(work)
+    server_addresses.free(work.ctx.services, administrators, server_id, allocations.ADMIN, work.hold)
     if subnet_id:
-        plugin.forget(server_id, subnet_id)
+        administrators.forget(server_id, subnet_id)
 
 
 def free_leftovers(manager: Any) -> None:

@@ -6,27 +6,51 @@ from collections.abc import Iterable
 from typing import Any
 
 from manila_lite import context, errors
-from manila_lite.db.queries import allocations, share_servers
+from manila_lite.db.queries import allocations
 from manila_lite.manager.plans import server_addresses
 from manila_lite.network.interface import Address, NetworkPlugin, Subnet
 from manila_lite.workflow import network_allocations
 
 
-def keep(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet: Any, addresses: Iterable[str], least: int,
-         hold: server_addresses.Hold | None = None) -> None:
-    """Register the addresses that a server uses already as its own, all in one subnet (its row). May be called again.
+def by_place(addresses: Iterable[str], subnet: Any, admins: Subnet | None,
+             needs: tuple[int, int]) -> tuple[list[str], list[str]]:
+    """Return the addresses of a server in a subnet (its row), and those in the network of administrators, if there is one.
 
-    :raises errors.Final: they are fewer than ``least``, or one is not in the subnet, or belongs to another server.
+    ``needs``: how many the driver needs in each. Networks of users may overlap with that of administrators: of addresses that
+    may be in both, the first are the users', as ``find_server`` has it, until they have as many as they need.
+
+    :raises errors.Final: the subnet is in no network, an address is in neither, or too few are in the subnet.
     """
-    texts = _inside(subnet, addresses)
-    if len(texts) < least:
-        raise errors.Final(f'The share server has {errors.count(len(texts), "address")} in subnet {subnet.id}; it '
-                           f'needs {least}.')
-    with services.db.reader() as conn:
-        project_id = share_servers.get(conn, server_id).project_id
-    plugin_subnet = Subnet(subnet.neutron_net_id, subnet.neutron_subnet_id, subnet.cidr, subnet.ip_version,
-                           project_id=project_id)
-    adopted = plugin.adopt(plugin_subnet, texts, owner=server_id)
+    if not subnet.cidr:
+        raise errors.Final(f'Share network subnet {subnet.id} names no network, so no share server can be in it.')
+    users_net, admins_net = (ipaddress.ip_network(place.cidr) if place else () for place in (subnet, admins))
+    parsed = [ipaddress.ip_address(text) for text in addresses]
+    if nowhere := [str(address) for address in parsed if address not in users_net and address not in admins_net]:
+        other = f', nor in the network of administrators ({admins.cidr})' if admins else (
+            '. Its backend has no network of administrators (admin_network_id) that they could be in')
+        raise errors.Final(f'The share server has the addresses {", ".join(nowhere)}, which are not in subnet {subnet.id} '
+                           f'({subnet.cidr}){other}.')
+    users: list[str] = []
+    others: list[str] = []
+    for address in parsed:
+        has_enough = len(users) >= needs[0] and len(others) < needs[1]
+        is_others = address in admins_net and (has_enough or address not in users_net)
+        (others if is_others else users).append(str(address))
+    if len(users) < needs[0]:
+        raise errors.Final(f'The share server has {errors.count(len(users), "address")} in subnet {subnet.id}; it needs '
+                           f'{needs[0]}.')
+    return users, others
+
+
+def keep(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet: Any, addresses: list[str],
+         hold: server_addresses.Hold | None = None) -> None:
+    """Register the addresses that a server uses already as its own, all in one subnet (its row, or the network of
+    administrators). May be called again.
+
+    :raises errors.Final: one of them belongs to another server.
+    """
+    plugin_subnet = network_allocations.plugin_subnet(subnet, server_addresses.project_of(services, server_id, subnet))
+    adopted = plugin.adopt(plugin_subnet, addresses, owner=server_id)
     with services.db.writer() as conn:
         if hold:
             hold(conn)
@@ -35,29 +59,16 @@ def keep(services: context.Services, plugin: NetworkPlugin, server_id: str, subn
         stored = not new or allocations.store(conn, new)
     if not stored:
         plugin.disown(adopted)
-        raise errors.Final(f'One of the addresses {", ".join(texts)} is in use by another share server.')
+        raise errors.Final(f'One of the addresses {", ".join(addresses)} is in use by another share server.')
 
 
-def _inside(subnet: Any, addresses: Iterable[str]) -> list[str]:
-    """Return the addresses in canonical form.
-
-    :raises errors.Final: the subnet is in no network, or an address is not in it.
-    """
-    if not subnet.cidr:
-        raise errors.Final(f'Share network subnet {subnet.id} names no network, so no share server can be in it.')
-    network = ipaddress.ip_network(subnet.cidr)
-    parsed = [ipaddress.ip_address(text) for text in addresses]
-    if outside := [str(address) for address in parsed if address not in network]:
-        raise errors.Final(f'The share server has the addresses {", ".join(outside)}, which are not in subnet {subnet.id} '
-                           f'({subnet.cidr}).')
-    return [str(address) for address in parsed]
-
-
-def forget(services: context.Services, plugin: NetworkPlugin, server_id: str,
+def forget(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet_id: str | None = None,
            hold: server_addresses.Hold | None = None) -> None:
-    """Remove the server's addresses from the records; the server goes on using them. May be called again."""
+    """Remove the server's addresses in its share network, or in that of administrators, from the records; the server goes on
+    using them. May be called again.
+    """
     with services.db.reader() as conn:
-        rows = allocations.of_server(conn, server_id)
+        rows = allocations.of_server(conn, server_id, subnet_id)
     plugin.disown(Address(row.ip_address, row.mac_address, row.port_id) for row in rows)
     with services.db.writer() as conn:
         if hold:

@@ -10,11 +10,11 @@ from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.doctor import share_servers as share_server_findings
 from manila_lite.db.models import share_server_details
-from manila_lite.db.queries import share_server_capabilities, share_server_queries
+from manila_lite.db.queries import allocations, share_server_capabilities, share_server_queries
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.manager.plans import kept_addresses
+from manila_lite.manager.plans import admin_network, kept_addresses
 from manila_lite.manager.plans import share_servers as share_server_plans
 from manila_lite.manager.plans.task import notify
 from manila_lite.network import load as plugins
@@ -42,17 +42,22 @@ def _server(work: Work[Any]) -> values.ShareServer:
 # Managing -----------------------------------------------------------------------------------------
 
 def register_addresses(work: Work[ManageServer]) -> None:
-    """Register the addresses that the server has as used by it."""
-    addresses = _driver(work).find_server(_server(work), work.data.identifier, work.data.options)
+    """Register the addresses that the server has as used by it, in its share network and in that of administrators."""
+    driver = _driver(work)
+    addresses = driver.find_server(_server(work), work.data.identifier, work.data.options)
     with work.ctx.db.reader() as conn:
         [subnet] = share_server_queries.subnets_of(conn, (work.resource_id,))[work.resource_id]
-    kept_addresses.keep(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet, addresses,
-                        work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
+    admins, needs = admin_network.find(work), (driver.ALLOCATIONS_PER_SUBNET, driver.ADMIN_ALLOCATIONS)
+    users, others = kept_addresses.by_place(addresses, subnet, admins, needs)
+    kept_addresses.keep(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet, users, work.hold)
+    if others:
+        kept_addresses.keep(work.ctx.services, admin_network.plugin(work), work.resource_id, admins, others, work.hold)
 
 
 def unregister_addresses(work: Work[Any]) -> None:
     """Remove the server's addresses from the records; the server keeps them."""
-    kept_addresses.forget(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, work.hold)
+    kept_addresses.forget(work.ctx.services, admin_network.plugin(work), work.resource_id, allocations.ADMIN, work.hold)
+    kept_addresses.forget(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, hold=work.hold)
 
 
 def manage(work: Work[ManageServer]) -> None:

@@ -33,7 +33,7 @@ def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, 
     """
     if subnet.neutron_subnet_id is None:
         subnet = _put_into_default(services, plugin, server_id, subnet, hold)
-    plugin_subnet = network_allocations.plugin_subnet(subnet, _owner(services, server_id, subnet))
+    plugin_subnet = network_allocations.plugin_subnet(subnet, project_of(services, server_id, subnet))
     for _ in range(_TRIES):
         with services.db.reader() as conn:
             rows = allocations.of_server(conn, server_id, subnet.id)
@@ -52,7 +52,7 @@ def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, 
 
 def _put_into_default(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet: Any, hold: Hold | None) -> Any:
     """Put a subnet into the default network, and return its new row. It was made before there was such a network."""
-    network = plugin.find_default(_owner(services, server_id, subnet))
+    network = plugin.find_default(project_of(services, server_id, subnet))
     if network is None:
         raise errors.Final(f'Share network subnet {subnet.id} names no network, so there are no addresses for servers in it.')
     with services.db.writer() as conn:
@@ -62,8 +62,8 @@ def _put_into_default(services: context.Services, plugin: NetworkPlugin, server_
         return share_network_subnets.get(conn, subnet.share_network_id, subnet.id)
 
 
-def _owner(services: context.Services, server_id: str, subnet: Any) -> str | None:
-    """Return the project that owns the addresses."""
+def project_of(services: context.Services, server_id: str, subnet: Any) -> str | None:
+    """Return the project that owns the addresses of a server in a subnet (its row)."""
     if subnet.id == allocations.ADMIN:
         project: str | None = subnet.project_id
         return project
@@ -74,7 +74,7 @@ def _owner(services: context.Services, server_id: str, subnet: Any) -> str | Non
 
 def free(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet_id: str | None = None,
          hold: Hold | None = None) -> None:
-    """Free the server's addresses, or only those in the share network subnet ``subnet_id``. May be called again.
+    """Free the server's addresses in its share network, or only those in its subnet ``subnet_id``. May be called again.
 
     A server that moved has given its addresses to another one, and the plugin learns it here at the latest.
     """
@@ -106,7 +106,9 @@ def free_some(services: context.Services, plugin: NetworkPlugin, allocation_ids:
 
 
 def hand_over(services: context.Services, plugin: NetworkPlugin, server_id: str) -> None:
-    """Have the plugin record that the server has its addresses, which another one may have had. May be called again."""
+    """Have the plugin record that the server has its addresses in its share network, which another one may have had. May be
+    called again.
+    """
     with services.db.reader() as conn:
         rows = allocations.of_server(conn, server_id)
     plugin.hand_over(map(_address, rows), owner=server_id)

@@ -114,13 +114,15 @@ class ServerSteps(Steps):
         return None if chosen is None else str(chosen)
 
     def reserve(self, work: Work[Any]) -> None:
-        """Give the target addresses, unless it takes over those of the source.
+        """Give the target addresses, unless it takes over those of the source; in the administrators' network of this backend
+        in any case.
 
         :raises errors.Final: the driver is another one than the scheduler knew, and cannot spread shares.
         """
         if not work.data.get(BY_HOST):
             _driver_must_fit(work)
         self.enter(work, Migration.IN_PROGRESS)
+        admin_network.allocate(work, work.data['target'])
         if work.data['keeps_addresses']:
             return
         with work.ctx.db.reader() as conn:
@@ -129,14 +131,11 @@ class ServerSteps(Steps):
         for subnet in subnets:
             server_addresses.allocate(work.ctx.services, plugin, work.data['target'], subnet,
                                       work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
-        if work.data.get(BY_HOST):
-            admin_network.allocate(work, work.data['target'])
 
     def release(self, work: Work[Any]) -> None:
         """Free the target's addresses, unless it had them before."""
         if not work.data.get('cut') and not work.data.get('was_idle'):
-            if work.data.get(BY_HOST):
-                admin_network.free(work, work.data['target'])
+            admin_network.free(work, work.data['target'])
             server_addresses.free(work.ctx.services, plugins.make(work.ctx.conf), work.data['target'], hold=work.hold)
 
     def apply_rules(self, conn: Connection, work: Work[Any], *, readonly: bool) -> Wake:
@@ -237,7 +236,7 @@ def _servers(conn: Connection, work: Work[Any]) -> tuple[values.ShareServer, val
         networks=tuple(network(subnet, (), {})
                        for subnet in share_server_queries.subnets_for(conn, data['network_id'], data['zone_id'])))
     if data.get('cut') and data['keeps_addresses']:
-        target = dataclasses.replace(target, networks=source.networks, admin_allocations=source.admin_allocations)
+        target = dataclasses.replace(target, networks=source.networks)
     return source, target
 
 

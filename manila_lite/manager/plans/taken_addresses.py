@@ -91,8 +91,7 @@ def _by_subnet(conn: Connection, server_id: str) -> dict[str, list[str]]:
     """Return the ids of the server's addresses by subnet, without those in the administrators' network."""
     found = collections.defaultdict(list)
     for row in allocations.of_server(conn, server_id):
-        if row.share_network_subnet_id is not None:
-            found[row.share_network_subnet_id].append(row.id)
+        found[row.share_network_subnet_id].append(row.id)
     return found
 
 

@@ -161,6 +161,19 @@ class ServerEdgeCases:
         self.assert_serves(server, locations)
         self.assertEqual([False] * (len(locations) - 1) + [True], [location.is_admin_only for location in locations])
 
+    def test_49_7_managed_server_has_its_addresses_for_administrators_last(self):
+        self.needs(interface.ManagesServers)
+        admin = dataclasses.replace(self.subnet('more').allocations[0], subnet_id=None)
+        old = self.made_server(admin_allocations=(admin,))
+        self.driver.unmanage_server(old)
+        server = self.a_server(networks=old.networks[:1], admin_allocations=(admin,))
+        found = list(self.driver.find_server(dataclasses.replace(server, networks=(), admin_allocations=()), old.id, {}))
+        self.assertEqual((self.planned(old), admin.ip_address), (set(found), found[-1]))
+        self.driver.manage_server(server, old.id, {})
+        self.assertEqual(self.planned(server), self.addresses(server))
+        locations = self.driver.create_share(self.a_share(server=server))
+        self.assertEqual([False, True], [location.is_admin_only for location in locations])
+
     def test_server_ids_that_are_no_file_names_reach_nothing(self):
         outside = sorted(os.listdir(self.root))
         for server_id in ('', '..', '../escape', '/escape', 'a/b', 'a\nb'):

@@ -55,6 +55,13 @@ dummy_pool_size_gb = 100000
 migration_driver_continue_update_interval = 1
 server_migration_driver_continue_update_interval = 1
 """
+#: As upstream in its gate, share servers have an address in an admin network, too.
+_SERVING = """
+dummy_admin_allocations = 1
+admin_network_id = admins
+admin_subnet_id = admins-four
+admin_network_project = admins
+"""
 _NETWORKS = """
 networks:
 - id: everybody
@@ -62,6 +69,11 @@ networks:
   network_type: flat
   subnets:
   - {id: four, cidr: 10.64.0.0/12}
+- id: admins
+  projects: [admins]
+  network_type: flat
+  subnets:
+  - {id: admins-four, cidr: 11.0.0.0/16}
 """
 
 
@@ -104,7 +116,7 @@ class Cloud(fixtures.Fixture):
     def backends(self) -> Mapping[str, str]:
         """Return the section of the configuration for each backend, by its name. ``state`` is known."""
         return {name: _BACKEND.format(name=name, serving=serving, zone=zone, domain=_domain(serving, self._mode))
-                for name, (serving, zone) in MODES[self._mode].items()}
+                + _SERVING * serving for name, (serving, zone) in MODES[self._mode].items()}
 
     def _sync(self) -> None:
         done = forks.run('manila_lite.cmd.manage:main', f'--config-file={self.state}/c.conf', 'db', 'sync')
