@@ -54,7 +54,7 @@ class JudgeTest(testscenarios.WithScenarios, testtools.TestCase):
             'error': None, **self.values})
         world = operations._World(
             _NOW, 10.0, {('manila-share', 'h@up'): True, ('manila-share', 'h@down'): False, ('manila-scheduler', 'a'): False,
-                         ('manila-scheduler', 'b'): True},
+                         ('manila-scheduler', 'b'): True}, {},
             collections.Counter({('share', 'h@up', 'fast'): 4}), {'s': 'other'}, set())
         verdict = operations._judge(op, world)
         self.assertIn(self.why, verdict.why)

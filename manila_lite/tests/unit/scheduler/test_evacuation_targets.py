@@ -2,6 +2,7 @@
 
 import testtools
 
+from manila_lite.operation_data.evacuation import Evacuate
 from manila_lite.scheduler import evacuation_targets
 from manila_lite.scheduler.interface import PoolState
 
@@ -27,4 +28,4 @@ class Where(testtools.TestCase):
         for data, said in (({'to': ['a', 'b'], 'any_zone': True}, ': none of a, b is up and enabled'),
                            ({'to': [], 'any_zone': False}, ': none in its availability zone is up and enabled'),
                            ({'to': [], 'any_zone': True}, '')):
-            self.assertEqual(said, evacuation_targets._where(data))
+            self.assertEqual(said, evacuation_targets._where(Evacuate(host='h', began=0.0, at_once=1, dry_run=False, **data)))

@@ -5,13 +5,14 @@ import types
 import testtools
 
 from manila_lite.cmd.manage import evacuate
+from manila_lite.operation_data.evacuation import Evacuate, Figures
 
-_FIGURES = {'done': 1, 'total': 3, 'moving': 2, 'left': 0, 'percent': 40, 'seconds_left': 9}
+_FIGURES = Figures(done=1, total=3, moving=2, left=0, percent=40, seconds_left=9)
 
 
 def shown(state='open', error=None, code=None, names=None, **data):
-    return evacuate.progress(types.SimpleNamespace(
-        id='o', state=state, error=error, error_code=code, data={'dry_run': False, 'progress': _FIGURES, **data}), names or {})
+    carried = Evacuate(**{'host': 'h', 'began': 0.0, 'at_once': 1, 'dry_run': False, 'progress': _FIGURES, **data})
+    return evacuate.progress(types.SimpleNamespace(id='o', state=state, error=error, error_code=code), carried, names or {})
 
 
 class Progress(testtools.TestCase):
@@ -20,8 +21,8 @@ class Progress(testtools.TestCase):
         now = shown()
         self.assertEqual(('evacuating', 40, '1 of 3 resources, 2 moving', 9, None),
                          (now.phase, now.percent, now.detail, now.seconds_left, now.ended))
-        self.assertEqual(('planning', '', None), (shown(dry_run=True, progress=None).phase, shown(progress={}).detail,
-                                                  shown(progress={}).percent))
+        self.assertEqual(('planning', '', None), (shown(dry_run=True, progress=Figures()).phase,
+                          shown(progress=Figures()).detail, shown(progress=Figures()).percent))
 
     def test_empty_host_is_a_success_although_a_reason_is_left(self):
         now = shown('done', left={'s': 'It is gone.'})

@@ -24,7 +24,7 @@ def _now(count):
         [{'pool': f'h@b#{number}', 'used': None, 'GiB used': 'unknown', 'GiB promised': '1.0', 'backend': 'up', 'is_bad': False}
          for number in range(count)],
         [{'service': 'manila-share', 'host': f'h@{number}', 'zone': 'nova', 'state': 'down', 'heartbeat': '9 min',
-          'release': '1', 'reason': '', 'is_bad': True} for number in range(count)],
+          'clock': '', 'release': '1', 'reason': '', 'is_bad': True} for number in range(count)],
         Counts(7, count),
         [{'request': f'GET /v2/{number}', 'status': 500, 'seconds': '1.50', 'age': '9 min', 'host': 'h', 'request id': 'req-1',
           'is_bad': True} for number in range(count)])
