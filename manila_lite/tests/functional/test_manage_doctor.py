@@ -266,7 +266,7 @@ class DoctorTest(manage.ManageTest):
         """Check the reasons why an operation waits, and whether doctor can mend them."""
         now, second = timeutils.utcnow(), datetime.timedelta(seconds=1)
         before, later = now - 3600 * second, now + 3600 * second
-        services = {'up@x': (now + 600 * second, False), 'busy@x': (now + 600 * second, False), 'down@x': (before, True)}
+        services = {'up@x': (now, False), 'busy@x': (now, False), 'down@x': (before, True)}
         for host, (heartbeat, stopped) in services.items():
             self.add(models.services, host=host, binary='manila-share', topic='manila-share', heartbeat_at=heartbeat,
                      stopped=stopped, created_at=now)
