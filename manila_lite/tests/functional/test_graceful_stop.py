@@ -53,7 +53,8 @@ class GracefulStopTest(base.ServiceTest):
         self.service.knob('alpha', 'create_share:hang')
         self.addCleanup(self.service.knob, 'alpha')
         self.share = self.caller().share(wait=None)['id']
-        until(lambda: self.manager.worker.runner.busy, 'the backend is at work')
+        # A thread of the runner is busy before it has claimed: a stop in between leaves the operation to the next process.
+        until(lambda: (row := self.row(models.operations)).topic == 'share' and row.owner, 'the share manager has claimed it')
         stop = threading.Thread(target=self.manager.stop, daemon=True)
         stop.start()
         until(self.manager.worker.runner._stopped.is_set, 'the stop has begun')
