@@ -226,9 +226,13 @@ def commits() -> int:
 
 
 def listed(modules: Iterable[str] = (), forms: Iterable[str] = ()) -> list[str]:
-    """Return the names of all tests, or of those that regular expressions find."""
-    found = output('stestr', 'list', *forms, MANILA_LITE_TEST_MODULES=' '.join(modules)).splitlines()
-    return [line for line in found if line.startswith(PREFIX)]
+    """Return the names of all tests, or of those that regular expressions find. If a module cannot be read, end the run."""
+    done = subprocess.run(['stestr', 'list', *forms], cwd=ROOT, env=os.environ | {limits.MODULES: ' '.join(modules)},
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        print(done.stdout, 'FAILED the list of all tests', '0 passed, 1 failed, 0 skipped', sep='\n', flush=True)
+        sys.exit(1)
+    return [line for line in done.stdout.splitlines() if line.startswith(PREFIX)]
 
 
 def results() -> list[dict]:

@@ -162,6 +162,11 @@ class RunTest(testtools.TestCase):
     def test_run_without_tests_fails(self):
         self.assertEqual((1, ['FAILED no test ran', '0 passed, 1 failed, 0 skipped']), self.tiers('nothing_of_the_kind'))
 
+    def test_module_that_cannot_be_read_fails_the_run(self):
+        (self.root / 'manila_lite/tests/test_broken.py').write_text('import nothing_of_the_kind\n')
+        for words in ((), ('--full', 'odd')):
+            self.assertEqual((1, ['FAILED the list of all tests', '0 passed, 1 failed, 0 skipped']), self.tiers(*words))
+
     def test_what_passed_for_a_commit_is_not_run_again(self):
         status, told = self.tiers('--full', 'odd', BAD='fails')
         self.assertEqual((1, '0 passed, 2 failed, 0 skipped'), (status, told[-1]))

@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors
-from manila_lite.siblings.db import grant_rows, grants
+from manila_lite.siblings import grants
+from manila_lite.siblings.db import grant_rows
 from manila_lite.siblings.grants import Target
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
