@@ -78,8 +78,7 @@ class Model:
         self.facts = {}
         self.workers = {}           # by thread
         self.pending = {}           # by thread: writes that are not committed yet
-        self.groups = {}            # by thread: the operations for which it writes, of threads of its process,
-        self.again = {}             # and whether it writes each by itself if that fails
+        self.groups = {}            # by thread: the operations for which it writes, of threads of its process
         self.processes = {}
         self.commits = 0
         self.asking = False         # a user asks for an operation that may be open
@@ -104,7 +103,8 @@ class Model:
         if worker is None or fault not in ('cut', 'locked', 'refused'):
             return
         for operation_id in self.groups.get(task) or (worker.operation_id,):
-            self.worker_on(task, operation_id).cut |= fault == 'cut' or (fault == 'locked' and not self.again.get(task))
+            # Its own transaction is repeated after a conflict.
+            self.worker_on(task, operation_id).cut |= fault == 'cut'
             self.facts[operation_id].met = fault
 
     def worker_on(self, task, operation_id):
@@ -116,16 +116,14 @@ class Model:
                     if one.process is task.process and not one.ended and worker.operation_id == operation_id)
 
     @contextlib.contextmanager
-    def group(self, operation_ids, again=False):
-        """Let the running thread write for all these operations inside the block. ``again``: if that fails, but not for want
-        of a connection, each is written by itself.
-        """
+    def group(self, operation_ids):
+        """Let the running thread write for all these operations inside the block."""
         task = self.baton.current
-        self.groups[task], self.again[task] = tuple(operation_ids), again
+        self.groups[task] = tuple(operation_ids)
         try:
             yield
         finally:
-            del self.groups[task], self.again[task]
+            del self.groups[task]
 
     def sent(self, task, way):
         """Note that the step asks to pass the operation on."""

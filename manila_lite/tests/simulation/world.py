@@ -54,7 +54,7 @@ class Process:
         together, alone = executor._end_together, executor._end
 
         def end_together(ends):
-            with self.model.group([one.work.op.id for one in ends], again=True):
+            with self.model.group([one.work.op.id for one in ends]):
                 return together(ends)
 
         def end(one):
