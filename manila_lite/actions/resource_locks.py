@@ -16,7 +16,7 @@ USER, SERVICE, ADMIN = 'user', 'service', 'admin'
 _CHANGEABLE_CONTEXTS = {USER: {USER}, SERVICE: {USER, SERVICE}, ADMIN: {USER, SERVICE, ADMIN}}
 
 #: Statuses of a share or rule that is being removed: a lock would come too late.
-_GOING_SHARE = frozenset(status for verb in ('delete', 'unmanage')
+_GOING_SHARE = frozenset(status for verb in ('delete', 'defer', 'unmanage')
                          for status in (states.SHARE[verb].during, states.SHARE[verb].fail))
 _GOING_RULE = frozenset({states.ACCESS['revoke'].during, states.ACCESS['deny'].during})
 
