@@ -43,7 +43,7 @@ _PARTS = (
                          ('left', 0), ('age', 80), ('host', 160), ('error', 120)), ('percent', 'state')),
     _Part('pools', (('pool', 0), ('GiB used', 0), ('GiB promised', 80), ('backend', 80)), ('used', 'pool')),
     _Part('services', (('service', 0), ('host', 0), ('zone', 120), ('state', 0), ('heartbeat', 80), ('clock', 120),
-                       ('release', 100),                       ('reason', 100))),
+                       ('release', 100), ('reason', 100))),
     _Part('requests', (('request', 0), ('status', 0), ('seconds', 0), ('age', 80), ('host', 120), ('request id', 100))),
 )
 
