@@ -11,14 +11,14 @@ from manila_lite.tests.services import hearing
 
 
 class _Log(logging.Handler):
-    """Handler that keeps the request id of each line with an exception."""
+    """Handler that keeps the request id of each line about an error: an expected one has no traceback."""
 
     def __init__(self):
         super().__init__()
         self.request_ids = set()
 
     def emit(self, record):
-        if record.exc_info and context.get_current() is not None:
+        if (record.exc_info or record.levelno >= logging.ERROR) and context.get_current() is not None:
             self.request_ids.add(context.get_current().request_id)
 
 
