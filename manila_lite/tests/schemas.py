@@ -15,6 +15,9 @@ from manila_lite.db.maintenance import schema_migrations
 #: The first word of each statement that makes a schema. The others look what is there.
 _MAKING = frozenset({'ALTER', 'COMMENT', 'CREATE', 'INSERT'})
 
+#: Conditions of indexes that the migrations make, and the models leave out.
+_CONDITIONS = {'ix_operations_claims': 'owner IS NOT NULL'}
+
 _copies: dict[sa.MetaData, sqlite3.Connection] = {}
 _statements: dict[tuple[str, sa.MetaData], list[tuple[str, Any]]] = {}
 
@@ -27,12 +30,20 @@ def newest_schema(db, metadata):
         _repeat(db, metadata)
 
 
+def make_tables(engine, metadata):
+    """Make the tables of the models, with what only the migrations say of them."""
+    for index in (index for table in metadata.tables.values() for index in table.indexes if index.name in _CONDITIONS):
+        for dialect in ('postgresql', 'sqlite'):
+            index.dialect_options[dialect]['where'] = sa.text(_CONDITIONS[index.name])
+    metadata.create_all(engine)
+
+
 def _make(db, metadata):
     if db.engine.dialect.name in ('mysql', 'mariadb'):
         with db.engine.begin() as conn:
             # Same collation as in manila_lite.db.core.collation.
             conn.exec_driver_sql('ALTER DATABASE CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin')
-    metadata.create_all(db.engine)
+    make_tables(db.engine, metadata)
     schema_migrations.stamp(db, 'head')
 
 

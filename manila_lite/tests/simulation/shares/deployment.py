@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from manila_lite.db import models
 from manila_lite.db.queries import share_types
 from manila_lite.scheduler import filters, weighers
+from manila_lite.tests import schemas
 from manila_lite.tests.simulation import deployment, rows
 
 TYPE = 'simple'
@@ -116,6 +117,6 @@ restart_wait = 5
         self.filters, self.weighers = filters.load(conf.filters), weighers.load(conf.weighers)
 
     def _make_tables(self, db):
-        models.metadata.create_all(db.engine)
+        schemas.make_tables(db.engine, models.metadata)
         with db.writer() as conn:
             share_types.create(conn, TYPE, {'driver_handles_share_servers': 'False'})
