@@ -360,8 +360,12 @@ class Runner:
         """Log that the operation was lost. That is normal if a request ended it: a reset, a deletion by force, a cancellation,
         or a check whose asker waits no more. Otherwise the lease of this process ran out.
         """
-        with self.services.db.reader() as conn:
-            now = rows.get(conn, op.id)
+        try:
+            with self.services.db.reader() as conn:
+                now = rows.get(conn, op.id)
+        except Exception as away:       # it is only about the words
+            LOG.warning('%s: %s (operation %s) is no longer ours. Why cannot be read: %s', op.resource_id, op.kind, op.id, away)
+            return
         if now is None or (now.state == rows.FAILED and now.error_code in rows.BY_REQUEST):
             LOG.info('%s: %s (operation %s) was ended by a request', op.resource_id, op.kind, op.id)
         else:
