@@ -7,13 +7,11 @@ rows that changed since they were read, and Galera's failed certifications, whic
 is here.
 """
 
-import functools
-import random
-import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import sqlalchemy
+from oslo_db.api import wrap_db_retry
 from oslo_db.exception import DBConnectionError, DBDeadlock
 from oslo_db.sqlalchemy import exc_filters
 from oslo_log import log
@@ -23,8 +21,9 @@ LOG = log.getLogger(__name__)
 #: Errors that are not the fault of the work: the same transaction may succeed a moment later.
 TRANSIENT = (DBConnectionError, DBDeadlock)
 
-#: Seconds until each repetition, at most. Conflicts wait for a random part of it, or the same two would meet once more.
-_PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
+#: Repetitions at most, and the seconds until the first one. oslo.db doubles them, and takes a random part of them after a
+#: deadlock, or the same two would meet once more.
+_TRIES, _PAUSE = 5, 0.05
 _Work = TypeVar('_Work', bound=Callable[..., Any])
 
 
@@ -55,19 +54,16 @@ def retry(work: _Work) -> _Work:
 
 
 def repeating(work: _Work, worth: tuple[type[Exception], ...] = (DBDeadlock,)) -> _Work:
-    """Return the work as a function that repeats it, some times, after errors that are ``worth`` it."""
-    @functools.wraps(work)
-    def repeated(*args: Any, **kwargs: Any) -> Any:
-        for pause in _PAUSES:
-            try:
-                return work(*args, **kwargs)
-            except worth as error:
-                LOG.info('A transaction is repeated: %s', brief(error))
-                time.sleep(random.uniform(0, pause) if is_conflict(error) else pause)
-        return work(*args, **kwargs)
-    return cast(_Work, repeated)
+    """Return the work as a function that repeats it, some times, after errors of these types."""
+    def is_worth_it(error: Exception) -> bool:
+        if not isinstance(error, worth):
+            return False
+        LOG.info('A transaction was taken back, or lost its connection: %s', brief(error))
+        return True
+    return cast(_Work, wrap_db_retry(max_retries=_TRIES, retry_interval=_PAUSE, max_retry_interval=1,
+                                     exception_checker=is_worth_it)(work))
 
 
 def brief(error: BaseException) -> str:
-    """Return an error of a database without what SQLAlchemy adds in further lines."""
+    """Return the first line of a database error. SQLAlchemy adds the statement and its values in others."""
     return str(error).partition('\n')[0]

@@ -37,7 +37,6 @@ _GIVEN = {
     'cmd/manage/events.py follow': 'as often as the administrator says',
     'cmd/manage/top.py _follow': 'as often as the administrator says',
     'cmd/manage/watch.py watch': 'as often as the administrator says',
-    'db/core/conflicts.py repeating.repeated': 'a growing pause between tries of a transaction, with an end',
     'drivers/cephfs/cluster/cluster.py Cluster._do': 'a growing pause between tries of a command, with an end',
     'drivers/cephfs/nfs_cluster/gateways.py _await': 'its callers say how long, with an end',
     'drivers/cephfs/shares/shares.py Shares._await_copy': 'a growing pause between looks, with an end',

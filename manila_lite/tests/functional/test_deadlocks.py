@@ -118,7 +118,7 @@ class Deadlocks(served.ServedTest):
                 one.result(waiting.LIMIT)
         self.assertEqual('', self.complaints())
         self.assertTrue(self.deadlocks, 'nobody gave way')      # one, or the end of the other server, too
-        self.assertIn('INFO A transaction is repeated', self.log.getvalue())
+        self.assertIn('INFO A transaction was taken back', self.log.getvalue())
         self.assertEqual([], self.rows(models.share_network_subnets))
 
     def oppose(self, subnet_id):

@@ -40,7 +40,8 @@ class TestConflicts(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.db.core.conflicts._PAUSES', (0, 0)))
+        for name, value in (('_TRIES', 2), ('_PAUSE', 0)):
+            self.useFixture(fixtures.MonkeyPatch(f'manila_lite.db.core.conflicts.{name}', value))
         self.calls = []
 
     def fail(self, *raised):
