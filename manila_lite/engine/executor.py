@@ -2,11 +2,9 @@
 """The executor: it runs a claimed operation through its plan, forwards or backwards, and saves the position."""
 
 import contextlib
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from oslo_db import exception as db_exception
 from oslo_log import log
 from oslo_utils import timeutils
 
@@ -14,9 +12,9 @@ from manila_lite import context, errors, metrics, trace
 from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.begin import Wake, backend_of
+from manila_lite.engine.ends import End, Ends
 from manila_lite.engine.environment import REAL, Environment
 from manila_lite.engine.plans import Plan, Work
-from manila_lite.engine.together import Together
 from manila_lite.operation_data import Failure
 
 LOG = log.getLogger(__name__)
@@ -41,7 +39,7 @@ class Executor:
         self.plans = plans
         self.service = service
         self.conf = services.conf.operations
-        self._ends = Together(environment, self._end_all)
+        self._ends = Ends(services.db, owner, environment)
         #: The same text as long as the backend is on this host, '' while it is not. Asked before and after each step.
         self.presence: Callable[[], str] = lambda: 'always'
 
@@ -220,55 +218,10 @@ class Executor:
 
     def _done(self, plan: Plan[Any], work: Work[Any]) -> bool:
         """Say whether the operation has ended. It has not if it was asked for again meanwhile."""
-        ended: bool = self._ends.put(_End(plan, work))
+        ended: bool = self._ends.put(End(plan, work))
         if ended:
             self._count(work.op, rows.DONE)
         return ended
-
-    def _end_all(self, ends: Sequence['_End']) -> list[Any]:
-        """End operations in one transaction, or, if that fails, each in its own. Return for each whether it has ended, or
-        why it could not be saved.
-        """
-        if len(ends) > 1 or _is_prepared(ends[0]):
-            try:
-                self._end_together(ends)
-            except db_exception.DBConnectionError as away:
-                return [away] * len(ends)
-            except Exception as error:
-                LOG.info('%s operations are ended one by one, since together they failed: %s', len(ends), error)
-            else:
-                return [True] * len(ends)
-        return [self._end(end) for end in ends]
-
-    def _end_together(self, ends: Sequence['_End']) -> None:
-        groups: dict[str, list[_End]] = {}
-        # In this order other processes take the locks, too.
-        for end in sorted(ends, key=lambda end: end.work.op.resource_id):
-            groups.setdefault(end.plan.kind, []).append(end)
-        with self.services.db.writer() as conn:
-            for group in groups.values():
-                prepared = [end.work for end in group if _is_prepared(end)]
-                if prepared:
-                    group[0].plan.done_many(conn, prepared)     # type: ignore[misc]  # else it is not prepared
-                for end in group:
-                    if not _is_prepared(end):
-                        end.plan.done(conn, end.work)
-            rows.finish_many(conn, {end.work.op.id: end.work.asked for end in ends}, self.owner)
-
-    def _end(self, end: '_End') -> bool | Exception:
-        work = end.work
-
-        def write(conn: Connection) -> Any:
-            end.plan.done(conn, work)
-            ended = rows.finish(conn, work.op.id, self.owner, rows.DONE, wanted=work.asked)
-            return None if ended else rows.get(conn, work.op.id)
-        try:
-            again = self.services.db.write(write)
-        except Exception as error:
-            return error
-        if again is not None:
-            work.op, work.tries = again, again.attempts
-        return again is None
 
     def _stumble(self, plan: Plan[Any], work: Work[Any], step: int, error: Exception) -> float | None:
         op = work.op
@@ -371,18 +324,6 @@ class Executor:
     def _wake(work: Work[Any]) -> None:
         topic, host = work.send     # type: ignore[misc]  # it was passed on
         Wake(topic, backend_of(host), work.op.id).send(work.ctx)
-
-
-@dataclasses.dataclass(frozen=True)
-class _End:
-    """An operation whose steps are done."""
-
-    plan: Plan[Any]
-    work: Work[Any]
-
-
-def _is_prepared(end: _End) -> bool:
-    return end.plan.done_many is not None and end.work.loaded is not None
 
 
 def _remember(work: Work[Any], error: Exception) -> None:

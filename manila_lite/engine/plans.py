@@ -139,7 +139,7 @@ class Plan(Generic[Data]):
     what their first steps would read, and ``done_many`` does as ``done`` for several that were prepared. Neither is
     needed: an operation for which one of them fails, or that is tried again, does without.
 
-    ``data`` is the class of what operations of the kind carry.
+    ``data`` is the class of the data of its operations.
     """
 
     kind: str

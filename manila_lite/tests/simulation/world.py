@@ -50,17 +50,17 @@ class Process:
         """Return a runner of the queue."""
         runner = self.runner_class(self._world.services, self.topic, self.host, plans_of_topic, service,
                                    environment.SimulatedEnvironment(self))
-        executor = runner.executor      # who writes for whom shows nowhere else than in its own calls
-        together, alone = executor._end_together, executor._end
+        ends = runner.executor._ends        # only its own calls show who writes for whom
+        together, alone = ends._end_together, ends._end
 
-        def end_together(ends):
-            with self.model.group([one.work.op.id for one in ends]):
-                return together(ends)
+        def end_together(group):
+            with self.model.group([one.work.op.id for one in group]):
+                return together(group)
 
         def end(one):
             with self.model.group([one.work.op.id]):
                 return alone(one)
-        executor._end_together, executor._end = end_together, end
+        ends._end_together, ends._end = end_together, end
         return runner
 
     def work(self, plans_of_topic, service):
