@@ -55,10 +55,7 @@ def _nothing(conn: Connection, row: Row[Any], last: Row[Any] | None) -> Operatio
 
 def _placement(conn: Connection, row: Row[Any], last: Row[Any] | None) -> OperationData:
     before = read_data(last, CreateShare)
-    if before is None:
-        return CreateShare(zone=row.zone)
-    return CreateShare(hints=before.hints, zone=before.zone, member=before.member, zones_of_type=before.zones_of_type,
-                       excluded=before.excluded)
+    return CreateShare(zone=row.zone) if before is None else dataclasses.replace(before.afresh(), exports=[])
 
 
 def _sizes(conn: Connection, row: Row[Any], last: Row[Any] | None) -> OperationData | None:

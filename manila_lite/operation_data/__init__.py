@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operations carry from step to step: one dataclass for each kind, in the file of its resource.
+"""The data that operations carry from step to step: one dataclass for each kind, in the file of its resource.
 
 The stored JSON is read by services of the release before and of the next one, too: see ``base.OperationData``.
 """

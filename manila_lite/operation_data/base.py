@@ -29,7 +29,7 @@ def record(cls: Any) -> dict[str, Any]:
 
 @dataclasses.dataclass(kw_only=True)
 class OperationData:
-    """What an operation of any kind carries. Each kind that carries more has a class of its own.
+    """The data of an operation of any kind. Each kind with more data has a class of its own.
 
     A field is stored under its name, or under the ``key`` of its metadata, by ``dump`` of its metadata, and read by ``load``.
     A field without a default must be there. One with a default is not stored while it has it, unless it is ``ALWAYS``; and
@@ -52,12 +52,18 @@ class OperationData:
 
         :raises ValueError: they are not data of this kind.
         """
+        if not isinstance(stored, Mapping):
+            raise ValueError(f'{cls.__name__}: not an object')     # noqa: TRY004 - as for all that is not its data
         try:
             others = dict(stored)
             known = {one.name: one.of(others.pop(one.key, None), is_there=one.key in stored) for one in _fields(cls)}
             return cls(**known, others=others)
         except (AttributeError, KeyError, TypeError, ValueError) as bad:
             raise ValueError(f'{cls.__name__}: {bad}') from None
+
+    def afresh(self) -> Self:
+        """Return the data for another operation of the kind: without the notes of the engine, which are about this one."""
+        return dataclasses.replace(self, asked=None, failure=None, progress=None, begun_again=False, others={})
 
     def to_json(self) -> dict[str, Any]:
         """Return the data as they are stored."""
