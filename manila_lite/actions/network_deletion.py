@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands against the deletion of a share network, or of a subnet: all of it in one answer, with what to do.
+"""Objections to the deletion of a share network or subnet: all in one answer, each with its remedy.
 
 Some share servers stay with their network until an administrator decides about them, who may not know that they are there.
 """
@@ -15,9 +15,9 @@ from manila_lite.engine import Wake
 from manila_lite.workflow.share_servers import remove_server
 
 _DELETE = states.SHARE_SERVER['delete']
-#: A code of the API, and what is so, as the rest of a sentence that begins with the network or subnet.
+#: A code of the API, and the rest of a sentence that begins with the network or subnet.
 Objection = tuple[str, str]
-#: The operation that failed, and what helps, by the status of a share server that an operation left.
+#: The operation that failed, and the remedy, by the status in which it leaves a share server.
 _FAILED = {
     'manage_error': ('share_server.manage', (
         'It could not be managed{}. An administrator removes its record with openstack share server abandon {}')),
@@ -25,7 +25,7 @@ _FAILED = {
         'It could not be unmanaged{}. An administrator tries again with openstack share server abandon --force {}'))}
 _RESTS = ('A share server stays if it was managed, or a share was unmanaged on it. An administrator deletes it with openstack '
           'share server delete {}')
-#: Servers of which a refusal tells all that is known.
+#: Servers that a refusal names.
 _NAMED = 10
 
 
@@ -43,7 +43,7 @@ def must_be_free(owner: str, found: Iterable[Objection]) -> None:
 
 def objections_of(conn: Connection, ctx: RequestContext, servers: Iterable[Row[Any]], code: str, *,
                   shares: bool = True) -> list[Objection]:
-    """Return what share servers in a network or subnet have against its deletion. ``shares``: that they have shares, too."""
+    """Return the objections of share servers to the deletion of their network or subnet. ``shares``: of their shares, too."""
     texts = [text for server in _remaining(servers) if (text := _objection(conn, ctx, server, shares))]
     more = len(texts) - _NAMED
     return [(code, text) for text in texts[:_NAMED]] + (
@@ -61,7 +61,7 @@ def _remaining(servers: Iterable[Row[Any]]) -> list[Row[Any]]:
 
 
 def _objection(conn: Connection, ctx: RequestContext, server: Row[Any], shares: bool) -> str:
-    """Return what stands against the deletion of a share server with its network, or ''."""
+    """Return the objection to the deletion of a share server with its network, or ''."""
     stays = not server.is_auto_deletable or server.status not in _DELETE.allowed
     reasons = {f'is {server.status} and is not deleted automatically': stays,
                'has shares': shares and share_server_queries.is_used(conn, server.id),
@@ -74,7 +74,7 @@ def _objection(conn: Connection, ctx: RequestContext, server: Row[Any], shares: 
 
 
 def _advice(conn: Connection, ctx: RequestContext, server: Row[Any]) -> str:
-    """Return why the server stays, as far as the caller may know it, and what helps."""
+    """Return the reason for which the server stays, if the caller may know it, and the remedy."""
     if server.status in states.SHARE_SERVER.transient:
         return 'Wait until that has ended.'
     if server.status not in _FAILED:

@@ -102,7 +102,7 @@ class Failure(NamedTuple):
 
 
 class Messages:
-    """What was said in one copy.
+    """The messages of one copy.
 
     ``bytes_done``, ``files_done`` and ``files_total`` are those of rsync: unchanged files are no bytes. ``failed`` has the
     first paths that could not be copied, each with the reason; ``differing`` those that differ. ``lacks_modes``: rsync could

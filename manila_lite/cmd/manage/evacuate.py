@@ -174,7 +174,7 @@ def _tell_disabled(call: Call, host: str, out: TextIO | None) -> None:
 
 
 def progress(op: Any, data: Evacuate, names: Mapping[str, str]) -> Progress:
-    """Return the progress of an evacuation or of its plan, from its operation's row and data. ``names``: of what stays."""
+    """Return the progress of an evacuation or of its plan, from its operation's row and data. ``names``: by id."""
     figures, dry_run = data.progress, data.dry_run
     detail = ', '.join(filter(None, (
         fraction(None if figures.total is None else figures.done, figures.total, 'resources'),

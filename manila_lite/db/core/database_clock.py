@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clock of the database: the same for all processes, whatever the clocks of their hosts say. SQLite has its host's."""
+"""The clock of the database: one for all processes, while the clocks of their hosts may differ. SQLite has its host's."""
 
 import datetime
 from typing import Any

@@ -17,9 +17,8 @@ metadata = sa.MetaData(naming_convention={
 
 #: Microseconds on every database; the API shows them.
 Time = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
-#: GiB, and factors of GiB, in double precision: a plain FLOAT has that everywhere else.
-Gigabytes = sa.Float().with_variant(mysql.DOUBLE(asdecimal=False), 'mysql', 'mariadb')
-Seconds = Gigabytes
+#: GiB, factors of GiB, and seconds, in double precision: a plain FLOAT has that everywhere else.
+Gigabytes = Seconds = sa.Float().with_variant(mysql.DOUBLE(asdecimal=False), 'mysql', 'mariadb')
 Name = sa.String(255)
 Id = sa.String(36)
 #: See db/maintenance/secrets.py. SQLite ignores the length, and the column keeps its old type there.

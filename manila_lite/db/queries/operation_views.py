@@ -62,7 +62,7 @@ def phase(row: Row[Any]) -> str:
 
 
 def data(row: Row[Any]) -> OperationData:
-    """Return what any operation carries, with the rest of its data as ``others``; nothing if they cannot be read."""
+    """Return the data common to all operations, and the rest as ``others``; empty data if they cannot be read."""
     try:
         return OperationData.from_json(json.loads(row.text))
     except ValueError:

@@ -157,5 +157,6 @@ def _nothing(conn: Connection, work: Work[Any], *_: Exception) -> None:
     """Store nothing: the migration sees the end of the operation."""
 
 
-PLANS: list[Plan[Any]] = [Plan(share_migration.CLOSE, (Step(close_share, name='close'),), _nothing, _nothing, data=CloseShare),
-         Plan(server_migration.CLOSE, (Step(close_server, name='close'),), _nothing, _nothing, data=OperationData)]
+PLANS: list[Plan[Any]] = [
+    Plan(share_migration.CLOSE, (Step(close_share, name='close'),), _nothing, _nothing, data=CloseShare),
+    Plan(server_migration.CLOSE, (Step(close_server, name='close'),), _nothing, _nothing, data=OperationData)]

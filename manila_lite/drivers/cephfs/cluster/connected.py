@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the programs have in common that look into a file system of a Ceph cluster: the start, and the connection.
+"""The start and the connection of the programs that look into a file system of a Ceph cluster.
 
 ``connected.py PROGRAM`` runs with the Python of the system, which has Ceph's bindings; so it can be killed if a call of them
 hangs. PROGRAM is a file of this folder with ``VERBS``. Standard input is a JSON object: what to connect with, the file system,
@@ -69,7 +69,7 @@ class Connection:
 
 
 def main() -> None:
-    """Do what standard input says."""
+    """Run the verb that standard input names, and write its result."""
     asked = json.load(sys.stdin)
     connection = Connection(asked)
     try:
