@@ -122,6 +122,12 @@ class Service(fixtures.Fixture):
         self.wsgi = app.make(self.services)
         self.app = webtest.TestApp(self.wsgi)
 
+    def use_networks(self, text, group='standalone_network', name='networks.yaml'):
+        """Let the network plugin of this option group have the networks of a file with this text."""
+        file = self.state / name
+        file.write_text(text)
+        self.conf.set_override('file', str(file), group)
+
     def start(self):
         """Start scheduler and share managers, or start them again."""
         self.managers = {name: ShareManager(self.services, name) for name in self._backends}

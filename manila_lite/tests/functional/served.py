@@ -16,9 +16,7 @@ class ServedTest(base.ServiceTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        file = cls.service.state / 'networks.yaml'
-        file.write_text(networks.FILE)
-        cls.service.conf.set_override('file', str(file), 'standalone_network')
+        cls.service.use_networks(networks.FILE)
         cls.admin.ok('POST', '/types', {'share_type': {'name': 'served',
                                                        'extra_specs': {'driver_handles_share_servers': 'True'}}})
 

@@ -34,9 +34,7 @@ class AdminNetwork(served.ServedTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        file = cls.service.state / 'administrators.yaml'
-        file.write_text(_ADMINS)
-        cls.service.conf.set_override('file', str(file), 'administrators')
+        cls.service.use_networks(_ADMINS, 'administrators', 'administrators.yaml')
         for name, backend in (('wide', 'alpha'), ('small', 'small')):
             cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
                 'driver_handles_share_servers': 'True', 'share_backend_name': backend}}})

@@ -21,9 +21,7 @@ class Room(base.ServiceTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        file = cls.service.state / 'networks.yaml'
-        file.write_text(networks.FILE)
-        cls.service.conf.set_override('file', str(file), 'standalone_network')
+        cls.service.use_networks(networks.FILE)
         for name, servers, more in (('served', 'True', {}), ('replicable', 'False', {'replication_type': 'dr'})):
             cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
                 'driver_handles_share_servers': servers, 'snapshot_support': 'True', **more}}})

@@ -102,9 +102,7 @@ class Stories(base.ServiceTest):
         super().setUpClass()
         cls.addClassCleanup(files.unmount_below, cls.service.state)
         cls.service.conf.set_override('data_node_local_exports', files.local_exports(cls.service.state).split(', '))
-        file = cls.service.state / 'networks.yaml'
-        file.write_text(_NETWORKS)
-        cls.service.conf.set_override('file', str(file), 'standalone_network')
+        cls.service.use_networks(_NETWORKS)
         cls.service.conf.set_override('poll_interval', 0.1, 'operations')
         cls.deployment = Deployment(cls.service)
         cls.enterClassContext(cls.deployment.unseen())

@@ -33,9 +33,7 @@ class AdministeredTest(served.ServedTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        file = cls.service.state / 'administrators.yaml'
-        file.write_text(_ADMINS)
-        cls.service.conf.set_override('file', str(file), 'administrators')
+        cls.service.use_networks(_ADMINS, 'administrators', 'administrators.yaml')
 
     def setUp(self):
         super().setUp()

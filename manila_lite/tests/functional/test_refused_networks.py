@@ -16,9 +16,7 @@ class Networks(refused.Refusing):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        file = cls.service.state / 'networks.yaml'
-        file.write_text(networks.FILE)
-        cls.service.conf.set_override('file', str(file), 'standalone_network')
+        cls.service.use_networks(networks.FILE)
 
     def setUp(self):
         super().setUp()

@@ -66,9 +66,7 @@ class Resets(base.ServiceTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        file = cls.service.state / 'networks.yaml'
-        file.write_text(networks.FILE)
-        cls.service.conf.set_override('file', str(file), 'standalone_network')
+        cls.service.use_networks(networks.FILE)
         for name, specs in (('served', {'driver_handles_share_servers': 'True'}),
                             ('dr', {'driver_handles_share_servers': 'False', 'replication_type': 'dr'})):
             cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': specs}})

@@ -45,9 +45,7 @@ class MigrationTest(base.ServiceTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        file = cls.service.state / 'networks.yaml'
-        file.write_text(_NETWORKS)
-        cls.service.conf.set_override('file', str(file), 'standalone_network')
+        cls.service.use_networks(_NETWORKS)
         for name, more in (('served', {}), ('here', {'availability_zones': 'here'})):
             cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
                 'driver_handles_share_servers': 'True', 'snapshot_support': 'True', **more}}})

@@ -23,9 +23,7 @@ class Groups(base.ServiceTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        file = cls.service.state / 'networks.yaml'
-        file.write_text(_NETWORKS)
-        cls.service.conf.set_override('file', str(file), 'standalone_network')
+        cls.service.use_networks(_NETWORKS)
         cls.kind = cls.admin.ok('POST', '/types', {'share_type': {'name': 'served', 'extra_specs': {
             'driver_handles_share_servers': 'True', 'snapshot_support': 'True'}}})['share_type']['id']
         cls.group_type = cls.admin.ok('POST', '/share-group-types', {'share_group_type': {

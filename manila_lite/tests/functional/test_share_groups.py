@@ -64,9 +64,7 @@ class GroupTest(base.ServiceTest):
 
     def network(self, **more):
         """Make a share network; return it."""
-        file = self.service.state / 'networks.yaml'
-        file.write_text(_NETWORKS)
-        self.service.conf.set_override('file', str(file), 'standalone_network')
+        self.service.use_networks(_NETWORKS)
         self.addCleanup(self.service.conf.clear_override, 'file', 'standalone_network')
         return self.user.ok('POST', '/share-networks', {'share_network': {
             'neutron_net_id': 'net', 'neutron_subnet_id': 'four', **more}})['share_network']

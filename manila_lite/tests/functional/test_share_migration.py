@@ -512,9 +512,7 @@ class OnServers(MigrationTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        file = cls.service.state / 'networks.yaml'
-        file.write_text(_NETWORKS)
-        cls.service.conf.set_override('file', str(file), 'standalone_network')
+        cls.service.use_networks(_NETWORKS)
         cls.make_type('served', 'True')
 
     def make_network(self, subnet='four'):

@@ -29,9 +29,7 @@ class OnServers(Replicating):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        file = cls.service.state / 'networks.yaml'
-        file.write_text(_NETWORKS)
-        cls.service.conf.set_override('file', str(file), 'standalone_network')
+        cls.service.use_networks(_NETWORKS)
         cls.admin.ok('POST', '/types', {'share_type': {'name': 'served', 'extra_specs': {
             'driver_handles_share_servers': 'True', 'replication_type': 'readable'}}})
 

@@ -36,9 +36,7 @@ class SubnetChecks(served.ServedTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        file = cls.service.state / 'own-networks.yaml'
-        file.write_text(_NETWORKS)
-        cls.service.conf.set_override('file', str(file), 'standalone_network')
+        cls.service.use_networks(_NETWORKS, name='own-networks.yaml')
 
     def used_network(self):
         """Return the id of a network with a share server."""
