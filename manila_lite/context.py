@@ -19,8 +19,18 @@ from manila_lite.thread_reserve import ThreadReserve
 _LONGEST = 255
 #: Attributes that policy judges a caller by, beside its roles.
 _CREDENTIALS = operator.attrgetter(
-    'user_id', 'user_domain_id', 'system_scope', 'domain_id', 'project_id', 'project_domain_id', 'is_admin_project',
-    'service_user_id', 'service_user_domain_id', 'service_project_id', 'service_project_domain_id')
+    'user_id',
+    'user_domain_id',
+    'system_scope',
+    'domain_id',
+    'project_id',
+    'project_domain_id',
+    'is_admin_project',
+    'service_user_id',
+    'service_user_domain_id',
+    'service_project_id',
+    'service_project_domain_id',
+)
 #: Attributes that may change after a line was logged.
 _CHANGING = operator.attrgetter('project_id', 'is_admin', 'resource_uuid')
 
@@ -66,8 +76,13 @@ class RequestContext(context.RequestContext):
         """
         state = _CHANGING(self)
         if self._logged[0] != state:
-            self._logged = state, {name: _word(value) if isinstance(value, str) and name != 'user_identity' else value
-                                   for name, value in super().get_logging_values().items()}
+            self._logged = (
+                state,
+                {
+                    name: _word(value) if isinstance(value, str) and name != 'user_identity' else value
+                    for name, value in super().get_logging_values().items()
+                },
+            )
         return self._logged[1]
 
     def credentials(self) -> tuple[Any, ...]:
@@ -111,20 +126,36 @@ class RequestContext(context.RequestContext):
 
     def elevated(self) -> 'RequestContext':
         """Return the same caller as administrator, for manila_lite's own reads."""
-        return RequestContext(user_id=self.user_id, project_id=self.project_id, roles=['admin', 'member', 'reader'],
-                              is_admin=True, request_id=self.request_id, services=self.services, overwrite=False)
+        return RequestContext(
+            user_id=self.user_id,
+            project_id=self.project_id,
+            roles=['admin', 'member', 'reader'],
+            is_admin=True,
+            request_id=self.request_id,
+            services=self.services,
+            overwrite=False,
+        )
 
 
 def admin(services: Services) -> RequestContext:
     """Return manila_lite's own context, for timers and start-up."""
-    return RequestContext(is_admin=True, roles=['admin', 'member', 'reader'], services=services, overwrite=False)
+    return RequestContext(
+        is_admin=True, roles=['admin', 'member', 'reader'], services=services, overwrite=False
+    )
 
 
 def of_operation(operation: Any, services: Services) -> RequestContext:
     """Return the context of an operation's row: its owner and request, with administrator's rights, about its resource."""
-    return RequestContext(user_id=operation.user_id, project_id=operation.project_id, request_id=operation.request_id,
-                          resource_uuid=operation.resource_id, is_admin=True, roles=['admin', 'member', 'reader'],
-                          services=services, overwrite=False)
+    return RequestContext(
+        user_id=operation.user_id,
+        project_id=operation.project_id,
+        request_id=operation.request_id,
+        resource_uuid=operation.resource_id,
+        is_admin=True,
+        roles=['admin', 'member', 'reader'],
+        services=services,
+        overwrite=False,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,7 +168,7 @@ class Task:
     since: float
 
 
-_tasks: dict[int, Task] = {}        # by thread; each thread writes its own entry only
+_tasks: dict[int, Task] = {}  # by thread; each thread writes its own entry only
 
 
 @contextlib.contextmanager
@@ -173,8 +204,10 @@ def tasks() -> list[Task]:
 def _word(value: str) -> str:
     if value.isprintable() and ' ' not in value and len(value) <= _LONGEST:
         return value
-    return ''.join(one if one.isprintable() and one != ' ' else quote(one, errors='replace') for one in value[:_LONGEST])
+    return ''.join(
+        one if one.isprintable() and one != ' ' else quote(one, errors='replace') for one in value[:_LONGEST]
+    )
 
 
 def _log_as(ctx: context.RequestContext | None) -> None:
-    context._request_store.context = ctx     # noqa: SLF001 - oslo.context has no way to forget one
+    context._request_store.context = ctx  # noqa: SLF001 - oslo.context has no way to forget one

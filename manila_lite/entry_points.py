@@ -23,7 +23,9 @@ def load(group: str, name: str, kind: type, option: str, what: str = 'driver') -
     try:
         cls = driver.DriverManager(group, name).driver
     except exception.NoMatches:
-        raise errors.BadConfig(f'{option}: no such {what}; known: {", ".join(names(group)) or "none"}') from None
+        raise errors.BadConfig(
+            f'{option}: no such {what}; known: {", ".join(names(group)) or "none"}'
+        ) from None
     except (exception.MultipleMatches, ImportError, AttributeError) as broken:
         raise errors.BadConfig(f'{option}: cannot be loaded: {broken}') from broken
     if not (isinstance(cls, type) and issubclass(cls, kind)):

@@ -21,6 +21,7 @@ class ManilaLiteError(Exception):
 
 # Refusals of requests -------------------------------------------------------------------------
 
+
 class NotFound(ManilaLiteError):
     """The resource does not exist, or the caller may not see it."""
 
@@ -29,8 +30,10 @@ class NotFound(ManilaLiteError):
     @classmethod
     def of(cls, resource_name: str, resource_id: object) -> 'NotFound':
         """Return the usual error: ``NotFound.of('share', id)`` has the code ``share_not_found``."""
-        return cls(f'{resource_name[:1].upper()}{resource_name[1:]} {resource_id} could not be found.',
-                   code=resource_name.lower().replace(' ', '_') + '_not_found')
+        return cls(
+            f'{resource_name[:1].upper()}{resource_name[1:]} {resource_id} could not be found.',
+            code=resource_name.lower().replace(' ', '_') + '_not_found',
+        )
 
 
 class Invalid(ManilaLiteError):
@@ -147,6 +150,7 @@ def in_request(field: str) -> Iterator[None]:
 
 # Outcomes of operations -----------------------------------------------------------------------
 
+
 class Final(ManilaLiteError):
     """Trying again cannot help: the operation is undone and ends in its failure state.
 
@@ -167,7 +171,9 @@ def user_text(error: BaseException) -> str:
 
 def unexpected(request_id: str | None) -> str:
     """Return the text for a user about an error that has none of its own: under this id the log has it."""
-    return f'An unexpected error happened. The log has it under the request id {request_id or "of this answer"}.'
+    return (
+        f'An unexpected error happened. The log has it under the request id {request_id or "of this answer"}.'
+    )
 
 
 def reason(error: BaseException, request_id: str | None) -> str:

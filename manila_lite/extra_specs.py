@@ -28,7 +28,13 @@ _BOOLEANS = ('true', 'false')
 _OPERATOR = re.compile(r'(<[a-z-]+>|s[=!<>]=|s[<>]|[=!<>]=|[=<>])\s*(.*)', re.DOTALL)
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    '==': operator.eq, '!=': operator.ne, '<=': operator.le, '>=': operator.ge, '<': operator.lt, '>': operator.gt}
+    '==': operator.eq,
+    '!=': operator.ne,
+    '<=': operator.le,
+    '>=': operator.ge,
+    '<': operator.lt,
+    '>': operator.gt,
+}
 
 Test = Callable[[Any], bool]
 
@@ -137,6 +143,7 @@ def _equals(text: str) -> Test:
         if isinstance(value, bool) or low in _BOOLEANS:
             return str(value).lower() == low
         return value == figure if isinstance(value, int | float) else str(value) == text
+
     return test
 
 
@@ -162,6 +169,7 @@ def _all_in(text: str) -> Test:
         # A single value is searched like with <in>; in a list, every word must be an element.
         where = str(held) if elements(held) is not held else {str(value) for value in held}
         return all(word in where for word in words)
+
     return test
 
 
@@ -174,7 +182,9 @@ def _figures(compare: Callable[[Any, Any], bool]) -> Callable[[str], Test]:
         def test(value: Any) -> bool:
             held = number(value)
             return held is not None and compare(held, asked)
+
         return _any(test)
+
     return parse
 
 
@@ -187,5 +197,11 @@ def _named(prefix: str, make: Callable[[Any], Any]) -> Iterable[tuple[str, Any]]
 
 
 _PARSERS: dict[str, Callable[[str], Test]] = {
-    '<is>': _is, '<in>': _in, '<or>': _or, '<all-in>': _all_in, '=': _figures(operator.ge),
-    **dict(_named('', _figures)), **dict(_named('s', _texts))}
+    '<is>': _is,
+    '<in>': _in,
+    '<or>': _or,
+    '<all-in>': _all_in,
+    '=': _figures(operator.ge),
+    **dict(_named('', _figures)),
+    **dict(_named('s', _texts)),
+}

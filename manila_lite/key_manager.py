@@ -25,14 +25,18 @@ def manager(conf: Any) -> Any:
     :raises errors.BadConfig: castellan or the backend that it should load is not installed.
     """
     try:
-        options, managers = (importlib.import_module(f'castellan.{name}') for name in ('options', 'key_manager'))
+        options, managers = (
+            importlib.import_module(f'castellan.{name}') for name in ('options', 'key_manager')
+        )
         options.set_defaults(conf)
         wanted = conf.key_manager.backend
         if wanted not in _managers:
             _managers[wanted] = managers.API(conf)
     except (ImportError, AttributeError) as bad:
-        raise errors.BadConfig('[encryption] check_keys or [secrets] key_ids: the key manager cannot be loaded '
-                               f'({bad}); pip install "manila-lite[encryption]", see [key_manager]') from None
+        raise errors.BadConfig(
+            '[encryption] check_keys or [secrets] key_ids: the key manager cannot be loaded '
+            f'({bad}); pip install "manila-lite[encryption]", see [key_manager]'
+        ) from None
     return _managers[wanted]
 
 
@@ -45,14 +49,21 @@ def own_key(conf: Any, key_id: str) -> bytes:
     credentials = importlib.import_module('castellan.common.utils')
     conf.register_opts(credentials.credential_opts, group='key_manager')
     try:
-        who = credentials.credential_factory(conf) if conf.key_manager.auth_type else context.RequestContext(is_admin=True)
+        who = (
+            credentials.credential_factory(conf)
+            if conf.key_manager.auth_type
+            else context.RequestContext(is_admin=True)
+        )
         key = keys.get(who, key_id).get_encoded()
     except Exception as bad:
         LOG.exception('The key manager could not be asked for key %s', key_id)
-        raise errors.BadConfig(f'[secrets] key_ids: the key manager does not give key {key_id}: {bad.__class__.__name__}'
-                               ) from None
+        raise errors.BadConfig(
+            f'[secrets] key_ids: the key manager does not give key {key_id}: {bad.__class__.__name__}'
+        ) from None
     if len(key) != _KEY_BYTES:
-        raise errors.BadConfig(f'[secrets] key_ids: key {key_id} has {len(key) * 8} bits, and {_KEY_BYTES * 8} are needed')
+        raise errors.BadConfig(
+            f'[secrets] key_ids: key {key_id} has {len(key) * 8} bits, and {_KEY_BYTES * 8} are needed'
+        )
     return base64.urlsafe_b64encode(key)
 
 
@@ -81,15 +92,18 @@ def vet(ctx: context.RequestContext, token: str | None, key_id: str) -> None:
         return
     keys = manager(ctx.conf)
     failures = importlib.import_module('castellan.common.exception')
-    caller = context.RequestContext(auth_token=token, user_id=ctx.user_id, project_id=ctx.project_id, request_id=ctx.request_id)
+    caller = context.RequestContext(
+        auth_token=token, user_id=ctx.user_id, project_id=ctx.project_id, request_id=ctx.request_id
+    )
     try:
         with ctx.waiting('the key manager'):
             keys.get(caller, key_id, metadata_only=True)
     except errors.Busy:
         raise
     except (failures.ManagedObjectNotFoundError, failures.Forbidden):
-        raise errors.Invalid(f'encryption_key_ref: there is no key {key_id} that you may use.',
-                             code='encryption_key_not_found') from None
+        raise errors.Invalid(
+            f'encryption_key_ref: there is no key {key_id} that you may use.', code='encryption_key_not_found'
+        ) from None
     except Exception as bad:
         LOG.exception('The key manager could not be asked for key %s', key_id)
         raise errors.Unavailable('The key manager does not answer; try again.') from bad

@@ -15,30 +15,68 @@ METHODS = frozenset(('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS')
 _FAST = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _SLOW = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0)
 
-disable_created_metrics()       # they would double the number of series without use
+disable_created_metrics()  # they would double the number of series without use
 
 REGISTRY = CollectorRegistry()
 
-_requests = Counter('manila_lite_requests', 'Requests answered, by route of the API.', ('route', 'method', 'status'),
-                    registry=REGISTRY)
-_request_seconds = Histogram('manila_lite_request_duration_seconds', 'Time to answer a request.', ('route',),
-                             buckets=_FAST, registry=REGISTRY)
-_ended = Counter('manila_lite_operations_ended', 'Operations that ended here: done, failed (and undone) or parked.',
-                 ('kind', 'outcome'), registry=REGISTRY)
-_operation_seconds = Histogram('manila_lite_operation_duration_seconds', 'Time from the request until its operation ended.',
-                               ('kind',), buckets=_SLOW, registry=REGISTRY)
-_run_seconds = Histogram('manila_lite_operation_run_seconds', 'Time that a claimed operation kept a worker thread.', ('kind',),
-                         buckets=_SLOW, registry=REGISTRY)
-_wait_seconds = Histogram('manila_lite_operation_wait_seconds', 'Time that an operation was due before it was claimed.',
-                          ('kind',), buckets=_SLOW, registry=REGISTRY)
-_wake_ups = Counter('manila_lite_rpc_wakeups', 'Wake-ups sent to the bus, by outcome.', ('outcome',),
-                    registry=REGISTRY)
-_db_errors = Counter('manila_lite_database_errors', 'Statements and connections that failed, by class of the error.',
-                     ('error',), registry=REGISTRY)
+_requests = Counter(
+    'manila_lite_requests',
+    'Requests answered, by route of the API.',
+    ('route', 'method', 'status'),
+    registry=REGISTRY,
+)
+_request_seconds = Histogram(
+    'manila_lite_request_duration_seconds',
+    'Time to answer a request.',
+    ('route',),
+    buckets=_FAST,
+    registry=REGISTRY,
+)
+_ended = Counter(
+    'manila_lite_operations_ended',
+    'Operations that ended here: done, failed (and undone) or parked.',
+    ('kind', 'outcome'),
+    registry=REGISTRY,
+)
+_operation_seconds = Histogram(
+    'manila_lite_operation_duration_seconds',
+    'Time from the request until its operation ended.',
+    ('kind',),
+    buckets=_SLOW,
+    registry=REGISTRY,
+)
+_run_seconds = Histogram(
+    'manila_lite_operation_run_seconds',
+    'Time that a claimed operation kept a worker thread.',
+    ('kind',),
+    buckets=_SLOW,
+    registry=REGISTRY,
+)
+_wait_seconds = Histogram(
+    'manila_lite_operation_wait_seconds',
+    'Time that an operation was due before it was claimed.',
+    ('kind',),
+    buckets=_SLOW,
+    registry=REGISTRY,
+)
+_wake_ups = Counter(
+    'manila_lite_rpc_wakeups', 'Wake-ups sent to the bus, by outcome.', ('outcome',), registry=REGISTRY
+)
+_db_errors = Counter(
+    'manila_lite_database_errors',
+    'Statements and connections that failed, by class of the error.',
+    ('error',),
+    registry=REGISTRY,
+)
 
-_given_up = Counter('manila_lite_connections_given_up', 'Connections that the built-in server ended, by reason: too many of '
-                    'them (full, address), no descriptors or memory left, an answer unread, events read too slowly, or the '
-                    'status of a refusal.', ('why',), registry=REGISTRY)
+_given_up = Counter(
+    'manila_lite_connections_given_up',
+    'Connections that the built-in server ended, by reason: too many of '
+    'them (full, address), no descriptors or memory left, an answer unread, events read too slowly, or the '
+    'status of a refusal.',
+    ('why',),
+    registry=REGISTRY,
+)
 
 for _outcome in ('sent', 'failed'):
     _wake_ups.labels(_outcome)
@@ -96,5 +134,5 @@ def database_error(error: BaseException) -> None:
 
 def families() -> list[tuple[Metric, tuple[str, ...]]]:
     """Return all metrics, each with the names of its labels, for the reference."""
-    known = list(REGISTRY._collector_to_names)                                                  # noqa: SLF001 - there is
-    return [(family, one._labelnames) for one in known for family in one.collect()]             # noqa: SLF001 - no public way
+    known = list(REGISTRY._collector_to_names)  # noqa: SLF001 - there is
+    return [(family, one._labelnames) for one in known for family in one.collect()]  # noqa: SLF001 - no public way

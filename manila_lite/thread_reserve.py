@@ -16,8 +16,10 @@ from manila_lite import errors
 #: Seconds, for a login and for work: while some turn is younger, a new request waits for one to end.
 PATIENCE = (0.25, 1.0)
 
-_BUSY = ('Too many requests of this project, or of all projects, wait for {what}. Nothing was changed; send it again in a '
-         'moment.')
+_BUSY = (
+    'Too many requests of this project, or of all projects, wait for {what}. Nothing was changed; send it again in a '
+    'moment.'
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -57,8 +59,10 @@ class ThreadReserve:
         :raises errors.Busy: too many requests wait already, or too many of this address or for this name.
         """
         bounds = (('address', address, self.by_address), ('name', name, self.by_name))
-        turn = self._enter(_Turn({(kind, value): most for kind, value, most in bounds if value is not None}),
-                           'their logins to be checked')
+        turn = self._enter(
+            _Turn({(kind, value): most for kind, value, most in bounds if value is not None}),
+            'their logins to be checked',
+        )
         try:
             yield
         finally:
@@ -70,7 +74,9 @@ class ThreadReserve:
 
         :raises errors.Busy: too many requests wait already, or too many of this owner.
         """
-        turn = self._enter(_Turn({('work', owner or ''): self.each, ('work',): self.most}, is_work=True), what)
+        turn = self._enter(
+            _Turn({('work', owner or ''): self.each, ('work',): self.most}, is_work=True), what
+        )
         try:
             yield
         finally:
@@ -87,7 +93,7 @@ class ThreadReserve:
     def _stay(self, turn: _Turn, what: str) -> None:
         """Wait for a free turn, or refuse."""
         crowded = self._is_crowded()
-        lined = turn.is_work or not crowded     # a login for which no thread is left waits a moment in its own
+        lined = turn.is_work or not crowded  # a login for which no thread is left waits a moment in its own
         before = sum(not turn.groups.keys().isdisjoint(one.groups) for one in self._lined)
         if lined and (crowded or _full(before, self.line)):
             raise errors.Busy(_BUSY.format(what=what))
@@ -114,7 +120,10 @@ class ThreadReserve:
         """
         if not lined and self._is_crowded():
             return self._inside
-        groups = (([one for one in self._inside if group in one.groups], most) for group, most in turn.groups.items())
+        groups = (
+            ([one for one in self._inside if group in one.groups], most)
+            for group, most in turn.groups.items()
+        )
         return next((others for others, most in groups if _full(len(others), most)), [])
 
     def _leave(self, turn: _Turn) -> None:

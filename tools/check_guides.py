@@ -62,7 +62,9 @@ def problems(root: pathlib.Path, literal: str, known: set[str]) -> Iterator[str]
         literal = file
     if tox := re.search(r'tox -e ([\w,-]+)', literal):
         text = (root / 'tox.ini').read_text()
-        yield from (f'there is no tox -e {name}' for name in tox[1].split(',') if f'[testenv:{name}]' not in text)
+        yield from (
+            f'there is no tox -e {name}' for name in tox[1].split(',') if f'[testenv:{name}]' not in text
+        )
         return
     for word in literal.split():
         plain = word.strip(',:;()').removeprefix('./')
@@ -77,7 +79,10 @@ def main(root: pathlib.Path) -> int:
     bad = 0
     known = words_of(root)
     pages = sorted((root / 'doc/source/contributor').glob('*.rst'))
-    for page in (*pages, *(path for path in (root / 'CONTRIBUTING.rst', root / 'HACKING.rst') if path.exists())):
+    for page in (
+        *pages,
+        *(path for path in (root / 'CONTRIBUTING.rst', root / 'HACKING.rst') if path.exists()),
+    ):
         steps = 0
         for number, line in enumerate(page.read_text().splitlines(), 1):
             for literal in LITERAL.findall(line):

@@ -13,7 +13,17 @@ from collections.abc import Iterator
 import yaml
 
 NAME = re.compile(r'^[a-z0-9][a-z0-9.-]*-[0-9a-f]{16}\.yaml$')
-SECTIONS = {'prelude', 'features', 'issues', 'upgrade', 'deprecations', 'critical', 'security', 'fixes', 'other'}
+SECTIONS = {
+    'prelude',
+    'features',
+    'issues',
+    'upgrade',
+    'deprecations',
+    'critical',
+    'security',
+    'fixes',
+    'other',
+}
 
 
 def problems(path: pathlib.Path) -> Iterator[str]:
@@ -34,7 +44,11 @@ def problems(path: pathlib.Path) -> Iterator[str]:
         elif section == 'prelude':
             if not isinstance(text, str) or not text.strip():
                 yield 'prelude must be text'
-        elif not isinstance(text, list) or not text or not all(isinstance(item, str) and item.strip() for item in text):
+        elif (
+            not isinstance(text, list)
+            or not text
+            or not all(isinstance(item, str) and item.strip() for item in text)
+        ):
             yield f'{section} must be a list of texts'
 
 

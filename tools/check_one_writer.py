@@ -25,7 +25,9 @@ WRITERS = {
 ROW_PACKAGES = ('db/', 'actions/', 'scheduler/', 'manager/', 'siblings/', 'workflow/', 'doctor/', 'engine/')
 # Packages inside of those that have no rows.
 NO_ROW_PACKAGES = ('siblings/compute/drivers/', 'siblings/dataproc/handlers/')
-SQL = re.compile(r'\bupdate\b.*\bset\b.*\b(status|state|task_state|access_rules_status)\s*=', re.IGNORECASE | re.DOTALL)
+SQL = re.compile(
+    r'\bupdate\b.*\bset\b.*\b(status|state|task_state|access_rules_status)\s*=', re.IGNORECASE | re.DOTALL
+)
 
 
 def _column(key: ast.expr | None) -> str | None:
@@ -57,7 +59,11 @@ def writes(tree: ast.AST, rows: bool) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Assign | ast.AugAssign) and rows:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             columns = [target.attr for target in targets if isinstance(target, ast.Attribute)]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and (match := SQL.search(node.value)):
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and (match := SQL.search(node.value))
+        ):
             columns = [match.group(1)]
         yield from ((node.lineno, column) for column in sorted(COLUMNS.intersection(columns)))
 
@@ -72,7 +78,9 @@ def main(root: pathlib.Path) -> int:
         rows = name.startswith(ROW_PACKAGES) and not name.startswith(NO_ROW_PACKAGES)
         for line, column in writes(ast.parse(path.read_text()), rows):
             if column not in allowed:
-                print(f'{path}:{line}: writes {column!r}; only db/core/transitions.py may. Use a verb of states.py.')
+                print(
+                    f'{path}:{line}: writes {column!r}; only db/core/transitions.py may. Use a verb of states.py.'
+                )
                 bad += 1
     return 1 if bad else 0
 

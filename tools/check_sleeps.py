@@ -26,7 +26,10 @@ WAITING = 'manila_lite/tests/waiting.py'
 #: Programs that have not this package, and the simulation, whose seconds cost nothing.
 ELSEWHERE = ('conformance', 'nova', 'simulation', 'nfs_client.py', 'nfs_writer.py', 'nfs4_owner.py')
 REASON = '# {}: \\S.*\\S'
-_ADVICE = {'sleeps': 'sleeps; wait for a condition, with waiting.until', 'limit': 'has a limit of its own; use waiting.LIMIT'}
+_ADVICE = {
+    'sleeps': 'sleeps; wait for a condition, with waiting.until',
+    'limit': 'has a limit of its own; use waiting.LIMIT',
+}
 #: Parameters that are limits.
 _PARAMETERS = ('timeout', 'patience', 'seconds')
 #: Those whose defaults are limits, too.
@@ -51,7 +54,11 @@ def sleeps(tree: ast.AST) -> Iterator[int]:
             names.update(one.asname or one.name for one in node.names if one.name == 'sleep')
     for node in ast.walk(tree):
         called = node.func if isinstance(node, ast.Call) else None
-        if isinstance(called, ast.Attribute) and called.attr == 'sleep' and isinstance(called.value, ast.Name):
+        if (
+            isinstance(called, ast.Attribute)
+            and called.attr == 'sleep'
+            and isinstance(called.value, ast.Name)
+        ):
             if called.value.id in modules:
                 yield node.lineno
         elif isinstance(called, ast.Name) and called.id in names:
@@ -64,10 +71,18 @@ def limits(tree: ast.AST) -> Iterator[int]:
         if isinstance(node, ast.Call):
             yield from (value.lineno for value in _limits_of(node) if _is_long(value))
         elif isinstance(node, ast.FunctionDef):
-            named = zip(reversed([*node.args.posonlyargs, *node.args.args]), reversed(node.args.defaults), strict=False)
+            named = zip(
+                reversed([*node.args.posonlyargs, *node.args.args]),
+                reversed(node.args.defaults),
+                strict=False,
+            )
             named = [*named, *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)]
             yield from (value.lineno for name, value in named if name.arg in _DEFAULTS and _is_long(value))
-        elif isinstance(node, ast.BinOp) and ast.unparse(node.left) == 'time.monotonic()' and _is_long(node.right):
+        elif (
+            isinstance(node, ast.BinOp)
+            and ast.unparse(node.left) == 'time.monotonic()'
+            and _is_long(node.right)
+        ):
             yield node.lineno
 
 
@@ -77,7 +92,7 @@ def _limits_of(call: ast.Call) -> Iterator[ast.AST]:
         yield from (word.value for word in call.keywords if word.arg in _PARAMETERS)
     if name in _WAITS and len(call.args) == 1:
         yield from call.args
-    yield from call.args[_UNTIL.get(name, len(call.args)):]
+    yield from call.args[_UNTIL.get(name, len(call.args)) :]
 
 
 def _is_long(value: ast.AST | None) -> bool:
@@ -99,7 +114,10 @@ def main(root: pathlib.Path) -> int:
             continue
         text = path.read_text()
         tree, lines = ast.parse(text), text.splitlines()
-        found = {'sleeps': sleeps(tree), 'limit': () if path.relative_to(tests).parts[0] in ELSEWHERE else limits(tree)}
+        found = {
+            'sleeps': sleeps(tree),
+            'limit': () if path.relative_to(tests).parts[0] in ELSEWHERE else limits(tree),
+        }
         for kind, numbers in found.items():
             for number in numbers:
                 if not excused(lines, number, kind):

@@ -44,9 +44,20 @@ from manila_lite.host import ownership
 from manila_lite.tests.services.daemon import Broken
 
 #: Scenarios other than the life of one share.
-SCENARIOS = {DUAL_STACK: DualStack, ENSURE: Repair, MIGRATION: Moving, ANY: AnyToAny, VM: Vm, CLUSTER: Cluster, CEPH: CephFs}
+SCENARIOS = {
+    DUAL_STACK: DualStack,
+    ENSURE: Repair,
+    MIGRATION: Moving,
+    ANY: AnyToAny,
+    VM: Vm,
+    CLUSTER: Cluster,
+    CEPH: CephFs,
+}
 #: What becomes of the data after a stay, by the scenario.
-_KEPT = {'': 'what was stored is kept until --down', CEPH: 'the cluster ends with it, and has its data in memory'}
+_KEPT = {
+    '': 'what was stored is kept until --down',
+    CEPH: 'the cluster ends with it, and has its data in memory',
+}
 
 
 def summary(demo, setup_seconds, mount):
@@ -62,8 +73,12 @@ def summary(demo, setup_seconds, mount):
     if mount:
         print(f'  {mount}')
     if demo.console:
-        print(f'The console for browsers: {demo.url}/console/ as {USER} or {ADMIN}, with the password of clouds.yaml')
-    print(f'The user is a member of a project. The administrator: openstack --os-cloud {ADMIN_CLOUD} share service list')
+        print(
+            f'The console for browsers: {demo.url}/console/ as {USER} or {ADMIN}, with the password of clouds.yaml'
+        )
+    print(
+        f'The user is a member of a project. The administrator: openstack --os-cloud {ADMIN_CLOUD} share service list'
+    )
     print(f'Logs, pool and database: {demo.state}. Remove every trace: tools/quickstart --down')
 
 
@@ -118,7 +133,9 @@ def arguments():
 
 def show(demo, args):
     """Run all steps of the scenario. Return a command to try by hand."""
-    kind = Evacuating if args.evacuate else SCENARIOS.get(demo.backend, LoggedIn if demo.identity else OneShare)
+    kind = (
+        Evacuating if args.evacuate else SCENARIOS.get(demo.backend, LoggedIn if demo.identity else OneShare)
+    )
     scenario = kind(demo)
     for server in demo.needs:
         with demo.step(server.STEP):
@@ -164,8 +181,11 @@ def main():
     args = arguments()
     state = args.state.resolve()
     if os.geteuid() and args.backend != 'dummy' and not args.down:
-        print('Real storage needs root (loop devices, mounts, NFS-Ganesha). Either run this as root, or try the API '
-              'without storage: tools/quickstart --backend dummy', file=sys.stderr)
+        print(
+            'Real storage needs root (loop devices, mounts, NFS-Ganesha). Either run this as root, or try the API '
+            'without storage: tools/quickstart --backend dummy',
+            file=sys.stderr,
+        )
         return 1
     troubles = []
     with noted(troubles):
@@ -176,7 +196,10 @@ def main():
         demo.console = args.console
         play(demo, args, troubles)
     for trouble in troubles:
-        print(f'{RED}It did not work:{PLAIN} {trouble}\nLogs: {state}. Clean up with tools/quickstart --down', file=sys.stderr)
+        print(
+            f'{RED}It did not work:{PLAIN} {trouble}\nLogs: {state}. Clean up with tools/quickstart --down',
+            file=sys.stderr,
+        )
     return 1 if troubles else 0
 
 

@@ -28,7 +28,7 @@ from typing import Any
 import subunit
 import testtools
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))    # this tree, whatever is installed
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # this tree, whatever is installed
 from manila_lite.tests import limits
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -72,9 +72,15 @@ class Parts:
 
     def __init__(self) -> None:
         table: dict[str, dict[str, Any]] = tomllib.loads((TESTS / 'parts.toml').read_text())
-        rows = {name: Part(name, **{key: value if isinstance(value, str) else tuple(value) for key, value in row.items()})
-                for name, row in table.items()}
-        self.default, self.servers, self.sqlite = (rows.pop(name) for name in ('default', 'servers', 'sqlite'))
+        rows = {
+            name: Part(
+                name, **{key: value if isinstance(value, str) else tuple(value) for key, value in row.items()}
+            )
+            for name, row in table.items()
+        }
+        self.default, self.servers, self.sqlite = (
+            rows.pop(name) for name in ('default', 'servers', 'sqlite')
+        )
         self.rows = rows
 
     def of(self, test: str) -> Part:
@@ -86,8 +92,13 @@ class Parts:
         if part.server:
             return [name for name in names if self.on_server(name)]
         # stestr deals out classes like cards.
-        return sorted((name for name in names if self.of(name) is part), key=lambda name: next(
-            (place for place, form in enumerate(part.first) if re.match(form, name.removeprefix(PREFIX))), len(part.first)))
+        return sorted(
+            (name for name in names if self.of(name) is part),
+            key=lambda name: next(
+                (place for place, form in enumerate(part.first) if re.match(form, name.removeprefix(PREFIX))),
+                len(part.first),
+            ),
+        )
 
     def on_server(self, test: str) -> bool:
         """Say whether the runs on servers have a test."""
@@ -95,7 +106,11 @@ class Parts:
 
     def touched(self, paths: Collection[str]) -> list[Part]:
         """Return the parts that a change of these paths names."""
-        return [part for part in self.rows.values() if any(path.startswith(part.touched) for path in paths if part.touched)]
+        return [
+            part
+            for part in self.rows.values()
+            if any(path.startswith(part.touched) for path in paths if part.touched)
+        ]
 
 
 class Run:
@@ -108,8 +123,13 @@ class Run:
         self._failed: list[str] = []
         self._late: set[str] = set()
 
-    def tests(self, names: Sequence[str], server: str = '', modules: Iterable[str] = (),
-              done: pathlib.Path | None = None) -> None:
+    def tests(
+        self,
+        names: Sequence[str],
+        server: str = '',
+        modules: Iterable[str] = (),
+        done: pathlib.Path | None = None,
+    ) -> None:
         """Run these tests with stestr, on SQLite or on a server with RabbitMQ. Files in ``done`` get those that passed."""
         where = f' [{server}]' if server else ''
         if not names:
@@ -126,11 +146,32 @@ class Run:
             progress.mkdir(exist_ok=True)
             chosen.write_text('\n'.join(names) + '\n')
             known = set(progress.iterdir())
-            env = {limits.PROGRESS: str(progress), limits.MODULES: ' '.join(modules), limits.UNTIL: str(self.until or '')}
-            around = [sys.executable, '-m', 'manila_lite.tests.services', '--database', server, '--transport', 'rabbit', '--']
+            env = {
+                limits.PROGRESS: str(progress),
+                limits.MODULES: ' '.join(modules),
+                limits.UNTIL: str(self.until or ''),
+            }
+            around = [
+                sys.executable,
+                '-m',
+                'manila_lite.tests.services',
+                '--database',
+                server,
+                '--transport',
+                'rabbit',
+                '--',
+            ]
             before = _stream_number()
-            status = call(*around if server else (), 'stestr', 'run', '--concurrency', str((os.cpu_count() or 1) + 2),
-                          '--load-list', str(chosen), **env)
+            status = call(
+                *around if server else (),
+                'stestr',
+                'run',
+                '--concurrency',
+                str((os.cpu_count() or 1) + 2),
+                '--load-list',
+                str(chosen),
+                **env,
+            )
             found = results() if _stream_number() != before else []
             for file in {*progress.glob('*.begun')} - known:
                 print(file.with_suffix('.said').read_text()[-_TAIL:])
@@ -138,14 +179,24 @@ class Run:
         self._take(found, where, status)
 
     def _take(self, found: list[dict], where: str, status: int) -> None:
-        bad = sorted({f'{test["id"]}{where}' for test in found if test['status'] in {'fail', 'uxsuccess', 'inprogress'}})
+        bad = sorted(
+            {
+                f'{test["id"]}{where}'
+                for test in found
+                if test['status'] in {'fail', 'uxsuccess', 'inprogress'}
+            }
+        )
         # stestr takes a run of skips alone as failed.
         if not bad and (not found or (status and any(test['status'] != 'skip' for test in found))):
             bad = [f'the run itself{where}: {len(found)} tests, exit status {status}']
         self._failed += bad
         for test in found:
             if test['status'] == 'skip':
-                why = test['details']['reason'].as_text().strip() if 'reason' in test['details'] else 'no reason given'
+                why = (
+                    test['details']['reason'].as_text().strip()
+                    if 'reason' in test['details']
+                    else 'no reason given'
+                )
                 self._skips[why + where] += 1
                 if why == limits.NOT_REACHED:
                     self._late.add(group(test['id']).removeprefix(PREFIX) + where)
@@ -210,13 +261,22 @@ def say(words: str) -> None:
 
 def call(*words: str, **env: str) -> int:
     """Run a command; return its exit status."""
-    return subprocess.run(words, cwd=ROOT, env=os.environ | env, stdin=subprocess.DEVNULL, check=False).returncode
+    return subprocess.run(
+        words, cwd=ROOT, env=os.environ | env, stdin=subprocess.DEVNULL, check=False
+    ).returncode
 
 
 def output(*words: str, **env: str) -> str:
     """Return the output of a command; empty if it fails."""
-    done = subprocess.run(words, cwd=ROOT, env=os.environ | env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                          check=False)
+    done = subprocess.run(
+        words,
+        cwd=ROOT,
+        env=os.environ | env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
     return '' if done.returncode else done.stdout
 
 
@@ -227,10 +287,19 @@ def commits() -> int:
 
 def listed(modules: Iterable[str] = (), forms: Iterable[str] = ()) -> list[str]:
     """Return the names of all tests, or of those that regular expressions find. If a module cannot be read, end the run."""
-    done = subprocess.run(['stestr', 'list', *forms], cwd=ROOT, env=os.environ | {limits.MODULES: ' '.join(modules)},
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(
+        ['stestr', 'list', *forms],
+        cwd=ROOT,
+        env=os.environ | {limits.MODULES: ' '.join(modules)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
     if done.returncode:
-        print(done.stdout, 'FAILED the list of all tests', '0 passed, 1 failed, 0 skipped', sep='\n', flush=True)
+        print(
+            done.stdout, 'FAILED the list of all tests', '0 passed, 1 failed, 0 skipped', sep='\n', flush=True
+        )
         sys.exit(1)
     return [line for line in done.stdout.splitlines() if line.startswith(PREFIX)]
 
@@ -263,7 +332,15 @@ def default(run: Run, parts: Parts) -> None:
         run.tests(parts.tests(parts.default, names))
         run.tests([name for name in names if parts.servers.has(name)], SERVERS[turn % len(SERVERS)])
         del os.environ['MANILA_LITE_TEST_STATEMENTS']
-    run.command(['python', '-m', 'manila_lite.tests.conformance', MODES[turn % len(MODES)], f'--portion={turn}/{_PUBLISHED}'])
+    run.command(
+        [
+            'python',
+            '-m',
+            'manila_lite.tests.conformance',
+            MODES[turn % len(MODES)],
+            f'--portion={turn}/{_PUBLISHED}',
+        ]
+    )
 
 
 def chosen(run: Run, words: Sequence[str], servers: Sequence[str]) -> None:
@@ -289,12 +366,22 @@ def full(run: Run, parts: Parts, words: Sequence[str]) -> None:
     """Run whole parts, or all of them and the default tier. What passed for this commit is not run again."""
     wanted = [parts.rows[word] for word in words] or [parts.default, *parts.rows.values()]
     clean = not output('git', 'status', '--porcelain')
-    state = ROOT / '.stestr' / 'full' / (output('git', 'rev-parse', 'HEAD').strip() if clean else secrets.token_hex())
+    state = (
+        ROOT
+        / '.stestr'
+        / 'full'
+        / (output('git', 'rev-parse', 'HEAD').strip() if clean else secrets.token_hex())
+    )
     names = listed()
     for part in wanted:
         place = state / part.name
         place.mkdir(parents=True, exist_ok=True)
-        done = {line for file in place.iterdir() if file.suffix != '.said' for line in file.read_text().splitlines()}
+        done = {
+            line
+            for file in place.iterdir()
+            if file.suffix != '.said'
+            for line in file.read_text().splitlines()
+        }
         run.count_passed(len(done))
         run.tests([name for name in parts.tests(part, names) if name not in done], part.server, done=place)
         for command in part.commands:
@@ -307,12 +394,16 @@ def slice_of_rest(run: Run, parts: Parts) -> None:
     """Run what has its turn in this landing, and then the parts that the change touches."""
     turn = int((ROOT / '.ci' / 'turn').read_text())
     touched = parts.touched(changed())
-    say(f'turn {turn} (.ci/turn); the change touches: {", ".join(part.name for part in touched) or "no part"}')
+    say(
+        f'turn {turn} (.ci/turn); the change touches: {", ".join(part.name for part in touched) or "no part"}'
+    )
     names = listed()
     ran = set()
     for of_turn, rows in ((True, [*parts.rows.values()]), (False, touched)):
         for part in rows:
-            tests = [name for name in parts.tests(part, names) if not of_turn or mine(part, group(name), turn)]
+            tests = [
+                name for name in parts.tests(part, names) if not of_turn or mine(part, group(name), turn)
+            ]
             run.tests([name for name in tests if (part.server, name) not in ran], part.server)
             ran |= {(part.server, name) for name in tests}
     for part in parts.rows.values():
@@ -339,7 +430,9 @@ def changed() -> list[str]:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog='tools/test', description='See the comment at the top of tools/test.')
+    parser = argparse.ArgumentParser(
+        prog='tools/test', description='See the comment at the top of tools/test.'
+    )
     parser.add_argument('--on', action='append', choices=SERVERS, default=[])
     parser.add_argument('--full', action='store_true')
     parser.add_argument('--hours', type=float)

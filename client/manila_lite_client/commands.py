@@ -38,14 +38,48 @@ class Figures(format_columns.DictColumn):
 
 
 #: Columns of a list and the fields that they show: always, with ``--long``, and with ``--long`` for administrators.
-_LIST = {'ID': 'id', 'Kind': 'kind', 'Resource ID': 'resource_id', 'State': 'state', 'Phase': 'phase', 'Progress': 'progress'}
-_LONG = {'Resource Type': 'resource_type', 'Step': 'step', 'Steps': 'steps', 'Attempts': 'attempts', 'Created At': 'created_at',
-         'Finished At': 'finished_at', 'Error': 'error'}
+_LIST = {
+    'ID': 'id',
+    'Kind': 'kind',
+    'Resource ID': 'resource_id',
+    'State': 'state',
+    'Phase': 'phase',
+    'Progress': 'progress',
+}
+_LONG = {
+    'Resource Type': 'resource_type',
+    'Step': 'step',
+    'Steps': 'steps',
+    'Attempts': 'attempts',
+    'Created At': 'created_at',
+    'Finished At': 'finished_at',
+    'Error': 'error',
+}
 _INSIDE = {'Project ID': 'project_id', 'Host': 'host'}
 
 #: Fields of one operation, in the order of the API.
-_SHOWN = ('id', 'kind', 'resource_type', 'resource_id', 'project_id', 'user_id', 'request_id', 'state', 'running', 'undoing',
-          'phase', 'step', 'steps', 'attempts', 'progress', 'error', 'created_at', 'updated_at', 'next_run_at', 'finished_at')
+_SHOWN = (
+    'id',
+    'kind',
+    'resource_type',
+    'resource_id',
+    'project_id',
+    'user_id',
+    'request_id',
+    'state',
+    'running',
+    'undoing',
+    'phase',
+    'step',
+    'steps',
+    'attempts',
+    'progress',
+    'error',
+    'created_at',
+    'updated_at',
+    'next_run_at',
+    'finished_at',
+)
 #: Those of administrators.
 _SHOWN_INSIDE = ('host', 'report')
 
@@ -57,29 +91,58 @@ class ListOperations(command.Lister):
         """Return the parser."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument('--state', choices=operations.STATES, help='Only operations in this state.')
-        parser.add_argument('--kind', metavar='<kind>', help='Only operations of this kind, for instance share.create.')
-        parser.add_argument('--resource', metavar='<resource>',
-                            help='Only operations of this resource. ID of any resource, or name of a share.')
-        parser.add_argument('--resource-type', metavar='<type>', help='Only operations of this type of resource.')
-        parser.add_argument('--request-id', metavar='<id>', help='Only the operations that this request began.')
-        parser.add_argument('--all-projects', action='store_true', help='List the operations of all projects (admin only).')
-        parser.add_argument('--project', metavar='<project-id>', help='Only operations of this project (admin only).')
-        parser.add_argument('--host', metavar='<host@backend>', help='Only operations of this backend (admin only).')
-        parser.add_argument('--sort', metavar='<key>[:<direction>]', type=_sort,
-                            help='Sort by this field, asc or desc (default: created_at:desc).')
-        parser.add_argument('--limit', metavar='<count>', type=_count, help='Maximum number of operations to show.')
-        parser.add_argument('--marker', metavar='<operation-id>', help='Only operations that come after this one in the list.')
+        parser.add_argument(
+            '--kind', metavar='<kind>', help='Only operations of this kind, for instance share.create.'
+        )
+        parser.add_argument(
+            '--resource',
+            metavar='<resource>',
+            help='Only operations of this resource. ID of any resource, or name of a share.',
+        )
+        parser.add_argument(
+            '--resource-type', metavar='<type>', help='Only operations of this type of resource.'
+        )
+        parser.add_argument(
+            '--request-id', metavar='<id>', help='Only the operations that this request began.'
+        )
+        parser.add_argument(
+            '--all-projects', action='store_true', help='List the operations of all projects (admin only).'
+        )
+        parser.add_argument(
+            '--project', metavar='<project-id>', help='Only operations of this project (admin only).'
+        )
+        parser.add_argument(
+            '--host', metavar='<host@backend>', help='Only operations of this backend (admin only).'
+        )
+        parser.add_argument(
+            '--sort',
+            metavar='<key>[:<direction>]',
+            type=_sort,
+            help='Sort by this field, asc or desc (default: created_at:desc).',
+        )
+        parser.add_argument(
+            '--limit', metavar='<count>', type=_count, help='Maximum number of operations to show.'
+        )
+        parser.add_argument(
+            '--marker', metavar='<operation-id>', help='Only operations that come after this one in the list.'
+        )
         parser.add_argument('--long', action='store_true', help='Show more fields.')
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[tuple[str, ...], Iterable[tuple[Any, ...]]]:
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], Iterable[tuple[Any, ...]]]:
         """Return the columns and the rows."""
         service = _service(self)
-        rows = list(itertools.islice(Operation.list(service, **_filters(service, parsed_args)), parsed_args.limit))
+        rows = list(
+            itertools.islice(Operation.list(service, **_filters(service, parsed_args)), parsed_args.limit)
+        )
         shown = _LIST | (_LONG if parsed_args.long else {})
         if parsed_args.long and any(row.host is not None for row in rows):
             shown |= _INSIDE
-        return tuple(shown), [get_item_properties(row, tuple(shown.values()), formatters={'progress': Percent}) for row in rows]
+        return tuple(shown), [
+            get_item_properties(row, tuple(shown.values()), formatters={'progress': Percent}) for row in rows
+        ]
 
 
 class ShowOperation(command.ShowOne):
@@ -89,9 +152,12 @@ class ShowOperation(command.ShowOne):
         """Return the parser."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         parser.add_argument('operation', metavar='<operation-id>', help='ID of the operation.')
-        parser.add_argument('--wait', action='store_true',
-                            help='Wait until the operation has ended. Its progress is shown on standard error: as a bar at a '
-                                 'terminal, else as a line every few seconds.')
+        parser.add_argument(
+            '--wait',
+            action='store_true',
+            help='Wait until the operation has ended. Its progress is shown on standard error: as a bar at a '
+            'terminal, else as a line every few seconds.',
+        )
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[tuple[str, ...], tuple[Any, ...]]:
@@ -102,7 +168,9 @@ class ShowOperation(command.ShowOne):
             op = waiting.until_ended(service, op, display.on(sys.stderr))
             waiting.must_be_done(op)
         shown = (*_SHOWN, *(name for name in _SHOWN_INSIDE if getattr(op, name) is not None))
-        return shown, get_item_properties(op, shown, formatters={'progress': Figures, 'report': format_columns.DictColumn})
+        return shown, get_item_properties(
+            op, shown, formatters={'progress': Figures, 'report': format_columns.DictColumn}
+        )
 
 
 class WaitForOperations(command.Command):
@@ -111,16 +179,21 @@ class WaitForOperations(command.Command):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser."""
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
-        parser.add_argument('what', metavar='<operation-or-resource>',
-                            help='ID of an operation or of a resource, or name of a share. If nothing of the resource is open, '
-                                 'the operation that was begun last says whether the command fails.')
+        parser.add_argument(
+            'what',
+            metavar='<operation-or-resource>',
+            help='ID of an operation or of a resource, or name of a share. If nothing of the resource is open, '
+            'the operation that was begun last says whether the command fails.',
+        )
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Wait for each, the oldest first."""
         service = _service(self)
-        ended = [waiting.until_ended(service, op, display.on(sys.stdout))
-                 for op in operations.find(service, parsed_args.what)]
+        ended = [
+            waiting.until_ended(service, op, display.on(sys.stdout))
+            for op in operations.find(service, parsed_args.what)
+        ]
         waiting.must_be_done(*ended)
 
 
@@ -133,10 +206,14 @@ def _filters(service: Any, asked: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of the request."""
     key, direction = asked.sort or (None, None)
     as_named = ('state', 'kind', 'resource_type', 'request_id', 'host', 'marker', 'limit')
-    wanted = {**{name: getattr(asked, name) for name in as_named}, 'project_id': asked.project,
-              'sort_key': key, 'sort_dir': direction,
-              'resource_id': asked.resource and operations.resource_named(service, asked.resource),
-              'all_projects': bool(asked.all_projects or asked.project) or None}
+    wanted = {
+        **{name: getattr(asked, name) for name in as_named},
+        'project_id': asked.project,
+        'sort_key': key,
+        'sort_dir': direction,
+        'resource_id': asked.resource and operations.resource_named(service, asked.resource),
+        'all_projects': bool(asked.all_projects or asked.project) or None,
+    }
     return {name: value for name, value in wanted.items() if value is not None}
 
 

@@ -30,7 +30,9 @@ class Lines:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Do nothing: there is nothing to close."""
 
     def show(self, op: Operation) -> None:
@@ -47,8 +49,13 @@ class Bar:
 
     def __init__(self, console: Console):
         self._bar = progress.Progress(
-            progress.TextColumn('{task.description}', markup=False), progress.BarColumn(), progress.TaskProgressColumn(),
-            progress.TextColumn('{task.fields[rest]}', markup=False), console=console, refresh_per_second=4)
+            progress.TextColumn('{task.description}', markup=False),
+            progress.BarColumn(),
+            progress.TaskProgressColumn(),
+            progress.TextColumn('{task.fields[rest]}', markup=False),
+            console=console,
+            refresh_per_second=4,
+        )
         self._task = self._bar.add_task('', total=None, rest='')
         self._trouble = ''
 
@@ -56,7 +63,9 @@ class Bar:
         self._bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._bar.stop()
 
     def show(self, op: Operation) -> None:
@@ -67,13 +76,19 @@ class Bar:
         self._trouble = trouble
         percent = _ALL if op.state == 'done' else op.figure('percent')
         rest = (texts.amount(op), texts.time_left(op)) if not op.has_ended else ()
-        self._bar.update(self._task, total=None if percent is None else _ALL, completed=percent or 0,
-                         description=f'{texts.printable(str(op.kind))}: {op.state if op.has_ended else texts.phase(op)}',
-                         rest=', '.join(part for part in rest if part))
+        self._bar.update(
+            self._task,
+            total=None if percent is None else _ALL,
+            completed=percent or 0,
+            description=f'{texts.printable(str(op.kind))}: {op.state if op.has_ended else texts.phase(op)}',
+            rest=', '.join(part for part in rest if part),
+        )
 
 
 def on(out: TextIO) -> Bar | Lines:
     """Return what shows progress on ``out``: a bar only if that and the standard output are a terminal with a cursor."""
     console = Console(file=out)
-    at_terminal = out.isatty() and sys.stdout.isatty() and console.is_terminal and not console.is_dumb_terminal
+    at_terminal = (
+        out.isatty() and sys.stdout.isatty() and console.is_terminal and not console.is_dumb_terminal
+    )
     return Bar(console) if at_terminal else Lines(out)

@@ -27,8 +27,13 @@ _FIRST, _LAST = 1.0, 30.0
 #: Answers after which another try may succeed.
 _AWAY = (429, 500, 502, 503, 504)
 #: Errors of the connection; those of the library requests are OSErrors.
-_BROKEN = (OSError, keystone_exceptions.ConnectFailure, keystone_exceptions.ConnectTimeout,
-           keystone_exceptions.UnknownConnectionError, exceptions.SDKException)
+_BROKEN = (
+    OSError,
+    keystone_exceptions.ConnectFailure,
+    keystone_exceptions.ConnectTimeout,
+    keystone_exceptions.UnknownConnectionError,
+    exceptions.SDKException,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +95,7 @@ class _Reader:
         try:
             answer = self._ask(STREAM, {}, stream=True, timeout=(_CONNECT, _SILENCE))
         except _Away as away:
-            self.streams = not away.silent      # a proxy may keep even the head of an answer back
+            self.streams = not away.silent  # a proxy may keep even the head of an answer back
             raise
         try:
             for event in self._parsed(answer.iter_lines(chunk_size=None)):
@@ -120,7 +125,9 @@ class _Reader:
     def _ask(self, media_type: str, query: dict[str, str], **more: Any) -> Any:
         headers = {'Accept': media_type, **({'Last-Event-ID': self._position} if self._position else {})}
         try:
-            answer = self._service.get('/events', params={**self._query, **query}, headers=headers, raise_exc=False, **more)
+            answer = self._service.get(
+                '/events', params={**self._query, **query}, headers=headers, raise_exc=False, **more
+            )
         except _BROKEN as broken:
             # keystoneauth has one error for a connection that is not made, and one on which nothing comes.
             raise _Away(silent=isinstance(broken.__context__, requests.exceptions.ReadTimeout)) from None
@@ -144,5 +151,9 @@ class _Reader:
             if fields.get('retry', '').isdecimal():
                 self.retry = int(fields['retry']) / 1000
             self._position = fields.get('id') or self._position
-            yield Event(self._position, fields['event'], json.loads(fields['data'])) if 'data' in fields else None
+            yield (
+                Event(self._position, fields['event'], json.loads(fields['data']))
+                if 'data' in fields
+                else None
+            )
             fields = {}

@@ -26,8 +26,17 @@ class Operation(resource.Resource):
     allow_fetch = allow_list = True
 
     _query_mapping = resource.QueryParameters(
-        'all_projects', 'host', 'kind', 'project_id', 'request_id', 'resource_id', 'resource_type', 'sort_dir', 'sort_key',
-        'state')
+        'all_projects',
+        'host',
+        'kind',
+        'project_id',
+        'request_id',
+        'resource_id',
+        'resource_type',
+        'sort_dir',
+        'sort_key',
+        'state',
+    )
 
     kind = resource.Body('kind')
     resource_type = resource.Body('resource_type')
@@ -77,8 +86,12 @@ def look(service: Any, operation_id: str) -> Operation:
 
     :raises openstack.exceptions.NotFoundException: there is none that the caller may see.
     """
-    answer = service.get(f'{Operation.base_path}/{operation_id}', connect_retries=_TRIES, status_code_retries=_TRIES,
-                         retriable_status_codes=_AWAY)
+    answer = service.get(
+        f'{Operation.base_path}/{operation_id}',
+        connect_retries=_TRIES,
+        status_code_retries=_TRIES,
+        retriable_status_codes=_AWAY,
+    )
     exceptions.raise_from_response(answer)
     return Operation.existing(**answer.json()[Operation.resource_key])
 
@@ -95,9 +108,19 @@ def find(service: Any, word: str) -> list[Operation]:
         except exceptions.NotFoundException:
             pass
     resource_id = resource_named(service, word)
-    newest = list(Operation.list(service, paginated=False, all_projects=True, resource_id=resource_id, limit=1))
-    still_open = list(Operation.list(service, all_projects=True, resource_id=resource_id, state=OPEN, sort_key='created_at',
-                                     sort_dir='asc'))
+    newest = list(
+        Operation.list(service, paginated=False, all_projects=True, resource_id=resource_id, limit=1)
+    )
+    still_open = list(
+        Operation.list(
+            service,
+            all_projects=True,
+            resource_id=resource_id,
+            state=OPEN,
+            sort_key='created_at',
+            sort_dir='asc',
+        )
+    )
     if not newest:
         raise exceptions.NotFoundException(f'No operation of {word} is known.')
     return still_open or newest

@@ -19,8 +19,15 @@ from manila_lite.workflow.access import apply_rules
 _GOING = frozenset({states.ACCESS['revoke'].during, states.ACCESS['deny'].during})
 
 
-def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: bool = True,
-          despite_errors: bool = True, despite_replicas: bool = True) -> tuple[Any, dict[str, str]]:
+def allow(
+    ctx: RequestContext,
+    share_id: str,
+    wanted: dict[str, Any],
+    *,
+    ipv6: bool = True,
+    despite_errors: bool = True,
+    despite_replicas: bool = True,
+) -> tuple[Any, dict[str, str]]:
     """Queue a new access rule in ``queued_to_apply``. Return its row and its metadata.
 
     ``wanted``: access_type, access_to, and any of access_level (default rw), metadata, lock_visibility, lock_deletion,
@@ -38,17 +45,28 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
         access_targets.must_be_of_backend(conn, share, access_type)
         _must_have_no_broken_replica(conn, share, despite_replicas)
         if not despite_errors and share.access_rules_status == states.Rules.ERROR:
-            raise errors.Invalid(f'Share {share_id} has access rules in error; deny them first.',
-                                 code='access_rules_in_error')
+            raise errors.Invalid(
+                f'Share {share_id} has access rules in error; deny them first.', code='access_rules_in_error'
+            )
         others = access.clients_of_type(conn, share_id, access_type)
         if any(access_targets.is_same_client(access_type, access_to, other) for other in others):
-            raise errors.Invalid(f'access_to: share {share_id} has an access rule for {access_type} {access_to} already.',
-                                 code='access_rule_exists')
+            raise errors.Invalid(
+                f'access_to: share {share_id} has an access rule for {access_type} {access_to} already.',
+                code='access_rule_exists',
+            )
         limits.check_one_more(ctx.conf, 'access_rules', f'share {share_id}', access.count(conn, share_id))
         access_id = uuidutils.generate_uuid()
-        transitions.create(conn, states.ACCESS, {
-            'id': access_id, 'share_id': share_id, 'access_type': access_type, 'access_to': access_to,
-            'access_level': wanted.get('access_level') or 'rw'})
+        transitions.create(
+            conn,
+            states.ACCESS,
+            {
+                'id': access_id,
+                'share_id': share_id,
+                'access_type': access_type,
+                'access_to': access_to,
+                'access_level': wanted.get('access_level') or 'rw',
+            },
+        )
         key_values.insert(conn, access_rule_metadata, access_id, metadata, ctx.conf)
         row = access.get(conn, resource_locks.lookup_context(ctx), access_id)
         resource_locks.lock_rule(conn, ctx, row, wanted)
@@ -62,9 +80,11 @@ def _must_have_no_broken_replica(conn: Connection, share: Row[Any], despite_repl
         return
     for row in share_replicas.list_non_active(conn, share.id):
         if row.status == 'error':
-            raise errors.Invalid(f'Replica {row.id} of share {share.id} is in error; a change of access rules then needs '
-                                 'microversion 2.74.',
-                                 code='replica_in_error')
+            raise errors.Invalid(
+                f'Replica {row.id} of share {share.id} is in error; a change of access rules then needs '
+                'microversion 2.74.',
+                code='replica_in_error',
+            )
 
 
 def _get_changeable_share(conn: Connection, ctx: RequestContext, share_id: str) -> Row[Any]:
@@ -73,8 +93,10 @@ def _get_changeable_share(conn: Connection, ctx: RequestContext, share_id: str) 
     share = shares.get(conn, resource_locks.lookup_context(ctx), share_id, own=True)
     share_bin.must_be_out(share)
     if share.status != 'available' or not share.host:
-        raise errors.Invalid(f'Share {share_id} is {share.status}; its access rules can be changed when it is available.',
-                             code='share_not_available')
+        raise errors.Invalid(
+            f'Share {share_id} is {share.status}; its access rules can be changed when it is available.',
+            code='share_not_available',
+        )
     return share
 
 
@@ -92,8 +114,14 @@ def _begin_sync(conn: Connection, ctx: RequestContext, share: Row[Any]) -> engin
     return apply_rules(conn, ctx, share.id, share.host, owner=share.project_id)
 
 
-def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool = False,
-         despite_replicas: bool = True) -> None:
+def deny(
+    ctx: RequestContext,
+    share_id: str,
+    access_id: str,
+    *,
+    unrestrict: bool = False,
+    despite_replicas: bool = True,
+) -> None:
     """Queue an access rule for removal in ``queued_to_deny``. Its sessions end and its locks go with it.
 
     A rule that is being denied already counts as success. The share may have any status but ``deleting`` and
@@ -115,7 +143,9 @@ def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool
         if rule.state in _GOING:
             return
         if share.status in (states.SHARE['delete'].during, states.SHARE['unmanage'].during):
-            raise errors.WrongState(f'Share {share_id} is {share.status}; its access rules are deleted with it.')
+            raise errors.WrongState(
+                f'Share {share_id} is {share.status}; its access rules are deleted with it.'
+            )
         resource_locks.check_deny(conn, ctx, rule, unrestrict=unrestrict)
         transitions.begin(conn, states.ACCESS, 'revoke', access_id)
         wake = _begin_sync(conn, ctx, share)
@@ -130,7 +160,9 @@ def deny_all(conn: Connection, ctx: RequestContext, share: Row[Any]) -> list[eng
     :raises errors.Forbidden: a rule has a resource lock that the caller may not lift.
     """
     resource_locks.check_deny_all(conn, ctx, share.id)
-    going = transitions.begin_many(conn, states.ACCESS, 'revoke', [rule.id for rule in access.of_share(conn, share.id)])
+    going = transitions.begin_many(
+        conn, states.ACCESS, 'revoke', [rule.id for rule in access.of_share(conn, share.id)]
+    )
     return [_begin_sync(conn, ctx, share)] if going else []
 
 

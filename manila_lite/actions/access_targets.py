@@ -47,12 +47,14 @@ def must_be_of_backend(conn: Connection, share: Row[Any], access_type: str) -> N
     :raises errors.Invalid: it takes others.
     """
     if _USUAL.get(share.share_proto) == access_type:
-        return      # no backend refuses it: the usual request costs no statement more
+        return  # no backend refuses it: the usual request costs no statement more
     for pool in services.list_pools(conn, (share.host,)):
         taken = pool.capabilities.get(values.ACCESS_TYPES, {}).get(share.share_proto)
         if taken and access_type not in taken:
-            raise errors.Invalid(f'access_type: {share.share_proto} shares of this backend take access rules of type '
-                                 f'{" and ".join(taken)} only, not {access_type}.')
+            raise errors.Invalid(
+                f'access_type: {share.share_proto} shares of this backend take access rules of type '
+                f'{" and ".join(taken)} only, not {access_type}.'
+            )
 
 
 def parse_network(text: str, *, ipv6: bool = True) -> Network:
@@ -62,7 +64,9 @@ def parse_network(text: str, *, ipv6: bool = True) -> Network:
     """
     try:
         if _ADDRESS.fullmatch(text) is None:
-            raise ValueError('it must be one address, such as 10.0.0.1 or fd00::1, or one network, such as 10.0.0.0/24')
+            raise ValueError(
+                'it must be one address, such as 10.0.0.1 or fd00::1, or one network, such as 10.0.0.0/24'
+            )
         network = ipaddress.ip_network(text) if ipv6 else ipaddress.IPv4Network(text)
         _must_be_canonical(network, text)
         return network
@@ -73,8 +77,10 @@ def parse_network(text: str, *, ipv6: bool = True) -> Network:
 def _must_be_of_a_client(network: Network, text: str) -> None:
     """Refuse the address that stands for any address: no client has it, and some file servers would admit everybody."""
     if network.num_addresses == 1 and network.network_address.is_unspecified:
-        raise errors.Invalid(f'access_to: {text!r} is the address of no client: it stands for any address. Give the address of '
-                             f'the client, or {network.network_address}/0 for every client.')
+        raise errors.Invalid(
+            f'access_to: {text!r} is the address of no client: it stands for any address. Give the address of '
+            f'the client, or {network.network_address}/0 for every client.'
+        )
 
 
 def _must_be_canonical(network: Network, text: str) -> None:
@@ -108,17 +114,25 @@ def _must_have_no(text: str, name: str, forbidden: frozenset[str]) -> None:
 
 def _user(text: str) -> None:
     if not text.strip(' .\t'):
-        raise errors.Invalid(f'access_to: {text!r} is not a user or group name: it consists of periods and spaces.')
+        raise errors.Invalid(
+            f'access_to: {text!r} is not a user or group name: it consists of periods and spaces.'
+        )
     if len(text) not in _USER_LENGTH:
-        raise errors.Invalid(f'access_to: {text!r} is not a user or group name: it must have 4 to 255 characters.')
+        raise errors.Invalid(
+            f'access_to: {text!r} is not a user or group name: it must have 4 to 255 characters.'
+        )
     if text != text.strip():
-        raise errors.Invalid(f'access_to: {text!r} is not a user or group name: it begins or ends with a space.')
+        raise errors.Invalid(
+            f'access_to: {text!r} is not a user or group name: it begins or ends with a space.'
+        )
     _must_have_no(text, 'a user or group name', _NOT_IN_USERS)
 
 
 def _cert(text: str) -> None:
     if len(text) not in _CERT_LENGTH:
-        raise errors.Invalid(f'access_to: {text!r} is not a common name of a certificate: it must have 1 to 64 characters.')
+        raise errors.Invalid(
+            f'access_to: {text!r} is not a common name of a certificate: it must have 1 to 64 characters.'
+        )
     _must_have_no(text, 'a common name of a certificate', _QUOTES)
 
 

@@ -20,8 +20,9 @@ def metadata(ctx: RequestContext, share_id: str, location_id: str) -> dict[str, 
         return _visible(ctx, export_locations.metadata(conn, row))
 
 
-def set_metadata(ctx: RequestContext, share_id: str, location_id: str, values: dict[str, str], *,
-                 replace: bool) -> dict[str, str]:
+def set_metadata(
+    ctx: RequestContext, share_id: str, location_id: str, values: dict[str, str], *, replace: bool
+) -> dict[str, str]:
     """Set metadata of an export location and return all of it. ``replace``: remove the pairs that are not given.
 
     :raises errors.Forbidden: a key is one that only administrators may set, or the share is in the recycle bin.

@@ -42,6 +42,7 @@ _SERVERS = 'driver_handles_share_servers'
 
 # Shares -------------------------------------------------------------------------------------------
 
+
 def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     """Begin to manage an existing share of a backend; its size is not known yet. Return its row.
 
@@ -68,24 +69,49 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
         key = _key(share_type, server)
         mount_point = mount_points.full_name(share_type, ctx.project_id or '', wanted.get('mount_point_name'))
         if known := manage_shares.find_managed_share(conn, service.host, path):
-            raise errors.Exists(f'export_path: {path} on {service.host} is {_describe(ctx, "share", known)}.',
-                                code='share_already_managed')
-        mount_points.insert_share(conn, {
-            'id': share_id, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
-            'description': wanted.get('description'), 'size': 0, 'share_proto': wanted['protocol'].upper(),
-            'is_public': bool(wanted.get('is_public')), 'mount_point_name': mount_point, 'encryption_key_ref': key,
-            **share_requests.abilities(share_type)}, {})
-        instance = transitions.create(conn, states.SHARE, {
-            'id': uuidutils.generate_uuid(), 'share_id': share_id, 'share_type_id': share_type.id, 'progress': '0%',
-            'host': host, 'availability_zone_id': service.availability_zone_id,
-            'access_rules_status': states.Rules.ACTIVE.value,
-            'replica_state': share_requests.replica_state(share_requests.abilities(share_type)),
-            'share_network_id': server.share_network_id if server else None,
-            'share_server_id': server.id if server else None}, 'manage')
+            raise errors.Exists(
+                f'export_path: {path} on {service.host} is {_describe(ctx, "share", known)}.',
+                code='share_already_managed',
+            )
+        mount_points.insert_share(
+            conn,
+            {
+                'id': share_id,
+                'project_id': ctx.project_id,
+                'user_id': ctx.user_id,
+                'name': wanted.get('name'),
+                'description': wanted.get('description'),
+                'size': 0,
+                'share_proto': wanted['protocol'].upper(),
+                'is_public': bool(wanted.get('is_public')),
+                'mount_point_name': mount_point,
+                'encryption_key_ref': key,
+                **share_requests.abilities(share_type),
+            },
+            {},
+        )
+        instance = transitions.create(
+            conn,
+            states.SHARE,
+            {
+                'id': uuidutils.generate_uuid(),
+                'share_id': share_id,
+                'share_type_id': share_type.id,
+                'progress': '0%',
+                'host': host,
+                'availability_zone_id': service.availability_zone_id,
+                'access_rules_status': states.Rules.ACTIVE.value,
+                'replica_state': share_requests.replica_state(share_requests.abilities(share_type)),
+                'share_network_id': server.share_network_id if server else None,
+                'share_server_id': server.id if server else None,
+            },
+            'manage',
+        )
         shares.set_export_locations(conn, instance['id'], [values.ExportLocation(path)])
         row = shares.get(conn, ctx, share_id)
-        wake = share_actions.begin_at_backend(conn, ctx, 'share.manage', row,
-                                              ManageShare(export_path=path, options=_options(wanted)))
+        wake = share_actions.begin_at_backend(
+            conn, ctx, 'share.manage', row, ManageShare(export_path=path, options=_options(wanted))
+        )
     notices.emit(ctx, 'share.manage.start', {'share_id': share_id, 'host': host, 'export_path': path})
     wake.send(ctx)
     return row
@@ -98,11 +124,15 @@ def _must_have(wanted: Mapping[str, Any], *names: str) -> None:
 
 def _describe(ctx: RequestContext, resource_type: str, known: Any) -> str:
     """Return the words for a resource that is managed already, without its id if another project has it."""
-    return f'managed already, as {resource_type} {known.id}' if ctx.sees(known.project_id) else 'managed already'
+    return (
+        f'managed already, as {resource_type} {known.id}' if ctx.sees(known.project_id) else 'managed already'
+    )
 
 
 def _options(wanted: Mapping[str, Any]) -> dict[str, str]:
-    return {key: str(value) for key, value in (wanted.get('driver_options') or {}).items() if value is not None}
+    return {
+        key: str(value) for key, value in (wanted.get('driver_options') or {}).items() if value is not None
+    }
 
 
 def _get_service_and_pool(conn: Connection, ctx: RequestContext, host: str) -> tuple[Any, Any]:
@@ -129,14 +159,23 @@ def _type(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) -> s
 def _must_fit(share_type: share_types.ShareType, service: Row[Any], pool: Row[Any]) -> None:
     asked = extra_specs.capability_specs(share_type.extra_specs)
     if why := next(extra_specs.unmet_capabilities(asked, pools.capabilities(pool)), None):
-        raise errors.Invalid(f'share_type: {share_type.name} does not fit pool {pool.host}: {why}.', code='share_type_unfit')
+        raise errors.Invalid(
+            f'share_type: {share_type.name} does not fit pool {pool.host}: {why}.', code='share_type_unfit'
+        )
     if not extra_specs.is_offered(share_type.extra_specs, service.zone):
-        raise errors.Invalid(f'share_type: {share_type.name} is not offered in {service.zone}, where {service.host} is.',
-                             code='share_type_unfit')
+        raise errors.Invalid(
+            f'share_type: {share_type.name} is not offered in {service.zone}, where {service.host} is.',
+            code='share_type_unfit',
+        )
 
 
-def _server(conn: Connection, ctx: RequestContext, share_type: share_types.ShareType, service: Row[Any],
-            server_id: str | None) -> Row[Any] | None:
+def _server(
+    conn: Connection,
+    ctx: RequestContext,
+    share_type: share_types.ShareType,
+    service: Row[Any],
+    server_id: str | None,
+) -> Row[Any] | None:
     """Return the share server that will export the share. Its share network is held until the transaction ends."""
     if not share_requests.is_spec_true(share_type, _SERVERS):
         if server_id:
@@ -151,8 +190,11 @@ def _server(conn: Connection, ctx: RequestContext, share_type: share_types.Share
     except errors.NotFound as gone:
         raise errors.Invalid(f'share_server_id: {gone}', code='bad_share_server') from None
     if server.host != service.host or server.status != 'active':
-        raise errors.Conflict(f'share_server_id: share server {server_id} is {server.status} on {server.host}; it must '
-                              f'be active on {service.host}.', code='bad_share_server')
+        raise errors.Conflict(
+            f'share_server_id: share server {server_id} is {server.status} on {server.host}; it must '
+            f'be active on {service.host}.',
+            code='bad_share_server',
+        )
     return server
 
 
@@ -162,8 +204,11 @@ def _key(share_type: share_types.ShareType, server: Row[Any] | None) -> str | No
         return None
     key: str | None = server.encryption_key_ref
     if key and not encryption.encrypts_servers(share_type):
-        raise errors.Conflict(f'share_server_id: share server {server.id} is encrypted, but share type '
-                              f'{share_type.name} does not use encrypted share servers.', code='bad_share_server')
+        raise errors.Conflict(
+            f'share_server_id: share server {server.id} is encrypted, but share type '
+            f'{share_type.name} does not use encrypted share servers.',
+            code='bad_share_server',
+        )
     return key
 
 
@@ -191,13 +236,17 @@ def unmanage_share(ctx: RequestContext, share_id: str, *, on_servers: bool = Tru
         share_group_membership.must_be_in_no_group_snapshot(conn, share)
         share_guards.must_have_no_backups(conn, share_id)
         if count := snapshots.count_of(conn, share_id):
-            raise errors.Forbidden(f'Share {share_id} has {errors.count(count, "snapshot")}; unmanage or delete '
-                                   f'{errors.them(count)} first.',
-                                   code='share_has_snapshots')
+            raise errors.Forbidden(
+                f'Share {share_id} has {errors.count(count, "snapshot")}; unmanage or delete '
+                f'{errors.them(count)} first.',
+                code='share_has_snapshots',
+            )
         if shares.list_second_instances(conn, share_id=share_id):
-            raise errors.Conflict(f'Share {share_id} has a second instance that a migration left; delete that first.',
-                                  code='share_has_instances')
-        if share.share_server_id:       # deleting the server would delete the share's data
+            raise errors.Conflict(
+                f'Share {share_id} has a second instance that a migration left; delete that first.',
+                code='share_has_instances',
+            )
+        if share.share_server_id:  # deleting the server would delete the share's data
             share_server_queries.update(conn, share.share_server_id, is_auto_deletable=False)
         wake = share_actions.begin_at_backend(conn, ctx, 'share.unmanage', share)
     notices.emit(ctx, 'share.unmanage.start', {'share_id': share_id, 'host': share.host})
@@ -207,11 +256,14 @@ def unmanage_share(ctx: RequestContext, share_id: str, *, on_servers: bool = Tru
 def _must_be_manageable(share: Row[Any], on_servers: bool) -> None:
     share_guards.must_be_placed(share)
     if share.share_server_id and not on_servers:
-        raise errors.Forbidden(f'Share {share.id} is on a share server; this request then needs microversion 2.49.',
-                               code='share_on_share_server')
+        raise errors.Forbidden(
+            f'Share {share.id} is on a share server; this request then needs microversion 2.49.',
+            code='share_on_share_server',
+        )
 
 
 # Snapshots ----------------------------------------------------------------------------------------
+
 
 def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_servers: bool = True) -> Row[Any]:
     """Begin to manage an existing snapshot of a share. Return its row.
@@ -234,15 +286,30 @@ def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_server
         share_guards.must_have_no_replicas(conn, share)
         share_group_membership.must_have_settled_group(conn, share)
         if known := manage_shares.find_managed_snapshot(conn, engine.backend_of(share.host), location):
-            raise errors.Exists(f'provider_location: {location} is {_describe(ctx, "snapshot", known)}.',
-                                code='snapshot_already_managed')
-        transitions.create(conn, states.SNAPSHOT, {
-            'id': snapshot_id, 'share_id': share.id, **owners.of_part(ctx, share)._asdict(),
-            'name': wanted.get('name'), 'description': wanted.get('description'), 'size': share.size,
-            'share_size': share.size, 'share_proto': share.share_proto, 'progress': '0%',
-            'provider_location': location}, 'manage')
-        wake = snapshot_actions.begin_at_backend(conn, ctx, 'snapshot.manage', snapshot_id, share,
-                                                 ManageSnapshot(options=_options(wanted)))
+            raise errors.Exists(
+                f'provider_location: {location} is {_describe(ctx, "snapshot", known)}.',
+                code='snapshot_already_managed',
+            )
+        transitions.create(
+            conn,
+            states.SNAPSHOT,
+            {
+                'id': snapshot_id,
+                'share_id': share.id,
+                **owners.of_part(ctx, share)._asdict(),
+                'name': wanted.get('name'),
+                'description': wanted.get('description'),
+                'size': share.size,
+                'share_size': share.size,
+                'share_proto': share.share_proto,
+                'progress': '0%',
+                'provider_location': location,
+            },
+            'manage',
+        )
+        wake = snapshot_actions.begin_at_backend(
+            conn, ctx, 'snapshot.manage', snapshot_id, share, ManageSnapshot(options=_options(wanted))
+        )
         row = snapshots.get(conn, ctx, snapshot_id)
     wake.send(ctx)
     return row

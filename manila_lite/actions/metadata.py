@@ -30,15 +30,18 @@ class Metadata:
             self.get(conn, ctx, resource_id)
             return key_values.of(conn, self.table, resource_id)
 
-    def set_metadata(self, ctx: RequestContext, resource_id: str, values: dict[str, str], *,
-                     replace: bool = False) -> dict[str, str]:
+    def set_metadata(
+        self, ctx: RequestContext, resource_id: str, values: dict[str, str], *, replace: bool = False
+    ) -> dict[str, str]:
         """Set metadata of a resource and return all of it. ``replace``: remove the pairs that are not given.
 
         :raises errors.OverLimit: the resource would have too many pairs.
         """
         with ctx.db.writer() as conn:
             self.must_be_open(conn, ctx, self.get(conn, ctx, resource_id))
-            (key_values.replace if replace else key_values.merge)(conn, self.table, resource_id, values, conf=ctx.conf)
+            (key_values.replace if replace else key_values.merge)(
+                conn, self.table, resource_id, values, conf=ctx.conf
+            )
             return key_values.of(conn, self.table, resource_id)
 
     def delete_metadata(self, ctx: RequestContext, resource_id: str, key: str) -> None:

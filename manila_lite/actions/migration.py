@@ -50,7 +50,9 @@ class Requests(abc.ABC, Generic[M]):
         """Return the last migration's operation, or None."""
 
     @abc.abstractmethod
-    def examine(self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> M:
+    def examine(
+        self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]
+    ) -> M:
         """Return the planned move.
 
         :raises errors.Invalid: there is no such host, type or network.
@@ -69,8 +71,9 @@ class Requests(abc.ABC, Generic[M]):
         """Return the data of the operations of check and migration."""
 
     @abc.abstractmethod
-    def begin(self, conn: Connection, ctx: RequestContext, asked: M, move: M,
-              support: Mapping[str, Any]) -> tuple[engine.Wake, dict[str, Any]]:
+    def begin(
+        self, conn: Connection, ctx: RequestContext, asked: M, move: M, support: Mapping[str, Any]
+    ) -> tuple[engine.Wake, dict[str, Any]]:
         """Set the resource and its parts to migrating, and begin the operation. Return its wake-up and its data.
 
         :param asked: the move as scheduler and backend were asked about it
@@ -94,7 +97,9 @@ class Requests(abc.ABC, Generic[M]):
             return f'the share manager of {move.host} is of an older release, which cannot copy as a host.'
         return migration_check.objection(move.to, move.options, support)
 
-    def shown_task_state(self, conn: Connection, ctx: RequestContext, resource_id: str, op: Any) -> str | None:
+    def shown_task_state(
+        self, conn: Connection, ctx: RequestContext, resource_id: str, op: Any
+    ) -> str | None:
         """Return the task state of the resource, whose last migration is ``op``.
 
         :raises errors.NotFound: the caller has no such resource.
@@ -122,7 +127,9 @@ class Requests(abc.ABC, Generic[M]):
             self.migrations.announce(ctx, resource_id, data, Phase.COPY, 'start')
         wake.send(ctx)
 
-    def try_out(self, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> tuple[M, dict[str, Any]]:
+    def try_out(
+        self, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]
+    ) -> tuple[M, dict[str, Any]]:
         """Return the planned move, and what the backend says that it supports. Change nothing.
 
         :raises: as ``start``, except for quotas.
@@ -132,7 +139,9 @@ class Requests(abc.ABC, Generic[M]):
         self.check_options(asked, wanted)
         support = self.ask(ctx, resource_id, asked)
         if objection := self.objection(asked, support):
-            raise errors.Conflict(f'{self._name(resource_id)} cannot move to {asked.to}: {objection}', code='migration_refused')
+            raise errors.Conflict(
+                f'{self._name(resource_id)} cannot move to {asked.to}: {objection}', code='migration_refused'
+            )
         return asked, support
 
     def ask(self, ctx: RequestContext, resource_id: str, move: M) -> dict[str, Any]:
@@ -140,15 +149,43 @@ class Requests(abc.ABC, Generic[M]):
 
         :raises errors.Conflict: there was no answer for ``[api] migration_check_timeout`` seconds.
         """
-        return migration_check.ask(ctx, lambda conn: engine.begin(
-            conn, ctx, self.migrations.check_kind, self.migrations.resource_type, resource_id, topic='scheduler',
-            lane=engine.FAST, data=self.data(move)), move.host)
+        return migration_check.ask(
+            ctx,
+            lambda conn: engine.begin(
+                conn,
+                ctx,
+                self.migrations.check_kind,
+                self.migrations.resource_type,
+                resource_id,
+                topic='scheduler',
+                lane=engine.FAST,
+                data=self.data(move),
+            ),
+            move.host,
+        )
 
-    def begin_operation(self, conn: Connection, ctx: RequestContext, resource_id: str, serial: str,
-                        data: dict[str, Any], owner: str | None = None) -> tuple[engine.Wake, dict[str, Any]]:
+    def begin_operation(
+        self,
+        conn: Connection,
+        ctx: RequestContext,
+        resource_id: str,
+        serial: str,
+        data: dict[str, Any],
+        owner: str | None = None,
+    ) -> tuple[engine.Wake, dict[str, Any]]:
         """Begin the operation of the migration. Return its wake-up and its data. ``owner``: as for ``engine.begin``."""
-        return engine.begin(conn, ctx, self.migrations.kind, self.migrations.resource_type, resource_id, topic='scheduler',
-                            serial=serial, open_key=f'{self.open_key}:{resource_id}', data=data, owner=owner), data
+        return engine.begin(
+            conn,
+            ctx,
+            self.migrations.kind,
+            self.migrations.resource_type,
+            resource_id,
+            topic='scheduler',
+            serial=serial,
+            open_key=f'{self.open_key}:{resource_id}',
+            data=data,
+            owner=owner,
+        ), data
 
     def complete(self, ctx: RequestContext, resource_id: str) -> str:
         """Begin the cut-over to the target, or retry a failed one. Return the target's id.
@@ -159,15 +196,26 @@ class Requests(abc.ABC, Generic[M]):
         with ctx.db.writer() as conn:
             row, op = self.get(conn, ctx, resource_id), self.last(conn, resource_id)
             if op is None or op.resource_id != resource_id:
-                raise errors.Invalid(f'{self._name(resource_id)} is not being migrated.', code='not_migrating')
+                raise errors.Invalid(
+                    f'{self._name(resource_id)} is not being migrated.', code='not_migrating'
+                )
             if row.task_state == Migration.ERROR and op.state == rows.FAILED and op.data.get('cut'):
                 self._reopen(conn, row, op)
-            elif row.task_state in states.COMPLETION and not self._is_under_way(op, resource_id):      # set by hand
-                raise errors.Invalid(f'{self._name(resource_id)} is not being migrated.', code='not_migrating')
-            elif not any(self.migrations.swap_task_state(conn, resource_id, (ready,), after)
-                         for ready, after in states.COMPLETION.items()):
-                raise errors.Invalid(f'The migration of {self.migrations.name} {resource_id} cannot be completed: its task '
-                                     f'state is {row.task_state}, not {Migration.COPIED}.', code='not_migrating')
+            elif row.task_state in states.COMPLETION and not self._is_under_way(
+                op, resource_id
+            ):  # set by hand
+                raise errors.Invalid(
+                    f'{self._name(resource_id)} is not being migrated.', code='not_migrating'
+                )
+            elif not any(
+                self.migrations.swap_task_state(conn, resource_id, (ready,), after)
+                for ready, after in states.COMPLETION.items()
+            ):
+                raise errors.Invalid(
+                    f'The migration of {self.migrations.name} {resource_id} cannot be completed: its task '
+                    f'state is {row.task_state}, not {Migration.COPIED}.',
+                    code='not_migrating',
+                )
             self._target_must_be_up(conn, ctx, op)
             rows.make_due(conn, op.id)
             self.migrations.announce(ctx, resource_id, {**op.data, 'cut': True}, Phase.COMPLETE, 'start')
@@ -177,15 +225,19 @@ class Requests(abc.ABC, Generic[M]):
     def _target_must_be_up(self, conn: Connection, ctx: RequestContext, op: Any) -> None:
         """Refuse a cut-over for which nobody is there. Before the first one, the migration can be cancelled by force."""
         if op.host and not services.is_running(services.get(conn, op.host, 'manila-share'), ctx.conf):
-            raise errors.Conflict(f'The migration of {self.migrations.name} {op.resource_id} cannot be completed: '
-                                  f'{op.host}, its destination, is down.',
-                                  code='backend_down' if op.data.get('cut') else 'destination_down')
+            raise errors.Conflict(
+                f'The migration of {self.migrations.name} {op.resource_id} cannot be completed: '
+                f'{op.host}, its destination, is down.',
+                code='backend_down' if op.data.get('cut') else 'destination_down',
+            )
 
     def _reopen(self, conn: Connection, row: Row[Any], op: Any) -> None:
         self.begin_cut_over(conn, row, op)
         if not rows.reopen(conn, op, 'cut_over', f'{self.open_key}:{row.id}'):
-            raise errors.WrongState(f'The migration of {self.migrations.name} {row.id} is already in progress.',
-                                    code='already_migrating')
+            raise errors.WrongState(
+                f'The migration of {self.migrations.name} {row.id} is already in progress.',
+                code='already_migrating',
+            )
 
     def cancel(self, ctx: RequestContext, resource_id: str) -> None:
         """Cancel a migration. Everything goes back to the state before.
@@ -195,10 +247,15 @@ class Requests(abc.ABC, Generic[M]):
         with ctx.db.writer() as conn:
             row, op = self.get(conn, ctx, resource_id), self.last(conn, resource_id)
             _must_be_cancellable(op, row.task_state)
-            if not (self._is_under_way(op, resource_id)
-                    and self.migrations.swap_task_state(conn, resource_id, CANCELLABLE, Migration.CANCELLING)):
-                raise errors.Invalid(f'The migration of {self.migrations.name} {resource_id} cannot be cancelled: its task '
-                                     f'state is {row.task_state or "none"}.', code='not_migrating')
+            if not (
+                self._is_under_way(op, resource_id)
+                and self.migrations.swap_task_state(conn, resource_id, CANCELLABLE, Migration.CANCELLING)
+            ):
+                raise errors.Invalid(
+                    f'The migration of {self.migrations.name} {resource_id} cannot be cancelled: its task '
+                    f'state is {row.task_state or "none"}.',
+                    code='not_migrating',
+                )
             rows.make_due(conn, op.id)
             self.migrations.announce(ctx, resource_id, op.data, Phase.CANCEL, 'start')
         _wake(ctx, op)
@@ -214,8 +271,11 @@ class Requests(abc.ABC, Generic[M]):
         with ctx.db.writer() as conn:
             row, op = self.get(conn, ctx, resource_id), self.last(conn, resource_id)
             if self._is_half_done(row, op) and value != Migration.ERROR:
-                raise errors.WrongState(f'The cut-over of {self.migrations.name} {resource_id} failed. Its task state stays '
-                                        f'{Migration.ERROR} until migration_complete is repeated.', code='cut_over_failed')
+                raise errors.WrongState(
+                    f'The cut-over of {self.migrations.name} {resource_id} failed. Its task state stays '
+                    f'{Migration.ERROR} until migration_complete is repeated.',
+                    code='cut_over_failed',
+                )
             if self._is_under_way(op, resource_id):
                 if value == Migration.CANCELLED and not op.data.get('cut'):
                     wakes = self._force(conn, ctx, op)
@@ -227,8 +287,13 @@ class Requests(abc.ABC, Generic[M]):
             wake.send(ctx)
 
     def _is_half_done(self, row: Row[Any], op: Any) -> bool:
-        return bool(op is not None and op.state == rows.FAILED and op.data.get('cut') and row.status == 'error'
-                    and row.task_state == Migration.ERROR)
+        return bool(
+            op is not None
+            and op.state == rows.FAILED
+            and op.data.get('cut')
+            and row.status == 'error'
+            and row.task_state == Migration.ERROR
+        )
 
     def _is_under_way(self, op: Any, resource_id: str) -> TypeGuard[Row[Any]]:
         return op is not None and op.resource_id == resource_id and op.state in (rows.OPEN, rows.PARKED)
@@ -247,7 +312,11 @@ class Requests(abc.ABC, Generic[M]):
         if task_state is None or (op is None and not self.may_end_at_once):
             raise errors.Invalid(f'{self._name(resource_id)} is not being migrated.', code='not_migrating')
         about = self.shown_target(op) if op is not None else {}
-        return {'task_state': str(task_state), **about, **figures(op.data if op is not None else {}, task_state)}
+        return {
+            'task_state': str(task_state),
+            **about,
+            **figures(op.data if op is not None else {}, task_state),
+        }
 
     def _name(self, resource_id: str) -> str:
         return f'{self.migrations.name.capitalize()} {resource_id}'
@@ -259,8 +328,10 @@ def _must_be_cancellable(op: Any, task_state: str | None) -> None:
     :raises errors.Invalid: the backend said that it cannot cancel.
     """
     if op is not None and task_state in CANCELLABLE and not op.data['cancellable']:
-        raise errors.Invalid(f'{op.data["to"]} cannot cancel a migration; it can only be completed.',
-                             code='migration_not_cancellable')
+        raise errors.Invalid(
+            f'{op.data["to"]} cannot cancel a migration; it can only be completed.',
+            code='migration_not_cancellable',
+        )
 
 
 def _wake(ctx: RequestContext, op: Any) -> None:
@@ -280,5 +351,7 @@ def task_state(value: str | None, also: Iterable[str] = ()) -> str | None:
     wanted = states.MIGRATION_ALIASES.get(value or '', value)
     known = [state for state in Migration if state not in states.BY_HOST]
     if wanted is not None and wanted not in {*known, *also}:
-        raise errors.Invalid(f'task_state: {value!r} is not valid; it must be null or one of {", ".join(known)}.')
+        raise errors.Invalid(
+            f'task_state: {value!r} is not valid; it must be null or one of {", ".join(known)}.'
+        )
     return wanted

@@ -16,8 +16,11 @@ _LOOK = 0.1
 
 def agreed(support: Mapping[str, Any]) -> dict[str, bool]:
     """Return the part of the backend's answer that the operation needs."""
-    return {'freeze': not support.get('writable'), 'cancellable': bool(support.get('migration_cancel')),
-            **({'by_host': True} if support.get('by_host') else {})}
+    return {
+        'freeze': not support.get('writable'),
+        'cancellable': bool(support.get('migration_cancel')),
+        **({'by_host': True} if support.get('by_host') else {}),
+    }
 
 
 def objection(to: str, options: Mapping[str, bool], support: Mapping[str, Any]) -> str | None:
@@ -37,8 +40,10 @@ def ask(ctx: RequestContext, begin: Callable[[Any], engine.Wake], host: str) -> 
     with ctx.waiting('backends'):
         row = _await_answer(ctx, begin)
     if row.state == rows.OPEN:
-        raise errors.Conflict(f'The backend {host} did not answer in time whether it can take part in the migration.',
-                              code='backend_silent')
+        raise errors.Conflict(
+            f'The backend {host} did not answer in time whether it can take part in the migration.',
+            code='backend_silent',
+        )
     return dict(row.data['support'])
 
 

@@ -39,8 +39,11 @@ class Move:
     @property
     def how(self) -> dict[str, Any]:
         """The part of the operation's data about the copier, the completion of the move, and its evacuation."""
-        return {'by_itself': self.by_itself, **({'evacuation': self.evacuation} if self.evacuation else {}),
-                **({'assist': self.assist} if self.assist else {})}
+        return {
+            'by_itself': self.by_itself,
+            **({'evacuation': self.evacuation} if self.evacuation else {}),
+            **({'assist': self.assist} if self.assist else {}),
+        }
 
 
 def backend(conn: Connection, ctx: RequestContext, to: str) -> Row[Any]:
@@ -50,14 +53,18 @@ def backend(conn: Connection, ctx: RequestContext, to: str) -> Row[Any]:
     :raises errors.Invalid: it is not enabled, or is down and not only being restarted.
     """
     if not _HOST.fullmatch(to):
-        raise errors.NotFound(f'host: {to!r} is not a backend; give host@backend or host@backend#pool.',
-                              code='backend_not_found')
+        raise errors.NotFound(
+            f'host: {to!r} is not a backend; give host@backend or host@backend#pool.',
+            code='backend_not_found',
+        )
     try:
         row = services.get(conn, engine.backend_of(to), 'manila-share')
     except errors.NotFound:
         raise errors.NotFound(f'host: there is no backend {to}.', code='backend_not_found') from None
     if row.disabled or not services.is_running(row, ctx.conf):
-        raise errors.Invalid(f'host: the backend {to} is {"disabled" if row.disabled else "down"}.', code='backend_down')
+        raise errors.Invalid(
+            f'host: the backend {to} is {"disabled" if row.disabled else "down"}.', code='backend_down'
+        )
     return row
 
 

@@ -25,9 +25,11 @@ def full_name(share_type: ShareType, project_id: str, wanted: str | None) -> str
     if not wanted:
         return None
     if not is_spec_true(share_type, SUPPORT):
-        raise errors.Invalid(f'mount_point_name: share type {share_type.name} does not allow it; its extra spec {SUPPORT} '
-                             'is not True.',
-                             code='mount_point_name_not_supported')
+        raise errors.Invalid(
+            f'mount_point_name: share type {share_type.name} does not allow it; its extra spec {SUPPORT} '
+            'is not True.',
+            code='mount_point_name_not_supported',
+        )
     name = f'{share_type.extra_specs.get(PREFIX) or project_id}_{wanted}'
     if len(name) > _LONGEST:
         raise errors.Invalid(f'mount_point_name: {name} has more than {_LONGEST} characters.')
@@ -51,5 +53,7 @@ def insert_share(conn: Connection, values: dict[str, Any], metadata: dict[str, s
 
 
 def _name_taken(name: str) -> errors.Exists:
-    return errors.Exists(f'mount_point_name: another share has the name {name}; choose another one.',
-                         code='mount_point_name_exists')
+    return errors.Exists(
+        f'mount_point_name: another share has the name {name}; choose another one.',
+        code='mount_point_name_exists',
+    )

@@ -19,12 +19,23 @@ _DELETE = states.SHARE_SERVER['delete']
 Objection = tuple[str, str]
 #: The operation that failed, and the remedy, by the status in which it leaves a share server.
 _FAILED = {
-    'manage_error': ('share_server.manage', (
-        'It could not be managed{}. An administrator removes its record with openstack share server abandon {}')),
-    'unmanage_error': ('share_server.unmanage', (
-        'It could not be unmanaged{}. An administrator tries again with openstack share server abandon --force {}'))}
-_RESTS = ('A share server stays if it was managed, or a share was unmanaged on it. An administrator deletes it with openstack '
-          'share server delete {}')
+    'manage_error': (
+        'share_server.manage',
+        (
+            'It could not be managed{}. An administrator removes its record with openstack share server abandon {}'
+        ),
+    ),
+    'unmanage_error': (
+        'share_server.unmanage',
+        (
+            'It could not be unmanaged{}. An administrator tries again with openstack share server abandon --force {}'
+        ),
+    ),
+}
+_RESTS = (
+    'A share server stays if it was managed, or a share was unmanaged on it. An administrator deletes it with openstack '
+    'share server delete {}'
+)
 #: Servers that a refusal names.
 _NAMED = 10
 
@@ -38,16 +49,22 @@ def must_be_free(owner: str, found: Iterable[Objection]) -> None:
     if objections:
         again = f'The {owner.rpartition(" ")[0].lower()}'
         first, *more = objections
-        raise errors.Conflict(' '.join([f'{owner} {first[1]}', *(f'{again} {text}' for _, text in more)]), code=first[0])
+        raise errors.Conflict(
+            ' '.join([f'{owner} {first[1]}', *(f'{again} {text}' for _, text in more)]), code=first[0]
+        )
 
 
-def objections_of(conn: Connection, ctx: RequestContext, servers: Iterable[Row[Any]], code: str, *,
-                  shares: bool = True) -> list[Objection]:
+def objections_of(
+    conn: Connection, ctx: RequestContext, servers: Iterable[Row[Any]], code: str, *, shares: bool = True
+) -> list[Objection]:
     """Return the objections of share servers to the deletion of their network or subnet. ``shares``: of their shares, too."""
     texts = [text for server in _remaining(servers) if (text := _objection(conn, ctx, server, shares))]
     more = len(texts) - _NAMED
     return [(code, text) for text in texts[:_NAMED]] + (
-        [(code, f'has {errors.count(more, "more share server")} that cannot be deleted with it.')] if more > 0 else [])
+        [(code, f'has {errors.count(more, "more share server")} that cannot be deleted with it.')]
+        if more > 0
+        else []
+    )
 
 
 def remove_unused(conn: Connection, ctx: RequestContext, servers: Iterable[Row[Any]]) -> list[Wake]:
@@ -63,9 +80,11 @@ def _remaining(servers: Iterable[Row[Any]]) -> list[Row[Any]]:
 def _objection(conn: Connection, ctx: RequestContext, server: Row[Any], shares: bool) -> str:
     """Return the objection to the deletion of a share server with its network, or ''."""
     stays = not server.is_auto_deletable or server.status not in _DELETE.allowed
-    reasons = {f'is {server.status} and is not deleted automatically': stays,
-               'has shares': shares and share_server_queries.is_used(conn, server.id),
-               'is the target of a migration that has not ended': server_migration.is_half_moved(conn, server.id)}
+    reasons = {
+        f'is {server.status} and is not deleted automatically': stays,
+        'has shares': shares and share_server_queries.is_used(conn, server.id),
+        'is the target of a migration that has not ended': server_migration.is_half_moved(conn, server.id),
+    }
     true = [reason for reason, holds in reasons.items() if holds]
     if not true:
         return ''

@@ -24,17 +24,22 @@ def list_pools(ctx: RequestContext, wanted: Mapping[str, Any]) -> list[Any]:
 
     :raises errors.Invalid: an expression cannot be read, or there is no such share type.
     """
-    patterns = {key: _pattern(key, wanted[key]) for key in ('host', 'backend', 'pool') if wanted.get(key) is not None}
+    patterns = {
+        key: _pattern(key, wanted[key]) for key in ('host', 'backend', 'pool') if wanted.get(key) is not None
+    }
     asked = wanted.get('capabilities') or {}
     with ctx.db.reader() as conn:
         specs = _specs_of_type(conn, ctx, wanted['share_type']) if wanted.get('share_type') else {}
         rows = services.list_pools(conn)
     asked = {**extra_specs.capability_specs(specs), **asked}
-    return [row for row in rows
-            if services.is_up(row, ctx.conf.service_down_time)
-            and all(pattern.match(parts_of_host(row.host)[key]) for key, pattern in patterns.items())
-            and extra_specs.is_offered(specs, row.zone)
-            and not any(extra_specs.unmet_capabilities(asked, pools.capabilities(row)))]
+    return [
+        row
+        for row in rows
+        if services.is_up(row, ctx.conf.service_down_time)
+        and all(pattern.match(parts_of_host(row.host)[key]) for key, pattern in patterns.items())
+        and extra_specs.is_offered(specs, row.zone)
+        and not any(extra_specs.unmet_capabilities(asked, pools.capabilities(row)))
+    ]
 
 
 def parts_of_host(host: str) -> dict[str, str]:

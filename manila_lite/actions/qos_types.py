@@ -53,7 +53,9 @@ def delete(ctx: RequestContext, qos_type_id: str) -> None:
     """
     with ctx.db.writer() as conn:
         if used := qos_types.share_types_of(conn, qos_types.get_and_lock(conn, qos_type_id)):
-            raise errors.Conflict(f'QoS type {qos_type_id} is named by share type {used[0]}.', code='qos_type_in_use')
+            raise errors.Conflict(
+                f'QoS type {qos_type_id} is named by share type {used[0]}.', code='qos_type_in_use'
+            )
         qos_types.delete(conn, qos_type_id)
 
 

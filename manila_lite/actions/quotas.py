@@ -37,8 +37,9 @@ class Scope:
         return {key: value for key, value in values.items() if not self.share_type_id or key in OF_TYPES}
 
 
-def get_scope(conn: Connection, ctx: RequestContext, project_id: str, user_id: str | None,
-              share_type: str | None) -> Scope:
+def get_scope(
+    conn: Connection, ctx: RequestContext, project_id: str, user_id: str | None, share_type: str | None
+) -> Scope:
     """Return the scope of a request; ``share_type`` is a name or an id.
 
     :raises errors.Invalid: both a user and a share type were given.
@@ -60,12 +61,21 @@ def detail(conn: Connection, ctx: RequestContext, scope: Scope) -> dict[str, dic
     """Return limit, in_use and reserved, by resource."""
     used = quotas.usages(conn, scope.project_id, **scope.part)
     none = quotas.Usage()
-    return {key: {'limit': limit, 'in_use': used.get(key, none).in_use, 'reserved': used.get(key, none).reserved}
-            for key, limit in get(conn, ctx, scope).items()}
+    return {
+        key: {'limit': limit, 'in_use': used.get(key, none).in_use, 'reserved': used.get(key, none).reserved}
+        for key, limit in get(conn, ctx, scope).items()
+    }
 
 
-def update(ctx: RequestContext, project_id: str, user_id: str | None, share_type: str | None, values: Mapping[str, int],
-           *, force: bool = False) -> dict[str, int]:
+def update(
+    ctx: RequestContext,
+    project_id: str,
+    user_id: str | None,
+    share_type: str | None,
+    values: Mapping[str, int],
+    *,
+    force: bool = False,
+) -> dict[str, int]:
     """Set limits. Return all limits in force.
 
     ``force``: accept limits below the usage, and limits of a user or share type over the project's, which holds for both
@@ -107,14 +117,18 @@ def _check_known(scope: Scope, values: Mapping[str, int]) -> None:
 def _check_within(values: Mapping[str, int], most: Mapping[str, int]) -> None:
     for key, limit in values.items():
         if most[key] >= 0 and not 0 <= limit <= most[key]:
-            raise errors.Invalid(f"{key}: the limit must be from 0 to the project's, {most[key]}, or be set with force.")
+            raise errors.Invalid(
+                f"{key}: the limit must be from 0 to the project's, {most[key]}, or be set with force."
+            )
 
 
 def _check_used(values: Mapping[str, int], used: Mapping[str, quotas.Usage]) -> None:
     for key, limit in values.items():
         total = used.get(key, quotas.Usage()).total
         if 0 <= limit < total:
-            raise errors.Invalid(f'{key}: {total} are in use; the limit must be at least that, or be set with force.')
+            raise errors.Invalid(
+                f'{key}: {total} are in use; the limit must be at least that, or be set with force.'
+            )
 
 
 def delete(ctx: RequestContext, project_id: str, user_id: str | None, share_type: str | None) -> None:

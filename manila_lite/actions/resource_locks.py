@@ -16,8 +16,11 @@ USER, SERVICE, ADMIN = 'user', 'service', 'admin'
 _CHANGEABLE_CONTEXTS = {USER: {USER}, SERVICE: {USER, SERVICE}, ADMIN: {USER, SERVICE, ADMIN}}
 
 #: Statuses of a share or rule that is being removed: a lock would come too late.
-_GOING_SHARE = frozenset(status for verb in ('delete', 'defer', 'unmanage')
-                         for status in (states.SHARE[verb].during, states.SHARE[verb].fail))
+_GOING_SHARE = frozenset(
+    status
+    for verb in ('delete', 'defer', 'unmanage')
+    for status in (states.SHARE[verb].during, states.SHARE[verb].fail)
+)
 _GOING_RULE = frozenset({states.ACCESS['revoke'].during, states.ACCESS['deny'].during})
 
 
@@ -38,6 +41,7 @@ def visible_project(ctx: RequestContext) -> str | None:
 
 # Refusals ---------------------------------------------------------------------------------------
 
+
 def refuse_if_locked(conn: Connection, ctx: RequestContext, share_id: str, doing: str = 'be deleted') -> None:
     """Refuse to remove a share that is locked against deletion, or whose rules have locks that the caller may not lift.
 
@@ -51,13 +55,17 @@ def refuse_if_locked(conn: Connection, ctx: RequestContext, share_id: str, doing
         raise errors.Forbidden(
             f'Share {share_id} cannot {doing} while it is locked: {_named(locks)}. Delete these resource locks first; the '
             'lock of an access rule is deleted with the rule.',
-            code='share_locked')
-    for access_id, locks_of_rule in resource_locks.locks_of_rules(conn, share_id, resource_locks.DELETE).items():
+            code='share_locked',
+        )
+    for access_id, locks_of_rule in resource_locks.locks_of_rules(
+        conn, share_id, resource_locks.DELETE
+    ).items():
         if foreign := _not_liftable(ctx, locks_of_rule):
             raise errors.Forbidden(
                 f'Share {share_id} cannot {doing} while its access rule {access_id} is locked by {_named(foreign)}. Ask the '
                 'owner of the lock, or an administrator.',
-                code='share_locked')
+                code='share_locked',
+            )
 
 
 def refuse_overwriting(conn: Connection, ctx: RequestContext, share_id: str) -> None:
@@ -84,7 +92,8 @@ def mark_for_transfer(conn: Connection, ctx: RequestContext, share_id: str, tran
         raise errors.Forbidden(
             f'Share {share_id} cannot be transferred: it or one of its access rules is locked by {_named(foreign)}. Ask the '
             'owner of the lock, or an administrator.',
-            code='share_locked')
+            code='share_locked',
+        )
     resource_locks.mark_for_transfer(conn, share_id, transfer_id)
 
 
@@ -95,10 +104,14 @@ def must_have_no_new_locks(conn: Connection, share_id: str, transfer_id: str) ->
 
     :raises errors.Forbidden: there is such a lock.
     """
-    if left := [row for row in resource_locks.locks_of_share(conn, share_id) if row.transfer_id != transfer_id]:
-        raise errors.Forbidden(f'Share {share_id} was locked after the transfer was created: {_named(left)}. It can be '
-                               'accepted when these resource locks are deleted.',
-                               code='share_locked')
+    if left := [
+        row for row in resource_locks.locks_of_share(conn, share_id) if row.transfer_id != transfer_id
+    ]:
+        raise errors.Forbidden(
+            f'Share {share_id} was locked after the transfer was created: {_named(left)}. It can be '
+            'accepted when these resource locks are deleted.',
+            code='share_locked',
+        )
 
 
 def _named(locks: Iterable[Any]) -> str:
@@ -114,8 +127,11 @@ def check_deny(conn: Connection, ctx: RequestContext, rule: Row[Any], *, unrestr
     """
     locks = resource_locks.locks_of_rule(conn, rule.id, resource_locks.DELETE)
     if locks and not unrestrict:
-        raise errors.Forbidden(f'Access rule {rule.id} cannot be denied: it is locked by {_named(locks)}. Deny it with '
-                               'unrestrict (version 2.82), or delete its locks first.', code='access_rule_locked')
+        raise errors.Forbidden(
+            f'Access rule {rule.id} cannot be denied: it is locked by {_named(locks)}. Deny it with '
+            'unrestrict (version 2.82), or delete its locks first.',
+            code='access_rule_locked',
+        )
     _must_lift(ctx, rule.id, locks, 'be denied')
 
 
@@ -140,9 +156,11 @@ def check_deny_all(conn: Connection, ctx: RequestContext, share_id: str) -> None
 
 def _must_lift(ctx: RequestContext, access_id: str, locks: list[Any], doing: str) -> None:
     if foreign := _not_liftable(ctx, locks):
-        raise errors.Forbidden(f'Access rule {access_id} cannot {doing}: it has the lock {_named(foreign)}. Ask the owner '
-                               'of the lock, or an administrator.',
-                               code='access_rule_locked')
+        raise errors.Forbidden(
+            f'Access rule {access_id} cannot {doing}: it has the lock {_named(foreign)}. Ask the owner '
+            'of the lock, or an administrator.',
+            code='access_rule_locked',
+        )
 
 
 def _not_liftable(ctx: RequestContext, locks: list[Any]) -> list[Any]:
@@ -162,14 +180,20 @@ def hidden_rules(conn: Connection, ctx: RequestContext, share_id: str) -> set[st
     def sees(row: Row[Any]) -> bool:
         key = row.user_id, row.project_id
         if key not in asked:
-            asked[key] = ctx.can(policies.BYPASS_LOCKED_SHOW, {'user_id': row.user_id, 'project_id': row.project_id})
+            asked[key] = ctx.can(
+                policies.BYPASS_LOCKED_SHOW, {'user_id': row.user_id, 'project_id': row.project_id}
+            )
         return asked[key]
 
-    return {access_id for access_id,
-            locks in resource_locks.locks_of_rules(conn, share_id, resource_locks.SHOW).items() if not all(map(sees, locks))}
+    return {
+        access_id
+        for access_id, locks in resource_locks.locks_of_rules(conn, share_id, resource_locks.SHOW).items()
+        if not all(map(sees, locks))
+    }
 
 
 # Making and changing locks ----------------------------------------------------------------------
+
 
 def create(ctx: RequestContext, wanted: dict[str, Any]) -> Row[Any]:
     """Lock a share or an access rule. Return the lock's row.
@@ -184,21 +208,32 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> Row[Any]:
         try:
             share_id, access_id = _resource(conn, ctx, resource_type, wanted['resource_id'])
             lock_id = place(conn, ctx, share_id, access_id, action, wanted.get('lock_reason'))
-        except errors.NotFound:     # never seen, or deleted while we waited for its rows
-            raise errors.Invalid(f'resource_id: there is no {resource_type.replace("_", " ")} {wanted["resource_id"]}.',
-                                 code='resource_not_found') from None
+        except errors.NotFound:  # never seen, or deleted while we waited for its rows
+            raise errors.Invalid(
+                f'resource_id: there is no {resource_type.replace("_", " ")} {wanted["resource_id"]}.',
+                code='resource_not_found',
+            ) from None
         return resource_locks.get(conn, lock_id, project_id=None)
 
 
-def _resource(conn: Connection, ctx: RequestContext, resource_type: str, resource_id: str) -> tuple[str, str | None]:
+def _resource(
+    conn: Connection, ctx: RequestContext, resource_type: str, resource_id: str
+) -> tuple[str, str | None]:
     if resource_type == resource_locks.SHARE:
         return shares.get(conn, lookup_context(ctx), resource_id, own=True).id, None
     rule = access.get(conn, lookup_context(ctx), resource_id)
     return rule.share_id, rule.id
 
 
-def place(conn: Connection, ctx: RequestContext, share_id: str, access_id: str | None, action: str, reason: str | None,
-          because_of: str | None = None) -> str:
+def place(
+    conn: Connection,
+    ctx: RequestContext,
+    share_id: str,
+    access_id: str | None,
+    action: str,
+    reason: str | None,
+    because_of: str | None = None,
+) -> str:
     """Insert a lock of the caller on a share, or on its access rule ``access_id``. Return the lock's id.
 
     :raises errors.Conflict: as ``create``.
@@ -206,29 +241,52 @@ def place(conn: Connection, ctx: RequestContext, share_id: str, access_id: str |
     """
     access.lock(conn, share_id)
     _check(conn, ctx, share_id, access_id, action)
-    if because_of is None:      # a lock that was added for another lock is deleted with it, so it does not count
-        limits.check_one_more(ctx.conf, 'resource_locks', f'access rule {access_id}' if access_id else f'share {share_id}',
-                        resource_locks.count_on(conn, share_id, access_id))
-    return resource_locks.insert(conn, share_id=share_id, access_id=access_id, resource_action=action, lock_reason=reason,
-                                 because_of=because_of, user_id=ctx.user_id, project_id=ctx.project_id or '',
-                                 lock_context=context_of(ctx))
+    if because_of is None:  # a lock that was added for another lock is deleted with it, so it does not count
+        limits.check_one_more(
+            ctx.conf,
+            'resource_locks',
+            f'access rule {access_id}' if access_id else f'share {share_id}',
+            resource_locks.count_on(conn, share_id, access_id),
+        )
+    return resource_locks.insert(
+        conn,
+        share_id=share_id,
+        access_id=access_id,
+        resource_action=action,
+        lock_reason=reason,
+        because_of=because_of,
+        user_id=ctx.user_id,
+        project_id=ctx.project_id or '',
+        lock_context=context_of(ctx),
+    )
 
 
 def _check(conn: Connection, ctx: RequestContext, share_id: str, access_id: str | None, action: str) -> None:
     """Refuse a lock that the resource cannot have. The caller holds the resource until the transaction ends."""
     if access_id is None and action != resource_locks.DELETE:
-        raise errors.Invalid('resource_action: a share is locked against "delete" only; an access rule also against "show".')
+        raise errors.Invalid(
+            'resource_action: a share is locked against "delete" only; an access rule also against "show".'
+        )
     share = shares.get(conn, ctx.elevated(), share_id)
     if share.status in _GOING_SHARE or share.is_soft_deleted or share.is_going:
         status = 'in the recycle bin' if share.is_soft_deleted else share.status
-        raise errors.Conflict(f'Share {share_id} is {status}: it is too late to lock it, or its access rules.',
-                              code='too_late_to_lock')
+        raise errors.Conflict(
+            f'Share {share_id} is {status}: it is too late to lock it, or its access rules.',
+            code='too_late_to_lock',
+        )
     if access_id is None:
         return
     if action == resource_locks.SHOW and resource_locks.locks_of_rule(conn, access_id, action):
-        raise errors.Conflict(f'The visibility of access rule {access_id} is locked already.', code='visibility_locked')
-    if action == resource_locks.DELETE and (state := access.get(conn, ctx.elevated(), access_id).state) in _GOING_RULE:
-        raise errors.Conflict(f'Access rule {access_id} is {state}: it is too late to lock it.', code='too_late_to_lock')
+        raise errors.Conflict(
+            f'The visibility of access rule {access_id} is locked already.', code='visibility_locked'
+        )
+    if (
+        action == resource_locks.DELETE
+        and (state := access.get(conn, ctx.elevated(), access_id).state) in _GOING_RULE
+    ):
+        raise errors.Conflict(
+            f'Access rule {access_id} is {state}: it is too late to lock it.', code='too_late_to_lock'
+        )
 
 
 def lock_rule(conn: Connection, ctx: RequestContext, rule: Row[Any], wanted: dict[str, Any]) -> None:
@@ -238,17 +296,30 @@ def lock_rule(conn: Connection, ctx: RequestContext, rule: Row[Any], wanted: dic
 
     :raises errors.Invalid: a reason without a lock, or the caller may not place locks; then no rule is created either.
     """
-    deletion, visibility, reason = (wanted.get(key) for key in ('lock_deletion', 'lock_visibility', 'lock_reason'))
+    deletion, visibility, reason = (
+        wanted.get(key) for key in ('lock_deletion', 'lock_visibility', 'lock_reason')
+    )
     if not (deletion or visibility):
         if reason:
             raise errors.Invalid('lock_reason: only together with lock_visibility or lock_deletion.')
         return
     if not ctx.can(policies.CREATE):
-        raise errors.Invalid('Failed to lock the access rule: you may not place resource locks. Leave lock_visibility and '
-                             'lock_deletion out, or ask an administrator.', code='lock_failed')
+        raise errors.Invalid(
+            'Failed to lock the access rule: you may not place resource locks. Leave lock_visibility and '
+            'lock_deletion out, or ask an administrator.',
+            code='lock_failed',
+        )
     if deletion:
         lock = place(conn, ctx, rule.share_id, rule.id, resource_locks.DELETE, reason)
-        place(conn, ctx, rule.share_id, None, resource_locks.DELETE, f'Locked by access lock: {lock}', because_of=lock)
+        place(
+            conn,
+            ctx,
+            rule.share_id,
+            None,
+            resource_locks.DELETE,
+            f'Locked by access lock: {lock}',
+            because_of=lock,
+        )
     if visibility:
         place(conn, ctx, rule.share_id, rule.id, resource_locks.SHOW, reason)
 
@@ -285,7 +356,9 @@ def delete(ctx: RequestContext, lock_id: str) -> None:
 def _get_changeable(conn: Connection, ctx: RequestContext, lock_id: str, policy: str) -> Row[Any]:
     lock = resource_locks.get(conn, lock_id, project_id=visible_project(ctx))
     if not _may_change(ctx, lock, policy):
-        raise errors.Forbidden(f'Resource lock {lock_id} was placed by {lock.lock_context} {lock.user_id}. Ask the owner of '
-                               'the lock, or an administrator.',
-                               code='lock_of_another')
+        raise errors.Forbidden(
+            f'Resource lock {lock_id} was placed by {lock.lock_context} {lock.user_id}. Ask the owner of '
+            'the lock, or an administrator.',
+            code='lock_of_another',
+        )
     return lock

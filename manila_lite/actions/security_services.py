@@ -27,16 +27,25 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     service_id = uuidutils.generate_uuid()
     with ctx.db.writer() as conn:
         quotas.lock(conn, ctx.project_id)
-        limits.check_one_more(ctx.conf, 'security_services', f'project {ctx.project_id}',
-                        security_services.count(conn, ctx.project_id))
-        security_services.insert(conn, {
-            'id': service_id, 'project_id': ctx.project_id, **_with_encrypted_password(conn, wanted)})
+        limits.check_one_more(
+            ctx.conf,
+            'security_services',
+            f'project {ctx.project_id}',
+            security_services.count(conn, ctx.project_id),
+        )
+        security_services.insert(
+            conn, {'id': service_id, 'project_id': ctx.project_id, **_with_encrypted_password(conn, wanted)}
+        )
         return security_services.get(conn, ctx, service_id)
 
 
 def _with_encrypted_password(conn: Connection, values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the values as they are stored, with the password encrypted."""
-    return {**values, 'password': encryption.encrypt(conn, values['password'])} if 'password' in values else values
+    return (
+        {**values, 'password': encryption.encrypt(conn, values['password'])}
+        if 'password' in values
+        else values
+    )
 
 
 def _must_not_have_server_and_site(server: str | None, site: str | None) -> None:
@@ -54,14 +63,22 @@ def update(ctx: RequestContext, service_id: str, values: Mapping[str, Any]) -> R
     with ctx.db.writer() as conn:
         _hold(conn, ctx, service_id)
         before = security_services.get(conn, ctx, service_id)
-        _must_not_have_server_and_site(values.get('server', before.server),
-                                       values.get('default_ad_site', before.default_ad_site))
-        if values.get('type', before.type) != before.type and security_services.networks_of(conn, (service_id,)):
-            raise errors.Forbidden(f'Security service {service_id} is used by share networks, so its type cannot be changed.',
-                                   code='security_service_in_use')
+        _must_not_have_server_and_site(
+            values.get('server', before.server), values.get('default_ad_site', before.default_ad_site)
+        )
+        if values.get('type', before.type) != before.type and security_services.networks_of(
+            conn, (service_id,)
+        ):
+            raise errors.Forbidden(
+                f'Security service {service_id} is used by share networks, so its type cannot be changed.',
+                code='security_service_in_use',
+            )
         if not set(values) <= _HARMLESS and security_services.count_servers(conn, service_id):
-            raise errors.Forbidden(f'Security service {service_id} is used by share servers; only its name and '
-                                   'description can be changed.', code='security_service_in_use')
+            raise errors.Forbidden(
+                f'Security service {service_id} is used by share servers; only its name and '
+                'description can be changed.',
+                code='security_service_in_use',
+            )
         if not set(values) <= _HARMLESS:
             _must_not_be_in_replacement(conn, before)
         security_services.update(conn, service_id, **_with_encrypted_password(conn, values))
@@ -76,10 +93,14 @@ def _hold(conn: Connection, ctx: RequestContext, service_id: str) -> None:
 
 def _must_not_be_in_replacement(conn: Connection, row: Row[Any]) -> None:
     """Refuse a service while share servers are changing to another one: their backend may still need it."""
-    if share_server_queries.has_open_operation(conn, row.project_id, share_server_updates.SECURITY_SERVICE.do):
-        raise errors.Forbidden('Share servers of the project are being updated with another security service; wait until '
-                               'they are active.',
-                               code='security_service_in_use')
+    if share_server_queries.has_open_operation(
+        conn, row.project_id, share_server_updates.SECURITY_SERVICE.do
+    ):
+        raise errors.Forbidden(
+            'Share servers of the project are being updated with another security service; wait until '
+            'they are active.',
+            code='security_service_in_use',
+        )
 
 
 def delete(ctx: RequestContext, service_id: str) -> None:
@@ -91,7 +112,9 @@ def delete(ctx: RequestContext, service_id: str) -> None:
         _hold(conn, ctx, service_id)
         networks = security_services.networks_of(conn, (service_id,)).get(service_id)
         if networks:
-            raise errors.Forbidden(f'Security service {service_id} is used by share networks {", ".join(networks)}.',
-                                   code='security_service_in_use')
+            raise errors.Forbidden(
+                f'Security service {service_id} is used by share networks {", ".join(networks)}.',
+                code='security_service_in_use',
+            )
         _must_not_be_in_replacement(conn, security_services.get(conn, ctx, service_id))
         security_services.delete(conn, service_id)

@@ -74,18 +74,29 @@ class ServerRequests(Requests[ServerMove]):
         """Return the last migration of the server, as source or as target, or None."""
         return server_migration.last(conn, resource_id)
 
-    def examine(self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> ServerMove:
+    def examine(
+        self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]
+    ) -> ServerMove:
         """Return the planned move, with a share network that exists."""
         server = self.get(conn, ctx, resource_id)
         network_id = wanted.get('new_share_network_id') or server.share_network_id
         migration_targets.check_network(conn, ctx, server.project_id, network_id)
         service = migration_targets.backend(conn, ctx, wanted['host'])
         subnets = share_server_queries.subnets_for(conn, network_id, service.availability_zone_id)
-        move = ServerMove(server, wanted['host'], network_id, service.availability_zone_id, tuple(subnets),
-                          tuple(server_migration.shares_of(conn, resource_id)),
-                          tuple(server_migration.snapshots_of(conn, resource_id)),
-                          tuple(share_replicas.list_of_server(conn, resource_id)), {name: wanted[name] for name in OPTIONS},
-                          bool(wanted.get('by_itself')), wanted.get('evacuation'), _assist(wanted))
+        move = ServerMove(
+            server,
+            wanted['host'],
+            network_id,
+            service.availability_zone_id,
+            tuple(subnets),
+            tuple(server_migration.shares_of(conn, resource_id)),
+            tuple(server_migration.snapshots_of(conn, resource_id)),
+            tuple(share_replicas.list_of_server(conn, resource_id)),
+            {name: wanted[name] for name in OPTIONS},
+            bool(wanted.get('by_itself')),
+            wanted.get('evacuation'),
+            _assist(wanted),
+        )
         _must_be_movable(conn, move)
         _must_fit(conn, move, service)
         return move
@@ -95,8 +106,10 @@ class ServerRequests(Requests[ServerMove]):
         if move.options['nondisruptive'] and not move.keeps_addresses:
             raise errors.Invalid('nondisruptive: clients would notice a move into another share network.')
         if move.options['nondisruptive'] and move.assist == MUST:
-            raise errors.Invalid('force_host_assisted_migration: cannot be combined with nondisruptive.',
-                                 code='no_host_assisted_migration')
+            raise errors.Invalid(
+                'force_host_assisted_migration: cannot be combined with nondisruptive.',
+                code='no_host_assisted_migration',
+            )
 
     def objection(self, move: ServerMove, support: Mapping[str, Any]) -> str | None:
         """Return the reason why the server cannot move as requested, or None."""
@@ -118,23 +131,48 @@ class ServerRequests(Requests[ServerMove]):
         network = {'share_network_id': move.network_id, 'new_share_network_id': move.network_id}
         reason = self.objection(move, support)
         return {
-            'compatible': reason is None, 'reason': reason,
+            'compatible': reason is None,
+            'reason': reason,
             'requested_capabilities': {**move.options, 'host': move.to, **network},
-            'supported_capabilities': {**{name: bool(support.get(name)) for name in (
-                *OPTIONS, 'migration_cancel', 'migration_get_progress')}, **network}}
+            'supported_capabilities': {
+                **{
+                    name: bool(support.get(name))
+                    for name in (*OPTIONS, 'migration_cancel', 'migration_get_progress')
+                },
+                **network,
+            },
+        }
 
     def data(self, move: ServerMove) -> dict[str, Any]:
         """Return the data of the operations. There is no target yet."""
-        return {'target': '', 'to': move.to, 'from': move.server.host, 'network_id': move.network_id,
-                'share_network_id': move.server.share_network_id, 'new_share_network_id': move.network_id,
-                'shares': len(move.shares), 'snapshots': len(move.snapshots),
-                'zone_id': move.zone_id, 'keeps_addresses': move.keeps_addresses, 'options': dict(move.options),
-                'types': sorted(server_migration.types_of(move.shares)), 'size': sum(row.size for row in move.shares),
-                'proto': move.shares[0].share_proto, 'phase_one_began': timeutils.utcnow_ts(microsecond=True),
-                'parts': [(row.instance_id, row.share_type_id, row.size) for row in move.shares], **move.how}
+        return {
+            'target': '',
+            'to': move.to,
+            'from': move.server.host,
+            'network_id': move.network_id,
+            'share_network_id': move.server.share_network_id,
+            'new_share_network_id': move.network_id,
+            'shares': len(move.shares),
+            'snapshots': len(move.snapshots),
+            'zone_id': move.zone_id,
+            'keeps_addresses': move.keeps_addresses,
+            'options': dict(move.options),
+            'types': sorted(server_migration.types_of(move.shares)),
+            'size': sum(row.size for row in move.shares),
+            'proto': move.shares[0].share_proto,
+            'phase_one_began': timeutils.utcnow_ts(microsecond=True),
+            'parts': [(row.instance_id, row.share_type_id, row.size) for row in move.shares],
+            **move.how,
+        }
 
-    def begin(self, conn: Connection, ctx: RequestContext, asked: ServerMove, move: ServerMove,
-              support: Mapping[str, Any]) -> tuple[engine.Wake, dict[str, Any]]:
+    def begin(
+        self,
+        conn: Connection,
+        ctx: RequestContext,
+        asked: ServerMove,
+        move: ServerMove,
+        support: Mapping[str, Any],
+    ) -> tuple[engine.Wake, dict[str, Any]]:
         """Set server, shares and snapshots to migrating, insert or take in the target, and begin the operation."""
         if [row.id for row in asked.shares] != [row.id for row in move.shares]:
             raise errors.WrongState('The shares of the share server changed in the meantime; try again.')
@@ -142,11 +180,21 @@ class ServerRequests(Requests[ServerMove]):
         transitions.begin(conn, states.SHARE_SERVER, 'migrate', source.id, task_state=Migration.STARTING)
         _begin_all(conn, move, SERVERS.migrate_verb)
         target = _take_in(conn, move, chosen) if chosen else _insert_target(conn, move)
-        return self.begin_operation(conn, ctx, source.id, f'server:{source.id}', {
-            **self.data(move), **migration_check.agreed(support), 'target': target, 'was_idle': bool(chosen),
-            # A copy by the host is tried out at addresses of its own, and gets those of the source at the cut-over.
-            'keeps_addresses': move.keeps_addresses and not support.get('by_host'),
-            'takes_addresses': move.keeps_addresses and bool(support.get('by_host'))})
+        return self.begin_operation(
+            conn,
+            ctx,
+            source.id,
+            f'server:{source.id}',
+            {
+                **self.data(move),
+                **migration_check.agreed(support),
+                'target': target,
+                'was_idle': bool(chosen),
+                # A copy by the host is tried out at addresses of its own, and gets those of the source at the cut-over.
+                'keeps_addresses': move.keeps_addresses and not support.get('by_host'),
+                'takes_addresses': move.keeps_addresses and bool(support.get('by_host')),
+            },
+        )
 
     def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
         """Set the server's task state."""
@@ -156,15 +204,23 @@ class ServerRequests(Requests[ServerMove]):
         """Set both servers, the shares and the snapshots to migrating again."""
         transitions.begin(conn, states.SHARE_SERVER, 'cut_over', row.id, task_state=Migration.COMPLETING)
         transitions.begin(conn, states.SHARE_SERVER, 'cut_over_to', op.data['target'], task_state=None)
-        for machine, row_ids in ((states.SHARE, [share.instance_id for share in server_migration.shares_of(conn, row.id)]),
-                                 (states.SNAPSHOT, [snapshot.id for snapshot in server_migration.snapshots_of(conn, row.id)])):
+        for machine, row_ids in (
+            (states.SHARE, [share.instance_id for share in server_migration.shares_of(conn, row.id)]),
+            (states.SNAPSHOT, [snapshot.id for snapshot in server_migration.snapshots_of(conn, row.id)]),
+        ):
             transitions.begin_many(conn, machine, SERVERS.cut_over_verb, row_ids)
 
-    def shown_task_state(self, conn: Connection, ctx: RequestContext, resource_id: str, op: Any) -> str | None:
+    def shown_task_state(
+        self, conn: Connection, ctx: RequestContext, resource_id: str, op: Any
+    ) -> str | None:
         """Return the task state of the server. A source that has moved is gone, and shows success."""
-        known = share_server_queries.list_by_ids(conn, (resource_id, op.data['target']) if op else (resource_id,))
+        known = share_server_queries.list_by_ids(
+            conn, (resource_id, op.data['target']) if op else (resource_id,)
+        )
         servers = [row for row in known if row.id == resource_id]
-        if not (op or servers) or not (ctx.is_admin or any(row.project_id == ctx.project_id for row in known)):
+        if not (op or servers) or not (
+            ctx.is_admin or any(row.project_id == ctx.project_id for row in known)
+        ):
             raise errors.NotFound.of('share server', resource_id)
         return servers[0].task_state if servers else Migration.SUCCESS
 
@@ -181,24 +237,35 @@ def _assist(wanted: Mapping[str, Any]) -> str | None:
 
 # Checks ---------------------------------------------------------------------------------------------
 
+
 def _must_be_movable(conn: Connection, move: ServerMove) -> None:
     server = move.server
     if server.status in _MOVING:
-        raise errors.WrongState(f'Share server {server.id} is being migrated already.', code='already_migrating')
+        raise errors.WrongState(
+            f'Share server {server.id} is being migrated already.', code='already_migrating'
+        )
     if server.status != 'active':
         raise errors.WrongState(f'Share server {server.id} is {server.status}, not active.')
     if server.encryption_key_ref:
-        raise errors.Invalid(f'Share server {server.id} is encrypted and cannot be migrated.', code='share_server_encrypted')
+        raise errors.Invalid(
+            f'Share server {server.id} is encrypted and cannot be migrated.', code='share_server_encrypted'
+        )
     _replicas_must_allow_it(move)
     if not move.shares:
         raise errors.Conflict(f'Share server {server.id} has no shares, so there is nothing to move.')
     if move.host == server.host and move.keeps_addresses:
-        raise errors.Conflict(f'Share server {server.id} is on {move.host} already, in the same share network.')
+        raise errors.Conflict(
+            f'Share server {server.id} is on {move.host} already, in the same share network.'
+        )
     if group := share_groups.find_on_server(conn, server.id):
-        raise errors.Conflict(f'Share group {group} is on share server {server.id}; the migration would split the group.')
+        raise errors.Conflict(
+            f'Share group {group} is on share server {server.id}; the migration would split the group.'
+        )
     if coming := share_migration.comes_to(conn, server.id):
-        raise errors.Conflict(f'Share {coming} is being migrated to share server {server.id}, or a migration left an '
-                              'instance there.')
+        raise errors.Conflict(
+            f'Share {coming} is being migrated to share server {server.id}, or a migration left an '
+            'instance there.'
+        )
     _nothing_must_be_left_there(conn, move)
     _shares_must_be_movable(move)
 
@@ -208,42 +275,61 @@ def _replicas_must_allow_it(move: ServerMove) -> None:
     server = move.server
     for replica in move.replicas:
         if not server.share_replicas_migration_support:
-            raise errors.Conflict(f'Share {replica.share_id} on share server {server.id} has replicas; delete them first.',
-                                  code='share_has_replicas')
+            raise errors.Conflict(
+                f'Share {replica.share_id} on share server {server.id} has replicas; delete them first.',
+                code='share_has_replicas',
+            )
         if replica.share_server_id == server.id:
-            raise errors.Conflict(f'Share server {server.id} has replica {replica.id} of share {replica.share_id}, which is '
-                                  'not the active one; promote or delete it first.', code='share_has_replicas')
+            raise errors.Conflict(
+                f'Share server {server.id} has replica {replica.id} of share {replica.share_id}, which is '
+                'not the active one; promote or delete it first.',
+                code='share_has_replicas',
+            )
 
 
 def _nothing_must_be_left_there(conn: Connection, move: ServerMove) -> None:
     waiting = server_migration.instances_to_delete(conn, move.host)
     for share in move.shares:
         if share.instance_id in waiting:
-            raise errors.Conflict(f'{move.host} still has to delete the data of share {share.id} that a migration left there.')
+            raise errors.Conflict(
+                f'{move.host} still has to delete the data of share {share.id} that a migration left there.'
+            )
 
 
 def _shares_must_be_movable(move: ServerMove) -> None:
     for share in move.shares:
         if share.status != 'available' or share.access_rules_status == 'error' or share.is_soft_deleted:
-            raise errors.WrongState(f'Share {share.id} is {"in the recycle bin" if share.is_soft_deleted else share.status} '
-                                    f'and its access rules are {share.access_rules_status}; every share of the share server '
-                                    'must be available, its rules not in error.')
+            raise errors.WrongState(
+                f'Share {share.id} is {"in the recycle bin" if share.is_soft_deleted else share.status} '
+                f'and its access rules are {share.access_rules_status}; every share of the share server '
+                'must be available, its rules not in error.'
+            )
         if share.share_group_id:
-            raise errors.Conflict(f'Share {share.id} is in share group {share.share_group_id}; the migration would split '
-                                  'the group.')
-        if share.task_state and share.task_state.startswith('migration') and share.task_state not in states.MIGRATION_ENDS:
+            raise errors.Conflict(
+                f'Share {share.id} is in share group {share.share_group_id}; the migration would split '
+                'the group.'
+            )
+        if (
+            share.task_state
+            and share.task_state.startswith('migration')
+            and share.task_state not in states.MIGRATION_ENDS
+        ):
             raise errors.Conflict(f'Share {share.id} is busy: its task state is {share.task_state}.')
     for snapshot in move.snapshots:
         if snapshot.status != 'available':
             raise errors.WrongState(f'Snapshot {snapshot.id} is {snapshot.status}, not available.')
     if move.snapshots and not move.options['preserve_snapshots']:
-        raise errors.Conflict(f'preserve_snapshots: share server {move.server.id} has '
-                              f'{errors.count(len(move.snapshots), "snapshot")} that must move with it.')
+        raise errors.Conflict(
+            f'preserve_snapshots: share server {move.server.id} has '
+            f'{errors.count(len(move.snapshots), "snapshot")} that must move with it.'
+        )
 
 
 def _must_fit(conn: Connection, move: ServerMove, service: Row[Any]) -> None:
     if not move.subnets:
-        raise errors.Conflict(f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.')
+        raise errors.Conflict(
+            f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.'
+        )
     specs_of_types = key_values.of_many(conn, share_type_extra_specs, server_migration.types_of(move.shares))
     for share_type_id, specs in specs_of_types.items():
         if objection := migration_targets.objection_of_zone(share_type_id, specs, service):
@@ -252,14 +338,24 @@ def _must_fit(conn: Connection, move: ServerMove, service: Row[Any]) -> None:
 
 # Beginning ------------------------------------------------------------------------------------------
 
+
 def _insert_target(conn: Connection, move: ServerMove) -> str:
     """Insert a new target server. Return its id."""
     source, target = move.server, uuidutils.generate_uuid()
-    share_servers.insert(conn, {
-        'id': target, 'share_network_id': move.network_id, 'host': move.host, 'identifier': target,
-        'source_share_server_id': source.id, 'is_auto_deletable': False,
-        **{name: getattr(source, name) for name in share_server_capabilities.NAMES}},
-        [subnet.id for subnet in move.subnets], 'receive')
+    share_servers.insert(
+        conn,
+        {
+            'id': target,
+            'share_network_id': move.network_id,
+            'host': move.host,
+            'identifier': target,
+            'source_share_server_id': source.id,
+            'is_auto_deletable': False,
+            **{name: getattr(source, name) for name in share_server_capabilities.NAMES},
+        },
+        [subnet.id for subnet in move.subnets],
+        'receive',
+    )
     return target
 
 
@@ -268,19 +364,33 @@ def _take_in(conn: Connection, move: ServerMove, target: str) -> str:
 
     :raises errors.WrongState: the server is not idle any more.
     """
-    share_networks.lock(conn, move.network_id, states.SHARE_NETWORK.statuses)     # no share is placed on it meanwhile
-    if target not in share_server_queries.list_idle(conn, move.host, move.network_id, [subnet.id for subnet in move.subnets]):
+    share_networks.lock(
+        conn, move.network_id, states.SHARE_NETWORK.statuses
+    )  # no share is placed on it meanwhile
+    if target not in share_server_queries.list_idle(
+        conn, move.host, move.network_id, [subnet.id for subnet in move.subnets]
+    ):
         raise errors.WrongState(f'The destination share server {target} is no longer idle; try again.')
-    transitions.begin(conn, states.SHARE_SERVER, 'take_in', target, source_share_server_id=move.server.id,
-                      is_auto_deletable=False)
+    transitions.begin(
+        conn,
+        states.SHARE_SERVER,
+        'take_in',
+        target,
+        source_share_server_id=move.server.id,
+        is_auto_deletable=False,
+    )
     return target
 
 
 def _begin_all(conn: Connection, move: ServerMove, verb: str) -> None:
-    for machine, row_ids in ((states.SHARE, [row.instance_id for row in move.shares]),
-                            (states.SNAPSHOT, [row.id for row in move.snapshots])):
+    for machine, row_ids in (
+        (states.SHARE, [row.instance_id for row in move.shares]),
+        (states.SNAPSHOT, [row.id for row in move.snapshots]),
+    ):
         if transitions.begin_many(conn, machine, verb, row_ids) != len(row_ids):
-            raise errors.WrongState(f'A {machine.resource_name} of the share server changed in the meantime; try again.')
+            raise errors.WrongState(
+                f'A {machine.resource_name} of the share server changed in the meantime; try again.'
+            )
 
 
 def reset_task_state(ctx: RequestContext, server_id: str, value: str | None) -> None:

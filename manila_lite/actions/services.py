@@ -12,7 +12,9 @@ from manila_lite.workflow import ensure as runs
 from manila_lite.workflow import evacuation
 
 
-def set_disabled(ctx: RequestContext, host: str, binary: str, *, disabled: bool, reason: str | None = None) -> Row[Any]:
+def set_disabled(
+    ctx: RequestContext, host: str, binary: str, *, disabled: bool, reason: str | None = None
+) -> Row[Any]:
     """Disable a service, so that it gets no new shares, or enable it. Existing shares stay served. Return its row.
 
     :raises errors.NotFound: there is no service of that host and binary.
@@ -22,8 +24,14 @@ def set_disabled(ctx: RequestContext, host: str, binary: str, *, disabled: bool,
         return services.get(conn, host, binary)
 
 
-def ensure_shares(ctx: RequestContext, host: str, *, share_id: str | None = None, share_server_id: str | None = None,
-                  dry_run: bool = False) -> str:
+def ensure_shares(
+    ctx: RequestContext,
+    host: str,
+    *,
+    share_id: str | None = None,
+    share_server_id: str | None = None,
+    dry_run: bool = False,
+) -> str:
     """Begin to check and repair the shares of the backend or of the pool ``host``, of a share server, or one share. Return
     the id of the operation. ``dry_run``: only list the repairs that are due.
 
@@ -32,7 +40,9 @@ def ensure_shares(ctx: RequestContext, host: str, *, share_id: str | None = None
     """
     host, pool = runs.backend_and_pool(host)
     if len([part for part in (share_id, share_server_id, pool) if part]) > 1:
-        raise errors.Invalid('share_id: only one of share_id, share_server_id and a pool in host can be given.')
+        raise errors.Invalid(
+            'share_id: only one of share_id, share_server_id and a pool in host can be given.'
+        )
     return runs.request(ctx, host, runs.Part(share_id, share_server_id, pool, dry_run))
 
 

@@ -38,11 +38,23 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
         _must_have_no_snapshots(conn, share.id)
         owner = owners.of_part(ctx, share)
         quotas.check(conn, ctx.conf, *owner, None, {'backups': 1, 'backup_gigabytes': share.size})
-        transitions.create(conn, states.SHARE_BACKUP, {
-            'id': backup_id, 'share_id': share.id, **owner._asdict(),
-            'size': share.size, 'name': wanted.get('name'), 'description': wanted.get('description'),
-            'backup_type': backup_type, 'host': engine.backend_of(share.host), 'availability_zone': share.availability_zone,
-            'progress': '0', 'restore_progress': '0'})
+        transitions.create(
+            conn,
+            states.SHARE_BACKUP,
+            {
+                'id': backup_id,
+                'share_id': share.id,
+                **owner._asdict(),
+                'size': share.size,
+                'name': wanted.get('name'),
+                'description': wanted.get('description'),
+                'backup_type': backup_type,
+                'host': engine.backend_of(share.host),
+                'availability_zone': share.availability_zone,
+                'progress': '0',
+                'restore_progress': '0',
+            },
+        )
         wake = _begin(conn, ctx, share_backups.CREATE, backup_id, share)
         row = share_backups.get(conn, ctx, backup_id)
     backup_workflow.announce(ctx, row, 'create.start')
@@ -53,7 +65,9 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
 def _type(ctx: RequestContext, options: Mapping[str, Any]) -> str:
     known = ctx.conf.enabled_backup_types
     if not known:
-        raise errors.Conflict('Backups are not available: no type of backup is configured.', code='backups_not_configured')
+        raise errors.Conflict(
+            'Backups are not available: no type of backup is configured.', code='backups_not_configured'
+        )
     wanted = options.get(_TYPE) or known[0]
     if wanted not in known:
         raise errors.Invalid(f'backup_options: {_TYPE} must be one of {", ".join(known)}.')
@@ -79,15 +93,27 @@ def _hold(conn: Connection, share: Row[Any], verb: str) -> None:
 def _must_have_no_snapshots(conn: Connection, share_id: str) -> None:
     """Refuse a share with snapshots, as Manila does: no backup holds them."""
     if count := snapshots.count_of(conn, share_id, seen=True):
-        raise errors.Invalid(f'Share {share_id} has {errors.count(count, "snapshot")}, which no backup would hold; '
-                             f'delete {errors.them(count)} first.',
-                             code='share_has_snapshots')
+        raise errors.Invalid(
+            f'Share {share_id} has {errors.count(count, "snapshot")}, which no backup would hold; '
+            f'delete {errors.them(count)} first.',
+            code='share_has_snapshots',
+        )
 
 
 def _begin(conn: Connection, ctx: RequestContext, kind: str, backup_id: str, share: Row[Any]) -> engine.Wake:
-    return engine.begin(conn, ctx, kind, 'share_backup', backup_id, topic='share', host=share.host,
-                        serial=share.instance_id, open_key=f'backup:{backup_id}', data=CopyBackup(share_id=share.id),
-                        owner=share.project_id)
+    return engine.begin(
+        conn,
+        ctx,
+        kind,
+        'share_backup',
+        backup_id,
+        topic='share',
+        host=share.host,
+        serial=share.instance_id,
+        open_key=f'backup:{backup_id}',
+        data=CopyBackup(share_id=share.id),
+        owner=share.project_id,
+    )
 
 
 def restore(ctx: RequestContext, backup_id: str, target_id: str | None = None) -> Row[Any]:
@@ -105,12 +131,15 @@ def restore(ctx: RequestContext, backup_id: str, target_id: str | None = None) -
         share = _share(conn, ctx, 'restore', target_id or backup.share_id)
         _hold(conn, share, 'take_back')
         backup_workflow.withdraw(conn, ctx, backup)
-        transitions.begin(conn, _BACKUP, 'restore', backup_id, target_share_id=share.id, restore_progress='0',
-                          copier=None)
+        transitions.begin(
+            conn, _BACKUP, 'restore', backup_id, target_share_id=share.id, restore_progress='0', copier=None
+        )
         if share.size < backup.size:
-            raise errors.Conflict(f'Share {share.id} has {share.size} GiB, but backup {backup_id} needs {backup.size} GiB; '
-                                  'extend the share first.',
-                                  code='share_too_small')
+            raise errors.Conflict(
+                f'Share {share.id} has {share.size} GiB, but backup {backup_id} needs {backup.size} GiB; '
+                'extend the share first.',
+                code='share_too_small',
+            )
         resource_locks.refuse_overwriting(conn, ctx, share.id)
         wake = _begin(conn, ctx, share_backups.RESTORE, backup_id, share)
         row = share_backups.get(conn, ctx, backup_id)
@@ -135,8 +164,18 @@ def delete(ctx: RequestContext, backup_id: str) -> None:
     with ctx.db.writer() as conn:
         row = share_backups.get(conn, ctx, backup_id)
         transitions.begin(conn, _BACKUP, 'delete', backup_id)
-        wake = engine.begin(conn, ctx, share_backups.DELETE, 'share_backup', backup_id, topic='share', host=row.host,
-                            serial=backup_id, open_key=f'backup:{backup_id}', owner=row.project_id)
+        wake = engine.begin(
+            conn,
+            ctx,
+            share_backups.DELETE,
+            'share_backup',
+            backup_id,
+            topic='share',
+            host=row.host,
+            serial=backup_id,
+            open_key=f'backup:{backup_id}',
+            owner=row.project_id,
+        )
     backup_workflow.announce(ctx, row, 'delete.start')
     wake.send(ctx)
 

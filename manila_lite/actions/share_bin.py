@@ -40,11 +40,14 @@ def must_still_be_out(conn: Connection, share_id: str) -> None:
 
 
 def _in_bin(share_id: str) -> errors.Forbidden:
-    return errors.Forbidden(f'Share {share_id} is in the recycle bin (soft deleted); restore it first.',
-                            code='share_soft_deleted')
+    return errors.Forbidden(
+        f'Share {share_id} is in the recycle bin (soft deleted); restore it first.', code='share_soft_deleted'
+    )
 
 
-def choose_deletion(ctx: RequestContext, resource_type: str, host: str | None, *, force: bool) -> tuple[str, str]:
+def choose_deletion(
+    ctx: RequestContext, resource_type: str, host: str | None, *, force: bool
+) -> tuple[str, str]:
     """Return the verb and the operation that delete a share or a snapshot (of a share) at ``host``.
 
     Deletion is deferred, if so configured, unless the share never had a backend or an administrator forces it.
@@ -66,7 +69,9 @@ def soft_delete(ctx: RequestContext, share_id: str) -> None:
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, share_id, own=True)
         if not snapshots.lock_share(conn, share.instance_id, _RESTING):
-            raise errors.WrongState(f'Share {share_id} is {share.status}; it must be {", ".join(_RESTING)} to be soft deleted.')
+            raise errors.WrongState(
+                f'Share {share_id} is {share.status}; it must be {", ".join(_RESTING)} to be soft deleted.'
+            )
         _must_be_free(conn, ctx, share)
         until = timeutils.utcnow() + datetime.timedelta(seconds=ctx.conf.soft_deleted_share_retention_time)
         shares.update(conn, share_id, is_soft_deleted=True, scheduled_to_be_deleted_at=until)
@@ -77,7 +82,9 @@ def _must_be_free(conn: Connection, ctx: RequestContext, share: Row[Any]) -> Non
     must_be_out(share)
     share_guards.must_have_no_replicas(conn, share)
     if share.share_group_id:
-        raise errors.Forbidden(f'Share {share.id} is a member of share group {share.share_group_id}.', code='share_in_group')
+        raise errors.Forbidden(
+            f'Share {share.id} is a member of share group {share.share_group_id}.', code='share_in_group'
+        )
     share_guards.must_not_be_migrating(conn, share)
     share_guards.must_have_no_snapshots(conn, share.id)
     share_guards.must_have_no_backups(conn, share.id)
@@ -93,8 +100,12 @@ def restore(ctx: RequestContext, share_id: str) -> bool:
         share = shares.get(conn, ctx, share_id, own=True)
         if not share.is_soft_deleted:
             return False
-        if share.status in _TOO_LATE or not snapshots.lock_share(conn, share.instance_id, states.SHARE.statuses - _TOO_LATE):
-            raise errors.Forbidden(f'Share {share_id} is being deleted; it is too late to restore it.', code='share_expired')
+        if share.status in _TOO_LATE or not snapshots.lock_share(
+            conn, share.instance_id, states.SHARE.statuses - _TOO_LATE
+        ):
+            raise errors.Forbidden(
+                f'Share {share_id} is being deleted; it is too late to restore it.', code='share_expired'
+            )
         shares.update(conn, share_id, is_soft_deleted=False, scheduled_to_be_deleted_at=None)
     _notify(ctx, 'share.restore', share)
     return True

@@ -23,8 +23,9 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> rows.ShareGroupTyp
     public = wanted.get('is_public')
     with ctx.db.writer() as conn:
         share_type_ids = dict.fromkeys(share_types.find(conn, ctx, name).id for name in wanted['share_types'])
-        group_type_id = rows.create(conn, wanted['name'], specs, share_type_ids,
-                                    is_public=True if public is None else public)
+        group_type_id = rows.create(
+            conn, wanted['name'], specs, share_type_ids, is_public=True if public is None else public
+        )
         return rows.get(conn, ctx.elevated(), group_type_id)
 
 
@@ -39,6 +40,7 @@ def delete(ctx: RequestContext, group_type_id: str) -> None:
 
 
 # Group specs --------------------------------------------------------------------------------------
+
 
 def set_specs(ctx: RequestContext, group_type_id: str, specs: Mapping[str, Any]) -> dict[str, str]:
     """Add or change group specs of a type. Return the given specs as they are stored.

@@ -51,23 +51,52 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
         if not source:
             _must_be_offered(conn, chosen_types, network_id, (zone, zone_id), named=named)
         quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, None, {'share_groups': 1})
-        transitions.create(conn, states.SHARE_GROUP, {
-            'id': group_id, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
-            'description': wanted.get('description'), 'share_group_type_id': group_type.id, 'share_network_id': network_id,
-            'availability_zone_id': zone_id,
-            'source_share_group_snapshot_id': wanted.get('source_share_group_snapshot_id'),
-            **({name: getattr(source, name) for name in ('host', 'share_server_id', 'consistent_snapshot_support')}
-               if source else {})})
+        transitions.create(
+            conn,
+            states.SHARE_GROUP,
+            {
+                'id': group_id,
+                'project_id': ctx.project_id,
+                'user_id': ctx.user_id,
+                'name': wanted.get('name'),
+                'description': wanted.get('description'),
+                'share_group_type_id': group_type.id,
+                'share_network_id': network_id,
+                'availability_zone_id': zone_id,
+                'source_share_group_snapshot_id': wanted.get('source_share_group_snapshot_id'),
+                **(
+                    {
+                        name: getattr(source, name)
+                        for name in ('host', 'share_server_id', 'consistent_snapshot_support')
+                    }
+                    if source
+                    else {}
+                ),
+            },
+        )
         share_groups.set_share_types(conn, group_id, [share_type.id for share_type in chosen_types])
-        wakes = [engine.begin(conn, ctx, 'share_group.create', 'share_group', group_id, serial=group_id,
-                              topic='share' if source else 'scheduler', host=source.host if source else '',
-                              open_key=f'share_group:{group_id}', data=CreateGroup(zone=zone, named_subnets=named))]
+        wakes = [
+            engine.begin(
+                conn,
+                ctx,
+                'share_group.create',
+                'share_group',
+                group_id,
+                serial=group_id,
+                topic='share' if source else 'scheduler',
+                host=source.host if source else '',
+                open_key=f'share_group:{group_id}',
+                data=CreateGroup(zone=zone, named_subnets=named),
+            )
+        ]
         row = share_groups.get(conn, ctx, group_id)
         if source:
             wakes += _shares_of(conn, ctx, wanted['source_share_group_snapshot_id'], row)
     for wake in wakes:
         wake.send(ctx)
-    notices.emit(ctx, 'share_group.create.start', {'share_group_id': group_id, 'share_group_type_id': group_type.id})
+    notices.emit(
+        ctx, 'share_group.create.start', {'share_group_id': group_id, 'share_group_type_id': group_type.id}
+    )
     return row
 
 
@@ -81,20 +110,27 @@ def _source(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) ->
     with errors.in_request('source_share_group_snapshot_id'):
         snapshot = share_group_snapshots.get(conn, ctx, group_snapshot_id)
     if not share_group_snapshots.lock(conn, group_snapshot_id, ('available',)):
-        raise errors.WrongState(f'source_share_group_snapshot_id: share group snapshot {group_snapshot_id} is '
-                                f'{snapshot.status}, not available.')
+        raise errors.WrongState(
+            f'source_share_group_snapshot_id: share group snapshot {group_snapshot_id} is '
+            f'{snapshot.status}, not available.'
+        )
     group = share_groups.get(conn, ctx, snapshot.share_group_id)
     if wanted.get('availability_zone') not in (None, group.availability_zone):
-        raise errors.Invalid(f'availability_zone: must be {group.availability_zone or "null"}, the zone of the group snapshot.')
+        raise errors.Invalid(
+            f'availability_zone: must be {group.availability_zone or "null"}, the zone of the group snapshot.'
+        )
     return group
 
 
-def _group_type(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
-                source: Row[Any] | None) -> share_group_types.ShareGroupType:
+def _group_type(
+    conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], source: Row[Any] | None
+) -> share_group_types.ShareGroupType:
     group_type_id = wanted.get('share_group_type_id')
     if source:
         if group_type_id not in (None, source.share_group_type_id):
-            raise errors.Invalid(f'share_group_type_id: must be {source.share_group_type_id}, the type of the group snapshot.')
+            raise errors.Invalid(
+                f'share_group_type_id: must be {source.share_group_type_id}, the type of the group snapshot.'
+            )
         return share_group_types.get(conn, ctx.elevated(), source.share_group_type_id)
     if group_type_id:
         return share_group_types.get(conn, ctx, group_type_id)
@@ -104,20 +140,33 @@ def _group_type(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]
     try:
         return share_group_types.find(conn, ctx, name)
     except errors.NotFound:
-        raise errors.Invalid(f'share_group_type_id: the default share group type {name!r} does not exist.') from None
+        raise errors.Invalid(
+            f'share_group_type_id: the default share group type {name!r} does not exist.'
+        ) from None
 
 
-def _share_types(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
-                 group_type: share_group_types.ShareGroupType, source: Row[Any] | None) -> list[share_types.ShareType]:
+def _share_types(
+    conn: Connection,
+    ctx: RequestContext,
+    wanted: Mapping[str, Any],
+    group_type: share_group_types.ShareGroupType,
+    source: Row[Any] | None,
+) -> list[share_types.ShareType]:
     if source:
         names = share_groups.share_types_of(conn, (source.id,)).get(source.id, [])
         return [share_types.get(conn, ctx.elevated(), name) for name in names]
     names = wanted.get('share_types') or [name for name in (ctx.conf.default_share_type,) if name]
     if not names:
         raise errors.Invalid('share_types: missing, and no default share type is configured.')
-    chosen_types = {share_type.id: share_type for share_type in (_share_type(conn, ctx, name) for name in names)}
-    if strange := [share_type_id for share_type_id in chosen_types if share_type_id not in group_type.share_types]:
-        raise errors.Invalid(f'share_types: share group type {group_type.name} has no share type {", ".join(strange)}.')
+    chosen_types = {
+        share_type.id: share_type for share_type in (_share_type(conn, ctx, name) for name in names)
+    }
+    if strange := [
+        share_type_id for share_type_id in chosen_types if share_type_id not in group_type.share_types
+    ]:
+        raise errors.Invalid(
+            f'share_types: share group type {group_type.name} has no share type {", ".join(strange)}.'
+        )
     return list(chosen_types.values())
 
 
@@ -128,17 +177,27 @@ def _share_type(conn: Connection, ctx: RequestContext, name: str) -> share_types
         raise errors.Invalid(f'share_types: there is no share type {name}.') from None
 
 
-def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
-             chosen_types: Sequence[share_types.ShareType], source: Row[Any] | None) -> str | None:
+def _network(
+    conn: Connection,
+    ctx: RequestContext,
+    wanted: Mapping[str, Any],
+    chosen_types: Sequence[share_types.ShareType],
+    source: Row[Any] | None,
+) -> str | None:
     """Return the share network of the group, held until the transaction ends."""
-    served = {share_requests.is_spec_true(share_type, 'driver_handles_share_servers') for share_type in chosen_types}
+    served = {
+        share_requests.is_spec_true(share_type, 'driver_handles_share_servers') for share_type in chosen_types
+    }
     if len(served) > 1:
-        raise errors.Invalid('share_types: all or none of them must use share networks '
-                             '(driver_handles_share_servers).')
+        raise errors.Invalid(
+            'share_types: all or none of them must use share networks (driver_handles_share_servers).'
+        )
     network_id = wanted.get('share_network_id')
     if source and network_id not in (None, source.share_network_id):
-        raise errors.Invalid(f'share_network_id: must be {source.share_network_id or "null"}, the share network of the '
-                             'group snapshot.')
+        raise errors.Invalid(
+            f'share_network_id: must be {source.share_network_id or "null"}, the share network of the '
+            'group snapshot.'
+        )
     network_id = source.share_network_id if source else network_id
     if served == {False}:
         if network_id:
@@ -152,8 +211,14 @@ def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
     return str(network_id)
 
 
-def _must_be_offered(conn: Connection, chosen_types: Sequence[share_types.ShareType], network_id: str | None,
-                     zone: tuple[str | None, str | None], *, named: bool) -> None:
+def _must_be_offered(
+    conn: Connection,
+    chosen_types: Sequence[share_types.ShareType],
+    network_id: str | None,
+    zone: tuple[str | None, str | None],
+    *,
+    named: bool,
+) -> None:
     """Refuse share types not offered in the zone (its name and id), and a network without a subnet in the zone.
 
     ``named``: as for ``share_requests.must_have_subnet``.
@@ -170,13 +235,29 @@ def _shares_of(conn: Connection, ctx: RequestContext, snapshot_id: str, group: R
     for member, share in share_group_snapshots.with_shares(conn, snapshot_id):
         share_type = share_types.get(conn, ctx.elevated(), share.share_type_id)
         if not share.create_share_from_snapshot_support:
-            raise errors.Invalid(f'source_share_group_snapshot_id: the share type of share {share.id} does not support '
-                                 'shares from snapshots.')
+            raise errors.Invalid(
+                f'source_share_group_snapshot_id: the share type of share {share.id} does not support '
+                'shares from snapshots.'
+            )
         spec = share_requests.ShareRequest(
-            member.size, member.share_proto, group.availability_zone, group.availability_zone_id, group.share_network_id,
-            {}, share_requests.abilities(share_type), {})
-        _, wake = share_actions.begin_create(conn, ctx, {'name': share.name, 'description': share.description},
-                                             share_type, spec, group, member.id)
+            member.size,
+            member.share_proto,
+            group.availability_zone,
+            group.availability_zone_id,
+            group.share_network_id,
+            {},
+            share_requests.abilities(share_type),
+            {},
+        )
+        _, wake = share_actions.begin_create(
+            conn,
+            ctx,
+            {'name': share.name, 'description': share.description},
+            share_type,
+            spec,
+            group,
+            member.id,
+        )
         wakes.append(wake)
     return wakes
 
@@ -199,8 +280,17 @@ def delete(ctx: RequestContext, group_id: str, *, force: bool = False) -> None:
         row = share_groups.get(conn, ctx, group_id)
         superseding.begin_delete(conn, states.SHARE_GROUP, group_id, _LIFE, force=force)
         share_group_membership.must_be_empty(conn, group_id)
-        wake = engine.begin(conn, ctx, 'share_group.delete', 'share_group', group_id, topic='scheduler',
-                            serial=group_id, open_key=f'share_group:{group_id}', owner=row.project_id)
+        wake = engine.begin(
+            conn,
+            ctx,
+            'share_group.delete',
+            'share_group',
+            group_id,
+            topic='scheduler',
+            serial=group_id,
+            open_key=f'share_group:{group_id}',
+            owner=row.project_id,
+        )
     wake.send(ctx)
     notices.emit(ctx, 'share_group.delete.start', {'share_group_id': group_id})
 

@@ -5,7 +5,6 @@ Those that take a connection are called after the share's status was changed, or
 stays true until the transaction ends.
 """
 
-
 from typing import Any
 
 from manila_lite import errors
@@ -28,8 +27,10 @@ def must_support_snapshots(share: Row[Any]) -> None:
     :raises errors.Invalid: the type does not support snapshots.
     """
     if not share.snapshot_support:
-        raise errors.Invalid(f'share_id: the share type of share {share.id} does not support snapshots.',
-                             code='snapshots_not_supported')
+        raise errors.Invalid(
+            f'share_id: the share type of share {share.id} does not support snapshots.',
+            code='snapshots_not_supported',
+        )
 
 
 def must_not_be_migrating(conn: Connection, share: Row[Any]) -> None:
@@ -48,8 +49,10 @@ def must_not_move_with_server(conn: Connection, share: Row[Any]) -> None:
     :raises errors.WrongState: there is such a migration.
     """
     if share.share_server_id and server_migration.is_unfinished(conn, share.share_server_id):
-        raise errors.WrongState(f'Share {share.id} is being moved to another backend with its share server; that has to be '
-                                'completed or cancelled first.')
+        raise errors.WrongState(
+            f'Share {share.id} is being moved to another backend with its share server; that has to be '
+            'completed or cancelled first.'
+        )
 
 
 def must_have_no_replicas(conn: Connection, share: Row[Any]) -> None:
@@ -58,9 +61,11 @@ def must_have_no_replicas(conn: Connection, share: Row[Any]) -> None:
     :raises errors.Conflict: the share has such replicas.
     """
     if share.replication_type and (count := share_replicas.count_of(conn, share.id)):
-        raise errors.Conflict(f'Share {share.id} has {errors.count(count, "replica")} in addition to the active one; '
-                              f'delete {errors.them(count)} first.',
-                              code='share_has_replicas')
+        raise errors.Conflict(
+            f'Share {share.id} has {errors.count(count, "replica")} in addition to the active one; '
+            f'delete {errors.them(count)} first.',
+            code='share_has_replicas',
+        )
 
 
 def must_have_no_backups(conn: Connection, share_id: str) -> None:
@@ -69,8 +74,10 @@ def must_have_no_backups(conn: Connection, share_id: str) -> None:
     :raises errors.Forbidden: there are backups.
     """
     if count := share_backups.count_of(conn, share_id):
-        raise errors.Forbidden(f'Share {share_id} has {errors.count(count, "backup")}; delete {errors.them(count)} '
-                               'first.', code='share_has_backups')
+        raise errors.Forbidden(
+            f'Share {share_id} has {errors.count(count, "backup")}; delete {errors.them(count)} first.',
+            code='share_has_backups',
+        )
 
 
 def must_have_no_snapshots(conn: Connection, share_id: str) -> None:
@@ -79,5 +86,7 @@ def must_have_no_snapshots(conn: Connection, share_id: str) -> None:
     :raises errors.Forbidden: there are snapshots.
     """
     if count := snapshots.count_of(conn, share_id, seen=True):
-        raise errors.Forbidden(f'Share {share_id} has {errors.count(count, "snapshot")}; delete {errors.them(count)} '
-                               'first.', code='share_has_snapshots')
+        raise errors.Forbidden(
+            f'Share {share_id} has {errors.count(count, "snapshot")}; delete {errors.them(count)} first.',
+            code='share_has_snapshots',
+        )

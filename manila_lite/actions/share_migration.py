@@ -18,7 +18,14 @@ from manila_lite.actions.migration_targets import MAY, MUST, OPTIONS, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
-from manila_lite.db.queries import messages, quotas, share_migration, share_server_queries, share_types, shares
+from manila_lite.db.queries import (
+    messages,
+    quotas,
+    share_migration,
+    share_server_queries,
+    share_types,
+    shares,
+)
 from manila_lite.db.queries import operations as rows
 from manila_lite.states import Migration
 from manila_lite.workflow.share_migration import SHARES
@@ -51,7 +58,10 @@ class ShareMove(Move):
     @property
     def changes_only_the_host(self) -> bool:
         """Whether share type and share network stay the same."""
-        return (self.share_type.id, self.network_id) == (self.share.share_type_id, self.share.share_network_id)
+        return (self.share_type.id, self.network_id) == (
+            self.share.share_type_id,
+            self.share.share_network_id,
+        )
 
 
 class ShareRequests(Requests[ShareMove]):
@@ -68,7 +78,9 @@ class ShareRequests(Requests[ShareMove]):
         operations = rows.list_of_resource(conn, resource_id, share_migration.KIND)
         return operations[-1] if operations else None
 
-    def examine(self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> ShareMove:
+    def examine(
+        self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]
+    ) -> ShareMove:
         """Return the planned move, with a share type and share network that exist.
 
         ``wanted``: host, and any of writable, nondisruptive, preserve_snapshots, new_share_type_id, new_share_network_id,
@@ -80,10 +92,18 @@ class ShareRequests(Requests[ShareMove]):
         share_requests.must_have_qos(conn, share_type)
         encryption.choose_key({'encryption_key_ref': share.encryption_key_ref}, share_type)
         network_id = _network(conn, ctx, share, share_type, wanted.get('new_share_network_id'))
-        move = ShareMove(share, wanted['host'], share_type, network_id, service.availability_zone_id,
-                         tuple(share_migration.snapshots_of(conn, resource_id)),
-                         {name: bool(wanted.get(name)) for name in OPTIONS}, bool(wanted.get('by_itself')),
-                         wanted.get('evacuation'), _assist(wanted))
+        move = ShareMove(
+            share,
+            wanted['host'],
+            share_type,
+            network_id,
+            service.availability_zone_id,
+            tuple(share_migration.snapshots_of(conn, resource_id)),
+            {name: bool(wanted.get(name)) for name in OPTIONS},
+            bool(wanted.get('by_itself')),
+            wanted.get('evacuation'),
+            _assist(wanted),
+        )
         _must_be_movable(conn, move)
         _must_fit(conn, ctx, move, service)
         return move
@@ -91,21 +111,40 @@ class ShareRequests(Requests[ShareMove]):
     def check_options(self, move: ShareMove, wanted: Mapping[str, Any]) -> None:
         """Refuse options that a copy by the host does not support, if it is forced."""
         if move.assist == MUST and (beyond := _given(wanted, _NOT_FORCED)):
-            raise errors.Invalid(f'force_host_assisted_migration: cannot be combined with {", ".join(beyond)}.',
-                                 code='no_host_assisted_migration')
+            raise errors.Invalid(
+                f'force_host_assisted_migration: cannot be combined with {", ".join(beyond)}.',
+                code='no_host_assisted_migration',
+            )
 
     def data(self, move: ShareMove) -> dict[str, Any]:
         """Return the data of the operations."""
         share = move.share
-        return {'target': move.target, 'instance': share.instance_id, 'to': move.to,
-                'from': engine.backend_of(share.host), 'network_id': move.network_id, 'zone_id': move.zone_id,
-                'type_id': move.share_type.id, 'types': [move.share_type.id], 'size': share.size, 'proto': share.share_proto,
-                'options': dict(move.options), 'abilities': share_requests.abilities(move.share_type),
-                'phase_one_began': timeutils.utcnow_ts(microsecond=True), **move.how,
-                'excluded': {share.host: 'the share is there'} if move.changes_only_the_host else {}}
+        return {
+            'target': move.target,
+            'instance': share.instance_id,
+            'to': move.to,
+            'from': engine.backend_of(share.host),
+            'network_id': move.network_id,
+            'zone_id': move.zone_id,
+            'type_id': move.share_type.id,
+            'types': [move.share_type.id],
+            'size': share.size,
+            'proto': share.share_proto,
+            'options': dict(move.options),
+            'abilities': share_requests.abilities(move.share_type),
+            'phase_one_began': timeutils.utcnow_ts(microsecond=True),
+            **move.how,
+            'excluded': {share.host: 'the share is there'} if move.changes_only_the_host else {},
+        }
 
-    def begin(self, conn: Connection, ctx: RequestContext, asked: ShareMove, move: ShareMove,
-              support: Mapping[str, Any]) -> tuple[engine.Wake, dict[str, Any]]:
+    def begin(
+        self,
+        conn: Connection,
+        ctx: RequestContext,
+        asked: ShareMove,
+        move: ShareMove,
+        support: Mapping[str, Any],
+    ) -> tuple[engine.Wake, dict[str, Any]]:
         """Set the share and its snapshots to migrating, insert the second instance, and begin the operation."""
         share = move.share
         if (share.instance_id, share.size) != (asked.share.instance_id, asked.share.size):
@@ -116,12 +155,23 @@ class ShareRequests(Requests[ShareMove]):
         snapshot_ids = [row.id for row in move.snapshots]
         if transitions.begin_many(conn, states.SNAPSHOT, 'migrate', snapshot_ids) != len(snapshot_ids):
             raise errors.WrongState('A snapshot of the share changed in the meantime; try again.')
-        transitions.create(conn, states.SHARE, {
-            'id': asked.target, 'share_id': share.id, 'share_type_id': move.share_type.id, 'is_aside': True,
-            'availability_zone_id': move.zone_id, 'share_network_id': move.network_id,
-            'access_rules_status': states.Rules.ACTIVE.value}, 'receive')
-        return self.begin_operation(conn, ctx, share.id, share.instance_id, self.data(asked) | agreed(support),
-                                    share.project_id)
+        transitions.create(
+            conn,
+            states.SHARE,
+            {
+                'id': asked.target,
+                'share_id': share.id,
+                'share_type_id': move.share_type.id,
+                'is_aside': True,
+                'availability_zone_id': move.zone_id,
+                'share_network_id': move.network_id,
+                'access_rules_status': states.Rules.ACTIVE.value,
+            },
+            'receive',
+        )
+        return self.begin_operation(
+            conn, ctx, share.id, share.instance_id, self.data(asked) | agreed(support), share.project_id
+        )
 
     def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
         """Set the share's task state."""
@@ -156,22 +206,33 @@ def _assist(wanted: Mapping[str, Any]) -> str | None:
     return MAY if 'preserve_metadata' in wanted and not _given(wanted, _BEYOND_HOST) else None
 
 
-def _type(conn: Connection, ctx: RequestContext, share: Row[Any], wanted: str | None) -> share_types.ShareType:
+def _type(
+    conn: Connection, ctx: RequestContext, share: Row[Any], wanted: str | None
+) -> share_types.ShareType:
     try:
         return share_types.get(conn, ctx, wanted or share.share_type_id)
     except errors.NotFound:
         raise errors.Invalid(f'new_share_type_id: there is no share type {wanted}.') from None
 
 
-def _network(conn: Connection, ctx: RequestContext, share: Row[Any], share_type: share_types.ShareType,
-             wanted: str | None) -> str | None:
+def _network(
+    conn: Connection,
+    ctx: RequestContext,
+    share: Row[Any],
+    share_type: share_types.ShareType,
+    wanted: str | None,
+) -> str | None:
     if not share_requests.is_spec_true(share_type, 'driver_handles_share_servers'):
         if wanted:
-            raise errors.Invalid(f'new_share_network_id: share type {share_type.name} does not use share networks.')
+            raise errors.Invalid(
+                f'new_share_network_id: share type {share_type.name} does not use share networks.'
+            )
         return None
     network_id: str | None = wanted or share.share_network_id
     if network_id is None:
-        raise errors.Invalid(f'new_share_network_id: missing; share type {share_type.name} needs a share network.')
+        raise errors.Invalid(
+            f'new_share_network_id: missing; share type {share_type.name} needs a share network.'
+        )
     migration_targets.check_network(conn, ctx, share.project_id, network_id)
     return network_id
 
@@ -182,23 +243,32 @@ def _must_be_movable(conn: Connection, move: ShareMove) -> None:
     if share.status in _MOVING:
         raise errors.WrongState(f'Share {share.id} is being migrated already.', code='already_migrating')
     if share.status != 'available' or share.access_rules_status != states.Rules.ACTIVE:
-        raise errors.WrongState(f'Share {share.id} is {share.status} and its access rules are {share.access_rules_status}; it '
-                                'must be available, and its rules active.')
+        raise errors.WrongState(
+            f'Share {share.id} is {share.status} and its access rules are {share.access_rules_status}; it '
+            'must be available, and its rules active.'
+        )
     if share.share_group_id:
-        raise errors.Conflict(f'Share {share.id} is in share group {share.share_group_id}; the migration would split the '
-                              'group.')
+        raise errors.Conflict(
+            f'Share {share.id} is in share group {share.share_group_id}; the migration would split the group.'
+        )
     if share.replication_type:
-        raise errors.Conflict(f'Share {share.id} has a share type with replicas ({share.replication_type}) and cannot be '
-                              'migrated.')
+        raise errors.Conflict(
+            f'Share {share.id} has a share type with replicas ({share.replication_type}) and cannot be '
+            'migrated.'
+        )
     for row in shares.list_second_instances(conn, share_id=share.id):
         if row.status == states.SHARE['delete'].during and engine.backend_of(row.host) != move.host:
-            continue    # its backend may be down for ever, and this move does not go there
-        raise errors.Conflict(f'A migration of share {share.id} left share instance {row.instance_id} on {row.host}; delete '
-                              'that instance first.',
-                              code='share_has_second_instance')
+            continue  # its backend may be down for ever, and this move does not go there
+        raise errors.Conflict(
+            f'A migration of share {share.id} left share instance {row.instance_id} on {row.host}; delete '
+            'that instance first.',
+            code='share_has_second_instance',
+        )
     if move.to == share.host and move.changes_only_the_host:
-        raise errors.Conflict(f'host: share {share.id} is on {share.host} already, with that share type and share network.',
-                              code='already_there')
+        raise errors.Conflict(
+            f'host: share {share.id} is on {share.host} already, with that share type and share network.',
+            code='already_there',
+        )
     _snapshots_must_be_movable(conn, move)
 
 
@@ -207,31 +277,54 @@ def _snapshots_must_be_movable(conn: Connection, move: ShareMove) -> None:
         if snapshot.status != 'available':
             raise errors.WrongState(f'Snapshot {snapshot.id} is {snapshot.status}, not available.')
     if move.snapshots and not move.options['preserve_snapshots']:
-        raise errors.Conflict(f'preserve_snapshots: share {move.share.id} has '
-                              f'{errors.count(len(move.snapshots), "snapshot")} that must move with it.')
+        raise errors.Conflict(
+            f'preserve_snapshots: share {move.share.id} has '
+            f'{errors.count(len(move.snapshots), "snapshot")} that must move with it.'
+        )
     if move.snapshots and not share_requests.is_spec_true(move.share_type, 'snapshot_support'):
-        raise errors.Conflict(f'new_share_type_id: share {move.share.id} has snapshots, and share type {move.share_type.name} '
-                              'has no snapshot_support.')
+        raise errors.Conflict(
+            f'new_share_type_id: share {move.share.id} has snapshots, and share type {move.share_type.name} '
+            'has no snapshot_support.'
+        )
     if copy := share_migration.copy_in_making(conn, move.share.id):
         raise errors.WrongState(f'Share {copy} is being created from a snapshot of share {move.share.id}.')
 
 
 def _must_fit(conn: Connection, ctx: RequestContext, move: ShareMove, service: Row[Any]) -> None:
     share_requests.check_size(ctx, move.share_type, move.share.size)
-    if objection := migration_targets.objection_of_zone(move.share_type.name, move.share_type.extra_specs, service):
+    if objection := migration_targets.objection_of_zone(
+        move.share_type.name, move.share_type.extra_specs, service
+    ):
         raise errors.Invalid(f'new_share_type_id: {objection}')
-    if move.network_id and not share_server_queries.subnets_for(conn, move.network_id, service.availability_zone_id):
-        raise errors.Conflict(f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.')
+    if move.network_id and not share_server_queries.subnets_for(
+        conn, move.network_id, service.availability_zone_id
+    ):
+        raise errors.Conflict(
+            f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.'
+        )
 
 
 def _check_quota(conn: Connection, ctx: RequestContext, move: ShareMove) -> None:
     share = move.share
     if move.share_type.id == share.share_type_id:
         return
-    own = share_requests.quota_usage(share.size, share_requests.abilities(move.share_type)['replication_type'])
-    quotas.check(conn, ctx.conf, share.project_id, share.user_id, move.share_type.id, {
-        **own, 'snapshots': len(move.snapshots), 'snapshot_gigabytes': sum(row.size for row in move.snapshots)},
-        share.size, only_type=True)
+    own = share_requests.quota_usage(
+        share.size, share_requests.abilities(move.share_type)['replication_type']
+    )
+    quotas.check(
+        conn,
+        ctx.conf,
+        share.project_id,
+        share.user_id,
+        move.share_type.id,
+        {
+            **own,
+            'snapshots': len(move.snapshots),
+            'snapshot_gigabytes': sum(row.size for row in move.snapshots),
+        },
+        share.size,
+        only_type=True,
+    )
     before = share_requests.quota_usage(share.size, share.replication_type)
     if new := {name: amount for name, amount in own.items() if name not in before}:
         quotas.check(conn, ctx.conf, share.project_id, share.user_id, None, new)
@@ -267,5 +360,12 @@ def _end_at_once(ctx: RequestContext, share_id: str, refusal: errors.Conflict) -
         if not transitions.swap_share_task_state(conn, share_id, (None, *states.MIGRATION_ENDS), end):
             raise errors.WrongState(f'Share {share_id} is being migrated already.', code='already_migrating')
         if end == Migration.ERROR:
-            messages.create(conn, ctx, 'SHARE', share_id, messages.Action.MIGRATE_SHARE, messages.Detail.MIGRATION_REFUSED,
-                            str(refusal))
+            messages.create(
+                conn,
+                ctx,
+                'SHARE',
+                share_id,
+                messages.Action.MIGRATE_SHARE,
+                messages.Detail.MIGRATION_REFUSED,
+                str(refusal),
+            )

@@ -37,8 +37,9 @@ def update(ctx: RequestContext, network_id: str, current_id: str, service_id: st
     return _change(ctx, network_id, service_id, current_id)
 
 
-def check(ctx: RequestContext, network_id: str, service_id: str, current_id: str | None = None, *,
-          reset: bool) -> dict[str, bool | None]:
+def check(
+    ctx: RequestContext, network_id: str, service_id: str, current_id: str | None = None, *, reset: bool
+) -> dict[str, bool | None]:
     """Ask every backend of the network's share servers whether it can add the security service.
 
     Return each backend's answer: yes, no or None for not yet. Callers repeat the call. ``reset``: ask again.
@@ -60,20 +61,27 @@ def _change(ctx: RequestContext, network_id: str, service_id: str, current_id: s
         for held_id in sorted(filter(None, (service_id, current_id))):
             if not security_services.lock(conn, held_id):
                 raise errors.NotFound.of('security service', held_id)
-        share_server_updates.must_be_unchanged(question, _examined(conn, ctx, network_id, service_id, current_id))
+        share_server_updates.must_be_unchanged(
+            question, _examined(conn, ctx, network_id, service_id, current_id)
+        )
         if current_id:
             share_networks.detach(conn, network_id, current_id)
         share_networks.attach(conn, network_id, service_id)
-        wakes = share_server_updates.begin(conn, ctx, question, UpdateSecurityService(
-            network_id=network_id, new_id=service_id, current_id=current_id))
+        wakes = share_server_updates.begin(
+            conn,
+            ctx,
+            question,
+            UpdateSecurityService(network_id=network_id, new_id=service_id, current_id=current_id),
+        )
         row = share_networks.get(conn, ctx, network_id)
     for wake in wakes:
         wake.send(ctx)
     return row
 
 
-def _examined(conn: Connection, ctx: RequestContext, network_id: str, service_id: str,
-              current_id: str | None) -> share_server_updates.UpdateCheck[CheckSecurityService]:
+def _examined(
+    conn: Connection, ctx: RequestContext, network_id: str, service_id: str, current_id: str | None
+) -> share_server_updates.UpdateCheck[CheckSecurityService]:
     network = share_networks.get(conn, ctx, network_id)
     service = security_services.get(conn, ctx, service_id)
     if service.project_id != network.project_id:
@@ -83,11 +91,16 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, service_id
     used = security_services.types_of(conn, network_id)
     _must_fit(network_id, service, current, used)
     if current is None:
-        limits.check_one_more(ctx.conf, 'attached_security_services', f'share network {network_id}', len(used))
+        limits.check_one_more(
+            ctx.conf, 'attached_security_services', f'share network {network_id}', len(used)
+        )
     question = share_server_updates.UpdateCheck(
-        share_server_updates.SECURITY_SERVICE, network_id, f'{current_id or "none"}/{service_id}',
+        share_server_updates.SECURITY_SERVICE,
+        network_id,
+        f'{current_id or "none"}/{service_id}',
         share_server_updates.in_use(conn, share_servers.list_servers(conn, {'share_network_id': network_id})),
-        CheckSecurityService(new_id=service_id, current_id=current_id))
+        CheckSecurityService(new_id=service_id, current_id=current_id),
+    )
     share_server_updates.must_be_healthy(conn, ctx, question)
     return question
 
@@ -95,16 +108,23 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, service_id
 def _must_fit(network_id: str, service: Row[Any], current: Any, used: dict[str, str]) -> None:
     """Refuse a second service of one type, and a replacement by another type."""
     if current is not None and current.id not in used:
-        raise errors.Conflict(f'current_service_id: share network {network_id} does not use security service {current.id}.',
-                              code='security_service_not_attached')
+        raise errors.Conflict(
+            f'current_service_id: share network {network_id} does not use security service {current.id}.',
+            code='security_service_not_attached',
+        )
     if current is not None and current.type != service.type:
-        raise errors.Conflict(f'new_service_id: security service {service.id} is {service.type}, and {current.id} is '
-                              f'{current.type}.', code='security_service_type_differs')
+        raise errors.Conflict(
+            f'new_service_id: security service {service.id} is {service.type}, and {current.id} is '
+            f'{current.type}.',
+            code='security_service_type_differs',
+        )
     for used_id, used_type in used.items():
         if used_type == service.type and (current is None or used_id != current.id or used_id == service.id):
-            raise errors.Conflict(f'security_service_id: share network {network_id} already uses security service {used_id} '
-                                  f'of type {used_type}.',
-                                  code='security_service_type_taken')
+            raise errors.Conflict(
+                f'security_service_id: share network {network_id} already uses security service {used_id} '
+                f'of type {used_type}.',
+                code='security_service_type_taken',
+            )
 
 
 def remove(ctx: RequestContext, network_id: str, service_id: str) -> Row[Any]:
@@ -119,6 +139,9 @@ def remove(ctx: RequestContext, network_id: str, service_id: str) -> Row[Any]:
         subnet_actions.must_not_be_changing(conn, network_id)
         subnet_actions.must_have_no_servers(conn, network_id, 'no security service can be removed')
         if not share_networks.detach(conn, network_id, service_id):
-            raise errors.Invalid(f'security_service_id: share network {network_id} does not use security service '
-                                 f'{service_id}.', code='security_service_not_attached')
+            raise errors.Invalid(
+                f'security_service_id: share network {network_id} does not use security service '
+                f'{service_id}.',
+                code='security_service_not_attached',
+            )
         return share_networks.get(conn, ctx, network_id)

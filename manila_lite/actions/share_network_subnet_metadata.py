@@ -20,8 +20,9 @@ def metadata(ctx: RequestContext, network_id: str, subnet_id: str) -> dict[str, 
         return key_values.of(conn, share_network_subnet_metadata, subnet_id)
 
 
-def set_metadata(ctx: RequestContext, network_id: str, subnet_id: str, values: dict[str, str], *, replace: bool,
-                 push: bool) -> dict[str, str]:
+def set_metadata(
+    ctx: RequestContext, network_id: str, subnet_id: str, values: dict[str, str], *, replace: bool, push: bool
+) -> dict[str, str]:
     """Set metadata of a subnet and return all of it. ``replace``: remove the pairs that are not given.
 
     ``push``: send the metadata to the backends of share servers in the subnet, if a key changed that drivers act on.
@@ -66,9 +67,20 @@ def _push(conn: Connection, ctx: RequestContext, subnet_id: str, changed: Iterab
     """
     if not set(changed) & set(ctx.conf.driver_updatable_subnet_metadata):
         return []
-    return [engine.begin_once(conn, ctx, 'share_server.push_metadata', 'share_server', server.id, topic='share',
-                              host=server.host, serial=f'server:{server.id}',
-                              open_key=f'metadata:{server.id}:{subnet_id}', data=PushMetadata(subnet_id=subnet_id),
-                              owner=server.project_id)
-            for server in share_server_queries.list_in_subnets(conn, (subnet_id,))
-            if server.status in share_server_queries.RUNNING]
+    return [
+        engine.begin_once(
+            conn,
+            ctx,
+            'share_server.push_metadata',
+            'share_server',
+            server.id,
+            topic='share',
+            host=server.host,
+            serial=f'server:{server.id}',
+            open_key=f'metadata:{server.id}:{subnet_id}',
+            data=PushMetadata(subnet_id=subnet_id),
+            owner=server.project_id,
+        )
+        for server in share_server_queries.list_in_subnets(conn, (subnet_id,))
+        if server.status in share_server_queries.RUNNING
+    ]

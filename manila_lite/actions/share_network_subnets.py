@@ -14,7 +14,13 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, limits
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_network_subnet_metadata
-from manila_lite.db.queries import services, share_network_subnets, share_networks, share_server_queries, share_servers
+from manila_lite.db.queries import (
+    services,
+    share_network_subnets,
+    share_networks,
+    share_server_queries,
+    share_servers,
+)
 from manila_lite.network import load
 from manila_lite.network.interface import NetworkPlugin, Subnet, overlap
 from manila_lite.operation_data.share_servers import AddSubnet, CheckSubnet
@@ -34,7 +40,9 @@ class _Taken(Exception):
     """Others took the addresses that were free."""
 
 
-def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, several: bool) -> tuple[Any, dict[str, str]]:
+def create(
+    ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, several: bool
+) -> tuple[Any, dict[str, str]]:
     """Add a subnet to a share network. Return its row and its metadata.
 
     ``wanted``: any of neutron_net_id, neutron_subnet_id, availability_zone, metadata. Without a zone the subnet is for
@@ -68,27 +76,34 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
             else:
                 metadata = dict(wanted.get('metadata') or {})
                 subnet_id = insert(conn, network_id, zone_id, place, metadata)
-            wakes = share_server_updates.begin(conn, ctx, question,
-                                               AddSubnet(network_id=network_id, subnet_id=subnet_id))
+            wakes = share_server_updates.begin(
+                conn, ctx, question, AddSubnet(network_id=network_id, subnet_id=subnet_id)
+            )
             share_server_queries.add_to_subnet(conn, [server.id for server in question.servers], subnet_id)
             row = share_network_subnets.get(conn, network_id, subnet_id)
             if plugin is not None and not plugin.REMOTE:
                 _reserve(conn, plugin, row, question, answers, project_id)
             break
     else:
-        raise errors.Conflict(f'neutron_subnet_id: other requests took the free addresses of {place["neutron_subnet_id"]}.',
-                              code='changed_meanwhile')
+        raise errors.Conflict(
+            f'neutron_subnet_id: other requests took the free addresses of {place["neutron_subnet_id"]}.',
+            code='changed_meanwhile',
+        )
     for wake in wakes:
         wake.send(ctx)
     return row, metadata
 
 
-def _renew(conn: Connection, subnet_id: str, place: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
+def _renew(
+    conn: Connection, subnet_id: str, place: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> dict[str, str]:
     """Forget the error of a subnet that is tried again, and store its new values. Return its metadata.
 
     Servers in it have addresses of its old place, if it had one.
     """
-    is_held = share_network_subnets.count_servers(conn, (subnet_id,)) and share_network_subnets.names_network(conn, subnet_id)
+    is_held = share_network_subnets.count_servers(conn, (subnet_id,)) and share_network_subnets.names_network(
+        conn, subnet_id
+    )
     new = {} if is_held else place
     share_network_subnets.update(conn, subnet_id, error=None, **new)
     if wanted.get('metadata'):
@@ -96,8 +111,14 @@ def _renew(conn: Connection, subnet_id: str, place: Mapping[str, Any], wanted: M
     return key_values.of(conn, share_network_subnet_metadata, subnet_id)
 
 
-def _reserve(conn: Connection, plugin: NetworkPlugin, subnet: Row[Any], question: share_server_updates.UpdateCheck[CheckSubnet],
-             answers: Mapping[str, CheckSubnet], project_id: str) -> None:
+def _reserve(
+    conn: Connection,
+    plugin: NetworkPlugin,
+    subnet: Row[Any],
+    question: share_server_updates.UpdateCheck[CheckSubnet],
+    answers: Mapping[str, CheckSubnet],
+    project_id: str,
+) -> None:
     """Give each share server its addresses in the subnet, before another request takes the last ones.
 
     :raises errors.Conflict: the subnet has too few free addresses.
@@ -112,7 +133,9 @@ def _reserve(conn: Connection, plugin: NetworkPlugin, subnet: Row[Any], question
         raise _Taken
 
 
-def check(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, reset: bool) -> dict[str, bool | None] | None:
+def check(
+    ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, reset: bool
+) -> dict[str, bool | None] | None:
     """Ask every backend of the network's share servers whether it can add the subnet.
 
     Return each backend's answer: yes, no or None for not yet. Callers repeat the call. ``reset``: ask again. The result
@@ -125,7 +148,7 @@ def check(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, re
     try:
         place = describe(ctx, wanted, project_id)
     except errors.Busy:
-        if reset:       # a repeated call would take an old answer for the new one
+        if reset:  # a repeated call would take an old answer for the new one
             raise
         return None
     with ctx.db.reader() as conn:
@@ -133,8 +156,14 @@ def check(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, re
     return share_server_updates.ask_backends(ctx, question, reset=reset)
 
 
-def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Mapping[str, Any],
-              place: Mapping[str, Any], several: bool) -> share_server_updates.UpdateCheck[CheckSubnet]:
+def _examined(
+    conn: Connection,
+    ctx: RequestContext,
+    network_id: str,
+    wanted: Mapping[str, Any],
+    place: Mapping[str, Any],
+    several: bool,
+) -> share_server_updates.UpdateCheck[CheckSubnet]:
     network = share_networks.get(conn, ctx, network_id)
     must_look_active(network)
     zone_id = get_zone_id(conn, wanted.get('availability_zone'))
@@ -146,28 +175,42 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
     limits.check(ctx.conf, 'metadata_items', 'the subnet', 0, len(wanted.get('metadata') or {}))
     beside = [subnet for subnet in beside if subnet is not renewed]
     if beside and not several:
-        raise errors.Conflict(f'availability_zone: share network {network_id} already has subnet {beside[0].id} in this '
-                              'zone; several subnets in a zone need microversion 2.70.',
-                              code='zone_has_subnet')
+        raise errors.Conflict(
+            f'availability_zone: share network {network_id} already has subnet {beside[0].id} in this '
+            'zone; several subnets in a zone need microversion 2.70.',
+            code='zone_has_subnet',
+        )
     if not place['in_default_network']:
         _must_not_overlap(place, beside)
     about = f'{zone_id or "any"}/{place["neutron_net_id"]}/{place["neutron_subnet_id"]}'
     servers, renewed_id = _servers(conn, beside, renewed), renewed.id if renewed else ''
     described = {name: place[name] for name in network_allocations.DESCRIBED}
-    question = share_server_updates.UpdateCheck(share_server_updates.SUBNET, network_id, about, servers,
-                                                CheckSubnet(network=ServerNetwork(renewed_id, **described),
-                                                            needed=len(servers)))
+    question = share_server_updates.UpdateCheck(
+        share_server_updates.SUBNET,
+        network_id,
+        about,
+        servers,
+        CheckSubnet(network=ServerNetwork(renewed_id, **described), needed=len(servers)),
+    )
     if beside and not place['neutron_subnet_id']:
-        raise errors.Invalid(f'neutron_net_id: missing; the zone has subnet {beside[0].id}, and share servers take addresses '
-                             'from each subnet of their zone.')
+        raise errors.Invalid(
+            f'neutron_net_id: missing; the zone has subnet {beside[0].id}, and share servers take addresses '
+            'from each subnet of their zone.'
+        )
     share_server_updates.must_be_healthy(conn, ctx, question)
     return question
 
 
 def _failed_before(beside: Iterable[Row[Any]], place: Mapping[str, Any]) -> Row[Any] | None:
     """Return the subnet at this place that could not be added to all share servers, or None."""
-    return next((subnet for subnet in beside
-                 if subnet.error is not None and all(getattr(subnet, name) == place[name] for name in _SAME)), None)
+    return next(
+        (
+            subnet
+            for subnet in beside
+            if subnet.error is not None and all(getattr(subnet, name) == place[name] for name in _SAME)
+        ),
+        None,
+    )
 
 
 def _without_network(beside: Iterable[Row[Any]]) -> Row[Any] | None:
@@ -177,17 +220,25 @@ def _without_network(beside: Iterable[Row[Any]]) -> Row[Any] | None:
 
 def _servers(conn: Connection, beside: Iterable[Row[Any]], failed: Row[Any] | None) -> tuple[Row[Any], ...]:
     """Return the share servers in these subnets that are not in the one that failed before, if there is one."""
-    servers = share_server_updates.in_use(conn, share_server_queries.list_in_subnets(conn, [subnet.id for subnet in beside]))
-    there = {server.id for server in share_server_queries.list_in_subnets(conn, [failed.id])} if failed else set()
+    servers = share_server_updates.in_use(
+        conn, share_server_queries.list_in_subnets(conn, [subnet.id for subnet in beside])
+    )
+    there = (
+        {server.id for server in share_server_queries.list_in_subnets(conn, [failed.id])} if failed else set()
+    )
     return tuple(server for server in servers if server.id not in there)
 
 
-def insert(conn: Connection, network_id: str, zone_id: str | None, place: Mapping[str, Any],
-           metadata: dict[str, str]) -> str:
+def insert(
+    conn: Connection, network_id: str, zone_id: str | None, place: Mapping[str, Any], metadata: dict[str, str]
+) -> str:
     """Insert a subnet with these fields (see ``describe``). Return its id."""
     subnet_id = uuidutils.generate_uuid()
-    share_network_subnets.insert(conn, {
-        'id': subnet_id, 'share_network_id': network_id, 'availability_zone_id': zone_id, **place}, metadata)
+    share_network_subnets.insert(
+        conn,
+        {'id': subnet_id, 'share_network_id': network_id, 'availability_zone_id': zone_id, **place},
+        metadata,
+    )
     return subnet_id
 
 
@@ -203,23 +254,37 @@ def describe(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | N
     net_id, subnet_id = wanted.get('neutron_net_id'), wanted.get('neutron_subnet_id')
     if (net_id is None) != (subnet_id is None):
         missing = 'neutron_net_id' if net_id is None else 'neutron_subnet_id'
-        raise errors.Invalid(f'{missing}: missing; neutron_net_id and neutron_subnet_id are given together or not at all.')
+        raise errors.Invalid(
+            f'{missing}: missing; neutron_net_id and neutron_subnet_id are given together or not at all.'
+        )
     try:
         plugin = load.make(ctx.conf)
         default = plugin.find_default(project_id)
-        network = default if net_id is None or subnet_id is None else _find(ctx, plugin, net_id, subnet_id, project_id, default)
+        network = (
+            default
+            if net_id is None or subnet_id is None
+            else _find(ctx, plugin, net_id, subnet_id, project_id, default)
+        )
     except errors.BadConfig as bad:
         LOG.error('No subnet can be looked up: %s', bad)
-        if net_id is None:      # as long as no share server is there, none is needed
+        if net_id is None:  # as long as no share server is there, none is needed
             return network_allocations.place(None)
-        raise errors.Unavailable('Networks cannot be looked up: the network plugin is misconfigured. The log of the service '
-                                 'has the cause.',
-                                 code='network_plugin_broken') from bad
+        raise errors.Unavailable(
+            'Networks cannot be looked up: the network plugin is misconfigured. The log of the service '
+            'has the cause.',
+            code='network_plugin_broken',
+        ) from bad
     return network_allocations.place(network, wanted=(net_id, subnet_id) if network == default else None)
 
 
-def _find(ctx: RequestContext, plugin: NetworkPlugin, net_id: str, subnet_id: str, project_id: str | None,
-          default: Subnet | None) -> Subnet:
+def _find(
+    ctx: RequestContext,
+    plugin: NetworkPlugin,
+    net_id: str,
+    subnet_id: str,
+    project_id: str | None,
+    default: Subnet | None,
+) -> Subnet:
     """Return the wanted subnet of the plugin, or the default one if the plugin does not know the network."""
     try:
         with ctx.waiting('networks') if plugin.REMOTE else contextlib.nullcontext():
@@ -253,7 +318,9 @@ def must_not_be_changing(conn: Connection, network_id: str) -> None:
 
     :raises errors.WrongState: the network is being changed, or is gone.
     """
-    if not share_networks.lock(conn, network_id, states.SHARE_NETWORK.statuses - states.SHARE_NETWORK.transient):
+    if not share_networks.lock(
+        conn, network_id, states.SHARE_NETWORK.statuses - states.SHARE_NETWORK.transient
+    ):
         raise errors.WrongState(f'Share network {network_id} is being changed; wait until that has ended.')
 
 
@@ -263,7 +330,9 @@ def must_have_no_servers(conn: Connection, network_id: str, so: str) -> None:
     :raises errors.Forbidden: there is a share server.
     """
     if share_servers.count(conn, network_id):
-        raise errors.Forbidden(f'Share network {network_id} is used by share servers; {so}.', code='servers_in_use')
+        raise errors.Forbidden(
+            f'Share network {network_id} is used by share servers; {so}.', code='servers_in_use'
+        )
 
 
 def get_zone_id(conn: Connection, name_or_id: str | None) -> str | None:
@@ -273,15 +342,20 @@ def get_zone_id(conn: Connection, name_or_id: str | None) -> str | None:
     """
     zone_id = services.find_zone_id(conn, name_or_id) if name_or_id else None
     if name_or_id and zone_id is None:
-        raise errors.Invalid(f'availability_zone: there is no zone {name_or_id}.', code='availability_zone_not_found')
+        raise errors.Invalid(
+            f'availability_zone: there is no zone {name_or_id}.', code='availability_zone_not_found'
+        )
     return zone_id
 
 
 def _must_not_overlap(place: Mapping[str, Any], beside: Iterable[Any]) -> None:
     for subnet in beside:
         if place['cidr'] and subnet.cidr and overlap(place['cidr'], subnet.cidr):
-            raise errors.Conflict(f'neutron_subnet_id: {place["cidr"]} overlaps with {subnet.cidr} of subnet {subnet.id} in '
-                                  'the same zone.', code='subnets_overlap')
+            raise errors.Conflict(
+                f'neutron_subnet_id: {place["cidr"]} overlaps with {subnet.cidr} of subnet {subnet.id} in '
+                'the same zone.',
+                code='subnets_overlap',
+            )
 
 
 def delete(ctx: RequestContext, network_id: str, subnet_id: str) -> None:
@@ -299,9 +373,13 @@ def delete(ctx: RequestContext, network_id: str, subnet_id: str) -> None:
         waiting = share_networks.count_shares(conn, network_id, without_server=True)
         servers = share_server_queries.list_in_subnets(conn, (subnet_id,))
         too_early = f'is in share network {network_id}, which has {errors.count(waiting, "share")} without a share server yet.'
-        network_deletion.must_be_free(f'Subnet {subnet_id}', [
-            *([('subnet_in_use', too_early)] if waiting else []),
-            *network_deletion.objections_of(conn, ctx, servers, 'subnet_in_use')])
+        network_deletion.must_be_free(
+            f'Subnet {subnet_id}',
+            [
+                *([('subnet_in_use', too_early)] if waiting else []),
+                *network_deletion.objections_of(conn, ctx, servers, 'subnet_in_use'),
+            ],
+        )
         wakes = network_deletion.remove_unused(conn, ctx, servers)
         if servers:
             share_network_subnets.delete_for_owner(conn, subnet_id)

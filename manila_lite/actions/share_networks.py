@@ -32,9 +32,17 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     with ctx.db.writer() as conn:
         quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, None, {'share_networks': 1})
         zone_id = subnet_actions.get_zone_id(conn, wanted.get('availability_zone'))
-        transitions.create(conn, states.SHARE_NETWORK, {
-            'id': network_id, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
-            'description': wanted.get('description')})
+        transitions.create(
+            conn,
+            states.SHARE_NETWORK,
+            {
+                'id': network_id,
+                'project_id': ctx.project_id,
+                'user_id': ctx.user_id,
+                'name': wanted.get('name'),
+                'description': wanted.get('description'),
+            },
+        )
         subnet_actions.insert(conn, network_id, zone_id, place, {})
         return share_networks.get(conn, ctx, network_id)
 
@@ -48,7 +56,7 @@ def update(ctx: RequestContext, network_id: str, values: Mapping[str, Any]) -> R
     move = {key: values[key] for key in _NEUTRON if key in values}
     with ctx.db.reader() as conn:
         project_id = share_networks.get(conn, ctx, network_id).project_id
-        if move:    # before the plugin is asked: its refusal would blame the ids
+        if move:  # before the plugin is asked: its refusal would blame the ids
             subnet_actions.must_have_no_servers(conn, network_id, _ONLY_NAMES)
     place = subnet_actions.describe(ctx, move, project_id) if move else {}
     with ctx.db.writer() as conn:
@@ -57,18 +65,25 @@ def update(ctx: RequestContext, network_id: str, values: Mapping[str, Any]) -> R
             subnet_actions.must_be_active(conn, network_id)
             subnet_actions.must_have_no_servers(conn, network_id, _ONLY_NAMES)
             share_network_subnets.update(conn, _default_subnet(conn, network_id).id, **place)
-        share_networks.update(conn, network_id,
-                              **{key: values[key] for key in ('name', 'description') if key in values})
+        share_networks.update(
+            conn, network_id, **{key: values[key] for key in ('name', 'description') if key in values}
+        )
         return share_networks.get(conn, ctx, network_id)
 
 
 def _default_subnet(conn: Connection, network_id: str) -> Row[Any]:
-    subnets = [subnet for subnet in share_network_subnets.of_network(conn, network_id)
-               if subnet.availability_zone_id is None]
+    subnets = [
+        subnet
+        for subnet in share_network_subnets.of_network(conn, network_id)
+        if subnet.availability_zone_id is None
+    ]
     if len(subnets) != 1:
-        raise errors.Invalid(f'neutron_net_id: share network {network_id} has {errors.count(len(subnets), "subnet")} '
-                             'without a zone, so '
-                             'none can be changed this way; add and delete subnets instead.', code='no_default_subnet')
+        raise errors.Invalid(
+            f'neutron_net_id: share network {network_id} has {errors.count(len(subnets), "subnet")} '
+            'without a zone, so '
+            'none can be changed this way; add and delete subnets instead.',
+            code='no_default_subnet',
+        )
     return subnets[0]
 
 
@@ -85,7 +100,9 @@ def delete(ctx: RequestContext, network_id: str) -> None:
         share_networks.get(conn, ctx, network_id)
         subnet_actions.must_not_be_changing(conn, network_id)
         servers = share_servers.list_servers(conn, {'share_network_id': network_id})
-        network_deletion.must_be_free(f'Share network {network_id}', _objections(conn, ctx, network_id, servers))
+        network_deletion.must_be_free(
+            f'Share network {network_id}', _objections(conn, ctx, network_id, servers)
+        )
         wakes = network_deletion.remove_unused(conn, ctx, servers)
         if servers:
             share_networks.delete_for_owner(conn, network_id)
@@ -95,9 +112,13 @@ def delete(ctx: RequestContext, network_id: str) -> None:
         wake.send(ctx)
 
 
-def _objections(conn: Connection, ctx: RequestContext, network_id: str,
-                servers: list[Row[Any]]) -> Iterator[network_deletion.Objection]:
-    shares, groups = share_networks.count_shares(conn, network_id), share_groups.count_in_network(conn, network_id)
+def _objections(
+    conn: Connection, ctx: RequestContext, network_id: str, servers: list[Row[Any]]
+) -> Iterator[network_deletion.Objection]:
+    shares, groups = (
+        share_networks.count_shares(conn, network_id),
+        share_groups.count_in_network(conn, network_id),
+    )
     for count, noun in ((shares, 'share'), (groups, 'share group')):
         if count:
             yield _IN_USE, f'is used by {errors.count(count, noun)}.'

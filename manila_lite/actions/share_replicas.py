@@ -37,6 +37,7 @@ _LIFE = (share_replicas.CREATE, share_replicas.DELETE, share_replicas.UPDATE, sh
 
 # Creating -------------------------------------------------------------------------------------------
 
+
 def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[str, str]]:
     """Begin a replica, in ``creating``. Return its row and its metadata.
 
@@ -47,7 +48,9 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
     replica_id, metadata = uuidutils.generate_uuid(), dict(wanted.get('metadata') or {})
-    named = default_networks.is_missing(ctx, wanted.get('share_network_id') or _network_of(ctx, wanted['share_id']))
+    named = default_networks.is_missing(
+        ctx, wanted.get('share_network_id') or _network_of(ctx, wanted['share_id'])
+    )
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, wanted['share_id'], own=True)
         _must_be_replicable(conn, share)
@@ -57,19 +60,48 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
         if network_id and named:
             share_requests.must_be_in_network(conn, network_id, zone_id)
         _hold_available(conn, share)
-        quotas.check(conn, ctx.conf, share.project_id, share.user_id, share.share_type_id,
-                     {'share_replicas': 1, 'replica_gigabytes': share.size})
-        transitions.create(conn, _SHARE, {
-            'id': replica_id, 'share_id': share.id, 'share_type_id': share.share_type_id, 'progress': '0%',
-            'is_aside': True, 'replica_state': Replica.OUT_OF_SYNC.value,
-            'cast_rules_to_readonly': share.replication_type == 'readable',
-            'availability_zone_id': zone_id, 'share_network_id': network_id,
-            'access_rules_status': states.Rules.ACTIVE.value})
+        quotas.check(
+            conn,
+            ctx.conf,
+            share.project_id,
+            share.user_id,
+            share.share_type_id,
+            {'share_replicas': 1, 'replica_gigabytes': share.size},
+        )
+        transitions.create(
+            conn,
+            _SHARE,
+            {
+                'id': replica_id,
+                'share_id': share.id,
+                'share_type_id': share.share_type_id,
+                'progress': '0%',
+                'is_aside': True,
+                'replica_state': Replica.OUT_OF_SYNC.value,
+                'cast_rules_to_readonly': share.replication_type == 'readable',
+                'availability_zone_id': zone_id,
+                'share_network_id': network_id,
+                'access_rules_status': states.Rules.ACTIVE.value,
+            },
+        )
         key_values.insert(conn, share_instance_metadata, replica_id, metadata, ctx.conf)
-        wake = engine.begin(conn, ctx, share_replicas.CREATE, 'share_replica', replica_id, topic='scheduler',
-                            serial=replica_id, open_key=f'replica:{replica_id}', owner=share.project_id, data=CreateReplica(
-                                share_id=share.id, zone=wanted.get('availability_zone'), named_subnets=named,
-                                only_host=share_requests.get_only_host(ctx, wanted.get('scheduler_hints') or {})))
+        wake = engine.begin(
+            conn,
+            ctx,
+            share_replicas.CREATE,
+            'share_replica',
+            replica_id,
+            topic='scheduler',
+            serial=replica_id,
+            open_key=f'replica:{replica_id}',
+            owner=share.project_id,
+            data=CreateReplica(
+                share_id=share.id,
+                zone=wanted.get('availability_zone'),
+                named_subnets=named,
+                only_host=share_requests.get_only_host(ctx, wanted.get('scheduler_hints') or {}),
+            ),
+        )
         row = share_replicas.get(conn, ctx, replica_id)
     wake.send(ctx)
     return row, metadata
@@ -78,18 +110,24 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
 def _must_be_replicable(conn: Connection, share: Row[Any]) -> None:
     share_bin.must_be_out(share)
     if not share.replication_type:
-        raise errors.Invalid(f'share_id: the share type of share {share.id} does not support replication.',
-                             code='replication_not_supported')
+        raise errors.Invalid(
+            f'share_id: the share type of share {share.id} does not support replication.',
+            code='replication_not_supported',
+        )
     if share.share_group_id:
-        raise errors.Invalid(f'share_id: share {share.id} is a member of share group {share.share_group_id}.',
-                             code='share_in_group')
+        raise errors.Invalid(
+            f'share_id: share {share.id} is a member of share group {share.share_group_id}.',
+            code='share_in_group',
+        )
 
 
 def _hold_available(conn: Connection, share: Row[Any]) -> None:
     """Hold the share until the transaction ends, and refuse one that is not available."""
     if not share.host or not snapshots.lock_share(conn, share.instance_id, ('available',)):
-        raise errors.Invalid(f'share_id: share {share.id} is {share.status}; to make a replica, it must be available.',
-                             code='share_not_available')
+        raise errors.Invalid(
+            f'share_id: share {share.id} is {share.status}; to make a replica, it must be available.',
+            code='share_not_available',
+        )
     share_bin.must_still_be_out(conn, share.id)
 
 
@@ -109,8 +147,9 @@ def _zone(conn: Connection, share_type: share_types.ShareType, name: str | None)
         raise errors.Invalid(f'availability_zone: {none}') from None
 
 
-def _network(conn: Connection, ctx: RequestContext, share: Row[Any], wanted: str | None,
-             zone_id: str | None) -> str | None:
+def _network(
+    conn: Connection, ctx: RequestContext, share: Row[Any], wanted: str | None, zone_id: str | None
+) -> str | None:
     """Return the share network of the replica, held until the transaction ends."""
     if not share.share_network_id:
         if wanted:
@@ -123,11 +162,14 @@ def _network(conn: Connection, ctx: RequestContext, share: Row[Any], wanted: str
         raise errors.Invalid(f'share_network_id: {none}') from None
     share_requests.must_have_active_network(conn, network_id)
     if zone_id and not share_server_queries.subnets_for(conn, network_id, zone_id):
-        raise errors.Invalid(f'share_network_id: share network {network_id} has no subnet in that availability zone.')
+        raise errors.Invalid(
+            f'share_network_id: share network {network_id} has no subnet in that availability zone.'
+        )
     return str(network_id)
 
 
 # Promoting and following ----------------------------------------------------------------------------
+
 
 def promote(ctx: RequestContext, replica_id: str, wait: int = 0) -> tuple[Any, bool]:
     """Begin to promote a replica, in ``replication_change``. Return its row, and whether there is work to do.
@@ -146,22 +188,37 @@ def promote(ctx: RequestContext, replica_id: str, wait: int = 0) -> tuple[Any, b
         if not row.is_aside:
             return row, False
         if row.status != 'available':
-            raise errors.WrongState(f'Replica {replica_id} is {row.status}; to be promoted it must be available.')
+            raise errors.WrongState(
+                f'Replica {replica_id} is {row.status}; to be promoted it must be available.'
+            )
         _must_be_placed(row)
         if row.replica_state in (Replica.OUT_OF_SYNC, Replica.ERROR) and not ctx.is_admin:
-            raise errors.Forbidden(f'Replica {replica_id} is {row.replica_state}: only administrators may promote it, '
-                                   'because newer data would be lost.',
-                                   code='replica_not_in_sync')
+            raise errors.Forbidden(
+                f'Replica {replica_id} is {row.replica_state}: only administrators may promote it, '
+                'because newer data would be lost.',
+                code='replica_not_in_sync',
+            )
         share = shares.get(conn, ctx.elevated(), row.share_id)
         share_bin.must_be_out(share)
         _must_have_settled_snapshots(conn, share)
         over = 'hand_over' if share.status == 'available' else 'fail_over'
         transitions.begin(conn, _SHARE, over, share.instance_id)
         transitions.begin(conn, _SHARE, 'promote', replica_id)
-        wake = engine.begin(conn, ctx, share_replicas.PROMOTE, 'share_replica', replica_id, topic='share',
-                            host=row.host, serial=replica_id, open_key=f'replica:{replica_id}', owner=share.project_id,
-                            data=PromoteReplica(share_id=share.id, over=over, quiesce=wait,
-                                                mounted=share.replication_type == 'readable'))
+        wake = engine.begin(
+            conn,
+            ctx,
+            share_replicas.PROMOTE,
+            'share_replica',
+            replica_id,
+            topic='share',
+            host=row.host,
+            serial=replica_id,
+            open_key=f'replica:{replica_id}',
+            owner=share.project_id,
+            data=PromoteReplica(
+                share_id=share.id, over=over, quiesce=wait, mounted=share.replication_type == 'readable'
+            ),
+        )
         row = share_replicas.get(conn, ctx, replica_id)
     wake.send(ctx)
     return row, True
@@ -175,8 +232,9 @@ def _must_be_placed(row: Row[Any]) -> None:
 def _must_have_settled_snapshots(conn: Connection, share: Row[Any]) -> None:
     for snapshot in snapshots.list_unavailable(conn, share.id):
         if snapshot.status in states.SNAPSHOT.transient:
-            raise errors.WrongState(f'Snapshot {snapshot.id} of share {share.id} is {snapshot.status}; wait for it, or reset '
-                                    'it.')
+            raise errors.WrongState(
+                f'Snapshot {snapshot.id} of share {share.id} is {snapshot.status}; wait for it, or reset it.'
+            )
 
 
 def _share_of(ctx: RequestContext, replica_id: str) -> str:
@@ -201,14 +259,17 @@ def resync(ctx: RequestContext, replica_id: str) -> bool:
             return False
         _must_be_placed(row)
         if row.status not in replica_workflow.FOLLOWING:
-            raise errors.WrongState(f'Replica {replica_id} is {row.status}; to be resynchronized, it must be '
-                                    f'{" or ".join(replica_workflow.FOLLOWING)}.')
+            raise errors.WrongState(
+                f'Replica {replica_id} is {row.status}; to be resynchronized, it must be '
+                f'{" or ".join(replica_workflow.FOLLOWING)}.'
+            )
         wake = replica_workflow.resync(conn, ctx, row)
     wake.send(ctx)
     return True
 
 
 # Deleting -------------------------------------------------------------------------------------------
+
 
 def delete(ctx: RequestContext, replica_id: str, *, force: bool = False) -> None:
     """Begin to delete a replica, in ``deleting``. It counts against quota until it is gone.
@@ -223,16 +284,27 @@ def delete(ctx: RequestContext, replica_id: str, *, force: bool = False) -> None
         access.lock(conn, share_id)
         row = share_replicas.get(conn, ctx, replica_id)
         if not row.is_aside:
-            raise errors.Invalid(f'Replica {replica_id} is the active one; promote another one first.', code='active_replica')
+            raise errors.Invalid(
+                f'Replica {replica_id} is the active one; promote another one first.', code='active_replica'
+            )
         stopped, left = force and _stop_promotion(conn, ctx, row), replica_workflow.left_at(conn, replica_id)
         if force:
             rows.supersede(conn, replica_id, _LIFE)
         transitions.begin(conn, _SHARE, 'force_delete' if force else 'delete', replica_id)
         rows.supersede(conn, replica_id, (share_replicas.UPDATE, share_replicas.ACCESS))
-        wake = engine.begin(conn, ctx, share_replicas.DELETE, 'share_replica', replica_id, serial=replica_id,
-                            host=row.host or '', topic='share' if row.host else 'scheduler',
-                            open_key=f'replica:{replica_id}', owner=row.project_id,
-                            data=DeleteReplica(share_id=row.share_id, force=force, left=left))
+        wake = engine.begin(
+            conn,
+            ctx,
+            share_replicas.DELETE,
+            'share_replica',
+            replica_id,
+            serial=replica_id,
+            host=row.host or '',
+            topic='share' if row.host else 'scheduler',
+            open_key=f'replica:{replica_id}',
+            owner=row.project_id,
+            data=DeleteReplica(share_id=row.share_id, force=force, left=left),
+        )
         wakes = [wake, *(replica_workflow.put_back(conn, ctx, row.share_id, replica_id) if stopped else ())]
     for wake in wakes:
         wake.send(ctx)
@@ -250,6 +322,7 @@ def _stop_promotion(conn: Connection, ctx: RequestContext, row: Row[Any]) -> boo
 
 
 # By hand --------------------------------------------------------------------------------------------
+
 
 def reset_status(ctx: RequestContext, replica_id: str, status: str) -> None:
     """Set a replica's status. Its open operations end, and a promotion is undone at the share.
@@ -280,10 +353,17 @@ def reset_replica_state(ctx: RequestContext, replica_id: str, state: str) -> Non
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
         if (state == Replica.ACTIVE) == share_replicas.get(conn, ctx, replica_id).is_aside:
-            raise (errors.Invalid(f'replica_state: replica {replica_id} is not the active one, and a share has only one.',
-                                  code='not_active_replica') if state == Replica.ACTIVE else
-                   errors.Invalid(f'replica_state: replica {replica_id} is the active one, and each share has one.',
-                                  code='active_replica'))
+            raise (
+                errors.Invalid(
+                    f'replica_state: replica {replica_id} is not the active one, and a share has only one.',
+                    code='not_active_replica',
+                )
+                if state == Replica.ACTIVE
+                else errors.Invalid(
+                    f'replica_state: replica {replica_id} is the active one, and each share has one.',
+                    code='active_replica',
+                )
+            )
         transitions.set_replica_state(conn, replica_id, Replica(state))
 
 

@@ -24,11 +24,19 @@ from manila_lite.policies import shares as policies
 from manila_lite.states import Replica
 
 #: Extra specs that a share keeps from its type.
-_ABILITIES = ('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support',
-              'mount_snapshot_support', 'snapshot_inherit_share_access_support')
+_ABILITIES = (
+    'snapshot_support',
+    'create_share_from_snapshot_support',
+    'revert_to_snapshot_support',
+    'mount_snapshot_support',
+    'snapshot_inherit_share_access_support',
+)
 
-_MIN, _MAX, _MAX_EXTEND = ('provisioning:min_share_size', 'provisioning:max_share_size',
-                           'provisioning:max_share_extend_size')
+_MIN, _MAX, _MAX_EXTEND = (
+    'provisioning:min_share_size',
+    'provisioning:max_share_size',
+    'provisioning:max_share_extend_size',
+)
 #: The longest value that metadata may have.
 _LONGEST_MARK = 1023
 
@@ -45,11 +53,18 @@ class ShareRequest:
     hints: dict[str, Any]
     abilities: dict[str, Any]
     metadata: dict[str, str]
-    named: bool = False     # its subnets have to name a network
+    named: bool = False  # its subnets have to name a network
 
 
-def resolve(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], share_type: ShareType,
-            source: Any, *, named: bool = False) -> ShareRequest:
+def resolve(
+    conn: Connection,
+    ctx: RequestContext,
+    wanted: Mapping[str, Any],
+    share_type: ShareType,
+    source: Any,
+    *,
+    named: bool = False,
+) -> ShareRequest:
     """Return the properties of the requested share. ``named``: as for ``must_have_subnet``.
 
     :raises errors.Invalid: a value does not fit the type, or the snapshot.
@@ -69,22 +84,29 @@ def resolve(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], sh
     check_metadata_keys(ctx, metadata)
     limits.check(ctx.conf, 'metadata_items', 'the share', 0, len(metadata))
     hints, marks = _hints(conn, ctx, wanted.get('scheduler_hints') or {})
-    return ShareRequest(size, proto, zone, zone_id, network_id, hints, abilities(share_type), metadata | marks, named)
+    return ShareRequest(
+        size, proto, zone, zone_id, network_id, hints, abilities(share_type), metadata | marks, named
+    )
 
 
-def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], share_type: ShareType,
-             source: Any) -> str | None:
+def _network(
+    conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], share_type: ShareType, source: Any
+) -> str | None:
     """Return the share network of the share, held until the transaction ends."""
     network_id: str | None = wanted.get('share_network_id')
     if not is_spec_true(share_type, 'driver_handles_share_servers'):
         if network_id:
-            raise errors.Invalid('share_network_id: the share type does not use share networks '
-                                 '(driver_handles_share_servers is False).')
+            raise errors.Invalid(
+                'share_network_id: the share type does not use share networks '
+                '(driver_handles_share_servers is False).'
+            )
         return None
     source_network_id = source[1].share_network_id if source else None
     if source and network_id and network_id != source_network_id:
-        raise errors.Invalid(f'share_network_id: must be {source_network_id or "null"}, the share network of the share '
-                             'of the snapshot.')
+        raise errors.Invalid(
+            f'share_network_id: must be {source_network_id or "null"}, the share network of the share '
+            'of the snapshot.'
+        )
     network_id = network_id or source_network_id
     if not network_id:
         raise errors.Invalid('share_network_id: missing; the share type needs a share network.')
@@ -99,21 +121,29 @@ def must_have_active_network(conn: Connection, network_id: str) -> None:
     :raises errors.Invalid: the network is not active.
     """
     if not share_networks.lock(conn, network_id, ('active',)):
-        raise errors.Invalid(f'share_network_id: share network {network_id} is not active.',
-                             code='share_network_not_active')
+        raise errors.Invalid(
+            f'share_network_id: share network {network_id} is not active.', code='share_network_not_active'
+        )
 
 
-def must_have_subnet(conn: Connection, network_id: str, zone: str | None, zone_id: str | None, *, named: bool) -> None:
+def must_have_subnet(
+    conn: Connection, network_id: str, zone: str | None, zone_id: str | None, *, named: bool
+) -> None:
     """Refuse a share network without a subnet for the zone; without a zone, one that has no subnet at all.
 
     ``named``: subnets have to name a network, since there is no default one.
 
     :raises errors.Invalid: there is no such subnet.
     """
-    if not (share_server_queries.subnets_for(conn, network_id, zone_id) if zone_id
-            else share_network_subnets.of_network(conn, network_id)):
-        raise errors.Invalid(f'share_network_id: share network {network_id} has no subnet'
-                             + (f' in availability zone {zone}.' if zone_id else '.'))
+    if not (
+        share_server_queries.subnets_for(conn, network_id, zone_id)
+        if zone_id
+        else share_network_subnets.of_network(conn, network_id)
+    ):
+        raise errors.Invalid(
+            f'share_network_id: share network {network_id} has no subnet'
+            + (f' in availability zone {zone}.' if zone_id else '.')
+        )
     if named:
         must_be_in_network(conn, network_id, zone_id)
 
@@ -131,9 +161,11 @@ def must_be_in_network(conn: Connection, network_id: str, zone_id: str | None) -
     every = share_network_subnets.of_network(conn, network_id)
     empty = next(subnet for subnet in every if subnet.neutron_subnet_id is None)
     beside = any(subnet.neutron_subnet_id for subnet in every)
-    raise errors.Invalid(f'share_network_id: subnet {empty.id} of share network {network_id} names no network'
-                         + (', and its other subnets are for other availability zones.' if beside else '.'),
-                         code='subnet_without_network')
+    raise errors.Invalid(
+        f'share_network_id: subnet {empty.id} of share network {network_id} names no network'
+        + (', and its other subnets are for other availability zones.' if beside else '.'),
+        code='subnet_without_network',
+    )
 
 
 def must_be_offered(share_type: ShareType, zone: str | None) -> None:
@@ -153,8 +185,10 @@ def must_have_qos(conn: Connection, share_type: ShareType) -> None:
     named = share_type.extra_specs.get(qos_types.NAMED_BY)
     # Users do not see the name.
     if named is not None and not qos_types.is_known(conn, named):
-        raise errors.Invalid(f'share_type: share type {share_type.name} refers to a QoS type that does not exist.',
-                             code='share_type_without_qos_type')
+        raise errors.Invalid(
+            f'share_type: share type {share_type.name} refers to a QoS type that does not exist.',
+            code='share_type_without_qos_type',
+        )
 
 
 def _size(wanted: Mapping[str, Any], source: Any) -> int:
@@ -181,8 +215,10 @@ def _proto(ctx: RequestContext, wanted: Mapping[str, Any], source: Any) -> str:
 
 def abilities(share_type: ShareType) -> dict[str, Any]:
     """Return the extra specs that a share of the type keeps."""
-    return {**{name: is_spec_true(share_type, name) for name in _ABILITIES},
-            'replication_type': share_type.extra_specs.get('replication_type')}
+    return {
+        **{name: is_spec_true(share_type, name) for name in _ABILITIES},
+        'replication_type': share_type.extra_specs.get('replication_type'),
+    }
 
 
 def replica_state(kept: Mapping[str, Any]) -> str | None:
@@ -210,9 +246,13 @@ def check_size(ctx: RequestContext, share_type: ShareType, size: int, *, extendi
     if extending and not ctx.is_admin:
         most = share_type.extra_specs.get(_MAX_EXTEND, most)
     if least is not None and size < int(least):
-        raise errors.Invalid(f'size: {size} GiB is less than {least} GiB, the minimum of share type {share_type.name}.')
+        raise errors.Invalid(
+            f'size: {size} GiB is less than {least} GiB, the minimum of share type {share_type.name}.'
+        )
     if most is not None and size > int(most):
-        raise errors.Invalid(f'size: {size} GiB is more than {most} GiB, the maximum of share type {share_type.name}.')
+        raise errors.Invalid(
+            f'size: {size} GiB is more than {most} GiB, the maximum of share type {share_type.name}.'
+        )
 
 
 def check_public(ctx: RequestContext, wanted: Mapping[str, Any]) -> None:
@@ -234,7 +274,9 @@ def check_metadata_keys(ctx: RequestContext, values: Mapping[str, str]) -> None:
         raise errors.Forbidden(f'metadata: only administrators may set or delete {", ".join(reserved)}.')
 
 
-def _hints(conn: Connection, ctx: RequestContext, hints: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def _hints(
+    conn: Connection, ctx: RequestContext, hints: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the hints with the ids of the shares they name, and the metadata that records them."""
     resolved: dict[str, Any] = {}
     marks: dict[str, str] = {}
@@ -248,7 +290,9 @@ def _hints(conn: Connection, ctx: RequestContext, hints: Mapping[str, Any]) -> t
         for share_id in share_ids:
             try:
                 shares.get(conn, ctx, share_id, own=True)
-            except errors.Forbidden:        # a public share of another project: its place is no business of the caller
+            except (
+                errors.Forbidden
+            ):  # a public share of another project: its place is no business of the caller
                 raise errors.NotFound.of('share', share_id) from None
     if only_host := get_only_host(ctx, hints):
         resolved['only_host'] = only_host

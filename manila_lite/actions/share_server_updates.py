@@ -38,10 +38,20 @@ class Change:
     denied: str
 
 
-SUBNET = Change('subnet.check', 'share_server.add_subnet', 'network_allocation_update_support', 'given the subnet',
-                'subnet_denied')
-SECURITY_SERVICE = Change('security_service.check', 'share_server.update_security_service',
-                          'security_service_update_support', 'updated with the security service', 'security_service_denied')
+SUBNET = Change(
+    'subnet.check',
+    'share_server.add_subnet',
+    'network_allocation_update_support',
+    'given the subnet',
+    'subnet_denied',
+)
+SECURITY_SERVICE = Change(
+    'security_service.check',
+    'share_server.update_security_service',
+    'security_service_update_support',
+    'updated with the security service',
+    'security_service_denied',
+)
 
 #: Operations that change a server because its network changes; an administrator's reset ends them.
 DOING = tuple(change.do for change in (SUBNET, SECURITY_SERVICE))
@@ -101,16 +111,22 @@ def must_be_healthy(conn: Connection, ctx: RequestContext, question: UpdateCheck
         if server.status != 'active':
             raise errors.WrongState(f'Share server {server.id} is {server.status}, not active.')
         if not getattr(server, change.capability):
-            raise errors.Conflict(f'Share server {server.id} cannot be {change.what}: it has no {change.capability}.',
-                                  code='servers_in_use')
+            raise errors.Conflict(
+                f'Share server {server.id} cannot be {change.what}: it has no {change.capability}.',
+                code='servers_in_use',
+            )
     for host in question.hosts:
         row = services.get(conn, host, 'manila-share')
         if not services.is_up(row, ctx.conf.service_down_time):
-            raise errors.Conflict(f'The backend of share servers {_servers_on(question, host)} is down.', code='backend_down')
+            raise errors.Conflict(
+                f'The backend of share servers {_servers_on(question, host)} is down.', code='backend_down'
+            )
     share = share_server_queries.find_unhealthy_share(conn, [server.id for server in question.servers])
     if share is not None:
-        raise errors.WrongState(f'Share {share.id} is {share.status} and its access rules are {share.access_rules_status}; '
-                                'every share of the share servers must be available, its rules active.')
+        raise errors.WrongState(
+            f'Share {share.id} is {share.status} and its access rules are {share.access_rules_status}; '
+            'every share of the share servers must be available, its rules active.'
+        )
 
 
 def _servers_on(question: UpdateCheck[Any], host: str) -> str:
@@ -124,7 +140,9 @@ def begin_checks(ctx: RequestContext, question: UpdateCheck[Any]) -> None:
     :raises errors.Conflict: another request for the same change waits for the backends.
     """
     with ctx.db.writer() as conn:
-        share_networks.lock(conn, question.network_id, states.SHARE_NETWORK.statuses)   # concurrent requests take turns
+        share_networks.lock(
+            conn, question.network_id, states.SHARE_NETWORK.statuses
+        )  # concurrent requests take turns
         known = _checks_by_host(conn, question)
         if question.request:
             _must_be_first(conn, question)
@@ -135,10 +153,21 @@ def begin_checks(ctx: RequestContext, question: UpdateCheck[Any]) -> None:
 
 def _begin_check(conn: Connection, ctx: RequestContext, question: UpdateCheck[Any], host: str) -> engine.Wake:
     return engine.begin(
-        conn, ctx, question.change.ask, 'share_network', question.network_id, topic='share', host=host,
-        lane=engine.FAST, open_key=question.open_key(host),
-        data=dataclasses.replace(question.data, key=question.key(host),
-                                 servers=[server.id for server in question.servers if server.host == host]))
+        conn,
+        ctx,
+        question.change.ask,
+        'share_network',
+        question.network_id,
+        topic='share',
+        host=host,
+        lane=engine.FAST,
+        open_key=question.open_key(host),
+        data=dataclasses.replace(
+            question.data,
+            key=question.key(host),
+            servers=[server.id for server in question.servers if server.host == host],
+        ),
+    )
 
 
 def _must_be_first(conn: Connection, question: UpdateCheck[Any]) -> None:
@@ -147,8 +176,11 @@ def _must_be_first(conn: Connection, question: UpdateCheck[Any]) -> None:
     pending = {question.open_key(host) for host in question.hosts}
     for row in rows.list_of_resource(conn, question.network_id, question.change.ask):
         if row.open_key in pending and CheckServers.from_json(row.data).key not in mine:
-            raise errors.Conflict(f'Another request for the same change of share network {question.network_id} is being '
-                                  'answered.', code='same_change_pending')
+            raise errors.Conflict(
+                f'Another request for the same change of share network {question.network_id} is being '
+                'answered.',
+                code='same_change_pending',
+            )
 
 
 def _checks_by_host(conn: Connection, question: UpdateCheck[Any]) -> dict[str, Any]:
@@ -189,7 +221,9 @@ def forget(ctx: RequestContext, question: UpdateCheck[Any]) -> None:
 def _forget_older(ctx: RequestContext, question: UpdateCheck[Any]) -> None:
     """Delete the answers of a question that a change has just asked anew. A question that is still open is kept."""
     with ctx.db.writer() as conn:
-        rows.delete(conn, [row.id for row in _checks_by_host(conn, question).values() if row.state != rows.OPEN])
+        rows.delete(
+            conn, [row.id for row in _checks_by_host(conn, question).values() if row.state != rows.OPEN]
+        )
 
 
 def must_be_possible(ctx: RequestContext, question: UpdateCheck[Data]) -> dict[str, Data]:
@@ -216,8 +250,13 @@ def must_be_possible(ctx: RequestContext, question: UpdateCheck[Data]) -> dict[s
     for host in question.hosts:
         if _answer(checks.get(host)) is not True:
             reason = _reason(ctx, checks.get(host))
-            LOG.warning('%s: share servers on %s cannot be %s: %s', question.network_id, host, question.change.what,
-                        getattr(checks.get(host), 'error', None) or reason)
+            LOG.warning(
+                '%s: share servers on %s cannot be %s: %s',
+                question.network_id,
+                host,
+                question.change.what,
+                getattr(checks.get(host), 'error', None) or reason,
+            )
             raise denied(question, (host,), reason)
     return {host: type(question.data).from_json(row.data) for host, row in checks.items()}
 
@@ -225,8 +264,10 @@ def must_be_possible(ctx: RequestContext, question: UpdateCheck[Data]) -> dict[s
 def denied(question: UpdateCheck[Any], hosts: Iterable[str], reason: str) -> errors.Conflict:
     """Return the refusal of a change that the servers on these backends cannot take."""
     servers = ', '.join(_servers_on(question, host) for host in hosts)
-    return errors.Conflict(f'Share servers {servers} cannot be {question.change.what}: {reason.rstrip(".")}.',
-                           code=question.change.denied)
+    return errors.Conflict(
+        f'Share servers {servers} cannot be {question.change.what}: {reason.rstrip(".")}.',
+        code=question.change.denied,
+    )
 
 
 def _reason(ctx: RequestContext, check: Any) -> str:
@@ -235,7 +276,11 @@ def _reason(ctx: RequestContext, check: Any) -> str:
         return told
     if check is None or not check.error:
         return 'its backend did not answer in time'
-    return f'its backend failed to check it ({check.error})' if ctx.is_admin else 'its backend failed to check it'
+    return (
+        f'its backend failed to check it ({check.error})'
+        if ctx.is_admin
+        else 'its backend failed to check it'
+    )
 
 
 def _wait_for_answers(ctx: RequestContext, question: UpdateCheck[Any]) -> dict[str, Any]:
@@ -256,12 +301,16 @@ def _wait_for_answers(ctx: RequestContext, question: UpdateCheck[Any]) -> dict[s
 def _look(ctx: RequestContext, question: UpdateCheck[Any]) -> dict[str, Any]:
     with ctx.db.reader() as conn:
         if rows.is_any_open(conn, [f'server:{server.id}' for server in question.servers]):
-            raise errors.WrongState(f'The share servers of share network {question.network_id} are being changed by another '
-                                    'request.')
+            raise errors.WrongState(
+                f'The share servers of share network {question.network_id} are being changed by another '
+                'request.'
+            )
         return _checks_by_host(conn, question)
 
 
-def begin(conn: Connection, ctx: RequestContext, question: UpdateCheck[Any], data: ChangeServer) -> list[engine.Wake]:
+def begin(
+    conn: Connection, ctx: RequestContext, question: UpdateCheck[Any], data: ChangeServer
+) -> list[engine.Wake]:
     """Begin the change: network and servers go to ``network_change``, with one operation for each server.
 
     Without servers nothing is done.
@@ -274,10 +323,22 @@ def begin(conn: Connection, ctx: RequestContext, question: UpdateCheck[Any], dat
     transitions.begin(conn, states.SHARE_NETWORK, 'change', question.network_id)
     if transitions.begin_many(conn, states.SHARE_SERVER, 'change', server_ids) != len(server_ids):
         raise errors.WrongState('The share servers changed in the meantime; try again.')
-    return [engine.begin(conn, ctx, question.change.do, 'share_server', server.id, topic='share', host=server.host,
-                         serial=f'server:{server.id}', open_key=f'server:{server.id}',
-                         data=data, owner=server.project_id)
-            for server in question.servers]
+    return [
+        engine.begin(
+            conn,
+            ctx,
+            question.change.do,
+            'share_server',
+            server.id,
+            topic='share',
+            host=server.host,
+            serial=f'server:{server.id}',
+            open_key=f'server:{server.id}',
+            data=data,
+            owner=server.project_id,
+        )
+        for server in question.servers
+    ]
 
 
 def must_be_unchanged(question: UpdateCheck[Any], now: UpdateCheck[Any]) -> None:

@@ -11,7 +11,13 @@ from manila_lite.actions import share_network_subnets, share_server_updates, sup
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
-from manila_lite.db.queries import server_migration, services, share_networks, share_server_queries, share_servers
+from manila_lite.db.queries import (
+    server_migration,
+    services,
+    share_networks,
+    share_server_queries,
+    share_servers,
+)
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.share_servers import ManageServer, UnmanageServer
 from manila_lite.workflow.share_servers import remove_server
@@ -40,6 +46,7 @@ def reset_status(ctx: RequestContext, server_id: str, status: str) -> None:
 
 # Manage and unmanage ------------------------------------------------------------------------------
 
+
 def manage(ctx: RequestContext, wanted: Mapping[str, Any]) -> str:
     """Begin to manage an existing share server of a backend. Return its new id.
 
@@ -52,8 +59,14 @@ def manage(ctx: RequestContext, wanted: Mapping[str, Any]) -> str:
         identifier is that of a known server.
     :raises errors.WrongState: the network is not active.
     """
-    identifier, network_id, server_id = wanted['identifier'], wanted['share_network_id'], uuidutils.generate_uuid()
-    options = {key: str(value) for key, value in (wanted.get('driver_options') or {}).items() if value is not None}
+    identifier, network_id, server_id = (
+        wanted['identifier'],
+        wanted['share_network_id'],
+        uuidutils.generate_uuid(),
+    )
+    options = {
+        key: str(value) for key, value in (wanted.get('driver_options') or {}).items() if value is not None
+    }
     with ctx.db.writer() as conn:
         service = _get_service(conn, ctx, wanted['host'])
         share_networks.get(conn, ctx, network_id)
@@ -62,11 +75,29 @@ def manage(ctx: RequestContext, wanted: Mapping[str, Any]) -> str:
         known = share_servers.find_by_identifier(conn, identifier)
         if known is not None:
             named = f', as share server {known.id} on {known.host}' if ctx.sees(known.project_id) else ''
-            raise errors.Invalid(f'identifier: {identifier} is managed already{named}.', code='identifier_in_use')
-        share_servers.insert(conn, {'id': server_id, 'share_network_id': network_id, 'host': service.host,
-                                    'identifier': identifier, 'is_auto_deletable': False}, [subnet.id], 'manage')
-        wake = _begin(conn, ctx, 'share_server.manage', server_id, service.host,
-                      ManageServer(identifier=identifier, options=options))
+            raise errors.Invalid(
+                f'identifier: {identifier} is managed already{named}.', code='identifier_in_use'
+            )
+        share_servers.insert(
+            conn,
+            {
+                'id': server_id,
+                'share_network_id': network_id,
+                'host': service.host,
+                'identifier': identifier,
+                'is_auto_deletable': False,
+            },
+            [subnet.id],
+            'manage',
+        )
+        wake = _begin(
+            conn,
+            ctx,
+            'share_server.manage',
+            server_id,
+            service.host,
+            ManageServer(identifier=identifier, options=options),
+        )
     wake.send(ctx)
     return server_id
 
@@ -84,18 +115,35 @@ def _get_subnet(conn: Connection, network_id: str, subnet_id: str | None, servic
     """Return the network's one subnet for servers in the service's zone, and check that it is ``subnet_id``, if given."""
     subnets = share_server_queries.subnets_for(conn, network_id, service.availability_zone_id)
     if subnet_id is not None and subnet_id not in {subnet.id for subnet in subnets}:
-        raise errors.Invalid(f'share_network_subnet_id: share network {network_id} has no subnet {subnet_id} for servers '
-                             f'in the zone of {service.host}.', code='subnet_not_there')
+        raise errors.Invalid(
+            f'share_network_subnet_id: share network {network_id} has no subnet {subnet_id} for servers '
+            f'in the zone of {service.host}.',
+            code='subnet_not_there',
+        )
     if len(subnets) != 1:
-        raise errors.Invalid(f'share_network_id: share network {network_id} has {errors.count(len(subnets), "subnet")} '
-                             f'for servers in the zone of {service.host}; there must be exactly one.', code='not_one_subnet')
+        raise errors.Invalid(
+            f'share_network_id: share network {network_id} has {errors.count(len(subnets), "subnet")} '
+            f'for servers in the zone of {service.host}; there must be exactly one.',
+            code='not_one_subnet',
+        )
     return subnets[0]
 
 
-def _begin(conn: Connection, ctx: RequestContext, kind: str, server_id: str, host: str,
-           data: OperationData) -> engine.Wake:
-    return engine.begin(conn, ctx, kind, 'share_server', server_id, topic='share', host=host,
-                        serial=f'server:{server_id}', open_key=f'server:{server_id}', data=data)
+def _begin(
+    conn: Connection, ctx: RequestContext, kind: str, server_id: str, host: str, data: OperationData
+) -> engine.Wake:
+    return engine.begin(
+        conn,
+        ctx,
+        kind,
+        'share_server',
+        server_id,
+        topic='share',
+        host=host,
+        serial=f'server:{server_id}',
+        open_key=f'server:{server_id}',
+        data=data,
+    )
 
 
 def unmanage(ctx: RequestContext, server_id: str, *, force: bool) -> None:
@@ -111,11 +159,15 @@ def unmanage(ctx: RequestContext, server_id: str, *, force: bool) -> None:
         # While the network is held, no share is placed on this server.
         share_networks.lock(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
         if server.encryption_key_ref:
-            raise errors.Conflict(f'Share server {server_id} is encrypted with a key of this service.',
-                                  code='share_server_encrypted')
+            raise errors.Conflict(
+                f'Share server {server_id} is encrypted with a key of this service.',
+                code='share_server_encrypted',
+            )
         if share_server_queries.is_used(conn, server_id) or server_migration.is_half_moved(conn, server_id):
-            raise errors.Conflict(f'Share server {server_id} has shares, or shares are being created on it.',
-                                  code='share_server_in_use')
+            raise errors.Conflict(
+                f'Share server {server_id} has shares, or shares are being created on it.',
+                code='share_server_in_use',
+            )
         transitions.begin(conn, states.SHARE_SERVER, 'unmanage', server_id)
         wake = _begin(conn, ctx, 'share_server.unmanage', server_id, server.host, UnmanageServer(force=force))
     wake.send(ctx)

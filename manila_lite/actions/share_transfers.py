@@ -46,9 +46,18 @@ def create(ctx: RequestContext, share_id: str, name: str | None) -> tuple[Any, s
         share_guards.must_have_no_replicas(conn, share)
         share_guards.must_have_no_backups(conn, share.id)
         resource_locks.mark_for_transfer(conn, ctx, share.id, transfer_id)
-        share_transfers.insert(conn, {
-            'id': transfer_id, 'share_id': share.id, 'project_id': share.project_id, 'name': name, 'salt': salt,
-            'key_hash': _hash(salt, key), 'expires_at': until})
+        share_transfers.insert(
+            conn,
+            {
+                'id': transfer_id,
+                'share_id': share.id,
+                'project_id': share.project_id,
+                'name': name,
+                'salt': salt,
+                'key_hash': _hash(salt, key),
+                'expires_at': until,
+            },
+        )
         row = share_transfers.get(conn, ctx, transfer_id)
     _notify(ctx, 'create', row)
     return row, key
@@ -68,16 +77,22 @@ def _must_be_free(conn: Connection, share: Row[Any]) -> None:
     :raises errors.Invalid: the share is tied; the message names the reason.
     """
     reasons = {
-        f'it is in share network {share.share_network_id}, which is its project\'s': share.share_network_id,
+        f"it is in share network {share.share_network_id}, which is its project's": share.share_network_id,
         f'it is a member of share group {share.share_group_id}': share.share_group_id,
-        'its mount point name begins with the id of its project': (share.mount_point_name or '').startswith(share.project_id),
+        'its mount point name begins with the id of its project': (share.mount_point_name or '').startswith(
+            share.project_id
+        ),
     }
     for reason, true in reasons.items():
         if true:
-            raise errors.Invalid(f'share_id: share {share.id} cannot be transferred: {reason}.', code='share_not_transferable')
+            raise errors.Invalid(
+                f'share_id: share {share.id} cannot be transferred: {reason}.', code='share_not_transferable'
+            )
     busy = snapshots.list_unavailable(conn, share.id)
     if busy:
-        raise errors.WrongState(f'Snapshot {busy[0].id} of share {share.id} is {busy[0].status}, not available.')
+        raise errors.WrongState(
+            f'Snapshot {busy[0].id} of share {share.id} is {busy[0].status}, not available.'
+        )
 
 
 def delete(ctx: RequestContext, transfer_id: str) -> None:
@@ -116,14 +131,20 @@ def accept(ctx: RequestContext, transfer_id: str, key: str, *, clear_rules: bool
         if transfer.expires_at <= timeutils.utcnow():
             raise errors.NotFound.of('transfer', transfer_id)
         if not hmac.compare_digest(transfer.key_hash, _hash(transfer.salt, key)):
-            raise errors.Invalid(f'auth_key: is not the key of transfer {transfer_id}.', code='wrong_auth_key')
+            raise errors.Invalid(
+                f'auth_key: is not the key of transfer {transfer_id}.', code='wrong_auth_key'
+            )
         access.lock(conn, transfer.share_id)
         resource_locks.must_have_no_new_locks(conn, transfer.share_id, transfer_id)
         share = _end(conn, ctx, transfer)
         _must_fit(conn, ctx, share)
         share_transfers.give_share(conn, share.id, ctx.project_id, ctx.user_id)
         given = shares.get(conn, ctx.elevated(), share.id)
-        wakes = [*rules.deny_all(conn, ctx, given), *snapshot_rules.deny_all(conn, ctx, given)] if clear_rules else []
+        wakes = (
+            [*rules.deny_all(conn, ctx, given), *snapshot_rules.deny_all(conn, ctx, given)]
+            if clear_rules
+            else []
+        )
     for wake in wakes:
         wake.send(ctx)
     _notify(ctx, 'accept', transfer)
@@ -134,17 +155,33 @@ def _must_fit(conn: Connection, ctx: RequestContext, share: Row[Any]) -> None:
     try:
         share_types.get(conn, ctx, share.share_type_id)
     except errors.NotFound:
-        raise errors.Invalid(f'The project may not use the share type of share {share.id}; ask an administrator for access '
-                             'to it.', code='share_type_not_accessible') from None
+        raise errors.Invalid(
+            f'The project may not use the share type of share {share.id}; ask an administrator for access '
+            'to it.',
+            code='share_type_not_accessible',
+        ) from None
     if share.project_id == ctx.project_id:
         return
     number, size = snapshots.sizes_of(conn, share.id)
-    quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share.share_type_id, {
-        **share_requests.quota_usage(share.size, share.replication_type),
-        'snapshots': number, 'snapshot_gigabytes': size,
-        **quotas.count_new_keys(conn, ctx.project_id, share.encryption_key_ref)}, one_share=share.size)
+    quotas.check(
+        conn,
+        ctx.conf,
+        ctx.project_id,
+        ctx.user_id,
+        share.share_type_id,
+        {
+            **share_requests.quota_usage(share.size, share.replication_type),
+            'snapshots': number,
+            'snapshot_gigabytes': size,
+            **quotas.count_new_keys(conn, ctx.project_id, share.encryption_key_ref),
+        },
+        one_share=share.size,
+    )
 
 
 def _notify(ctx: RequestContext, event: str, transfer: Row[Any]) -> None:
-    notices.emit(ctx, f'share.transfer.{event}', {
-        'transfer_id': transfer.id, 'share_id': transfer.share_id, 'source_project_id': transfer.project_id})
+    notices.emit(
+        ctx,
+        f'share.transfer.{event}',
+        {'transfer_id': transfer.id, 'share_id': transfer.share_id, 'source_project_id': transfer.project_id},
+    )

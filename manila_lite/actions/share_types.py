@@ -13,7 +13,9 @@ from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import qos_types, share_types
 
 
-def create(ctx: RequestContext, wanted: Mapping[str, Any], defaults: Mapping[str, str]) -> share_types.ShareType:
+def create(
+    ctx: RequestContext, wanted: Mapping[str, Any], defaults: Mapping[str, str]
+) -> share_types.ShareType:
     """Create a share type. Return it. ``defaults``: extra specs that are added if the request does not give them.
 
     :raises errors.Invalid: an extra spec is wrong, or driver_handles_share_servers is missing.
@@ -24,8 +26,13 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any], defaults: Mapping[str
     type_extra_specs.check_complete(specs)
     public = wanted.get('is_public')
     with ctx.db.writer() as conn:
-        share_type_id = share_types.create(conn, wanted['name'], specs, description=wanted.get('description'),
-                             is_public=True if public is None else public)
+        share_type_id = share_types.create(
+            conn,
+            wanted['name'],
+            specs,
+            description=wanted.get('description'),
+            is_public=True if public is None else public,
+        )
         return share_types.get(conn, ctx.elevated(), share_type_id)
 
 
@@ -57,10 +64,13 @@ def _must_name_qos_type(conn: Connection, specs: Mapping[str, str]) -> None:
     """Refuse extra specs that name a QoS type that does not exist: shares of the type would lose the QoS that they have."""
     named = specs.get(qos_types.NAMED_BY)
     if named is not None and qos_types.find(conn, named) is None:
-        raise errors.Invalid(f'extra_specs.{qos_types.NAMED_BY}: there is no QoS type {named!r}.', code='qos_type_not_found')
+        raise errors.Invalid(
+            f'extra_specs.{qos_types.NAMED_BY}: there is no QoS type {named!r}.', code='qos_type_not_found'
+        )
 
 
 # Extra specs --------------------------------------------------------------------------------------
+
 
 def set_specs(ctx: RequestContext, share_type_id: str, specs: Mapping[str, Any]) -> dict[str, str]:
     """Add or change extra specs of a type. Return the given specs as they are stored.

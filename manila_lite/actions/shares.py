@@ -62,9 +62,15 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
     return row, spec.metadata
 
 
-def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], share_type: share_types.ShareType,
-                 spec: share_requests.ShareRequest,
-                 group: Row[Any] | None = None, member: str | None = None) -> tuple[Any, engine.Wake]:
+def begin_create(
+    conn: Connection,
+    ctx: RequestContext,
+    wanted: dict[str, Any],
+    share_type: share_types.ShareType,
+    spec: share_requests.ShareRequest,
+    group: Row[Any] | None = None,
+    member: str | None = None,
+) -> tuple[Any, engine.Wake]:
     """Begin a share, in ``creating``. Return its row, and the wake-up to send after the commit.
 
     ``group``: the group that it joins. ``member``: the member of a group snapshot that it is created from.
@@ -77,32 +83,77 @@ def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
     share_id = uuidutils.generate_uuid()
     new_keys = quotas.count_new_keys(conn, ctx.project_id, wanted.get('encryption_key_ref'))
     values = {
-        'id': share_id, 'created_at': timeutils.utcnow(), 'project_id': ctx.project_id, 'user_id': ctx.user_id,
+        'id': share_id,
+        'created_at': timeutils.utcnow(),
+        'project_id': ctx.project_id,
+        'user_id': ctx.user_id,
         'name': wanted.get('name'),
-        'description': wanted.get('description'), 'size': spec.size, 'share_proto': spec.proto,
-        'is_public': bool(wanted.get('is_public')), 'snapshot_id': wanted.get('snapshot_id'),
-        'share_group_id': group.id if group else None, 'source_share_group_snapshot_member_id': member,
-        'mount_point_name': mount_point, 'encryption_key_ref': wanted.get('encryption_key_ref'), **spec.abilities}
+        'description': wanted.get('description'),
+        'size': spec.size,
+        'share_proto': spec.proto,
+        'is_public': bool(wanted.get('is_public')),
+        'snapshot_id': wanted.get('snapshot_id'),
+        'share_group_id': group.id if group else None,
+        'source_share_group_snapshot_member_id': member,
+        'mount_point_name': mount_point,
+        'encryption_key_ref': wanted.get('encryption_key_ref'),
+        **spec.abilities,
+    }
     mount_points.insert_share(conn, values, spec.metadata)
-    affinity.add_share(conn, share_id, ctx.project_id,
-                      {hint: spec.hints[hint] for hint in affinity.KEYS if hint in spec.hints})
-    instance = transitions.create(conn, states.SHARE, {
-        'id': uuidutils.generate_uuid(), 'share_id': share_id, 'share_type_id': share_type.id, 'progress': '0%',
-        'availability_zone_id': spec.zone_id, 'share_network_id': spec.network_id,
-        'share_server_id': group.share_server_id if group else None,
-        'access_rules_status': states.Rules.ACTIVE.value, 'replica_state': share_requests.replica_state(spec.abilities)})
-    wake = engine.begin(conn, ctx, 'share.create', 'share', share_id, topic='scheduler', serial=instance['id'],
-                        open_key=f'share:{share_id}', data=CreateShare(
-                            hints=spec.hints, zone=spec.zone, member=member, named_subnets=spec.named,
-                            zones_of_type=wanted.get('zones_of_type', True)))
-    quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share_type.id,
-                 {**share_requests.quota_usage(spec.size, spec.abilities['replication_type']), **new_keys},
-                 one_share=spec.size, written=True)
+    affinity.add_share(
+        conn,
+        share_id,
+        ctx.project_id,
+        {hint: spec.hints[hint] for hint in affinity.KEYS if hint in spec.hints},
+    )
+    instance = transitions.create(
+        conn,
+        states.SHARE,
+        {
+            'id': uuidutils.generate_uuid(),
+            'share_id': share_id,
+            'share_type_id': share_type.id,
+            'progress': '0%',
+            'availability_zone_id': spec.zone_id,
+            'share_network_id': spec.network_id,
+            'share_server_id': group.share_server_id if group else None,
+            'access_rules_status': states.Rules.ACTIVE.value,
+            'replica_state': share_requests.replica_state(spec.abilities),
+        },
+    )
+    wake = engine.begin(
+        conn,
+        ctx,
+        'share.create',
+        'share',
+        share_id,
+        topic='scheduler',
+        serial=instance['id'],
+        open_key=f'share:{share_id}',
+        data=CreateShare(
+            hints=spec.hints,
+            zone=spec.zone,
+            member=member,
+            named_subnets=spec.named,
+            zones_of_type=wanted.get('zones_of_type', True),
+        ),
+    )
+    quotas.check(
+        conn,
+        ctx.conf,
+        ctx.project_id,
+        ctx.user_id,
+        share_type.id,
+        {**share_requests.quota_usage(spec.size, spec.abilities['replication_type']), **new_keys},
+        one_share=spec.size,
+        written=True,
+    )
     return shares.as_inserted(values, instance, share_type.name, spec.zone), wake
 
 
-def _source(conn: Connection, ctx: RequestContext,
-            wanted: dict[str, Any]) -> tuple[Row[Any], Row[Any]] | None:
+def _source(
+    conn: Connection, ctx: RequestContext, wanted: dict[str, Any]
+) -> tuple[Row[Any], Row[Any]] | None:
     if not wanted.get('snapshot_id'):
         return None
     snapshot = snapshots.get(conn, ctx, wanted['snapshot_id'])
@@ -110,11 +161,15 @@ def _source(conn: Connection, ctx: RequestContext,
         raise errors.Invalid(f'snapshot_id: snapshot {snapshot.id} is {snapshot.status}, not available.')
     share = shares.get(conn, ctx.elevated(), snapshot.share_id)
     if not share.create_share_from_snapshot_support:
-        raise errors.Invalid(f'snapshot_id: the share type of share {share.id} does not support shares from snapshots.')
+        raise errors.Invalid(
+            f'snapshot_id: the share type of share {share.id} does not support shares from snapshots.'
+        )
     return snapshot, share
 
 
-def _type(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], source: Any) -> share_types.ShareType:
+def _type(
+    conn: Connection, ctx: RequestContext, wanted: dict[str, Any], source: Any
+) -> share_types.ShareType:
     name = wanted.get('share_type')
     if source and not name:
         return share_types.get(conn, ctx.elevated(), source[1].share_type_id)
@@ -141,8 +196,14 @@ def update(ctx: RequestContext, share_id: str, values: dict[str, Any]) -> Row[An
         return shares.get(conn, ctx, share_id)
 
 
-def delete(ctx: RequestContext, share_id: str, *, force: bool = False, from_bin: bool = False,
-           group_id: str | None = None) -> None:
+def delete(
+    ctx: RequestContext,
+    share_id: str,
+    *,
+    force: bool = False,
+    from_bin: bool = False,
+    group_id: str | None = None,
+) -> None:
     """Begin to delete a share and its rules, in ``deleting``. It counts against quota until it is gone.
 
     Where deletion is deferred, the share is gone for its owner, and for quota, at once. ``group_id``: the group that
@@ -173,9 +234,11 @@ def delete(ctx: RequestContext, share_id: str, *, force: bool = False, from_bin:
         resource_locks.refuse_if_locked(conn, ctx, share_id)
         share_guards.must_have_no_snapshots(conn, share_id)
         share_guards.must_have_no_backups(conn, share_id)
-        left = [share_migration_workflow.begin_release(conn, ctx, row)
-                for row in shares.list_second_instances(conn, share_id=share_id)
-                if row.status in states.SHARE['delete'].allowed]
+        left = [
+            share_migration_workflow.begin_release(conn, ctx, row)
+            for row in shares.list_second_instances(conn, share_id=share_id)
+            if row.status in states.SHARE['delete'].allowed
+        ]
         wake = begin_at_backend(conn, ctx, kind, share)
     for note in (wake, *left):
         note.send(ctx)
@@ -187,8 +250,10 @@ def delete_second_instance(ctx: RequestContext, instance_id: str) -> bool:
     :raises errors.WrongState: the instance is being deleted already, or a migration needs it.
     """
     with ctx.db.writer() as conn:
-        wakes = [share_migration_workflow.begin_release(conn, ctx, row)
-                 for row in shares.list_second_instances(conn, instance_id=instance_id)]
+        wakes = [
+            share_migration_workflow.begin_release(conn, ctx, row)
+            for row in shares.list_second_instances(conn, instance_id=instance_id)
+        ]
     for wake in wakes:
         wake.send(ctx)
     return bool(wakes)
@@ -203,8 +268,16 @@ def reset_second_instance(ctx: RequestContext, instance_id: str, status: str) ->
     return bool(instances)
 
 
-_LIFE = ('share.create', 'share.extend', 'share.shrink', 'share.revert', 'share.delete', 'share.deferred_delete',
-         'share.manage', 'share.unmanage')
+_LIFE = (
+    'share.create',
+    'share.extend',
+    'share.shrink',
+    'share.revert',
+    'share.delete',
+    'share.deferred_delete',
+    'share.manage',
+    'share.unmanage',
+)
 
 
 def _end_open_operations(conn: Connection, ctx: RequestContext, share: Row[Any]) -> None:
@@ -218,15 +291,28 @@ def _end_open_operations(conn: Connection, ctx: RequestContext, share: Row[Any])
     share_transfers.delete_of_share(conn, share.id)
     share_backups.abandon(conn, ctx, share.id)
     restoring = states.SNAPSHOT['restore']
-    transitions.settle(conn, states.SNAPSHOT, snapshots.ids_of(conn, share.id), restoring.during, restoring.fail)
+    transitions.settle(
+        conn, states.SNAPSHOT, snapshots.ids_of(conn, share.id), restoring.during, restoring.fail
+    )
 
 
-def begin_at_backend(conn: Connection, ctx: RequestContext, kind: str, share: Row[Any],
-                     data: OperationData | None = None) -> engine.Wake:
+def begin_at_backend(
+    conn: Connection, ctx: RequestContext, kind: str, share: Row[Any], data: OperationData | None = None
+) -> engine.Wake:
     """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
-    return engine.begin(conn, ctx, kind, 'share', share.id, topic='share' if share.host else 'scheduler',
-                        host=share.host or '', data=data, serial=share.instance_id, open_key=f'share:{share.id}',
-                        owner=share.project_id)
+    return engine.begin(
+        conn,
+        ctx,
+        kind,
+        'share',
+        share.id,
+        topic='share' if share.host else 'scheduler',
+        host=share.host or '',
+        data=data,
+        serial=share.instance_id,
+        open_key=f'share:{share.id}',
+        owner=share.project_id,
+    )
 
 
 def extend(ctx: RequestContext, share_id: str, new_size: int, *, force: bool = False) -> None:
@@ -241,7 +327,9 @@ def extend(ctx: RequestContext, share_id: str, new_size: int, *, force: bool = F
         share = shares.get(conn, ctx, share_id, own=True)
         share_bin.must_be_out(share)
         if new_size <= share.size:
-            raise errors.Invalid(f'new_size: must be larger than the {share.size} GiB that share {share_id} has.')
+            raise errors.Invalid(
+                f'new_size: must be larger than the {share.size} GiB that share {share_id} has.'
+            )
         share_type = share_types.get(conn, ctx.elevated(), share.share_type_id)
         share_requests.check_size(ctx, share_type, new_size, extending=True)
         share_guards.must_be_placed(share)
@@ -250,9 +338,19 @@ def extend(ctx: RequestContext, share_id: str, new_size: int, *, force: bool = F
         share_group_membership.must_have_settled_group(conn, share)
         _check_growth(conn, ctx, share, new_size)
         shares.update(conn, share_id, target_size=new_size)
-        wake = engine.begin(conn, ctx, 'share.extend', 'share', share_id, topic='share' if force else 'scheduler',
-                            host=share.host if force else '', data=ResizeShare(size=share.size, new_size=new_size),
-                            serial=share.instance_id, open_key=f'share:{share_id}', owner=share.project_id)
+        wake = engine.begin(
+            conn,
+            ctx,
+            'share.extend',
+            'share',
+            share_id,
+            topic='share' if force else 'scheduler',
+            host=share.host if force else '',
+            data=ResizeShare(size=share.size, new_size=new_size),
+            serial=share.instance_id,
+            open_key=f'share:{share_id}',
+            owner=share.project_id,
+        )
     wake.send(ctx)
 
 
@@ -260,7 +358,9 @@ def _check_growth(conn: Connection, ctx: RequestContext, share: Row[Any], new_si
     more = {'gigabytes': new_size - share.size}
     if share.replication_type:
         more['replica_gigabytes'] = more['gigabytes'] * (1 + share_replicas.count_of(conn, share.id))
-    quotas.check(conn, ctx.conf, share.project_id, share.user_id, share.share_type_id, more, one_share=new_size)
+    quotas.check(
+        conn, ctx.conf, share.project_id, share.user_id, share.share_type_id, more, one_share=new_size
+    )
 
 
 def shrink(ctx: RequestContext, share_id: str, new_size: int) -> None:
@@ -273,14 +373,18 @@ def shrink(ctx: RequestContext, share_id: str, new_size: int) -> None:
         share = shares.get(conn, ctx, share_id, own=True)
         share_bin.must_be_out(share)
         if new_size >= share.size:
-            raise errors.Invalid(f'new_size: must be smaller than the {share.size} GiB that share {share_id} has.')
+            raise errors.Invalid(
+                f'new_size: must be smaller than the {share.size} GiB that share {share_id} has.'
+            )
         share_requests.check_size(ctx, share_types.get(conn, ctx.elevated(), share.share_type_id), new_size)
         share_guards.must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'shrink', share.instance_id)
         share_bin.must_still_be_out(conn, share_id)
         share_group_membership.must_have_settled_group(conn, share)
         shares.update(conn, share_id, target_size=new_size)
-        wake = begin_at_backend(conn, ctx, 'share.shrink', share, ResizeShare(size=share.size, new_size=new_size))
+        wake = begin_at_backend(
+            conn, ctx, 'share.shrink', share, ResizeShare(size=share.size, new_size=new_size)
+        )
     wake.send(ctx)
 
 
@@ -296,10 +400,14 @@ def revert(ctx: RequestContext, share_id: str, snapshot_id: str) -> None:
         share = shares.get(conn, ctx, share_id, own=True)
         share_bin.must_be_out(share)
         if not share.revert_to_snapshot_support:
-            raise errors.Invalid(f'Share {share_id} cannot be reverted: its share type has no revert_to_snapshot_support.')
+            raise errors.Invalid(
+                f'Share {share_id} cannot be reverted: its share type has no revert_to_snapshot_support.'
+            )
         snapshot = _snapshot_of(conn, ctx, share_id, snapshot_id)
         if snapshots.latest_of(conn, share_id) != snapshot_id:
-            raise errors.Conflict(f'snapshot_id: only the latest snapshot of share {share_id} can be reverted to.')
+            raise errors.Conflict(
+                f'snapshot_id: only the latest snapshot of share {share_id} can be reverted to.'
+            )
         share_guards.must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'revert', share.instance_id)
         share_bin.must_still_be_out(conn, share_id)
@@ -309,7 +417,9 @@ def revert(ctx: RequestContext, share_id: str, snapshot_id: str) -> None:
         if snapshot.size > share.size:
             _check_growth(conn, ctx, share, snapshot.size)
         shares.update(conn, share_id, target_size=snapshot.size)
-        wake = begin_at_backend(conn, ctx, 'share.revert', share, RevertShare(snapshot_id=snapshot_id, new_size=snapshot.size))
+        wake = begin_at_backend(
+            conn, ctx, 'share.revert', share, RevertShare(snapshot_id=snapshot_id, new_size=snapshot.size)
+        )
     wake.send(ctx)
 
 
@@ -337,6 +447,7 @@ def reset_status(ctx: RequestContext, share_id: str, status: str) -> None:
 
 # Metadata ---------------------------------------------------------------------------------------
 
+
 def metadata(ctx: RequestContext, share_id: str) -> dict[str, str]:
     """Return the share's metadata."""
     with ctx.db.reader() as conn:
@@ -344,7 +455,9 @@ def metadata(ctx: RequestContext, share_id: str) -> dict[str, str]:
         return key_values.of(conn, share_metadata, share_id)
 
 
-def set_metadata(ctx: RequestContext, share_id: str, values: dict[str, str], *, replace: bool) -> dict[str, str]:
+def set_metadata(
+    ctx: RequestContext, share_id: str, values: dict[str, str], *, replace: bool
+) -> dict[str, str]:
     """Set metadata of a share and return all of it. ``replace``: remove the pairs that are not given.
 
     :raises errors.Forbidden: a key is one that only administrators may set, or the share is in the recycle bin.

@@ -37,14 +37,22 @@ def allow(ctx: RequestContext, snapshot_id: str, wanted: dict[str, Any], *, ipv6
             raise _inherited(snapshot, share)
         access_targets.must_be_of_backend(conn, share, access_type)
         rules = snapshot_access.of_snapshot(conn, snapshot_id)
-        if any(access_targets.is_same_client(access_type, access_to, rule.access_to)
-               for rule in rules if rule.access_type == access_type):
-            raise errors.Invalid(f'access_to: snapshot {snapshot_id} has an access rule for {access_type} {access_to} already.',
-                                 code='access_rule_exists')
+        if any(
+            access_targets.is_same_client(access_type, access_to, rule.access_to)
+            for rule in rules
+            if rule.access_type == access_type
+        ):
+            raise errors.Invalid(
+                f'access_to: snapshot {snapshot_id} has an access rule for {access_type} {access_to} already.',
+                code='access_rule_exists',
+            )
         limits.check_one_more(ctx.conf, 'access_rules', f'snapshot {snapshot_id}', len(rules))
         rule_id = uuidutils.generate_uuid()
-        transitions.create(conn, states.SNAPSHOT_ACCESS, {
-            'id': rule_id, 'snapshot_id': snapshot_id, 'access_type': access_type, 'access_to': access_to})
+        transitions.create(
+            conn,
+            states.SNAPSHOT_ACCESS,
+            {'id': rule_id, 'snapshot_id': snapshot_id, 'access_type': access_type, 'access_to': access_to},
+        )
         wake = snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host, share.project_id)
         row = snapshot_access.get(conn, snapshot_id, rule_id)
     wake.send(ctx)
@@ -60,17 +68,23 @@ def _locked(conn: Connection, ctx: RequestContext, snapshot_id: str) -> tuple[An
 
 def _must_mount(snapshot: Row[Any], share: Row[Any]) -> None:
     if not share.mount_snapshot_support:
-        raise errors.Invalid(f'Snapshot {snapshot.id} cannot be mounted: the share type of its share has no '
-                             'mount_snapshot_support.',
-                             code='mount_snapshot_not_supported')
+        raise errors.Invalid(
+            f'Snapshot {snapshot.id} cannot be mounted: the share type of its share has no '
+            'mount_snapshot_support.',
+            code='mount_snapshot_not_supported',
+        )
     if snapshot.status != 'available' or not share.host:
-        raise errors.Invalid(f'Snapshot {snapshot.id} is {snapshot.status}; it can be mounted when it is available.',
-                             code='snapshot_not_available')
+        raise errors.Invalid(
+            f'Snapshot {snapshot.id} is {snapshot.status}; it can be mounted when it is available.',
+            code='snapshot_not_available',
+        )
 
 
 def _inherited(snapshot: Row[Any], share: Row[Any]) -> errors.Invalid:
-    return errors.Invalid(f'Snapshot {snapshot.id} has the access rules of share {share.id}, and none of its own.',
-                          code='snapshot_inherits_access')
+    return errors.Invalid(
+        f'Snapshot {snapshot.id} has the access rules of share {share.id}, and none of its own.',
+        code='snapshot_inherits_access',
+    )
 
 
 def deny(ctx: RequestContext, snapshot_id: str, access_id: str) -> None:
@@ -89,7 +103,9 @@ def deny(ctx: RequestContext, snapshot_id: str, access_id: str) -> None:
         if rule.state in _GOING:
             return
         if snapshot.status in _ENDING:
-            raise errors.WrongState(f'Snapshot {snapshot_id} is {snapshot.status}; its access rules are deleted with it.')
+            raise errors.WrongState(
+                f'Snapshot {snapshot_id} is {snapshot.status}; its access rules are deleted with it.'
+            )
         transitions.begin(conn, states.SNAPSHOT_ACCESS, 'revoke', access_id)
         wake = snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host, share.project_id)
     wake.send(ctx)
@@ -111,5 +127,7 @@ def deny_all(conn: Connection, ctx: RequestContext, share: Row[Any]) -> list[eng
     """
     rules = snapshot_access.of_share(conn, share.id) if share.host else []
     transitions.begin_many(conn, states.SNAPSHOT_ACCESS, 'revoke', [rule.id for rule in rules])
-    return [snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host, share.project_id)
-            for snapshot_id in sorted({rule.snapshot_id for rule in rules})]
+    return [
+        snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host, share.project_id)
+        for snapshot_id in sorted({rule.snapshot_id for rule in rules})
+    ]

@@ -44,14 +44,31 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
         share_bin.must_still_be_out(conn, share.id)
         share_group_membership.must_have_settled_group(conn, share)
         owner = owners.of_part(ctx, share)
-        transitions.create(conn, states.SNAPSHOT, {
-            'id': snapshot_id, 'share_id': share.id, **owner._asdict(),
-            'name': wanted.get('name'), 'description': wanted.get('description'), 'size': share.size,
-            'share_size': share.size, 'share_proto': share.share_proto, 'progress': '0%'})
+        transitions.create(
+            conn,
+            states.SNAPSHOT,
+            {
+                'id': snapshot_id,
+                'share_id': share.id,
+                **owner._asdict(),
+                'name': wanted.get('name'),
+                'description': wanted.get('description'),
+                'size': share.size,
+                'share_size': share.size,
+                'share_proto': share.share_proto,
+                'progress': '0%',
+            },
+        )
         key_values.insert(conn, snapshot_metadata, snapshot_id, metadata, ctx.conf)
         wake = begin_at_backend(conn, ctx, 'snapshot.create', snapshot_id, share)
-        quotas.check(conn, ctx.conf, *owner, share.share_type_id,
-                     {'snapshots': 1, 'snapshot_gigabytes': share.size}, written=True)
+        quotas.check(
+            conn,
+            ctx.conf,
+            *owner,
+            share.share_type_id,
+            {'snapshots': 1, 'snapshot_gigabytes': share.size},
+            written=True,
+        )
         row = snapshots.get(conn, ctx, snapshot_id)
     wake.send(ctx)
     return row, metadata
@@ -61,16 +78,34 @@ def _check_share(conn: Connection, share: Row[Any], allowed: tuple[str, ...]) ->
     if not share.host:
         raise errors.WrongState(f'share_id: share {share.id} has no host: it was never created at a backend.')
     if not snapshots.lock_share(conn, share.instance_id, allowed):
-        raise errors.WrongState(f'share_id: share {share.id} is {share.status}; to take a snapshot, it must be '
-                                f'{" or ".join(allowed)}.')
+        raise errors.WrongState(
+            f'share_id: share {share.id} is {share.status}; to take a snapshot, it must be '
+            f'{" or ".join(allowed)}.'
+        )
 
 
-def begin_at_backend(conn: Connection, ctx: RequestContext, kind: str, snapshot_id: str, share: Row[Any],
-                     data: OperationData | None = None) -> engine.Wake:
+def begin_at_backend(
+    conn: Connection,
+    ctx: RequestContext,
+    kind: str,
+    snapshot_id: str,
+    share: Row[Any],
+    data: OperationData | None = None,
+) -> engine.Wake:
     """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
-    return engine.begin(conn, ctx, kind, 'snapshot', snapshot_id, topic='share' if share.host else 'scheduler',
-                        host=share.host or '', serial=share.instance_id, open_key=f'snapshot:{snapshot_id}', data=data,
-                        owner=share.project_id)
+    return engine.begin(
+        conn,
+        ctx,
+        kind,
+        'snapshot',
+        snapshot_id,
+        topic='share' if share.host else 'scheduler',
+        host=share.host or '',
+        serial=share.instance_id,
+        open_key=f'snapshot:{snapshot_id}',
+        data=data,
+        owner=share.project_id,
+    )
 
 
 def update(ctx: RequestContext, snapshot_id: str, values: dict[str, Any]) -> Row[Any]:
@@ -98,7 +133,9 @@ def delete(ctx: RequestContext, snapshot_id: str, *, force: bool = False) -> Non
             hold_share_in_place(conn, share)
             share_guards.must_not_move_with_server(conn, share)
             verb, kind = share_bin.choose_deletion(ctx, 'snapshot', share.host, force=force)
-            transitions.begin(conn, states.SNAPSHOT, verb, snapshot_id, **({'is_going': True} if verb == 'defer' else {}))
+            transitions.begin(
+                conn, states.SNAPSHOT, verb, snapshot_id, **({'is_going': True} if verb == 'defer' else {})
+            )
         wake = begin_at_backend(conn, ctx, kind, snapshot_id, share)
     wake.send(ctx)
 
@@ -109,8 +146,9 @@ def must_not_be_in_use(conn: Connection, snapshot_id: str) -> None:
     :raises errors.WrongState: there is such a share.
     """
     if new_share_id := snapshots.find_share_being_created(conn, snapshot_id):
-        raise errors.WrongState(f'Share {new_share_id} is being created from snapshot {snapshot_id}; wait until it is '
-                                'available.')
+        raise errors.WrongState(
+            f'Share {new_share_id} is being created from snapshot {snapshot_id}; wait until it is available.'
+        )
 
 
 def hold_share_in_place(conn: Connection, share: Row[Any]) -> None:
@@ -121,7 +159,9 @@ def hold_share_in_place(conn: Connection, share: Row[Any]) -> None:
     :raises errors.WrongState: a replica is being promoted, or a group snapshot is being taken or deleted.
     """
     changing = states.SHARE['promote'].during
-    if share.replication_type and not snapshots.lock_share(conn, share.instance_id, states.SHARE.statuses - {changing}):
+    if share.replication_type and not snapshots.lock_share(
+        conn, share.instance_id, states.SHARE.statuses - {changing}
+    ):
         raise errors.WrongState(f'Share {share.id} is {changing}; wait until that is over.')
     if share.share_group_id:
         share_groups.lock(conn, share.share_group_id, states.SHARE_GROUP.statuses)

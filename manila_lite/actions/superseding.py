@@ -11,7 +11,9 @@ from manila_lite.states import Machine
 
 
 @contextlib.contextmanager
-def ended_operations(conn: Connection, resource_id: str, kinds: Iterable[str], *, force: bool = True) -> Iterator[None]:
+def ended_operations(
+    conn: Connection, resource_id: str, kinds: Iterable[str], *, force: bool = True
+) -> Iterator[None]:
     """End open operations of these kinds before and after the block, which locks the resource's row.
 
     The second time is for those that began before the row was locked. ``force`` off: end none.
@@ -24,7 +26,9 @@ def ended_operations(conn: Connection, resource_id: str, kinds: Iterable[str], *
         operations.supersede(conn, resource_id, kinds)
 
 
-def begin_delete(conn: Connection, machine: Machine, row_id: str, kinds: Iterable[str], *, force: bool) -> None:
+def begin_delete(
+    conn: Connection, machine: Machine, row_id: str, kinds: Iterable[str], *, force: bool
+) -> None:
     """Begin to delete a resource. ``force``: end its open operations, and accept nearly any status.
 
     :raises errors.WrongState: the status does not allow it.

@@ -16,9 +16,13 @@ def list_projects(ctx: RequestContext, types: Any, type_id: str) -> list[dict[st
     projects = types.PROJECTS
     with ctx.db.reader() as conn:
         if types.get(conn, ctx, type_id).is_public:
-            raise errors.NotFound(f'{projects.resource_name.capitalize()} {type_id} is public; it has no list of projects.',
-                                  code=f'{projects.name}_access_not_found')
-        return [{f'{projects.name}_id': type_id, 'project_id': project} for project in projects.of(conn, type_id)]
+            raise errors.NotFound(
+                f'{projects.resource_name.capitalize()} {type_id} is public; it has no list of projects.',
+                code=f'{projects.name}_access_not_found',
+            )
+        return [
+            {f'{projects.name}_id': type_id, 'project_id': project} for project in projects.of(conn, type_id)
+        ]
 
 
 def add(ctx: RequestContext, types: Any, type_id: str, project_id: str) -> None:
@@ -45,4 +49,6 @@ def remove(ctx: RequestContext, types: Any, type_id: str, project_id: str) -> No
 def _must_be_private(conn: Connection, ctx: RequestContext, types: Any, type_id: str) -> None:
     if types.get(conn, ctx, type_id).is_public:
         name = types.PROJECTS.resource_name.capitalize()
-        raise errors.Conflict(f'{name} {type_id} is public: every project has access to it.', code=types.PROJECTS.code)
+        raise errors.Conflict(
+            f'{name} {type_id} is public: every project has access to it.', code=types.PROJECTS.code
+        )

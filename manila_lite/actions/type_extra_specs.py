@@ -60,6 +60,7 @@ def _one_of(*values: str) -> Callable[[str], str]:
         if text not in values:
             raise ValueError(f'must be one of {", ".join(values)}, not {text!r}')
         return text
+
     return read
 
 
@@ -117,7 +118,9 @@ def check_key(key: str, field: str) -> str:
     :raises errors.Invalid: the key has other characters than a key may have, or no URL can name it.
     """
     if not _KEY.fullmatch(key):
-        raise errors.Invalid(f'{field}: the key {key!r} must be 1 to 255 letters, digits, _, ., : and -, and not . or ..')
+        raise errors.Invalid(
+            f'{field}: the key {key!r} must be 1 to 255 letters, digits, _, ., : and -, and not . or ..'
+        )
     return key
 
 
@@ -145,7 +148,9 @@ def check_complete(specs: Mapping[str, str]) -> None:
         raise errors.Invalid(f'extra_specs.{DHSS}: missing; set it to True or False.')
     for small, large in _ORDERED:
         if small in specs and large in specs and int(specs[small]) > int(specs[large]):
-            raise errors.Invalid(f'extra_specs.{small}: {specs[small]} GiB is more than {large}, {specs[large]} GiB.')
+            raise errors.Invalid(
+                f'extra_specs.{small}: {specs[small]} GiB is more than {large}, {specs[large]} GiB.'
+            )
 
 
 def required_specs(specs: Mapping[str, str]) -> dict[str, str]:

@@ -58,8 +58,10 @@ class Request:
         """Return a function from an id to its links, for resources of one collection."""
         tail = f'{self._project()}/{collection}/'
         own, bookmark = f'{self.base}/{self.prefix}{tail}', f'{self.base}{tail}'
-        return lambda resource_id: [{'rel': 'self', 'href': f'{own}{resource_id}'},
-                                    {'rel': 'bookmark', 'href': f'{bookmark}{resource_id}'}]
+        return lambda resource_id: [
+            {'rel': 'self', 'href': f'{own}{resource_id}'},
+            {'rel': 'bookmark', 'href': f'{bookmark}{resource_id}'},
+        ]
 
     def _project(self) -> str:
         return f'/{self.ctx.project_id}' if self.params.get('project_id') else ''
@@ -69,9 +71,13 @@ class Request:
         """The page asked for; never more than ``osapi_max_limit`` items."""
         most = self.ctx.conf.osapi_max_limit
         limit = self.query.get('limit')
-        return paging.Page(limit=most if limit is None else min(limit, most), offset=self.query.get('offset') or 0,
-                           sort_key=self.query.get('sort_key') or 'created_at',
-                           descending=self.query.get('sort_dir') != 'asc', marker=self.query.get('marker'))
+        return paging.Page(
+            limit=most if limit is None else min(limit, most),
+            offset=self.query.get('offset') or 0,
+            sort_key=self.query.get('sort_key') or 'created_at',
+            descending=self.query.get('sort_dir') != 'asc',
+            marker=self.query.get('marker'),
+        )
 
     def next_page(self, count: int) -> str | None:
         """Return the URL of the next page, if this one is full."""

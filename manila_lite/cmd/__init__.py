@@ -10,11 +10,11 @@ gc.set_threshold(10_000)
 
 # oslo.service imports eventlet where it is installed, even when told to use threads.
 for _name in ('eventlet', 'greenlet'):
-    sys.modules[_name] = None       # type: ignore[assignment]
+    sys.modules[_name] = None  # type: ignore[assignment]
 
 from oslo_service import backend  # noqa: E402  after the block above
 
-backend.register_backend_default_hook(lambda: backend.BackendType.THREADING)     # it is loaded when it is used
+backend.register_backend_default_hook(lambda: backend.BackendType.THREADING)  # it is loaded when it is used
 
 from manila_lite.cmd import malloc  # noqa: E402
 

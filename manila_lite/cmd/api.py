@@ -20,10 +20,15 @@ class Api:
         auth.check_listener(services.conf, services.conf.osapi_share_listen, 'osapi_share_listen')
         key_manager.check(services.conf)
         self._notes = request_notes.Notes(services)
-        self._server = ApiServer(app.make(services, note=self._notes.note), services.conf.osapi_share_listen,
-                                 services.conf.osapi_share_listen_port, services.conf.api.threads,
-                                 max_body=services.conf.api.max_request_body_size, listener=listener,
-                                 limits=connection_limits.read_limits(services.conf.api))
+        self._server = ApiServer(
+            app.make(services, note=self._notes.note),
+            services.conf.osapi_share_listen,
+            services.conf.osapi_share_listen_port,
+            services.conf.api.threads,
+            max_body=services.conf.api.max_request_body_size,
+            listener=listener,
+            limits=connection_limits.read_limits(services.conf.api),
+        )
 
     @property
     def port(self) -> int:
@@ -51,12 +56,19 @@ def main() -> int:
 
 def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv, program='manila-api')
-    api = Api(setup.services(conf))     # refuses a wrong configuration before anything forks
+    api = Api(setup.services(conf))  # refuses a wrong configuration before anything forks
     preflight.check_api(conf)
     encryption.check(conf)
     listener = api.listen()
-    return processes.run(conf, 'manila-api', [
-        processes.Part(lambda: Api(setup.services(conf), listener=listener), conf.osapi_share_workers, listener)])
+    return processes.run(
+        conf,
+        'manila-api',
+        [
+            processes.Part(
+                lambda: Api(setup.services(conf), listener=listener), conf.osapi_share_workers, listener
+            )
+        ],
+    )
 
 
 if __name__ == '__main__':

@@ -24,9 +24,14 @@ class Version:
 
 def _under_way() -> models.ReportModel:
     now = time.monotonic()
-    lines = [f'{task.what}: since {now - task.since:.1f} s, thread {task.thread}, request {task.ctx.request_id}, '
-             f'project {task.ctx.project_id or "-"}, resource {task.ctx.resource_uuid or "-"}' for task in context.tasks()]
-    return models.ReportModel({'work': '\n'.join(lines) or 'nothing'}, attached_view=lambda model: model['work'])
+    lines = [
+        f'{task.what}: since {now - task.since:.1f} s, thread {task.thread}, request {task.ctx.request_id}, '
+        f'project {task.ctx.project_id or "-"}, resource {task.ctx.resource_uuid or "-"}'
+        for task in context.tasks()
+    ]
+    return models.ReportModel(
+        {'work': '\n'.join(lines) or 'nothing'}, attached_view=lambda model: model['work']
+    )
 
 
 class Report(guru_meditation_report.TextGuruMeditation):

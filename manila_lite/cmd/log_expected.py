@@ -30,7 +30,9 @@ def _is_said(error: BaseException) -> bool:
 
 TABLE = (
     # The work is done again.
-    _Expected(conflicts.is_conflict, lambda error: 'the database let another transaction go first', logging.INFO),
+    _Expected(
+        conflicts.is_conflict, lambda error: 'the database let another transaction go first', logging.INFO
+    ),
     _Expected(_is_said, str, logging.CRITICAL),
 )
 

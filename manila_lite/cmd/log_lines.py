@@ -20,8 +20,10 @@ from oslo_log import formatters, log
 from manila_lite.cmd import log_files
 
 #: Controls (Cc), formatting characters (Cf), ends of lines and paragraphs (Zl, Zp), surrogates (Cs).
-_HARMFUL = re.compile('[\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f'
-                      '\ufeff\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e007f]')
+_HARMFUL = re.compile(
+    '[\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f'
+    '\ufeff\ud800-\udfff\ufff9-\ufffb\U000e0000-\U000e007f]'
+)
 _SHORT = {'\n': '\\n', '\r': '\\r', '\t': '\\t'}
 #: The begin of a frame of a traceback; in a group of exceptions frames are indented.
 _FRAME = re.compile(r'[ |]*File "')
@@ -36,11 +38,15 @@ def setup(conf: cfg.ConfigOpts) -> None:
     """
     log_files.install()
     log.setup(conf, 'manila_lite')
-    sys.excepthook = functools.partial(_tell_the_end, sys.excepthook)       # oslo.log's, which writes to the log alone
+    sys.excepthook = functools.partial(
+        _tell_the_end, sys.excepthook
+    )  # oslo.log's, which writes to the log alone
     escape_all()
 
 
-def _tell_the_end(write: Callable[..., None], kind: type[BaseException], error: BaseException, trace: Any) -> None:
+def _tell_the_end(
+    write: Callable[..., None], kind: type[BaseException], error: BaseException, trace: Any
+) -> None:
     write(kind, error, trace)
     tell('unexpected error', error)
 
@@ -51,7 +57,11 @@ def tell(what: str, error: BaseException) -> None:
     if not any(getattr(handler, 'stream', None) is sys.stderr for handler in root):
         places = [handler.baseFilename for handler in root if isinstance(handler, logging.FileHandler)]
         said = escaped(traceback.format_exception_only(type(error), error)[-1].strip())
-        print(f'manila_lite: {what}, with a traceback in {", ".join(places) or "the log"}: {said}', file=sys.stderr, flush=True)
+        print(
+            f'manila_lite: {what}, with a traceback in {", ".join(places) or "the log"}: {said}',
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def escape_all() -> None:
@@ -66,7 +76,10 @@ def escape_all() -> None:
 
 def handlers() -> list[logging.Handler]:
     """Return every handler of the log."""
-    known = [logging.getLogger(), *(one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger))]
+    known = [
+        logging.getLogger(),
+        *(one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)),
+    ]
     last = [logging.lastResort] if logging.lastResort is not None else []
     return [*(handler for logger in known for handler in logger.handlers), *last]
 
@@ -88,13 +101,12 @@ def _escaping(kind: type[logging.Formatter]) -> type[logging.Formatter]:
 
 
 class _Escaping(logging.Formatter):
-
     def format(self, record: logging.LogRecord) -> str:
         """Return the message as one line, and below it the traceback, if there is one."""
-        record.exc_text = None      # another formatter may have left its text here, not escaped
+        record.exc_text = None  # another formatter may have left its text here, not escaped
         whole = super().format(record)
         if not isinstance(whole, str):
-            return whole            # from a formatter of objects that is not oslo.log's
+            return whole  # from a formatter of objects that is not oslo.log's
         below = [record.exc_text, record.stack_info and self.formatStack(record.stack_info)]
         tail = ''.join(f'\n{part}' for part in below if part)
         if not tail or not whole.endswith(tail):
@@ -102,7 +114,7 @@ class _Escaping(logging.Formatter):
         lines = [escaped(whole.removesuffix(tail)), *map(escaped, tail[1:].split('\n'))]
         return '\n'.join(lines)
 
-    def formatException(self, ei: Any, **more: Any) -> str:     # noqa: N802 - as the base class calls it
+    def formatException(self, ei: Any, **more: Any) -> str:  # noqa: N802 - as the base class calls it
         """Return a traceback, whose lines begin with the formatter's prefix."""
         return '\n'.join(f'{self._prefix(**more)}{line}' for line in _lines(ei))
 
@@ -110,7 +122,9 @@ class _Escaping(logging.Formatter):
         if record is None:
             return ''
         # oslo.log has no call for its prefix, so it formats the shortest traceback, from which the prefix is taken.
-        return escaped(super().formatException((None, None, None), record=record).partition('NoneType: None')[0])
+        return escaped(
+            super().formatException((None, None, None), record=record).partition('NoneType: None')[0]
+        )
 
 
 def _lines(ei: Any) -> Iterator[str]:

@@ -39,12 +39,12 @@ class Outage:
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self._watched = False
-        self._trusted = 0.0         # until then, of the monotonic clock, one error says nothing
+        self._trusted = 0.0  # until then, of the monotonic clock, one error says nothing
 
     def notice(self, reason: str) -> None:
         """Say that the service does not answer, unless that is known."""
         with self._lock:
-            if self._watched and self._pid == os.getpid():      # a thread of before a fork watches no more
+            if self._watched and self._pid == os.getpid():  # a thread of before a fork watches no more
                 return
             self._watched, self._pid = True, os.getpid()
         # In this thread, the lines would have the request that it works for.
@@ -66,7 +66,11 @@ class Outage:
             self._watched, self._trusted = False, time.monotonic() + _GRACE
 
     def _say(self, reason: str) -> None:
-        LOG.warning('%s does not answer. Errors that follow from it are left out here until it does: %s', self._subject, reason)
+        LOG.warning(
+            '%s does not answer. Errors that follow from it are left out here until it does: %s',
+            self._subject,
+            reason,
+        )
 
     def _is_back(self) -> bool:
         try:
@@ -89,9 +93,15 @@ class OutageFilter(logging.Filter):
         if record.levelno < logging.INFO or record.name == __name__:
             return True
         for error in _errors(record):
-            about = (self._database if engine.is_lost(error) else
-                     self._broker if broker.is_lost(record.name, error) else
-                     self._keystone if record.name in _TOKENS and _keystone().is_lost(error) else None)
+            about = (
+                self._database
+                if engine.is_lost(error)
+                else self._broker
+                if broker.is_lost(record.name, error)
+                else self._keystone
+                if record.name in _TOKENS and _keystone().is_lost(error)
+                else None
+            )
             if about is not None:
                 about.notice(_ADDED.sub('', ' '.join(str(error).split())).rstrip())
                 return False

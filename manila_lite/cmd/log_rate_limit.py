@@ -16,11 +16,17 @@ from oslo_config import cfg
 from manila_lite.api.http import request_log
 
 #: Loggers whose lines a client without a login can cause.
-LOGGERS = (request_log.STRANGERS.name, 'manila_lite.api.http.admission', 'manila_lite.api.http.connection',
-           'manila_lite.api.http.event_loop',
-           'manila_lite.api.http.faults', 'manila_lite.api.http.keystone',
-           'keystonemiddleware.auth_token',
-           'oslo_middleware.basic_auth', 'oslo_middleware.cors')
+LOGGERS = (
+    request_log.STRANGERS.name,
+    'manila_lite.api.http.admission',
+    'manila_lite.api.http.connection',
+    'manila_lite.api.http.event_loop',
+    'manila_lite.api.http.faults',
+    'manila_lite.api.http.keystone',
+    'keystonemiddleware.auth_token',
+    'oslo_middleware.basic_auth',
+    'oslo_middleware.cors',
+)
 #: Causes that are counted separately.
 _MOST = 1000
 _MORE = '%s more lines like this were left out: %s'

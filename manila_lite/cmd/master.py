@@ -39,29 +39,32 @@ class Master(cotyledon.ServiceManager):
     """
 
     def __init__(self, conf: cfg.ConfigOpts):
-        super().__init__(graceful_shutdown_timeout=conf.graceful_shutdown_timeout,
-                         mp_context=multiprocessing.get_context('fork'))
+        super().__init__(
+            graceful_shutdown_timeout=conf.graceful_shutdown_timeout,
+            mp_context=multiprocessing.get_context('fork'),
+        )
         oslo_config_glue.link(self, conf, reload_method='reload')
         #: Held while a child is forked, so that it does not get half of a configuration, and while the children change.
         self._changing = threading.Lock()
         self._hurry = threading.Event()
-        self._forks: list[float] = []               # of the monotonic clock
+        self._forks: list[float] = []  # of the monotonic clock
         self._told, self._tell = os.pipe()
-        self._ready: set[int] = set()               # process ids
+        self._ready: set[int] = set()  # process ids
         self._stand_ins: list[threading.Thread] = []
         #: Children that work until their successors do, by service; and children that were told to end after that.
         self._retired: collections.defaultdict[Any, list[BaseProcess]] = collections.defaultdict(list)
         self._ending: list[BaseProcess] = []
-        self._once_more: set[Any] = set()           # services with a SIGHUP while they had retired children
+        self._once_more: set[Any] = set()  # services with a SIGHUP while they had retired children
 
     def tell_ready(self) -> None:
         """Tell the master that this child does its work. Called in the child."""
-        with contextlib.suppress(OSError):          # the master is gone
+        with contextlib.suppress(OSError):  # the master is gone
             os.write(self._tell, _PID.pack(os.getpid()))
 
     def stand_in(self, listener: Listener) -> None:
         """Answer ``/healthcheck`` while no child that has the listener can."""
         from manila_lite.api.http import stand_in  # only an API needs a parser of requests in its master
+
         self._stand_ins.append(stand_in.StandIn(listener, self._changing))
 
     def run(self) -> None:
@@ -79,7 +82,7 @@ class Master(cotyledon.ServiceManager):
             self._forks.clear()
             for service_id, config in self._services.items():
                 for child, info in self._running_services[service_id].items():
-                    info.started_event.wait(_FORKED)        # else it would take a signal for one to its master
+                    info.started_event.wait(_FORKED)  # else it would take a signal for one to its master
                     if not config.args[0].overlaps and child.exitcode is None:
                         os.kill(child.pid, signal.SIGHUP)
                 if self._retired[service_id]:
@@ -103,7 +106,7 @@ class Master(cotyledon.ServiceManager):
         """Kill the children that are left. If a thread of theirs holds the interpreter, they see no other signal."""
         LOG.warning('Processes did not end within %s s: they are killed', self._graceful_shutdown_timeout)
         for child in self._child_processes:
-            with contextlib.suppress(ValueError):       # it has ended
+            with contextlib.suppress(ValueError):  # it has ended
                 child.kill()
 
     def _retire(self, service_id: Any) -> None:
@@ -119,7 +122,9 @@ class Master(cotyledon.ServiceManager):
                 self._ready.update(_PID.unpack(told))
                 for service_id, config in self._services.items():
                     successors = self._running_services[service_id]
-                    if len(successors) == config.workers and all(one.pid in self._ready for one in successors):
+                    if len(successors) == config.workers and all(
+                        one.pid in self._ready for one in successors
+                    ):
                         self._hand_over(service_id)
             self._got_sig_chld.set()
 
@@ -144,7 +149,11 @@ class Master(cotyledon.ServiceManager):
         """Fork a child. If children end as soon as they start, wait before that, until SIGHUP or SIGTERM at most."""
         self._hurry.clear()
         number = sum(config.workers for config in self._services.values())
-        if len(self._forks) > number and time.monotonic() - self._forks[-number - 1] < number and not self._dead.is_set():
+        if (
+            len(self._forks) > number
+            and time.monotonic() - self._forks[-number - 1] < number
+            and not self._dead.is_set()
+        ):
             LOG.warning('Processes end as soon as they start: the next one is started in %s s', _PAUSE)
             self._hurry.wait(_PAUSE)
         with self._changing:
@@ -161,4 +170,8 @@ class Master(cotyledon.ServiceManager):
     @property
     def _child_processes(self) -> list[BaseProcess]:
         """Every child, for the end."""
-        return [*super()._child_processes, *(child for retired in self._retired.values() for child in retired), *self._ending]
+        return [
+            *super()._child_processes,
+            *(child for retired in self._retired.values() for child in retired),
+            *self._ending,
+        ]

@@ -84,19 +84,26 @@ class FromDatabase(Collector):
             try:
                 self._reading.result(_PATIENCE)
                 self._failed = False
-            except Exception as error:      # TimeoutError too: the reading goes on
+            except Exception as error:  # TimeoutError too: the reading goes on
                 if not self._failed:
-                    LOG.warning('Metrics from the database are missing until it answers: %s', error or type(error).__name__)
+                    LOG.warning(
+                        'Metrics from the database are missing until it answers: %s',
+                        error or type(error).__name__,
+                    )
                 self._failed = True
         return self._seen
 
     def _read(self) -> None:
         conf, began = self._conf.metrics, time.monotonic()
         with self._db.reader() as conn:
-            tables = (metrics_queries.open_operations(conn, _BOUNDS), metrics_queries.pools(conn, conf.max_rows),
-                      metrics_queries.oldest_replicas(conn, conf.max_rows),
-                      metrics_queries.heartbeats(conn, conf.max_rows), metrics_queries.usage(conn),
-                      metrics_queries.usage_by_project(conn, conf.projects) if conf.projects else {})
+            tables = (
+                metrics_queries.open_operations(conn, _BOUNDS),
+                metrics_queries.pools(conn, conf.max_rows),
+                metrics_queries.oldest_replicas(conn, conf.max_rows),
+                metrics_queries.heartbeats(conn, conf.max_rows),
+                metrics_queries.usage(conn),
+                metrics_queries.usage_by_project(conn, conf.projects) if conf.projects else {},
+            )
         now = time.monotonic()
         self._seen = _Seen(now, now - began, *tables)
 
@@ -112,7 +119,9 @@ def _gauge(name: str, text: str, labels: tuple[str, ...], samples: _Samples) -> 
 
 
 def _readable(*, known: bool) -> Metric:
-    return _gauge('database_readable', 'Whether the values of the database could be read.', (), [((), int(known))])
+    return _gauge(
+        'database_readable', 'Whether the values of the database could be read.', (), [((), int(known))]
+    )
 
 
 def _operations(seen: _Seen, conf: Any) -> Iterator[Metric]:
@@ -121,52 +130,106 @@ def _operations(seen: _Seen, conf: Any) -> Iterator[Metric]:
         for age, number in zip(AGES, numbers, strict=True):
             key = (kind if kind in KINDS else metrics.OTHER, age)
             counts[key] = counts.get(key, 0) + number
-    yield _gauge('operations_open', 'Operations that have not ended, by the time since their request.',
-                 ('kind', 'age'), sorted(counts.items()))
+    yield _gauge(
+        'operations_open',
+        'Operations that have not ended, by the time since their request.',
+        ('kind', 'age'),
+        sorted(counts.items()),
+    )
 
 
 def _pools(seen: _Seen, conf: Any) -> Iterator[Metric]:
     for name, text in (('total', 'Capacity'), ('free', 'Free capacity'), ('allocated', 'Allocated capacity')):
-        yield _gauge(f'pool_{name}_bytes', f'{text} of a pool, as last reported.', ('pool',),
-                     [((row.host,), getattr(row, f'{name}_gb') * units.Gi) for row in seen.pools])
-    yield _gauge('pool_strange_objects', 'Objects that clients of CephFS wrote beside their shares, by the last daily count.',
-                 ('pool',), [((row.host,), row.capabilities['strange_objects']) for row in seen.pools
-                             if isinstance(row.capabilities.get('strange_objects'), int)])
+        yield _gauge(
+            f'pool_{name}_bytes',
+            f'{text} of a pool, as last reported.',
+            ('pool',),
+            [((row.host,), getattr(row, f'{name}_gb') * units.Gi) for row in seen.pools],
+        )
+    yield _gauge(
+        'pool_strange_objects',
+        'Objects that clients of CephFS wrote beside their shares, by the last daily count.',
+        ('pool',),
+        [
+            ((row.host,), row.capabilities['strange_objects'])
+            for row in seen.pools
+            if isinstance(row.capabilities.get('strange_objects'), int)
+        ],
+    )
 
 
 def _replicas(seen: _Seen, conf: Any) -> Iterator[Metric]:
     now = timeutils.utcnow()
-    yield _gauge('replica_age_seconds', 'Age of the data of the oldest replica on a pool, which would lose what is younger.',
-                 ('pool',), [((row.host,), max(0.0, (now - row.synced_at).total_seconds())) for row in seen.replicas])
+    yield _gauge(
+        'replica_age_seconds',
+        'Age of the data of the oldest replica on a pool, which would lose what is younger.',
+        ('pool',),
+        [((row.host,), max(0.0, (now - row.synced_at).total_seconds())) for row in seen.replicas],
+    )
 
 
 def _services(seen: _Seen, conf: Any) -> Iterator[Metric]:
     passed = time.monotonic() - seen.at
     beats = [((row.binary, row.host), row) for row in seen.heartbeats]
-    yield _gauge('service_up', 'Whether a service lives.', ('binary', 'host'), [
-        (key, int(services.is_up(row, conf.service_down_time, passed))) for key, row in beats])
-    yield _gauge('service_heartbeat_age_seconds', 'Time since the last heartbeat of a service that was not stopped.',
-                 ('binary', 'host'), [(key, age + passed) for key, row in beats
-                                      if (age := services.heartbeat_age(row)) is not None and not row.stopped])
-    yield _gauge('service_clock_ahead_seconds', 'Time by which the clock of a service is ahead of that of the database.',
-                 ('binary', 'host'), [(key, ahead) for key, row in beats
-                                      if (ahead := services.clock_ahead_of(row)) is not None and not row.stopped])
+    yield _gauge(
+        'service_up',
+        'Whether a service lives.',
+        ('binary', 'host'),
+        [(key, int(services.is_up(row, conf.service_down_time, passed))) for key, row in beats],
+    )
+    yield _gauge(
+        'service_heartbeat_age_seconds',
+        'Time since the last heartbeat of a service that was not stopped.',
+        ('binary', 'host'),
+        [
+            (key, age + passed)
+            for key, row in beats
+            if (age := services.heartbeat_age(row)) is not None and not row.stopped
+        ],
+    )
+    yield _gauge(
+        'service_clock_ahead_seconds',
+        'Time by which the clock of a service is ahead of that of the database.',
+        ('binary', 'host'),
+        [
+            (key, ahead)
+            for key, row in beats
+            if (ahead := services.clock_ahead_of(row)) is not None and not row.stopped
+        ],
+    )
 
 
 def _usage(seen: _Seen, conf: Any) -> Iterator[Metric]:
     yield from _counts_and_sizes('quota_used', 'all projects together', (), {(): seen.usage})
     if conf.metrics.projects:
-        yield from _counts_and_sizes('project_quota_used', 'the projects with the most gigabytes', ('project',), {
-            (project,): used for project, used in seen.projects.items()})
+        yield from _counts_and_sizes(
+            'project_quota_used',
+            'the projects with the most gigabytes',
+            ('project',),
+            {(project,): used for project, used in seen.projects.items()},
+        )
 
 
-def _counts_and_sizes(name: str, whose: str, labels: tuple[str, ...],
-                      usage: dict[tuple[str, ...], dict[str, int]]) -> Iterator[Metric]:
+def _counts_and_sizes(
+    name: str, whose: str, labels: tuple[str, ...], usage: dict[tuple[str, ...], dict[str, int]]
+) -> Iterator[Metric]:
     rows = [(key, resource, number) for key, used in usage.items() for resource, number in used.items()]
-    yield _gauge(name, f'Number of resources of {whose}.', (*labels, 'resource'), [
-        ((*key, resource), number) for key, resource, number in rows if resource not in _SIZES])
-    yield _gauge(f'{name}_bytes', f'Size of the resources of {whose}.', (*labels, 'resource'), [
-        ((*key, _SIZES[resource]), number * units.Gi) for key, resource, number in rows if resource in _SIZES])
+    yield _gauge(
+        name,
+        f'Number of resources of {whose}.',
+        (*labels, 'resource'),
+        [((*key, resource), number) for key, resource, number in rows if resource not in _SIZES],
+    )
+    yield _gauge(
+        f'{name}_bytes',
+        f'Size of the resources of {whose}.',
+        (*labels, 'resource'),
+        [
+            ((*key, _SIZES[resource]), number * units.Gi)
+            for key, resource, number in rows
+            if resource in _SIZES
+        ],
+    )
 
 
 _MAKERS = (_operations, _pools, _replicas, _services, _usage)
@@ -176,8 +239,13 @@ def families() -> list[tuple[Metric, tuple[str, ...]]]:
     """Return all metrics that can be shown, each with the names of its labels, for the reference."""
     nothing = _Seen(0, 0, {}, [], [], [], {}, {})
     everything = SimpleNamespace(metrics=SimpleNamespace(projects=1))
-    return [(family, tuple(family._labelnames)) for family in (         # noqa: SLF001 - there is no public way
-        _readable(known=False), *(family for make in _MAKERS for family in make(nothing, everything)))]
+    return [
+        (family, tuple(family._labelnames))  # noqa: SLF001 - there is no public way
+        for family in (
+            _readable(known=False),
+            *(family for make in _MAKERS for family in make(nothing, everything)),
+        )
+    ]
 
 
 __all__ = ['AGES', 'KINDS', 'FromDatabase', 'families']

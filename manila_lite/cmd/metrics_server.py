@@ -35,9 +35,14 @@ class MetricsServer:
 
     def run(self, stopped: threading.Event) -> None:
         """Show metrics on the first port that is free, until ``stopped`` is set. Wait for one as long as there is none."""
-        database = Database(self._conf)     # a separate connection: scrapes take none from the work
-        identity = {'service': self._service, 'release': release.VERSION, 'host': self._conf.host,
-                    'backend': self._backend, 'pid': str(os.getpid())}
+        database = Database(self._conf)  # a separate connection: scrapes take none from the work
+        identity = {
+            'service': self._service,
+            'release': release.VERSION,
+            'host': self._conf.host,
+            'backend': self._backend,
+            'pid': str(os.getpid()),
+        }
         shown = _Shown(self._conf, identity, database)
         while not stopped.is_set():
             try:
@@ -59,8 +64,15 @@ class MetricsServer:
         own = self._conf.metrics
         last = min(own.port + own.ports, 65536) - 1
         for port in range(own.port, last + 1):
-            server = ApiServer(app, own.listen, port, _THREADS, max_body=_MOST, limits=_LIMITS,
-                               options='[metrics] listen and port')
+            server = ApiServer(
+                app,
+                own.listen,
+                port,
+                _THREADS,
+                max_body=_MOST,
+                limits=_LIMITS,
+                options='[metrics] listen and port',
+            )
             try:
                 server.start()
             except errors.BadConfig as bad:
@@ -69,8 +81,10 @@ class MetricsServer:
                 continue
             LOG.info('Metrics of this process are at http://%s:%s/metrics', own.listen, port)
             return server
-        raise errors.BadConfig(f'each of the ports {own.port} to {last} of {own.listen} is in use '
-                               '(options [metrics] port and ports)')
+        raise errors.BadConfig(
+            f'each of the ports {own.port} to {last} of {own.listen} is in use '
+            '(options [metrics] port and ports)'
+        )
 
 
 def _is_in_use(bad: errors.BadConfig) -> bool:
@@ -85,7 +99,9 @@ class _Shown:
         self._registry.register(metrics.REGISTRY)
         self._registry.register(GC_COLLECTOR)
         ProcessCollector(registry=self._registry)
-        Info('manila_lite_process', 'The process that shows these metrics.', registry=self._registry).info(identity)
+        Info('manila_lite_process', 'The process that shows these metrics.', registry=self._registry).info(
+            identity
+        )
         self._database: Any = None
         if conf.metrics.database:
             from manila_lite.cmd.metrics_collector import FromDatabase  # needs the code of all services

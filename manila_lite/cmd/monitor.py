@@ -69,4 +69,5 @@ def measured(app: Callable[..., Any], conf: cfg.ConfigOpts, service: str) -> Cal
                     seen.add(os.getpid())
                     Monitor(conf, service).start()
         return app(environ, start_response)
+
     return wrapped

@@ -53,13 +53,17 @@ def reach(conf: cfg.ConfigOpts, migrations: Path | None = None, table: str | Non
     try:
         now = schema_revisions.current(database)
         if now is not None and table is not None and not schema_revisions.has_table(database, table):
-            raise errors.BadConfig(f'[database] connection: this is the database of another service: it has no table {table}')
+            raise errors.BadConfig(
+                f'[database] connection: this is the database of another service: it has no table {table}'
+            )
         return now
     finally:
         database.dispose()
 
 
-def check_schema(conf: cfg.ConfigOpts, migrations: Path | None = None, table: str = OWN, cure: str = _SYNC) -> None:
+def check_schema(
+    conf: cfg.ConfigOpts, migrations: Path | None = None, table: str = OWN, cure: str = _SYNC
+) -> None:
     """Check that the schema is not older than this release. A newer one is right during an upgrade.
 
     ``migrations`` and ``table``: see ``reach``; ``cure``: what makes the tables of this release.
@@ -70,8 +74,10 @@ def check_schema(conf: cfg.ConfigOpts, migrations: Path | None = None, table: st
     if now is None:
         raise errors.BadConfig(f'[database] connection: the database has no tables yet; {cure}')
     if now in known[:-1]:
-        raise errors.BadConfig(f'[database] connection: the schema is at revision {now}, and this release needs {known[-1]}; '
-                               f'{cure}')
+        raise errors.BadConfig(
+            f'[database] connection: the schema is at revision {now}, and this release needs {known[-1]}; '
+            f'{cure}'
+        )
 
 
 def check_broker(conf: cfg.ConfigOpts) -> None:
@@ -79,7 +85,7 @@ def check_broker(conf: cfg.ConfigOpts) -> None:
 
     :raises errors.BadConfig: it does not, or not for this virtual host.
     """
-    broker.answers(conf)        # if it does not, the service says so itself, and goes on without
+    broker.answers(conf)  # if it does not, the service says so itself, and goes on without
 
 
 def check_tokens(conf: cfg.ConfigOpts) -> None:
@@ -96,9 +102,17 @@ def check_login(conf: cfg.ConfigOpts, group: str, without: str) -> None:
 
     :raises errors.BadConfig: it does not, or the section describes none.
     """
-    from manila_lite.api.http.login import Login  # its packages are slow to import, and not for every strategy
+    from manila_lite.api.http.login import (
+        Login,
+    )  # its packages are slow to import, and not for every strategy
 
     login = Login(conf, group)
     reason = login.failure()
     if reason:
-        LOG.warning('[%s] auth_url: Keystone at %s does not answer, and %s: %s', login.section, login.url, without, reason)
+        LOG.warning(
+            '[%s] auth_url: Keystone at %s does not answer, and %s: %s',
+            login.section,
+            login.url,
+            without,
+            reason,
+        )

@@ -62,9 +62,9 @@ class Process(service.Service):
 
     def start(self) -> None:
         """Start the service, unless ``stop`` was called before. With a bad configuration log one line and end the process."""
-        log_lines.setup(self._conf)     # the master set the log up before it read its files anew
+        log_lines.setup(self._conf)  # the master set the log up before it read its files anew
         log_outages.install(self._conf)
-        if not self.overlaps:           # an API says by itself that its database is away
+        if not self.overlaps:  # an API says by itself that its database is away
             self._await_database()
         with self._changing:
             if self._done.is_set():
@@ -98,7 +98,7 @@ class Process(service.Service):
     def stop(self, graceful: bool = True) -> None:
         """Stop the service after it has drained."""
         self._done.set()
-        with self._changing:                    # a signal may come during the start
+        with self._changing:  # a signal may come during the start
             part, self._part = self._part, None
         if part is not None:
             part.stop()

@@ -17,7 +17,7 @@ from oslo_config import cfg
 
 LOG = logging.getLogger(__name__)
 
-_listener: tuple[int, int] | None = None        # pid, and the write end of the pipe
+_listener: tuple[int, int] | None = None  # pid, and the write end of the pipe
 
 
 def install_signal_handler() -> None:
@@ -33,7 +33,7 @@ def _caught(signo: int, frame: Any) -> None:
 
 def listen(conf: cfg.ConfigOpts, name: str) -> None:
     """Make reports when asked, from now on. Threads do not survive a fork: call it in each process."""
-    global _listener    # noqa: PLW0603 - a signal's handler has nothing else to go by
+    global _listener  # noqa: PLW0603 - a signal's handler has nothing else to go by
     if _listener is None or _listener[0] != os.getpid():
         read, write = os.pipe()
         threading.Thread(target=_serve, args=(read, conf, name), name='reports', daemon=True).start()
@@ -46,7 +46,9 @@ def _serve(pipe: int, conf: cfg.ConfigOpts, name: str) -> None:
         from manila_lite.cmd import guru_meditation as content
 
         # a report that fails is printed on standard error, and does not end the thread
-        content.Report.handle_signal(content.Version(), f'{name}-{os.getpid()}', conf.oslo_reports.log_dir, None)
+        content.Report.handle_signal(
+            content.Version(), f'{name}-{os.getpid()}', conf.oslo_reports.log_dir, None
+        )
 
 
 def _watch(conf: cfg.ConfigOpts, name: str) -> None:
@@ -54,6 +56,8 @@ def _watch(conf: cfg.ConfigOpts, name: str) -> None:
         from manila_lite.cmd import guru_meditation as content
 
         try:
-            content.Report.setup_autorun(content.Version(), f'{name}-{os.getpid()}', conf=conf, setup_signal=False)
+            content.Report.setup_autorun(
+                content.Version(), f'{name}-{os.getpid()}', conf=conf, setup_signal=False
+            )
         except OSError as bad:
             LOG.warning('[oslo_reports] file_event_handler: %s', bad)

@@ -36,7 +36,7 @@ class ConfigFiles:
         # oslo.config clears its cache of values before it reads the files, not after: a thread that reads an option
         # meanwhile would keep the old value for good. Registering options, even none, clears the cache again.
         self._conf.register_opts([])
-        log_lines.escape_all()      # oslo.log may have read its own file anew
+        log_lines.escape_all()  # oslo.log may have read its own file anew
         log_outages.install(self._conf)
 
 
@@ -135,7 +135,9 @@ def _reload(service: Any) -> None:
 
 def _stop(started: list[Service], drain: int) -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    faulthandler.dump_traceback_later(drain, exit=True, file=2)     # works without the main thread and the interpreter's lock
+    faulthandler.dump_traceback_later(
+        drain, exit=True, file=2
+    )  # works without the main thread and the interpreter's lock
     status = 0
     for service in reversed(started):
         LOG.debug('%s: stopping', _name(service))

@@ -15,9 +15,19 @@ from manila_lite.drivers import load
 
 #: Names under which packages list their options, as in etc/manila_lite/config-generator.conf.
 NAMESPACES = (
-    'manila_lite', 'oslo.db', 'oslo.log', 'oslo.messaging', 'oslo.middleware.cors', 'oslo.middleware.healthcheck',
-    'oslo.middleware.http_proxy_to_wsgi', 'oslo.middleware.sizelimit', 'oslo.policy', 'oslo.reports', 'osprofiler',
-    'keystonemiddleware.auth_token')
+    'manila_lite',
+    'oslo.db',
+    'oslo.log',
+    'oslo.messaging',
+    'oslo.middleware.cors',
+    'oslo.middleware.healthcheck',
+    'oslo.middleware.http_proxy_to_wsgi',
+    'oslo.middleware.sizelimit',
+    'oslo.policy',
+    'oslo.reports',
+    'osprofiler',
+    'keystonemiddleware.auth_token',
+)
 #: Sections whose options depend on the kind of login, or of key manager, chosen in them.
 _OPEN = ('keystone_authtoken', 'neutron', 'key_manager', 'barbican', 'vault')
 _DEFAULT = 'DEFAULT'
@@ -47,7 +57,7 @@ def _driver_options(conf: cfg.ConfigOpts, name: str) -> list[cfg.Opt]:
     try:
         return list(load.load_class(conf[name].driver).OPTIONS) if conf[name].driver else []
     except errors.BadConfig:
-        return []       # a missing driver is reported elsewhere
+        return []  # a missing driver is reported elsewhere
 
 
 def registered(conf: cfg.ConfigOpts) -> Iterator[tuple[str, cfg.Opt]]:
@@ -60,7 +70,7 @@ def registered(conf: cfg.ConfigOpts) -> Iterator[tuple[str, cfg.Opt]]:
     for group, opts in known(conf).items():
         names = set()
         for opt in opts:
-            with contextlib.suppress(cfg.DuplicateOptError):    # the product has set another default
+            with contextlib.suppress(cfg.DuplicateOptError):  # the product has set another default
                 conf.register_opt(opt, group=None if group == _DEFAULT else group)
             if opt.dest not in names:
                 names.add(opt.dest)
@@ -74,7 +84,7 @@ def find_wrong(conf: cfg.ConfigOpts) -> list[str]:
         try:
             getattr(conf if group == _DEFAULT else conf[group], opt.dest)
         except cfg.RequiredOptError:
-            continue        # the check of what needs it says so
+            continue  # the check of what needs it says so
         except (cfg.Error, ValueError) as bad:
             wrong.append(f'[{group}] {opt.name}: {str(bad).rpartition("is not valid: ")[2]}')
     return wrong
@@ -95,9 +105,15 @@ class Doubt:
 def find_doubtful(conf: cfg.ConfigOpts) -> list[Doubt]:
     """Return the unknown and deprecated options and sections in the configuration files."""
     options = known(conf)
-    current = {(group, name): opt for group, opts in options.items() for opt in opts for name in (opt.dest, opt.name)}
-    old = {(one.group or group, one.name or opt.dest): f'is called [{group}] {opt.name} now'
-           for group, opts in options.items() for opt in opts for one in opt.deprecated_opts}
+    current = {
+        (group, name): opt for group, opts in options.items() for opt in opts for name in (opt.dest, opt.name)
+    }
+    old = {
+        (one.group or group, one.name or opt.dest): f'is called [{group}] {opt.name} now'
+        for group, opts in options.items()
+        for opt in opts
+        for one in opt.deprecated_opts
+    }
     doubts = []
     for group, names in _files(conf).items():
         if group in _OPEN:
@@ -110,8 +126,13 @@ def find_doubtful(conf: cfg.ConfigOpts) -> list[Doubt]:
             if opt is None:
                 doubts.append(Doubt(group, name, old.get((group, name), 'there is no such option')))
             elif opt.deprecated_for_removal:
-                doubts.append(Doubt(group, name, 'will be removed' + (f': {opt.deprecated_reason}' if opt.deprecated_reason
-                                                                      else '')))
+                doubts.append(
+                    Doubt(
+                        group,
+                        name,
+                        'will be removed' + (f': {opt.deprecated_reason}' if opt.deprecated_reason else ''),
+                    )
+                )
     return doubts
 
 

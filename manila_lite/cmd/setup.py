@@ -21,11 +21,22 @@ from manila_lite.host import configured_files
 LOG = log.getLogger(__name__)
 
 #: What is said where no configuration file was found.
-NO_FILE = ('There is no configuration file, so all options have their defaults: write /etc/manila_lite/manila_lite.conf, or '
-           'name a file with --config-file.')
-_QUIET = ['sqlalchemy=WARNING', 'stevedore=WARNING', 'oslo_messaging=INFO', 'oslo_policy=WARNING', 'cheroot=WARNING',
-          'keystonemiddleware=WARNING', 'keystoneauth.identity=ERROR', 'futurist=WARNING', 'urllib3=WARNING',
-          'osprofiler.notifier=CRITICAL']   # it would log its connection string, which may hold a password
+NO_FILE = (
+    'There is no configuration file, so all options have their defaults: write /etc/manila_lite/manila_lite.conf, or '
+    'name a file with --config-file.'
+)
+_QUIET = [
+    'sqlalchemy=WARNING',
+    'stevedore=WARNING',
+    'oslo_messaging=INFO',
+    'oslo_policy=WARNING',
+    'cheroot=WARNING',
+    'keystonemiddleware=WARNING',
+    'keystoneauth.identity=ERROR',
+    'futurist=WARNING',
+    'urllib3=WARNING',
+    'osprofiler.notifier=CRITICAL',
+]  # it would log its connection string, which may hold a password
 
 #: Prefix of a line that is logged during a request or an operation: its request id, project and resource.
 _LINE = '%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s [%(request_id)s %(user_identity)s] %(message)s'
@@ -44,9 +55,17 @@ _MISTAKES: dict[type[Exception], str] = {
 }
 
 
-def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cfg.ConfigOpts | None = None,
-              more: Callable[[cfg.ConfigOpts], None] | None = None, database: str = 'manila_lite',
-              logged: bool = True, messages: bool = True, program: str | None = None) -> cfg.ConfigOpts:
+def configure(
+    argv: Sequence[str],
+    *,
+    transport_url: str | None = None,
+    conf: cfg.ConfigOpts | None = None,
+    more: Callable[[cfg.ConfigOpts], None] | None = None,
+    database: str = 'manila_lite',
+    logged: bool = True,
+    messages: bool = True,
+    program: str | None = None,
+) -> cfg.ConfigOpts:
     """Read the configuration and set up logging. ``transport_url``: the default for a process that runs alone.
 
     ``program`` names its file in ``log_dir``, unless ``log_file`` does.
@@ -61,7 +80,9 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     if more is not None:
         more(conf)
     log.register_options(conf)
-    log.set_defaults(logging_context_format_string=_LINE, default_log_levels=log.get_default_log_levels() + _QUIET)
+    log.set_defaults(
+        logging_context_format_string=_LINE, default_log_levels=log.get_default_log_levels() + _QUIET
+    )
     conf.set_default('logging_user_identity_format', _WHOSE)
     if messages:
         from manila_lite.rpc import transport  # oslo.messaging is slow to import
@@ -74,10 +95,12 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     if not conf.database.connection:
         conf.set_default('connection', f'sqlite:///{conf.state_path}/{database}.sqlite', 'database')
     if trace.is_on(conf) and conf.profiler.hmac_keys in trace.NO_KEYS:
-        raise errors.BadConfig('[profiler] hmac_keys: choose a secret key; anyone who knows it can trace requests')
+        raise errors.BadConfig(
+            '[profiler] hmac_keys: choose a secret key; anyone who knows it can trace requests'
+        )
     encryption.use(conf)
     if program and conf.log_dir:
-        conf.set_default('log_file', f'{program}.log')      # oslo.log would name it after a module of Python
+        conf.set_default('log_file', f'{program}.log')  # oslo.log would name it after a module of Python
     configured_files.check(conf)
     if logged:
         _open_log(conf)
@@ -101,17 +124,24 @@ def _open_log(conf: cfg.ConfigOpts) -> None:
         log_outages.install(conf)
         log_expected.install()
     except (OSError, RuntimeError, log.LogConfigError) as bad:
-        raise errors.BadConfig(f'the log cannot be written, see log_file, log_dir, use_journal: {_line(bad)}') from None
+        raise errors.BadConfig(
+            f'the log cannot be written, see log_file, log_dir, use_journal: {_line(bad)}'
+        ) from None
 
 
-def services(conf: cfg.ConfigOpts, rules: Iterable[Any] | None = None, migrations: Path | None = None) -> context.Services:
+def services(
+    conf: cfg.ConfigOpts, rules: Iterable[Any] | None = None, migrations: Path | None = None
+) -> context.Services:
     """Return the services of this process. ``rules`` and ``migrations``: those of a sibling."""
     from manila_lite.rpc.clients import Bus
 
-    return context.Services(conf=conf, db=engine.Database(conf, migrations), bus=Bus(conf),
-                            make_enforcer=lambda: _enforcer(conf, rules),
-                            turns=thread_reserve.ThreadReserve(conf.api.threads, conf.api.waiters,
-                                                               conf.api.waiters_per_project))
+    return context.Services(
+        conf=conf,
+        db=engine.Database(conf, migrations),
+        bus=Bus(conf),
+        make_enforcer=lambda: _enforcer(conf, rules),
+        turns=thread_reserve.ThreadReserve(conf.api.threads, conf.api.waiters, conf.api.waiters_per_project),
+    )
 
 
 def _enforcer(conf: cfg.ConfigOpts, rules: Iterable[Any] | None) -> Any:
@@ -125,7 +155,7 @@ def _enforcer(conf: cfg.ConfigOpts, rules: Iterable[Any] | None) -> Any:
         enforcer = policies.make_enforcer(conf, rules)
     except ValueError as bad:
         raise errors.BadConfig(f'[oslo_policy] policy_file: {_line(bad)}') from None
-    configured_files.check(conf)        # the library has its options only now
+    configured_files.check(conf)  # the library has its options only now
     return enforcer
 
 
@@ -141,7 +171,9 @@ def make_state_path(state: Path) -> None:
 
 
 def _unusable(state: Path, bad: OSError) -> errors.BadConfig:
-    return errors.BadConfig(f'state_path: {state}: {bad.strerror}; name a directory that the user {os.geteuid()} may write to')
+    return errors.BadConfig(
+        f'state_path: {state}: {bad.strerror}; name a directory that the user {os.geteuid()} may write to'
+    )
 
 
 def lock_state_path(state: Path) -> None:
@@ -151,7 +183,7 @@ def lock_state_path(state: Path) -> None:
     """
     make_state_path(state)
     try:
-        lock = os.open(state / 'lock', os.O_RDWR | os.O_CREAT, 0o600)    # held until the process ends
+        lock = os.open(state / 'lock', os.O_RDWR | os.O_CREAT, 0o600)  # held until the process ends
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise errors.BadConfig(f'state_path: another process of manila-lite uses {state}') from None
@@ -176,7 +208,11 @@ def run(body: Callable[[Sequence[str]], int]) -> int:
 
 def told(error: Exception) -> str:
     """Return one line about an error of a database or of an option, with the cure where one is known."""
-    url = (cfg.CONF.database.connection or '') if isinstance(error, engine.UNUSABLE) and 'database' in cfg.CONF else ''
+    url = (
+        (cfg.CONF.database.connection or '')
+        if isinstance(error, engine.UNUSABLE) and 'database' in cfg.CONF
+        else ''
+    )
     return (connection_url.explain(error, url) if url else '') or _line(error)
 
 

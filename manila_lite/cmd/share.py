@@ -28,8 +28,11 @@ def _main(argv: Sequence[str]) -> int:
     check(conf)
     preflight.check(conf)
     _look_at_the_key(conf)
-    return processes.run(conf, 'manila-share', [
-        processes.Part(partial(_manager, conf, name), backend=name) for name in conf.enabled_share_backends])
+    return processes.run(
+        conf,
+        'manila-share',
+        [processes.Part(partial(_manager, conf, name), backend=name) for name in conf.enabled_share_backends],
+    )
 
 
 def _look_at_the_key(conf: cfg.ConfigOpts) -> None:
@@ -41,7 +44,7 @@ def _look_at_the_key(conf: cfg.ConfigOpts) -> None:
 
 
 def _manager(conf: cfg.ConfigOpts, name: str) -> ShareManager:
-    section.adopt(conf, name)       # the master read its files long ago, if this process replaces one that died
+    section.adopt(conf, name)  # the master read its files long ago, if this process replaces one that died
     return ShareManager(setup.services(conf), name)
 
 

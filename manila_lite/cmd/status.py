@@ -45,6 +45,7 @@ def _said(code: Code, problems: list[str]) -> Result:
 
 def _with_schema(check: Callable[['Checks', Database], Result]) -> Callable[['Checks'], Result]:
     """Return a check that succeeds without looking where the schema is older than this release: another check reports that."""
+
     def guarded(checks: 'Checks') -> Result:
         try:
             db = checks.database()
@@ -53,16 +54,19 @@ def _with_schema(check: Callable[['Checks', Database], Result]) -> Callable[['Ch
         except Exception:
             return Result(Code.SUCCESS, f'{_SKIPPED}the database cannot be reached.')
         return check(checks, db)
+
     return guarded
 
 
 def _safe(check: Callable[['Checks'], Result]) -> Callable[['Checks'], Result]:
     """Return a check for which a wrong value of an option that it reads is a failure, and no traceback."""
+
     def guarded(checks: 'Checks') -> Result:
         try:
             return check(checks)
         except (cfg.Error, ValueError) as bad:
             return Result(Code.FAILURE, setup.told(bad))
+
     return guarded
 
 
@@ -85,7 +89,9 @@ class Checks(upgradecheck.UpgradeCommands):
                 print(f'{result.code.name.capitalize()}: {name}: {log_lines.escaped(result.details or "")}')
         well = [name for name, result in results if result.code == Code.SUCCESS and not _is_skipped(result)]
         skipped = [name for name, result in results if _is_skipped(result)]
-        print(f'Well: {", ".join(well) or "nothing"}{"; not checked: " if skipped else ""}{", ".join(skipped)}')
+        print(
+            f'Well: {", ".join(well) or "nothing"}{"; not checked: " if skipped else ""}{", ".join(skipped)}'
+        )
         return Code(max(result.code for _, result in results))
 
     def database(self) -> Database:
@@ -113,31 +119,54 @@ class Checks(upgradecheck.UpgradeCommands):
         except Exception:
             return Result(Code.FAILURE, 'The revision of the schema cannot be read.')
         if schema_revisions.is_newer(self.database()):
-            return Result(Code.SUCCESS, f'The schema is at {now}, of a later release; this one needs {newest}.')
+            return Result(
+                Code.SUCCESS, f'The schema is at {now}, of a later release; this one needs {newest}.'
+            )
         if now != newest:
-            return Result(Code.FAILURE, f'The schema is at {now or "nothing"}, not {newest}: run manila-manage db sync')
+            return Result(
+                Code.FAILURE, f'The schema is at {now or "nothing"}, not {newest}: run manila-manage db sync'
+            )
         return Result(Code.SUCCESS)
 
     @_with_schema
     def _services(self, db: Database) -> Result:
         """Check that every service is up or disabled or stopped, and that no old version of the bus is pinned."""
         with db.reader() as conn:
-            known = [(row, services.is_up(row, CONF.service_down_time))
-                     for row in services.list_services(conn)]
+            known = [
+                (row, services.is_up(row, CONF.service_down_time)) for row in services.list_services(conn)
+            ]
             renamed = [row for row in hosts.list_backends(conn) if _is_renamed(row)]
-        down = [f'{row.binary} on {row.host}' for row, is_up in known if not (is_up or row.disabled or row.stopped)]
+        down = [
+            f'{row.binary} on {row.host}'
+            for row, is_up in known
+            if not (is_up or row.disabled or row.stopped)
+        ]
         has_scheduler = any(is_up for row, is_up in known if row.binary == 'manila-scheduler')
-        problems = [f'{row.host} has {errors.count(row.shares, "share")}, its service is down, and this host is {CONF.host}: '
-                    f'set [DEFAULT] host = {row.host.partition("@")[0]}, or see manila-manage share update_host'
-                    for row in renamed]
-        faults = [(row, services.clock_fault(row, CONF.service_down_time, CONF.operations.max_clock_difference))
-                  for row, _ in known]
+        problems = [
+            f'{row.host} has {errors.count(row.shares, "share")}, its service is down, and this host is {CONF.host}: '
+            f'set [DEFAULT] host = {row.host.partition("@")[0]}, or see manila-manage share update_host'
+            for row in renamed
+        ]
+        faults = [
+            (row, services.clock_fault(row, CONF.service_down_time, CONF.operations.max_clock_difference))
+            for row, _ in known
+        ]
         problems += [f'{row.binary} on {row.host} claims no work: {fault}' for row, fault in faults if fault]
-        problems += [] if has_scheduler or not down else ['No scheduler is up, and new shares wait: start manila-scheduler']
-        problems += [f'Down: {", ".join(down[:_NAMED])}. Start them, or run manila-manage service cleanup'] if down else []
+        problems += (
+            []
+            if has_scheduler or not down
+            else ['No scheduler is up, and new shares wait: start manila-scheduler']
+        )
+        problems += (
+            [f'Down: {", ".join(down[:_NAMED])}. Start them, or run manila-manage service cleanup']
+            if down
+            else []
+        )
         if CONF.upgrade_levels.operations != 'auto':
-            problems.append(f'[upgrade_levels] operations is pinned to {CONF.upgrade_levels.operations}: set it to auto once '
-                            f'all processes are of one release')
+            problems.append(
+                f'[upgrade_levels] operations is pinned to {CONF.upgrade_levels.operations}: set it to auto once '
+                f'all processes are of one release'
+            )
         return _said(Code.WARNING, problems)
 
     @_with_schema
@@ -147,8 +176,11 @@ class Checks(upgradecheck.UpgradeCommands):
             ahead = database_clock.compare(conn)[1]
         if abs(ahead) <= CONF.operations.max_clock_difference:
             return Result(Code.SUCCESS)
-        return Result(Code.FAILURE, f'The clock of this host is {services.clock_words(ahead)} that of the database, more than '
-                                    '[operations] max_clock_difference: its services would claim no work. Set the clock')
+        return Result(
+            Code.FAILURE,
+            f'The clock of this host is {services.clock_words(ahead)} that of the database, more than '
+            '[operations] max_clock_difference: its services would claim no work. Set the clock',
+        )
 
     @_with_schema
     def _releases(self, db: Database) -> Result:
@@ -161,15 +193,23 @@ class Checks(upgradecheck.UpgradeCommands):
                     running.setdefault(told, []).append(f'{row.binary} on {row.host}')
         if len(running) <= 1:
             return Result(Code.SUCCESS)
-        which = [f'{told}: {", ".join(names[:_NAMED])}{" ..." if len(names) > _NAMED else ""}'
-                 for told, names in sorted(running.items())]
-        return Result(Code.WARNING, f'Services of different releases run: restart those of the old one. {"; ".join(which)}')
+        which = [
+            f'{told}: {", ".join(names[:_NAMED])}{" ..." if len(names) > _NAMED else ""}'
+            for told, names in sorted(running.items())
+        ]
+        return Result(
+            Code.WARNING,
+            f'Services of different releases run: restart those of the old one. {"; ".join(which)}',
+        )
 
     @_with_schema
     def _damage(self, db: Database) -> Result:
         """Check that no resource is stuck."""
-        wrong = [f'{one.what} {one.id} {one.state}: {one.why}'
-                 for one in doctor.look(context.Services(conf=CONF, db=db)) if one.wrong and one.what != 'service']
+        wrong = [
+            f'{one.what} {one.id} {one.state}: {one.why}'
+            for one in doctor.look(context.Services(conf=CONF, db=db))
+            if one.wrong and one.what != 'service'
+        ]
         if wrong:
             wrong[0] = 'See manila-manage doctor. ' + wrong[0]
         return _said(Code.WARNING, wrong)
@@ -182,13 +222,14 @@ class Checks(upgradecheck.UpgradeCommands):
         with db.reader() as conn:
             rows = services.list_services(conn)
         hosts = {row.host.partition('@')[0] for row in rows}
-        living = {row.host.partition('@')[0] for row in rows
-                  if services.is_up(row, CONF.service_down_time)}
+        living = {row.host.partition('@')[0] for row in rows if services.is_up(row, CONF.service_down_time)}
         if len(hosts) <= 1:
             return Result(Code.SUCCESS)
-        return Result(Code.FAILURE if len(living) > 1 else Code.WARNING,
-                      f'[database] connection: SQLite is for one host, and there are {", ".join(sorted(hosts))}: use '
-                      f'PostgreSQL or MariaDB, or run manila-manage service cleanup if only one is left')
+        return Result(
+            Code.FAILURE if len(living) > 1 else Code.WARNING,
+            f'[database] connection: SQLite is for one host, and there are {", ".join(sorted(hosts))}: use '
+            f'PostgreSQL or MariaDB, or run manila-manage service cleanup if only one is left',
+        )
 
     @_with_schema
     def _secrets(self, db: Database) -> Result:
@@ -199,12 +240,20 @@ class Checks(upgradecheck.UpgradeCommands):
             key_manager.check(CONF)
         except errors.BadConfig as bad:
             return Result(Code.FAILURE, str(bad))
-        lost, plain = (sum(counted[state] for counted in counts.values()) for state in (renewal.LOST, renewal.PLAIN))
+        lost, plain = (
+            sum(counted[state] for counted in counts.values()) for state in (renewal.LOST, renewal.PLAIN)
+        )
         if lost:
-            return Result(Code.FAILURE, f'{lost} secrets are encrypted with a key that is not here: manila-manage secret list')
+            return Result(
+                Code.FAILURE,
+                f'{lost} secrets are encrypted with a key that is not here: manila-manage secret list',
+            )
         if plain:
-            return Result(Code.WARNING, f'{plain} secrets are not encrypted: run manila-manage secret reencrypt once all '
-                                        'processes are of this release')
+            return Result(
+                Code.WARNING,
+                f'{plain} secrets are not encrypted: run manila-manage secret reencrypt once all '
+                'processes are of this release',
+            )
         return Result(Code.SUCCESS)
 
     def _privacy(self) -> Result:
@@ -269,23 +318,43 @@ class Checks(upgradecheck.UpgradeCommands):
     def _default_type(self) -> Result:
         """Check that there is a default share type for clients that name none."""
         if not CONF.default_share_type:
-            return Result(Code.WARNING, 'default_share_type is not set: "openstack share create" without a type will be '
-                                        'refused')
+            return Result(
+                Code.WARNING,
+                'default_share_type is not set: "openstack share create" without a type will be refused',
+            )
         return Result(Code.SUCCESS)
 
-    _upgrade_checks = tuple((name, _safe(look)) for name, look in (
-        ('database', _reachable), ('database schema', _schema), ('database for several hosts', _one_host),
-        ('services', _services), ('clock', _clock), ('releases of services', _releases), ('nothing stuck', _damage),
-        ('secrets', _secrets), ('files of the service', _privacy), ('logins', _logins), ('policy file', _policy),
-        ('options', _options), ('share backends', _backends), ('network plugin', _network_plugin),
-        ('default share type', _default_type)))
+    _upgrade_checks = tuple(
+        (name, _safe(look))
+        for name, look in (
+            ('database', _reachable),
+            ('database schema', _schema),
+            ('database for several hosts', _one_host),
+            ('services', _services),
+            ('clock', _clock),
+            ('releases of services', _releases),
+            ('nothing stuck', _damage),
+            ('secrets', _secrets),
+            ('files of the service', _privacy),
+            ('logins', _logins),
+            ('policy file', _policy),
+            ('options', _options),
+            ('share backends', _backends),
+            ('network plugin', _network_plugin),
+            ('default share type', _default_type),
+        )
+    )
 
 
 def _is_renamed(row: Any) -> bool:
     """Say whether a backend with shares is down, and this host has one of the same name: the host may have been renamed."""
     host, _, backend = row.host.partition('@')
-    return bool(row.shares and host != CONF.host and backend in CONF.enabled_share_backends
-                and not services.is_up(row, CONF.service_down_time))
+    return bool(
+        row.shares
+        and host != CONF.host
+        and backend in CONF.enabled_share_backends
+        and not services.is_up(row, CONF.service_down_time)
+    )
 
 
 def _policy_file() -> dict[str, bool]:
@@ -293,13 +362,18 @@ def _policy_file() -> dict[str, bool]:
     path = CONF.find_file(CONF.oslo_policy.policy_file)
     rules = yaml.safe_load(Path(path).read_text(encoding='utf-8')) if path else None
     rules = rules if isinstance(rules, dict) else {}
-    return {name: any(f'rule:{name}' in str(check).replace('(', ' ').replace(')', ' ').split() for check in rules.values())
-            for name in rules}
+    return {
+        name: any(
+            f'rule:{name}' in str(check).replace('(', ' ').replace(')', ' ').split()
+            for check in rules.values()
+        )
+        for name in rules
+    }
 
 
 def main() -> int:
     """Run the command."""
-    if '--version' in sys.argv[1:]:        # oslo.upgradecheck has no way to give it to oslo.config
+    if '--version' in sys.argv[1:]:  # oslo.upgradecheck has no way to give it to oslo.config
         print(release.VERSION)
         return 0
     umask.set_umask()

@@ -19,8 +19,27 @@ _UMASK = 0o077
 #: Mode bits that others must not have: on folders and files, and on logs, which their group may read.
 _OTHERS, _OTHERS_OF_LOGS = 0o077, 0o027
 #: Folders of the whole machine, which mode 0700 would make unusable.
-_OF_ALL = frozenset(map(Path, ('/', '/boot', '/dev', '/etc', '/home', '/mnt', '/opt', '/run', '/srv', '/usr', '/var',
-                               '/var/lib', '/var/log', '/var/run')))
+_OF_ALL = frozenset(
+    map(
+        Path,
+        (
+            '/',
+            '/boot',
+            '/dev',
+            '/etc',
+            '/home',
+            '/mnt',
+            '/opt',
+            '/run',
+            '/srv',
+            '/usr',
+            '/var',
+            '/var/lib',
+            '/var/log',
+            '/var/run',
+        ),
+    )
+)
 
 
 def set_umask() -> None:
@@ -38,10 +57,12 @@ def restrict_modes(conf: cfg.ConfigOpts) -> None:
     :raises errors.BadConfig: the state folder is one that the whole machine needs.
     """
     state = Path(conf.state_path)
-    if os.path.isdir(state):        # False below a directory of another user, as for an API beside root's services
+    if os.path.isdir(state):  # False below a directory of another user, as for an API beside root's services
         if _is_of_all(state.resolve()):
-            raise errors.BadConfig(f'state_path: {state} is a directory of the whole machine; use a directory below it for '
-                                   'this service alone')
+            raise errors.BadConfig(
+                f'state_path: {state} is a directory of the whole machine; use a directory below it for '
+                'this service alone'
+            )
         _narrow(state, _OTHERS)
     for file in configured_files.databases(conf.database.connection or ''):
         _narrow(file, _OTHERS)
@@ -52,7 +73,11 @@ def restrict_modes(conf: cfg.ConfigOpts) -> None:
 def list_open_paths(conf: cfg.ConfigOpts) -> list[str]:
     """Return messages about the places of ``restrict_modes``, without logs, that other users of the machine can open."""
     places = (Path(conf.state_path), *configured_files.databases(conf.database.connection or ''))
-    return [f'{place} has mode {mode:04o}' for place in places if (mode := _mode(place)) is not None and mode & _OTHERS]
+    return [
+        f'{place} has mode {mode:04o}'
+        for place in places
+        if (mode := _mode(place)) is not None and mode & _OTHERS
+    ]
 
 
 def _is_of_all(folder: Path) -> bool:
@@ -80,13 +105,25 @@ def _narrow(place: Path, too_much: int, opened: int | None = None) -> None:
     """
     target = place if opened is None else opened
     mode = _mode(target)
-    if mode is None or not mode & too_much or stat.S_IFMT(os.stat(target).st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+    if (
+        mode is None
+        or not mode & too_much
+        or stat.S_IFMT(os.stat(target).st_mode) not in (stat.S_IFREG, stat.S_IFDIR)
+    ):
         return
     try:
         os.chmod(target, mode & ~too_much)
     except OSError as bad:
-        LOG.warning('%s can be opened by other users of this machine (mode %04o), and that cannot be changed: %s', place, mode,
-                    bad.strerror)
+        LOG.warning(
+            '%s can be opened by other users of this machine (mode %04o), and that cannot be changed: %s',
+            place,
+            mode,
+            bad.strerror,
+        )
     else:
-        LOG.warning('%s could be opened by other users of this machine (mode %04o); it has mode %04o now', place, mode,
-                    mode & ~too_much)
+        LOG.warning(
+            '%s could be opened by other users of this machine (mode %04o); it has mode %04o now',
+            place,
+            mode,
+            mode & ~too_much,
+        )

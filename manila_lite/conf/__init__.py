@@ -27,8 +27,26 @@ from manila_lite.conf import (
     secrets,
 )
 
-MODULES = (api, backend, backup, console, data, database, deletion, encryption, events, limits, metrics, network, operations,
-           quota, rate_limits, rpc, scheduler, secrets)
+MODULES = (
+    api,
+    backend,
+    backup,
+    console,
+    data,
+    database,
+    deletion,
+    encryption,
+    events,
+    limits,
+    metrics,
+    network,
+    operations,
+    quota,
+    rate_limits,
+    rpc,
+    scheduler,
+    secrets,
+)
 #: Modules whose options are registered, and which are imported, only where they are used.
 ON_USE = ('neutron',)
 

@@ -4,9 +4,12 @@
 from oslo_config import cfg
 
 ENCRYPTION: list[cfg.Opt] = [
-    cfg.BoolOpt('check_keys', sample_default='<true if there is a section key_manager, barbican or vault>',
-                help='Look up the key of a request for an encrypted share in the key manager, with the rights of the caller. '
-                     'The section key_manager configures it. Needs the package castellan.'),
+    cfg.BoolOpt(
+        'check_keys',
+        sample_default='<true if there is a section key_manager, barbican or vault>',
+        help='Look up the key of a request for an encrypted share in the key manager, with the rights of the caller. '
+        'The section key_manager configures it. Needs the package castellan.',
+    )
 ]
 
 

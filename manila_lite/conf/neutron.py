@@ -29,11 +29,20 @@ def _ours(option: cfg.Opt) -> cfg.Opt:
 
 
 NEUTRON = [
-    cfg.StrOpt('physical_network',
-               help='Physical network of the share servers, for networks with several segments: provider:physical_network in '
-                    'Neutron.'),
-    *(_ours(option) for options in (loading.get_auth_common_conf_options(), loading.get_session_conf_options(),
-                                    loading.get_adapter_conf_options(include_deprecated=False)) for option in options),
+    cfg.StrOpt(
+        'physical_network',
+        help='Physical network of the share servers, for networks with several segments: provider:physical_network in '
+        'Neutron.',
+    ),
+    *(
+        _ours(option)
+        for options in (
+            loading.get_auth_common_conf_options(),
+            loading.get_session_conf_options(),
+            loading.get_adapter_conf_options(include_deprecated=False),
+        )
+        for option in options
+    ),
 ]
 
 
@@ -52,6 +61,14 @@ def register_login(conf: cfg.ConfigOpts) -> None:
     """Register the option for the kind of login in the section that ``auth_section`` names."""
     section = conf[GROUP].auth_section
     if section:
-        with contextlib.suppress(cfg.DuplicateOptError):    # another module has registered a login for that section, too
-            conf.register_opt(next(_ours(option) for option in loading.get_auth_common_conf_options()
-                                   if option.dest == 'auth_type'), group=section)
+        with contextlib.suppress(
+            cfg.DuplicateOptError
+        ):  # another module has registered a login for that section, too
+            conf.register_opt(
+                next(
+                    _ours(option)
+                    for option in loading.get_auth_common_conf_options()
+                    if option.dest == 'auth_type'
+                ),
+                group=section,
+            )

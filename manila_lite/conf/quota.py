@@ -15,8 +15,13 @@ QUOTA: list[cfg.Opt] = [
     _limit('snapshots', 50, 'Maximum number of snapshots'),
     _limit('gigabytes', 1000, 'Maximum total size in GiB of all shares'),
     _limit('snapshot_gigabytes', 1000, 'Maximum total size in GiB of all snapshots'),
-    numeric.Int('per_share_gigabytes', default=-1, min=-1, mutable=True,
-                help='Maximum size of one share in GiB. -1: no limit.'),
+    numeric.Int(
+        'per_share_gigabytes',
+        default=-1,
+        min=-1,
+        mutable=True,
+        help='Maximum size of one share in GiB. -1: no limit.',
+    ),
     _limit('share_networks', 10, 'Maximum number of share networks'),
     _limit('share_groups', 50, 'Maximum number of share groups'),
     _limit('share_group_snapshots', 50, 'Maximum number of share group snapshots'),
@@ -37,4 +42,3 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register the options of this module on ``conf``."""
     for group, opts in list_opts():
         conf.register_opts(opts, group=None if group == 'DEFAULT' else group)
-

@@ -6,17 +6,27 @@ from oslo_config import cfg
 from manila_lite.conf import numeric
 
 RPC: list[cfg.Opt] = [
-    numeric.Float('drain_timeout', default=5.0, min=0, max=numeric.WEEK,
-                  help='Seconds for which a process that stops waits for unsent wake-ups.'),
+    numeric.Float(
+        'drain_timeout',
+        default=5.0,
+        min=0,
+        max=numeric.WEEK,
+        help='Seconds for which a process that stops waits for unsent wake-ups.',
+    )
 ]
 
 UPGRADE_LEVELS: list[cfg.Opt] = [
-    cfg.StrOpt('operations', choices=[
-        ('auto', 'the newest version of this release'),
-        ('1.0', 'before release 0.1.0; secrets are written without encryption then'),
-        ('1.1', 'release 0.1.0: with lanes')], default='auto',
+    cfg.StrOpt(
+        'operations',
+        choices=[
+            ('auto', 'the newest version of this release'),
+            ('1.0', 'before release 0.1.0; secrets are written without encryption then'),
+            ('1.1', 'release 0.1.0: with lanes'),
+        ],
+        default='auto',
         help='Version of the wake-ups that are sent. While old and new processes run together, set the version of the old '
-             'ones. A wake-up of an unknown version only costs time: the operation is found by polling.'),
+        'ones. A wake-up of an unknown version only costs time: the operation is found by polling.',
+    )
 ]
 
 
@@ -29,4 +39,3 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register the options of this module on ``conf``."""
     for group, opts in list_opts():
         conf.register_opts(opts, group=None if group == 'DEFAULT' else group)
-

@@ -15,13 +15,16 @@ from manila_lite.workflow.access import apply_rules
 
 def rules_mender(share_id: str) -> Mend:
     """Return the mender of a share's access rules, and of their summary status, if no operation will end them."""
+
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         return mend_rules(conn, repair, share_id, once_more=True)
+
     return mend
 
 
-def mend_rules(conn: Connection, repair: RepairContext, share_id: str, *, once_more: bool,
-               data: ApplyRules | None = None) -> str | None:
+def mend_rules(
+    conn: Connection, repair: RepairContext, share_id: str, *, once_more: bool, data: ApplyRules | None = None
+) -> str | None:
     """Mend as ``rules_mender`` would, at once. ``once_more``: the backend may be told again."""
     access.lock(conn, share_id)
     row, pending = shares.find_share(conn, share_id), access.pending_rules(conn, share_id)

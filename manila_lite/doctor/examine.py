@@ -20,13 +20,33 @@ from manila_lite.doctor.finding import Finding, RepairContext
 
 LOG = log.getLogger(__name__)
 
-_QUESTIONS = (operations.find, shares.find_shares, shares.find_second_places, share_replicas.find,
-              share_replicas.find_contradicting, stuck_migrations.find_ended, share_groups.find,
-              shares.find_snapshots, shares.find_rules, shares.find_not_served, shares.find_mount_options,
-              share_servers.find_servers, share_servers.find_in_error, share_servers.find_networks,
-              share_servers.find_subnets, share_servers.find_lacking, share_servers.find_addresses, share_servers.find_strays,
-              orphans.find_sizes, orphans.find_triggers, orphans.find_sums, orphans.find_orphans,
-              services.find_services, services.find_left_ensuring, services.find_pools)
+_QUESTIONS = (
+    operations.find,
+    shares.find_shares,
+    shares.find_second_places,
+    share_replicas.find,
+    share_replicas.find_contradicting,
+    stuck_migrations.find_ended,
+    share_groups.find,
+    shares.find_snapshots,
+    shares.find_rules,
+    shares.find_not_served,
+    shares.find_mount_options,
+    share_servers.find_servers,
+    share_servers.find_in_error,
+    share_servers.find_networks,
+    share_servers.find_subnets,
+    share_servers.find_lacking,
+    share_servers.find_addresses,
+    share_servers.find_strays,
+    orphans.find_sizes,
+    orphans.find_triggers,
+    orphans.find_sums,
+    orphans.find_orphans,
+    services.find_services,
+    services.find_left_ensuring,
+    services.find_pools,
+)
 
 
 def look(services: context.Services, older_than: float = 0.0) -> list[Finding]:
@@ -39,6 +59,7 @@ def look(services: context.Services, older_than: float = 0.0) -> list[Finding]:
 
 def mend(services: context.Services, finding: Finding) -> str | None:
     """Do what the finding offers, and wake the worker. Return a description, or None if there was nothing to do."""
+
     @retry
     def once() -> tuple[str | None, RepairContext]:
         repair = RepairContext(services, timeutils.utcnow())

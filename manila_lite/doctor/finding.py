@@ -26,8 +26,15 @@ class RepairContext:
     def owner(self, row: Row[Any], request_id: str | None = None) -> context.RequestContext:
         """Return the context of a resource's owner, with administrator rights."""
         return context.RequestContext(
-            user_id=row.user_id, project_id=row.project_id, request_id=request_id, resource_uuid=row.id, is_admin=True,
-            roles=['admin', 'member', 'reader'], services=self.services, overwrite=False)
+            user_id=row.user_id,
+            project_id=row.project_id,
+            request_id=request_id,
+            resource_uuid=row.id,
+            is_admin=True,
+            roles=['admin', 'member', 'reader'],
+            services=self.services,
+            overwrite=False,
+        )
 
 
 #: Mends a finding in the given transaction; returns a description, or None if the resource moved by itself meanwhile.
@@ -57,5 +64,9 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain values. ``mendable`` says whether the doctor can mend it."""
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != 'mend'}
+        values = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name != 'mend'
+        }
         return {**values, 'mendable': self.mend is not None}

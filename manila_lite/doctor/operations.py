@@ -29,11 +29,11 @@ class _World:
 
     now: datetime.datetime
     grace: float
-    up: dict[tuple[str, str], bool]         # (binary, host) -> is it up
-    clocks: dict[tuple[str, str], str]      # (binary, host) -> why its clock keeps it from work
-    busy: collections.Counter[Any]          # (topic, host, lane) -> operations being worked on
-    serials: dict[str, str]                 # serial -> the operation of it that is being worked on
-    unwanted: set[str]                      # migrations that can be cancelled by force, and were to end
+    up: dict[tuple[str, str], bool]  # (binary, host) -> is it up
+    clocks: dict[tuple[str, str], str]  # (binary, host) -> why its clock keeps it from work
+    busy: collections.Counter[Any]  # (topic, host, lane) -> operations being worked on
+    serials: dict[str, str]  # serial -> the operation of it that is being worked on
+    unwanted: set[str]  # migrations that can be cancelled by force, and were to end
 
     def has_lease(self, op: Row[Any]) -> bool:
         return bool(op.owner and op.lease_expires_at and op.lease_expires_at >= self.now)
@@ -53,18 +53,31 @@ def find(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     for op in rows:
         verdict = _judge(op, world)
         yield Finding(
-            'operation', op.id, op.state, verdict.why, verdict.wrong, about=f'{op.kind} {op.resource_id}',
-            project_id=op.project_id, age=repair.age(op.created_at), attempts=op.attempts, owner=op.owner,
+            'operation',
+            op.id,
+            op.state,
+            verdict.why,
+            verdict.wrong,
+            about=f'{op.kind} {op.resource_id}',
+            project_id=op.project_id,
+            age=repair.age(op.created_at),
+            attempts=op.attempts,
+            owner=op.owner,
             lease_left=(op.lease_expires_at - world.now).total_seconds() if op.lease_expires_at else None,
-            error=op.error, mend=verdict.mend)
+            error=op.error,
+            mend=verdict.mend,
+        )
 
 
 def _world(conn: Connection, repair: RepairContext, rows: Iterable[Row[Any]], unwanted: set[str]) -> _World:
     conf = repair.services.conf
     known = {(row.binary, row.host): row for row in services.list_services(conn)}
     up = {key: services.is_up(row, conf.service_down_time) for key, row in known.items()}
-    clocks = {key: fault for key, row in known.items() if (fault := services.clock_fault(
-        row, conf.service_down_time, conf.operations.max_clock_difference))}
+    clocks = {
+        key: fault
+        for key, row in known.items()
+        if (fault := services.clock_fault(row, conf.service_down_time, conf.operations.max_clock_difference))
+    }
     grace = max(_POLLS * conf.operations.poll_interval, _LEAST)
     world = _World(repair.now, grace, up, clocks, collections.Counter(), {}, unwanted)
     for op in rows:
@@ -76,12 +89,18 @@ def _world(conn: Connection, repair: RepairContext, rows: Iterable[Row[Any]], un
 
 def _judge(op: Row[Any], world: _World) -> _Verdict:
     if op.state == operations.PARKED:
-        return _Verdict(f'is parked: {op.error or "nobody can carry it out"}', wrong=True,
-                        mend=recovery.parked_operation_mender(op))
+        return _Verdict(
+            f'is parked: {op.error or "nobody can carry it out"}',
+            wrong=True,
+            mend=recovery.parked_operation_mender(op),
+        )
     down = _nobody(op, world)
     if down and op.host and stuck_migrations.is_cancellable(op):
-        return _Verdict(f'{down}, or cancel it: manila-manage migration cancel --force {op.resource_id}', wrong=True,
-                        mend=stuck_migrations.mender(op) if op.id in world.unwanted else None)
+        return _Verdict(
+            f'{down}, or cancel it: manila-manage migration cancel --force {op.resource_id}',
+            wrong=True,
+            mend=stuck_migrations.mender(op) if op.id in world.unwanted else None,
+        )
     if op.owner:
         return _claimed(op, world)
     left = (op.next_run_at - world.now).total_seconds()
@@ -98,8 +117,11 @@ def _claimed(op: Row[Any], world: _World) -> _Verdict:
     if world.has_lease(op):
         return _Verdict(f'{"is being undone" if op.undoing else "is being worked on"} by {op.owner}')
     over = (world.now - op.lease_expires_at).total_seconds() if op.lease_expires_at else world.grace
-    return _Verdict(f'the lease of {op.owner} ran out {over:.0f} s ago', wrong=over >= world.grace,
-                    mend=_free(op) if over >= world.grace else None)
+    return _Verdict(
+        f'the lease of {op.owner} ran out {over:.0f} s ago',
+        wrong=over >= world.grace,
+        mend=_free(op) if over >= world.grace else None,
+    )
 
 
 def _due(op: Row[Any], world: _World, since: float) -> _Verdict:
@@ -113,10 +135,15 @@ def _due(op: Row[Any], world: _World, since: float) -> _Verdict:
     elif since < world.grace:
         verdict = _Verdict('is due')
     elif busy:
-        verdict = _Verdict(f'waits for a free worker of {_place(op)}, which runs {errors.count(busy, "other")}')
+        verdict = _Verdict(
+            f'waits for a free worker of {_place(op)}, which runs {errors.count(busy, "other")}'
+        )
     else:
-        verdict = _Verdict(f'is due for {since:.0f} s, but {_place(op)} does not claim it: see its log',
-                           wrong=True, mend=_hasten(op))
+        verdict = _Verdict(
+            f'is due for {since:.0f} s, but {_place(op)} does not claim it: see its log',
+            wrong=True,
+            mend=_hasten(op),
+        )
     return verdict
 
 
@@ -139,8 +166,10 @@ def _nobody(op: Row[Any], world: _World) -> str | None:
     if known:
         return f'waits for {binary} on {op.host}, which is down: start it'
     command = 'share_backup' if op.resource_type == 'share_backup' else 'share'
-    return (f'waits for {binary} on {op.host}, which is not known: start it, or give what it has to another with '
-            f'"manila-manage {command} update_host"')
+    return (
+        f'waits for {binary} on {op.host}, which is not known: start it, or give what it has to another with '
+        f'"manila-manage {command} update_host"'
+    )
 
 
 def _free(op: Row[Any]) -> Mend:
@@ -153,9 +182,11 @@ def _hasten(op: Row[Any]) -> Mend:
 
 def _going(op: Row[Any], change: Callable[[Connection, Any], bool], said: str) -> Mend:
     """Return the mender that changes the operation, if it did not change since, and wakes its worker."""
+
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         if not change(conn, op):
             return None
         repair.wakes.append(Wake(op.topic, op.host, op.id, op.lane))
         return said
+
     return mend

@@ -20,27 +20,43 @@ _NAMED = 3
 def find_sizes(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield sizes of resizes that are not under way."""
     for row in shares.list_stale_target_sizes(conn):
-        yield Finding('quota', row.id, f'{row.size} -> {row.target_size} GiB',
-                      'quota counts a resize that is not under way', wrong=True, about='share',
-                      project_id=row.project_id, age=repair.age(row.since), mend=_drop(row))
+        yield Finding(
+            'quota',
+            row.id,
+            f'{row.size} -> {row.target_size} GiB',
+            'quota counts a resize that is not under way',
+            wrong=True,
+            about='share',
+            project_id=row.project_id,
+            age=repair.age(row.since),
+            mend=_drop(row),
+        )
 
 
 def _drop(row: Row[Any]) -> Mend:
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         return f'counts with its {row.size} GiB' if shares.clear_stale_target_size(conn, row.id) else None
+
     return mend
 
 
 def find_triggers(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield the triggers of quotas that the database lacks."""
     for name in quota_sums.list_absent_triggers(conn):
-        yield Finding('quota', name, 'missing', 'usage does not change with the rows: a trigger is missing', wrong=True,
-                      mend=_make(name))
+        yield Finding(
+            'quota',
+            name,
+            'missing',
+            'usage does not change with the rows: a trigger is missing',
+            wrong=True,
+            mend=_make(name),
+        )
 
 
 def _make(name: str) -> Mend:
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         return 'made' if quota_sums.make_trigger(conn, name) else None
+
     return mend
 
 
@@ -49,14 +65,22 @@ def find_sums(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     wrong = itertools.groupby(quota_sums.list_missing(conn), lambda row: row.project_id)
     for project_id, rows in wrong:
         resources = ', '.join(sorted({row.resource for row in rows}))
-        yield Finding('quota', project_id, 'wrong', f'usage is not that of the rows: {resources}', wrong=True,
-                      project_id=project_id, mend=_add(project_id))
+        yield Finding(
+            'quota',
+            project_id,
+            'wrong',
+            f'usage is not that of the rows: {resources}',
+            wrong=True,
+            project_id=project_id,
+            mend=_add(project_id),
+        )
 
 
 def _add(project_id: str) -> Mend:
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         quotas.lock(conn, project_id)
         return 'usage is counted from the rows' if quota_sums.add_missing(conn, project_id) else None
+
     return mend
 
 
@@ -66,8 +90,14 @@ def find_orphans(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
         keys = kind.find(conn)
         if keys:
             named = ', '.join(keys[:_NAMED]) + (' ...' if len(keys) > _NAMED else '')
-            yield Finding('rows', kind.table.name, f'{len(keys)} left', f'{kind.why}: {named}', wrong=kind.harmful,
-                          mend=_clean(kind))
+            yield Finding(
+                'rows',
+                kind.table.name,
+                f'{len(keys)} left',
+                f'{kind.why}: {named}',
+                wrong=kind.harmful,
+                mend=_clean(kind),
+            )
 
 
 def _clean(kind: orphans.Orphans) -> Mend:
@@ -75,4 +105,5 @@ def _clean(kind: orphans.Orphans) -> Mend:
         count = kind.clean(conn)
         done = f'{kind.clear} is empty now' if kind.clear else 'deleted'
         return f'{count} rows: {done}' if count else None
+
     return mend

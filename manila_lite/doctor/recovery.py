@@ -19,30 +19,43 @@ from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.access import ApplyRules
 from manila_lite.workflow.access import apply_rules
 
-_ROW = {states.SHARE.resource_type: share_findings.find_share, states.SNAPSHOT.resource_type: share_findings.find_snapshot}
+_ROW = {
+    states.SHARE.resource_type: share_findings.find_share,
+    states.SNAPSHOT.resource_type: share_findings.find_snapshot,
+}
 _MESSAGES = {states.SHARE.resource_type: 'SHARE', states.SNAPSHOT.resource_type: 'SHARE_SNAPSHOT'}
 
 
 #: Statuses that end with the operation of another resource: the verb, and the meaning if there is no such operation.
-_WITH_OTHERS = {'restoring': ('restore', 'its share is not being reverted'),
-                'migrating': ('migrate', 'it is not being moved'), 'migrating_to': ('receive', 'nothing is moved there'),
-                'server_migrating': ('server_migrate', 'its share server is not being moved'),
-                'replication_change': ('hand_over', 'no replica takes its place'),
-                'ensuring': ('ensure', 'its backend is not being ensured'),
-                'backup_creating': ('back_up', 'no backup of it is being made'),
-                'backup_restoring': ('take_back', 'no backup is being restored to it')}
+_WITH_OTHERS = {
+    'restoring': ('restore', 'its share is not being reverted'),
+    'migrating': ('migrate', 'it is not being moved'),
+    'migrating_to': ('receive', 'nothing is moved there'),
+    'server_migrating': ('server_migrate', 'its share server is not being moved'),
+    'replication_change': ('hand_over', 'no replica takes its place'),
+    'ensuring': ('ensure', 'its backend is not being ensured'),
+    'backup_creating': ('back_up', 'no backup of it is being made'),
+    'backup_restoring': ('take_back', 'no backup is being restored to it'),
+}
 
 
 def stuck_resource_mender(resource_type: str, resource_id: str) -> Mend:
     """Return the mender of a status without an operation, of a share or snapshot."""
+
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         row = _take(conn, resource_type, resource_id)
-        return _end(conn, repair, resource_type, row, share_findings.last_operation(conn, resource_id)) if row else None
+        return (
+            _end(conn, repair, resource_type, row, share_findings.last_operation(conn, resource_id))
+            if row
+            else None
+        )
+
     return mend
 
 
 def parked_operation_mender(op: Row[Any]) -> Mend:
     """Return the mender of a parked operation: it begins another like it, or ends the status of the resource."""
+
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         if failed_cutovers.is_cut(op):
             return failed_cutovers.fail(conn, repair, op.id)
@@ -51,16 +64,21 @@ def parked_operation_mender(op: Row[Any]) -> Mend:
         data = read_data(op, OperationData)
         first = data is None or not data.begun_again
         if op.kind == access.SYNC:
-            said = access_questions.mend_rules(conn, repair, op.resource_id, once_more=first, data=ApplyRules(begun_again=True))
+            said = access_questions.mend_rules(
+                conn, repair, op.resource_id, once_more=first, data=ApplyRules(begun_again=True)
+            )
         elif op.resource_type == 'share_server':
             said = share_servers.replace(conn, repair, op, first)
         else:
             said = _replace(conn, repair, op, data, first)
         return f'{said or "nothing waits for it"}; the parked operation is gone'
+
     return mend
 
 
-def _replace(conn: Connection, repair: RepairContext, op: Row[Any], data: OperationData | None, first: bool) -> str | None:
+def _replace(
+    conn: Connection, repair: RepairContext, op: Row[Any], data: OperationData | None, first: bool
+) -> str | None:
     resource_type = op.resource_type
     row = _take(conn, resource_type, op.resource_id) if resource_type in _ROW else None
     if row is None:
@@ -68,9 +86,21 @@ def _replace(conn: Connection, repair: RepairContext, op: Row[Any], data: Operat
     redo = REDO[resource_type].get(row.state)
     if redo is None or redo.kind != op.kind or data is None or not first:
         return _end(conn, repair, resource_type, row, op, once_more=first)
-    repair.wakes.append(begin(
-        conn, context.of_operation(op, repair.services), op.kind, resource_type, row.id, topic=op.topic, host=op.host,
-        lane=op.lane, data=dataclasses.replace(data, begun_again=True), serial=op.serial, open_key=f'{resource_type}:{row.id}'))
+    repair.wakes.append(
+        begin(
+            conn,
+            context.of_operation(op, repair.services),
+            op.kind,
+            resource_type,
+            row.id,
+            topic=op.topic,
+            host=op.host,
+            lane=op.lane,
+            data=dataclasses.replace(data, begun_again=True),
+            serial=op.serial,
+            open_key=f'{resource_type}:{row.id}',
+        )
+    )
     return f'{op.kind} was begun again'
 
 
@@ -86,8 +116,15 @@ def _take(conn: Connection, resource_type: str, resource_id: str) -> Row[Any] | 
     return None if row is None or row.operation_id else row
 
 
-def _end(conn: Connection, repair: RepairContext, resource_type: str, row: Row[Any], last: Row[Any] | None, *,
-         once_more: bool = True) -> str:
+def _end(
+    conn: Connection,
+    repair: RepairContext,
+    resource_type: str,
+    row: Row[Any],
+    last: Row[Any] | None,
+    *,
+    once_more: bool = True,
+) -> str:
     """End the transient status of a row.
 
     :param last: the last operation of the resource
@@ -98,8 +135,10 @@ def _end(conn: Connection, repair: RepairContext, resource_type: str, row: Row[A
         verb, why = _WITH_OTHERS[row.state]
         machine = states.MACHINES[resource_type]
         transitions.fail(conn, machine, verb, row.instance_id if machine is states.SHARE else row.id)
-        if machine is states.SHARE and verb == 'migrate' and row.host:      # its rules may be read-only
-            repair.wakes.append(apply_rules(conn, repair.owner(row), row.id, row.host, {row.instance_id: False}))
+        if machine is states.SHARE and verb == 'migrate' and row.host:  # its rules may be read-only
+            repair.wakes.append(
+                apply_rules(conn, repair.owner(row), row.id, row.host, {row.instance_id: False})
+            )
         return f'{why}: {machine[verb].fail}'
     data = redo.data(conn, row, last if last is not None and last.kind == redo.kind else None)
     if once_more and data is not None and (row.host or redo.placeless) and redo.proof(row, last):
@@ -107,14 +146,34 @@ def _end(conn: Connection, repair: RepairContext, resource_type: str, row: Row[A
     return _fail(conn, repair, resource_type, row, redo)
 
 
-def _begin(conn: Connection, repair: RepairContext, resource_type: str, row: Row[Any], redo: Redo, last: Row[Any] | None,
-           data: OperationData) -> str:
-    asks_for_room = redo.verb == 'extend' and last is not None and (last.kind, last.topic) == (redo.kind, 'scheduler')
+def _begin(
+    conn: Connection,
+    repair: RepairContext,
+    resource_type: str,
+    row: Row[Any],
+    redo: Redo,
+    last: Row[Any] | None,
+    data: OperationData,
+) -> str:
+    asks_for_room = (
+        redo.verb == 'extend' and last is not None and (last.kind, last.topic) == (redo.kind, 'scheduler')
+    )
     topic = 'share' if row.host and not asks_for_room else 'scheduler'
     ctx = repair.owner(row, getattr(last, 'request_id', None))
-    repair.wakes.append(begin(
-        conn, ctx, redo.kind, resource_type, row.id, topic=topic, host=row.host if topic == 'share' else '', data=data,
-        serial=row.instance_id, open_key=f'{resource_type}:{row.id}'))
+    repair.wakes.append(
+        begin(
+            conn,
+            ctx,
+            redo.kind,
+            resource_type,
+            row.id,
+            topic=topic,
+            host=row.host if topic == 'share' else '',
+            data=data,
+            serial=row.instance_id,
+            open_key=f'{resource_type}:{row.id}',
+        )
+    )
     return f'{redo.kind} was begun again'
 
 
@@ -124,9 +183,18 @@ def _fail(conn: Connection, repair: RepairContext, resource_type: str, row: Row[
         transitions.fail(conn, machine, redo.verb, row.instance_id)
         shares.update(conn, row.id, target_size=None)
         restoring = states.SNAPSHOT['restore']
-        transitions.settle(conn, states.SNAPSHOT, snapshots.ids_of(conn, row.id), restoring.during, restoring.fail)
+        transitions.settle(
+            conn, states.SNAPSHOT, snapshots.ids_of(conn, row.id), restoring.during, restoring.fail
+        )
     else:
         transitions.fail(conn, machine, redo.verb, row.id)
-    messages.create(conn, repair.owner(row), _MESSAGES[resource_type], row.id, redo.action, Detail.UNKNOWN_ERROR,
-                    'It was interrupted and could not be taken up again.')
+    messages.create(
+        conn,
+        repair.owner(row),
+        _MESSAGES[resource_type],
+        row.id,
+        redo.action,
+        Detail.UNKNOWN_ERROR,
+        'It was interrupted and could not be taken up again.',
+    )
     return f'it cannot be taken up again: {machine[redo.verb].fail}'

@@ -81,30 +81,51 @@ def _options(conn: Connection, row: Row[Any], last: Row[Any] | None) -> Operatio
 
 
 def _was_asked_for(kind: str) -> Proof:
-    return lambda row, last: last is not None and last.kind == kind and last.error_code != operations.SUPERSEDED
+    return lambda row, last: (
+        last is not None and last.kind == kind and last.error_code != operations.SUPERSEDED
+    )
 
 
 #: By resource type and transient status. One operation of the share ends the states of all its access rules.
 REDO: dict[str, dict[str, Redo]] = {
     states.SHARE.resource_type: {
-        'creating': Redo('create', 'share.create', Action.CREATE, _placement, lambda row, last: row.launched_at is None,
-                         placeless=True),
-        'deleting': Redo('delete', 'share.delete', Action.DELETE, _nothing, _was_asked_for('share.delete'), placeless=True),
+        'creating': Redo(
+            'create',
+            'share.create',
+            Action.CREATE,
+            _placement,
+            lambda row, last: row.launched_at is None,
+            placeless=True,
+        ),
+        'deleting': Redo(
+            'delete', 'share.delete', Action.DELETE, _nothing, _was_asked_for('share.delete'), placeless=True
+        ),
         'deferred_deleting': Redo('defer', 'share.deferred_delete', Action.DELETE, _nothing),
         'extending': Redo('extend', 'share.extend', Action.EXTEND, _sizes),
         'shrinking': Redo('shrink', 'share.shrink', Action.SHRINK, _sizes),
         'reverting': Redo('revert', 'share.revert', Action.REVERT_TO_SNAPSHOT, _reversion),
-        'manage_starting': Redo('manage', 'share.manage', Action.MANAGE, _path, lambda row, last: row.launched_at is None),
-        'unmanage_starting': Redo('unmanage', 'share.unmanage', Action.UNMANAGE, _nothing, _was_asked_for('share.unmanage')),
+        'manage_starting': Redo(
+            'manage', 'share.manage', Action.MANAGE, _path, lambda row, last: row.launched_at is None
+        ),
+        'unmanage_starting': Redo(
+            'unmanage', 'share.unmanage', Action.UNMANAGE, _nothing, _was_asked_for('share.unmanage')
+        ),
     },
     states.SNAPSHOT.resource_type: {
         'creating': Redo('create', 'snapshot.create', Action.CREATE, _nothing),
         'deferred_deleting': Redo('defer', 'snapshot.deferred_delete', Action.DELETE, _nothing),
-        'deleting': Redo('delete', 'snapshot.delete', Action.DELETE, _nothing, _was_asked_for('snapshot.delete'),
-                         placeless=True),
+        'deleting': Redo(
+            'delete',
+            'snapshot.delete',
+            Action.DELETE,
+            _nothing,
+            _was_asked_for('snapshot.delete'),
+            placeless=True,
+        ),
         'manage_starting': Redo('manage', 'snapshot.manage', Action.MANAGE, _options),
-        'unmanage_starting': Redo('unmanage', 'snapshot.unmanage', Action.UNMANAGE, _nothing,
-                                  _was_asked_for('snapshot.unmanage')),
+        'unmanage_starting': Redo(
+            'unmanage', 'snapshot.unmanage', Action.UNMANAGE, _nothing, _was_asked_for('snapshot.unmanage')
+        ),
     },
 }
 

@@ -21,19 +21,35 @@ def find_services(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
         up = services.is_up(row, conf.service_down_time)
         fault = services.clock_fault(row, conf.service_down_time, conf.operations.max_clock_difference)
         if fault:
-            yield _service(repair, row, 'up' if up else 'down', f'claims no work: {fault}; set the clock', wrong=True)
+            yield _service(
+                repair, row, 'up' if up else 'down', f'claims no work: {fault}; set the clock', wrong=True
+            )
         elif not up:
             yield _down(repair, row)
         elif row.binary == 'manila-share' and row.host in silent:
-            yield _service(repair, row, 'up', 'its backend is not ready and reports no pool: see its log',
-                           wrong=(repair.age(row.created_at) or 0) > conf.capability_interval)
+            yield _service(
+                repair,
+                row,
+                'up',
+                'its backend is not ready and reports no pool: see its log',
+                wrong=(repair.age(row.created_at) or 0) > conf.capability_interval,
+            )
 
 
 def find_left_ensuring(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield services that are marked as ensuring their shares, without an open operation that does so."""
     for row in shares.list_services_left_ensuring(conn):
-        yield Finding('service', row.host, 'ensuring', 'no operation ensures its shares', wrong=True, about=row.binary,
-                      age=repair.age(row.updated_at), owner=row.lease_owner, mend=_not_ensuring(row.host))
+        yield Finding(
+            'service',
+            row.host,
+            'ensuring',
+            'no operation ensures its shares',
+            wrong=True,
+            about=row.binary,
+            age=repair.age(row.updated_at),
+            owner=row.lease_owner,
+            mend=_not_ensuring(row.host),
+        )
 
 
 def _not_ensuring(host: str) -> Mend:
@@ -43,6 +59,7 @@ def _not_ensuring(host: str) -> Mend:
             services.set_ensuring(conn, host, True)
             return None
         return 'it says so no more' if known else None
+
     return mend
 
 
@@ -55,8 +72,16 @@ def _down(repair: RepairContext, row: Row[Any]) -> Finding:
 
 def _service(repair: RepairContext, row: Row[Any], state: str, why: str, *, wrong: bool) -> Finding:
     age = services.heartbeat_age(row)
-    return Finding('service', row.host, state, why, wrong, about=row.binary, age=None if age is None else max(age, 0.0),
-                   owner=row.lease_owner)
+    return Finding(
+        'service',
+        row.host,
+        state,
+        why,
+        wrong,
+        about=row.binary,
+        age=None if age is None else max(age, 0.0),
+        owner=row.lease_owner,
+    )
 
 
 def find_pools(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
@@ -71,14 +96,29 @@ def find_pools(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
             yield Finding('pool', row.host, 'problem', problem, wrong=True, about=row.backend_host)
         age = repair.age(row.reported_at) or 0.0
         if age <= old:
-            continue        # each report counts anew
+            continue  # each report counts anew
         most = float(row.most) + on_their_way.get(row.host, 0.0)
         if not 0 <= row.claimed_gb <= most:
-            yield Finding('pool', row.host, f'{row.claimed_gb:g} GiB claimed', f'its shares come to {most:g} GiB at most',
-                          wrong=True, about=row.backend_host, age=age, mend=_recount(row))
+            yield Finding(
+                'pool',
+                row.host,
+                f'{row.claimed_gb:g} GiB claimed',
+                f'its shares come to {most:g} GiB at most',
+                wrong=True,
+                about=row.backend_host,
+                age=age,
+                mend=_recount(row),
+            )
         if services.is_up(row, conf.service_down_time):
-            yield Finding('pool', row.host, 'old figures', 'its service is up and does not report it: see its log', wrong=True,
-                          about=row.backend_host, age=age)
+            yield Finding(
+                'pool',
+                row.host,
+                'old figures',
+                'its service is up and does not report it: see its log',
+                wrong=True,
+                about=row.backend_host,
+                age=age,
+            )
 
 
 def _recount(row: Row[Any]) -> Mend:
@@ -87,4 +127,5 @@ def _recount(row: Row[Any]) -> Mend:
         if not shares.correct_promises(conn, row, promised.unseen, promised.provisioned):
             return None
         return f'{promised.unseen:g} GiB are claimed'
+
     return mend

@@ -17,19 +17,32 @@ def find(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
         for row in share_groups.list_in_transition(conn, machine):
             why, wrong = 'no operation will end this', True
             if row.operation_id is not None:
-                why, wrong = f'see its operation {row.operation_id} ({row.operation_kind})', row.operation_state == 'parked'
-            yield Finding(machine.resource_name, row.id, row.state, why, wrong, project_id=row.project_id,
-                          age=repair.age(row.since),
-                          mend=None if row.operation_id else _failed(machine, row))
+                why, wrong = (
+                    f'see its operation {row.operation_id} ({row.operation_kind})',
+                    row.operation_state == 'parked',
+                )
+            yield Finding(
+                machine.resource_name,
+                row.id,
+                row.state,
+                why,
+                wrong,
+                project_id=row.project_id,
+                age=repair.age(row.since),
+                mend=None if row.operation_id else _failed(machine, row),
+            )
 
 
 def _failed(machine: states.Machine, row: Row[Any]) -> Mend:
     to = next(verb.fail for verb in machine.verbs.values() if verb.during == row.state)
 
     def mend(conn: Connection, repair: RepairContext) -> str | None:
-        still_stuck = any(now.id == row.id and now.operation_id is None
-                          for now in share_groups.list_in_transition(conn, machine))
+        still_stuck = any(
+            now.id == row.id and now.operation_id is None
+            for now in share_groups.list_in_transition(conn, machine)
+        )
         if still_stuck and transitions.settle(conn, machine, (row.id,), row.state, to):
             return 'is in error, and can be deleted' if to == 'error' else f'is {to} again'
         return None
+
     return mend

@@ -11,26 +11,44 @@ from manila_lite.db.queries import access
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
 
 #: The verb of each status that only an operation on the replica itself ends, or that only an administrator sets.
-_VERBS = {states.SHARE[verb].during: verb for verb in ('create', 'delete', 'promote', 'migrate', 'receive', 'server_migrate')}
+_VERBS = {
+    states.SHARE[verb].during: verb
+    for verb in ('create', 'delete', 'promote', 'migrate', 'receive', 'server_migrate')
+}
 
 
 def find(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield replicas in a transient status."""
     seen = set()
-    for row in sorted(share_replicas.list_in_transition(conn), key=lambda row: row.operation_state == 'parked'):
+    for row in sorted(
+        share_replicas.list_in_transition(conn), key=lambda row: row.operation_state == 'parked'
+    ):
         if row.id in seen:
             continue
         seen.add(row.id)
         mend: Mend | None = _fail(row.id)
         why = f'of share {row.share_id}: no operation will end this'
         if row.operation_id is not None:
-            why, mend = f'of share {row.share_id}: see operation {row.operation_id} ({row.operation_kind})', None
-        yield Finding('share replica', row.id, row.state, why, wrong=mend is not None or row.operation_state == 'parked',
-                      about=row.host or '', project_id=row.project_id, age=repair.age(row.since), mend=mend)
+            why, mend = (
+                f'of share {row.share_id}: see operation {row.operation_id} ({row.operation_kind})',
+                None,
+            )
+        yield Finding(
+            'share replica',
+            row.id,
+            row.state,
+            why,
+            wrong=mend is not None or row.operation_state == 'parked',
+            about=row.host or '',
+            project_id=row.project_id,
+            age=repair.age(row.since),
+            mend=mend,
+        )
 
 
 def _fail(replica_id: str) -> Mend:
     """Return the mender that ends the status as failed. Then the replica can be deleted, or brought up to date."""
+
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         for row in share_replicas.list_in_transition(conn, replica_id):
             if row.operation_id is None and row.state in _VERBS:
@@ -38,20 +56,34 @@ def _fail(replica_id: str) -> Mend:
                 transitions.fail(conn, states.SHARE, verb, replica_id)
                 return f'{verb} was interrupted: {states.SHARE[verb].fail}'
         return None
+
     return mend
 
 
 def find_contradicting(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield replicas whose replica state says another one of them is active than the share has."""
     for row in share_replicas.list_contradicting(conn):
-        why = f'of share {row.share_id}: it is not the active one' if row.is_aside else (
-            f'of share {row.share_id}: it is the active one')
-        yield Finding('share replica', row.id, f'replica state {row.state}', why, wrong=True, about=row.host or '',
-                      project_id=row.project_id, age=repair.age(row.since), mend=_correct(row.share_id, row.id))
+        why = (
+            f'of share {row.share_id}: it is not the active one'
+            if row.is_aside
+            else (f'of share {row.share_id}: it is the active one')
+        )
+        yield Finding(
+            'share replica',
+            row.id,
+            f'replica state {row.state}',
+            why,
+            wrong=True,
+            about=row.host or '',
+            project_id=row.project_id,
+            age=repair.age(row.since),
+            mend=_correct(row.share_id, row.id),
+        )
 
 
 def _correct(share_id: str, replica_id: str) -> Mend:
     """Return the mender of the replica state. Its next update says whether a replica is in sync."""
+
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         access.lock(conn, share_id)
         for row in share_replicas.list_contradicting(conn, replica_id):
@@ -59,4 +91,5 @@ def _correct(share_id: str, replica_id: str) -> Mend:
             transitions.set_replica_state(conn, replica_id, to)
             return f'its replica state is {to}'
         return None
+
     return mend

@@ -66,9 +66,15 @@ def _in_subnet(conn: Connection, row: Row[Any], last: Row[Any]) -> bool:
 
 REDO: dict[str, Redo] = {
     'creating': Redo('create', ('share_server.create',), Action.CREATE, _without_exports),
-    'network_change': Redo('change', (subnets_workflow.ADD, 'share_server.update_security_service'), Action.UPDATE, _in_subnet),
-    'deleting': Redo('delete', ('share_server.delete', server_migration_queries.RELEASE, server_migration_queries.CLEAR),
-                     Action.DELETE, _unused),
+    'network_change': Redo(
+        'change', (subnets_workflow.ADD, 'share_server.update_security_service'), Action.UPDATE, _in_subnet
+    ),
+    'deleting': Redo(
+        'delete',
+        ('share_server.delete', server_migration_queries.RELEASE, server_migration_queries.CLEAR),
+        Action.DELETE,
+        _unused,
+    ),
     'manage_starting': Redo('manage', ('share_server.manage',), Action.MANAGE_SERVER, _without_exports),
     'unmanage_starting': Redo('unmanage', ('share_server.unmanage',), Action.UNMANAGE_SERVER, _unused),
     # Half a migration is not resumed: the source serves as before, whatever was copied.
@@ -79,20 +85,36 @@ REDO: dict[str, Redo] = {
 
 # Servers ------------------------------------------------------------------------------------------
 
+
 def find_servers(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield share servers in a transient status, each with the operation that ends it, if there is one."""
     chosen: dict[str, Row[Any]] = {}
-    for row in rows.list_servers(conn):      # beside the open operation there may be parked ones
+    for row in rows.list_servers(conn):  # beside the open operation there may be parked ones
         if row.id not in chosen or row.operation_state == 'open':
             chosen[row.id] = row
     for row in chosen.values():
         why, wrong = 'no operation will end this', True
         if row.operation_id:
-            why, wrong = f'see its operation {row.operation_id} ({row.operation_kind})', row.operation_state == 'parked'
+            why, wrong = (
+                f'see its operation {row.operation_id} ({row.operation_kind})',
+                row.operation_state == 'parked',
+            )
         left = (row.lease_expires_at - repair.now).total_seconds() if row.lease_expires_at else None
-        yield Finding(_SERVER, row.id, row.state, why, wrong, about=row.host, project_id=row.project_id,
-                      age=repair.age(row.since), attempts=row.attempts, owner=row.owner, lease_left=left, error=row.error,
-                      mend=None if row.operation_id else _stuck(row.id))
+        yield Finding(
+            _SERVER,
+            row.id,
+            row.state,
+            why,
+            wrong,
+            about=row.host,
+            project_id=row.project_id,
+            age=repair.age(row.since),
+            attempts=row.attempts,
+            owner=row.owner,
+            lease_left=left,
+            error=row.error,
+            mend=None if row.operation_id else _stuck(row.id),
+        )
 
 
 def find_in_error(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
@@ -108,8 +130,17 @@ def find_in_error(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
             why += '; no share manager has its backend'
         else:
             mend = serve_again(row.host)
-        yield Finding(_SERVER, row.id, row.state, why, wrong=mend is not None or row.operation_state == 'parked',
-                      about=row.host, project_id=row.project_id, age=repair.age(row.since), mend=mend)
+        yield Finding(
+            _SERVER,
+            row.id,
+            row.state,
+            why,
+            wrong=mend is not None or row.operation_state == 'parked',
+            about=row.host,
+            project_id=row.project_id,
+            age=repair.age(row.since),
+            mend=mend,
+        )
 
 
 def serve_again(host: str) -> Mend:
@@ -117,13 +148,17 @@ def serve_again(host: str) -> Mend:
 
     It does nothing while the backend is being ensured.
     """
+
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         if operations.is_open(conn, ensure_queries.open_key(host)):
             return None
         heal = [row.id for row in rows.list_in_error(conn) if row.host == host and not row.operation_id]
-        repair.wakes.append(ensure_workflow.ask_once(conn, context.admin(repair.services), host, 'start', heal=heal))
+        repair.wakes.append(
+            ensure_workflow.ask_once(conn, context.admin(repair.services), host, 'start', heal=heal)
+        )
         more = f'; active again if they run: share servers {", ".join(heal)}' if heal else ''
         return f'{ensure_queries.KIND} was begun for {host}{more}'
+
     return mend
 
 
@@ -131,6 +166,7 @@ def _stuck(server_id: str) -> Mend:
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         row = _take(conn, server_id)
         return _end(conn, repair, row, shares.last_operation(conn, server_id)) if row else None
+
     return mend
 
 
@@ -152,8 +188,15 @@ def _take(conn: Connection, server_id: str) -> Row[Any] | None:
     return None if row is None or row.operation_id else row
 
 
-def _end(conn: Connection, repair: RepairContext, row: Row[Any], last: Row[Any] | None, *, once_more: bool = True,
-         begun_again: bool = False) -> str:
+def _end(
+    conn: Connection,
+    repair: RepairContext,
+    row: Row[Any],
+    last: Row[Any] | None,
+    *,
+    once_more: bool = True,
+    begun_again: bool = False,
+) -> str:
     """End the transient status of a server.
 
     :param last: the last operation of the server
@@ -163,33 +206,63 @@ def _end(conn: Connection, repair: RepairContext, row: Row[Any], last: Row[Any] 
     if last is not None and (last.kind not in redo.kinds or last.error_code == operations.SUPERSEDED):
         last = None
     if once_more and last is not None and data is not None and redo.safe(conn, row, last):
-        repair.wakes.append(begin(
-            conn, context.of_operation(last, repair.services), last.kind, 'share_server', row.id, topic='share', host=row.host,
-            data=dataclasses.replace(data, begun_again=data.begun_again or begun_again), serial=f'server:{row.id}',
-            open_key=f'server:{row.id}'))
+        repair.wakes.append(
+            begin(
+                conn,
+                context.of_operation(last, repair.services),
+                last.kind,
+                'share_server',
+                row.id,
+                topic='share',
+                host=row.host,
+                data=dataclasses.replace(data, begun_again=data.begun_again or begun_again),
+                serial=f'server:{row.id}',
+                open_key=f'server:{row.id}',
+            )
+        )
         return f'{last.kind} was begun again'
     if redo.verb == 'migrate' and server_migration_queries.cast_rules(conn, row.id, False):
         repair.wakes.append(server_migration_workflow.apply_rules(conn, repair.owner(row), row.id, row.host))
     end = states.SHARE_SERVER[redo.verb].fail
     transitions.fail(conn, states.SHARE_SERVER, redo.verb, row.id)
-    messages.create(conn, repair.owner(row), 'SHARE_SERVER', row.id, redo.action, Detail.UNKNOWN_ERROR,
-                    'It was interrupted and could not be taken up again.')
+    messages.create(
+        conn,
+        repair.owner(row),
+        'SHARE_SERVER',
+        row.id,
+        redo.action,
+        Detail.UNKNOWN_ERROR,
+        'It was interrupted and could not be taken up again.',
+    )
     return f'it cannot be taken up again: {end}'
 
 
 # Networks and subnets -----------------------------------------------------------------------------
+
 
 def find_networks(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield networks in transition, and networks whose owner deleted them and that wait until their servers are gone."""
     for row in rows.list_networks(conn):
         if row.is_going:
             waits, state, mend = row.servers, 'going', _sweep(row.id)
-            why = f'goes with the last of its {errors.count(waits, "share server")}' if waits else 'its share servers are gone'
+            why = (
+                f'goes with the last of its {errors.count(waits, "share server")}'
+                if waits
+                else 'its share servers are gone'
+            )
         else:
             waits, state, mend = row.changing, row.state, _settle(row.id)
             why = f'{waits} of its share servers change' if waits else 'none of its share servers changes'
-        yield Finding(_NETWORK, row.id, state, why, wrong=not waits, project_id=row.project_id, age=repair.age(row.since),
-                      mend=None if waits else mend)
+        yield Finding(
+            _NETWORK,
+            row.id,
+            state,
+            why,
+            wrong=not waits,
+            project_id=row.project_id,
+            age=repair.age(row.since),
+            mend=None if waits else mend,
+        )
 
 
 def _settle(network_id: str) -> Mend:
@@ -199,12 +272,14 @@ def _settle(network_id: str) -> Mend:
             return None
         transitions.finish(conn, states.SHARE_NETWORK, 'change', network_id)
         return 'is active again'
+
     return mend
 
 
 def _sweep(network_id: str) -> Mend:
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         return 'is gone' if share_networks.delete_if_without_servers(conn, network_id) else None
+
     return mend
 
 
@@ -212,12 +287,23 @@ def find_subnets(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield subnets in which a server has no address: they are being added, or the operation was lost."""
     for row in rows.list_subnets_without_address(conn):
         idle = row.operation_id is None
-        why = (f'share server {row.server_id} has no address in it' if idle else
-               f'share server {row.server_id} gets its addresses by operation {row.operation_id} ({row.operation_kind})')
+        why = (
+            f'share server {row.server_id} has no address in it'
+            if idle
+            else f'share server {row.server_id} gets its addresses by operation {row.operation_id} ({row.operation_kind})'
+        )
         mendable = idle and (row.server_status, row.network_status) == ('active', 'active')
-        yield Finding('share network subnet', row.id, 'without address', why, wrong=idle, about=row.host,
-                      project_id=row.project_id, age=repair.age(row.since),
-                      mend=_complete(row.server_id, row.id) if mendable else None)
+        yield Finding(
+            'share network subnet',
+            row.id,
+            'without address',
+            why,
+            wrong=idle,
+            about=row.host,
+            project_id=row.project_id,
+            age=repair.age(row.since),
+            mend=_complete(row.server_id, row.id) if mendable else None,
+        )
 
 
 def find_lacking(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
@@ -226,37 +312,65 @@ def find_lacking(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
         if not row.is_mapped:
             wrong = bool(row.is_held or not row.error)
             decision = '' if wrong else ': its owner may add it again or delete it'
-            yield Finding('share network subnet', row.id, 'incomplete', f'share server {row.server_id} is not in it{decision}',
-                          wrong=wrong, about=row.host, project_id=row.project_id, error=row.error,
-                          age=repair.age(row.updated_at or row.created_at),
-                          mend=_complete(row.server_id, row.id) if wrong else None)
+            yield Finding(
+                'share network subnet',
+                row.id,
+                'incomplete',
+                f'share server {row.server_id} is not in it{decision}',
+                wrong=wrong,
+                about=row.host,
+                project_id=row.project_id,
+                error=row.error,
+                age=repair.age(row.updated_at or row.created_at),
+                mend=_complete(row.server_id, row.id) if wrong else None,
+            )
 
 
 def _complete(server_id: str, subnet_id: str) -> Mend:
     """Return the mender that gives the server its addresses, as if the subnet were added now."""
+
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         lacking = share_network_subnets.list_lacking(conn, server_id=server_id, subnet_id=subnet_id)
-        wake = subnets_workflow.complete(conn, context.admin(repair.services), lacking[0]) if lacking else None
+        wake = (
+            subnets_workflow.complete(conn, context.admin(repair.services), lacking[0]) if lacking else None
+        )
         if wake is None:
             return None
         repair.wakes.append(wake)
         return f'{subnets_workflow.ADD} was begun for share server {server_id}'
+
     return mend
 
 
 # Addresses, and servers that backends hold --------------------------------------------------------
 
+
 def find_addresses(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield addresses in subnets that their server is not in, and for which no operation is open."""
     for row in rows.list_leaked_addresses(conn):
-        yield Finding('address', row.id, row.ip_address,
-                      f'share server {row.share_server_id} is not in its subnet {row.share_network_subnet_id}: to delete the '
-                      'server frees it', wrong=True, about=row.host, project_id=row.project_id, age=repair.age(row.since))
+        yield Finding(
+            'address',
+            row.id,
+            row.ip_address,
+            f'share server {row.share_server_id} is not in its subnet {row.share_network_subnet_id}: to delete the '
+            'server frees it',
+            wrong=True,
+            about=row.host,
+            project_id=row.project_id,
+            age=repair.age(row.since),
+        )
 
 
 def find_strays(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield share servers that a backend reports and that have no row."""
     for row in rows.list_unknown_servers(conn):
         for server_id in row.server_ids:
-            yield Finding(_SERVER, server_id, 'unknown', 'its backend holds it, and there is no record of it: delete it there',
-                          wrong=True, about=row.host, age=repair.age(row.reported_at))
+            yield Finding(
+                _SERVER,
+                server_id,
+                'unknown',
+                'its backend holds it, and there is no record of it: delete it there',
+                wrong=True,
+                about=row.host,
+                age=repair.age(row.reported_at),
+            )

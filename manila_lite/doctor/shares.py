@@ -19,12 +19,24 @@ from manila_lite.workflow import share_migration as share_migration_workflow
 def find_shares(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield shares in a transient status, and shares whose rules count as being applied without an operation for it."""
     resource_type = states.SHARE.resource_type
-    yield from _all(repair, resource_type, share_findings.list_shares(conn),
-                    lambda row: recovery.stuck_resource_mender(resource_type, row.id))
+    yield from _all(
+        repair,
+        resource_type,
+        share_findings.list_shares(conn),
+        lambda row: recovery.stuck_resource_mender(resource_type, row.id),
+    )
     for row in share_findings.list_shares_without_rule_operation(conn):
-        yield Finding(resource_type, row.id, f'rules {row.access_rules_status}', 'no access rule is on its way', wrong=True,
-                      about=row.host or '', project_id=row.project_id, age=repair.age(row.since),
-                      mend=access.rules_mender(row.id))
+        yield Finding(
+            resource_type,
+            row.id,
+            f'rules {row.access_rules_status}',
+            'no access rule is on its way',
+            wrong=True,
+            about=row.host or '',
+            project_id=row.project_id,
+            age=repair.age(row.since),
+            mend=access.rules_mender(row.id),
+        )
 
 
 def find_second_places(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
@@ -33,18 +45,33 @@ def find_second_places(conn: Connection, repair: RepairContext) -> Iterator[Find
         mend: Mend | None = _release(row.id)
         why = f'of share {row.share_id}: nothing will end this'
         if row.operation_id is not None:
-            why, mend = f'of share {row.share_id}: see operation {row.operation_id} ({row.operation_kind})', None
+            why, mend = (
+                f'of share {row.share_id}: see operation {row.operation_id} ({row.operation_kind})',
+                None,
+            )
         elif row.share_state == 'error' and row.task_state == states.Migration.ERROR:
             why, mend = f'of share {row.share_id}, whose cut-over failed and can be tried again', None
-        yield Finding('share instance', row.id, row.state, why, wrong=mend is not None or row.operation_state == 'parked',
-                      about=row.host or '', project_id=row.project_id, age=repair.age(row.since), mend=mend)
+        yield Finding(
+            'share instance',
+            row.id,
+            row.state,
+            why,
+            wrong=mend is not None or row.operation_state == 'parked',
+            about=row.host or '',
+            project_id=row.project_id,
+            age=repair.age(row.since),
+            mend=mend,
+        )
 
 
 def _release(instance_id: str) -> Mend:
     """Return the mender that has the backend delete its part of a second instance."""
+
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         for row in shares.list_second_instances(conn, instance_id=instance_id):
-            verb = next((verb for verb in ('receive', 'delete') if states.SHARE[verb].during == row.status), None)
+            verb = next(
+                (verb for verb in ('receive', 'delete') if states.SHARE[verb].during == row.status), None
+            )
             if verb:
                 transitions.fail(conn, states.SHARE, verb, instance_id)
             for now in shares.list_second_instances(conn, instance_id=instance_id):
@@ -54,6 +81,7 @@ def _release(instance_id: str) -> Mend:
                     return None
                 return f'{share_migration_queries.RELEASE} was begun'
         return None
+
     return mend
 
 
@@ -65,39 +93,64 @@ def find_not_served(conn: Connection, repair: RepairContext) -> Iterator[Finding
             continue
         left = data.left if op.state == operations.FAILED else ()
         for row in share_findings.list_served(conn, op.host, sorted({*left, *data.broken})):
-            yield Finding(states.SHARE.resource_type, row.id, 'not served', f'see operation {op.id} ({op.kind})', wrong=True,
-                          about=row.host, project_id=row.project_id, age=repair.age(op.finished_at), error=op.error,
-                          mend=share_servers.serve_again(op.host))
+            yield Finding(
+                states.SHARE.resource_type,
+                row.id,
+                'not served',
+                f'see operation {op.id} ({op.kind})',
+                wrong=True,
+                about=row.host,
+                project_id=row.project_id,
+                age=repair.age(op.finished_at),
+                error=op.error,
+                mend=share_servers.serve_again(op.host),
+            )
 
 
 def find_mount_options(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield shares whose export locations say another port, or other mount options, than their backend reports."""
     reported = share_findings.list_reported_options(conn)
-    for row in share_findings.list_mount_options(conn, [host for host, options in reported.items() if options]):
+    for row in share_findings.list_mount_options(
+        conn, [host for host, options in reported.items() if options]
+    ):
         needed = reported.get(row.host, {}).get(row.share_proto, '')
         if row.host in reported and row.options != needed:
-            yield Finding(states.SHARE.resource_type, row.id, 'mount options',
-                          f'its export locations say {row.options or "none"}, and its backend serves with {needed or "none"}',
-                          wrong=True, about=row.host, project_id=row.project_id,
-                          mend=share_servers.serve_again(row.host.partition('#')[0]))
+            yield Finding(
+                states.SHARE.resource_type,
+                row.id,
+                'mount options',
+                f'its export locations say {row.options or "none"}, and its backend serves with {needed or "none"}',
+                wrong=True,
+                about=row.host,
+                project_id=row.project_id,
+                mend=share_servers.serve_again(row.host.partition('#')[0]),
+            )
 
 
 def find_snapshots(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield snapshots in a transient status."""
     resource_type = states.SNAPSHOT.resource_type
-    yield from _all(repair, resource_type, share_findings.list_snapshots(conn),
-                    lambda row: recovery.stuck_resource_mender(resource_type, row.id))
+    yield from _all(
+        repair,
+        resource_type,
+        share_findings.list_snapshots(conn),
+        lambda row: recovery.stuck_resource_mender(resource_type, row.id),
+    )
 
 
 def find_rules(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield access rules in a transient state."""
-    yield from _all(repair, states.ACCESS.resource_name, share_findings.list_rules(conn),
-                    lambda row: access.rules_mender(row.share_id))
+    yield from _all(
+        repair,
+        states.ACCESS.resource_name,
+        share_findings.list_rules(conn),
+        lambda row: access.rules_mender(row.share_id),
+    )
 
 
 def _all(repair: RepairContext, resource_name: str, rows: Iterable[Row[Any]], mend: Any) -> Iterator[Finding]:
     chosen: dict[str, Row[Any]] = {}
-    for row in rows:        # beside the open operation there may be parked ones
+    for row in rows:  # beside the open operation there may be parked ones
         if row.id not in chosen or row.operation_state == 'open':
             chosen[row.id] = row
     for row in chosen.values():
@@ -110,5 +163,14 @@ def _one(repair: RepairContext, resource_name: str, row: Row[Any], mend: Mend) -
     else:
         why = f'see its operation {row.operation_id} ({row.operation_kind})'
         wrong = row.operation_state == 'parked'
-    return Finding(resource_name, row.id, row.state, why, wrong, about=row.host or '', project_id=row.project_id,
-                   age=repair.age(row.since), mend=None if row.operation_id else mend)
+    return Finding(
+        resource_name,
+        row.id,
+        row.state,
+        why,
+        wrong,
+        about=row.host or '',
+        project_id=row.project_id,
+        age=repair.age(row.since),
+        mend=None if row.operation_id else mend,
+    )

@@ -39,16 +39,20 @@ def unwanted(conn: Connection, ops: Iterable[Row[Any]]) -> set[str]:
 
 def mender(op: Row[Any]) -> Mend:
     """Return the mender of an unwanted migration: it is cancelled by force."""
+
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         row = operations.get(conn, op.id)
         if row is None or op.id not in unwanted(conn, [op]):
             return None
-        work: Work[Any] = Work(row, Untyped.from_json(row.data), context.of_operation(row, repair.services), None)
+        work: Work[Any] = Work(
+            row, Untyped.from_json(row.data), context.of_operation(row, repair.services), None
+        )
         try:
             repair.wakes.extend(_MIGRATIONS[op.kind].cancel_by_force(conn, work))
         except errors.WrongState:
             return None
         return 'it is cancelled without its destination, which deletes the copy when it is up'
+
     return mend
 
 
@@ -56,17 +60,26 @@ def find_ended(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield shares and share servers with the task state of a migration that is not under way."""
     for migrations in _MIGRATIONS.values():
         for row in migration_rows.list_ended(conn, migrations.resource_type):
-            yield Finding(migrations.name, row.id, f'task state {row.task_state}', 'no migration of it is under way',
-                          wrong=True, project_id=row.project_id, age=repair.age(row.since),
-                          mend=_forget(migrations, row.id))
+            yield Finding(
+                migrations.name,
+                row.id,
+                f'task state {row.task_state}',
+                'no migration of it is under way',
+                wrong=True,
+                project_id=row.project_id,
+                age=repair.age(row.since),
+                mend=_forget(migrations, row.id),
+            )
 
 
 def _forget(migrations: Migrations, resource_id: str) -> Mend:
     """Return the mender that clears the task state."""
+
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         for row in migration_rows.list_ended(conn, migrations.resource_type, resource_id):
             if not migrations.swap_task_state(conn, resource_id, (row.task_state,), None):
                 return None
             return 'has no task state any more'
         return None
+
     return mend

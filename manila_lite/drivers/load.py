@@ -38,7 +38,9 @@ def make(name: str, backend_name: str, host: str, conf: cfg.ConfigOpts, state_di
     return cls(check(cls, backend_name, host, conf, state_dir))
 
 
-def check(cls: type[ShareDriver], backend_name: str, host: str, conf: cfg.ConfigOpts, state_dir: Path) -> Backend:
+def check(
+    cls: type[ShareDriver], backend_name: str, host: str, conf: cfg.ConfigOpts, state_dir: Path
+) -> Backend:
     """Register and read the options of a driver, and check the machine's requirements. Return the backend for it.
 
     :raises errors.BadConfig: with one line for each problem and a hint how to solve it.

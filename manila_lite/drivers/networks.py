@@ -49,10 +49,13 @@ def vet_subnet(new: values.ServerNetwork) -> None:
         raise errors.Final(f'Subnet {_name(new)}: {bad}.') from bad
     least, (first, last) = _LEAST_MTU[network.version], _SEGMENTS.get(new.network_type or '', (None, None))
     wrong = {
-        f'an MTU of {new.mtu} is too small for IPv{network.version}, which needs {least}': 0 < (new.mtu or 0) < least,
+        f'an MTU of {new.mtu} is too small for IPv{network.version}, which needs {least}': 0
+        < (new.mtu or 0)
+        < least,
         f'gateway {gateway} is not in {network}': gateway is not None and not _reaches(network, gateway),
-        f'segment {new.segmentation_id} is not between {first} and {last}, as {new.network_type} needs':
-            None not in (first, new.segmentation_id) and not first <= new.segmentation_id <= last,
+        f'segment {new.segmentation_id} is not between {first} and {last}, as {new.network_type} needs': None
+        not in (first, new.segmentation_id)
+        and not first <= new.segmentation_id <= last,
     }
     if objections := [what for what, true in wrong.items() if true]:
         raise errors.Final(f'Subnet {_name(new)}: {"; ".join(objections)}.')
@@ -64,7 +67,9 @@ def _name(new: values.ServerNetwork) -> str:
 
 def _reaches(network: _Network, gateway: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     """Say whether hosts of the network reach the gateway: routers of IPv6 may have a link-local address only."""
-    return gateway.version == network.version and (gateway in network or (gateway.version == 6 and gateway.is_link_local))
+    return gateway.version == network.version and (
+        gateway in network or (gateway.version == 6 and gateway.is_link_local)
+    )
 
 
 def _vet_apart(networks: Iterable[values.ServerNetwork]) -> None:
@@ -74,8 +79,10 @@ def _vet_apart(networks: Iterable[values.ServerNetwork]) -> None:
         if one.neutron_subnet_id and _place(one) == _place(other):
             continue
         if first.version == second.version and first.overlaps(second):
-            raise errors.Final(f'Subnets {one.subnet_id} ({first}) and {other.subnet_id} ({second}) overlap: a share server '
-                               'cannot be in both.')
+            raise errors.Final(
+                f'Subnets {one.subnet_id} ({first}) and {other.subnet_id} ({second}) overlap: a share server '
+                'cannot be in both.'
+            )
 
 
 def _place(network: values.ServerNetwork) -> tuple[str | None, str | None]:
@@ -91,15 +98,21 @@ def _network(network: values.ServerNetwork) -> _Network:
 
 def _vet_address(allocation: values.Allocation) -> None:
     try:
-        address, network = ipaddress.ip_address(allocation.ip_address), ipaddress.ip_network(allocation.cidr, strict=False)
+        address, network = (
+            ipaddress.ip_address(allocation.ip_address),
+            ipaddress.ip_network(allocation.cidr, strict=False),
+        )
         gateway = ipaddress.ip_address(allocation.gateway) if allocation.gateway else None
     except ValueError as bad:
         raise errors.Final(f'Network allocation {allocation.id}: {bad}.') from bad
     wrong = {
         f'{address} is not in {network}': address not in network,
-        f'{gateway} is not a gateway of {network}': gateway is not None and gateway.version != network.version,
+        f'{gateway} is not a gateway of {network}': gateway is not None
+        and gateway.version != network.version,
         f'an MTU of {allocation.mtu} is too small': 0 < (allocation.mtu or 0) < _LEAST_MTU[network.version],
-        f'{allocation.mac_address} is not a MAC address': not netutils.is_valid_mac(allocation.mac_address or _ANY_MAC),
+        f'{allocation.mac_address} is not a MAC address': not netutils.is_valid_mac(
+            allocation.mac_address or _ANY_MAC
+        ),
     }
     if objections := [what for what, true in wrong.items() if true]:
         raise errors.Final(f'Network allocation {allocation.id}: {"; ".join(objections)}.')

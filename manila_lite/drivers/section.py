@@ -41,11 +41,11 @@ class Section:
         self._where = (name, host, state_dir)
         self._name = name
         self._lock = threading.Lock()
-        self._ours: set[str] = set()        # options with a value of a later reading than the rest of the process
+        self._ours: set[str] = set()  # options with a value of a later reading than the rest of the process
         try:
             self._known = _values(conf, *self._where)
         except errors.BadConfig:
-            self._known = {}                # the files broke after the start; compare with the values in use
+            self._known = {}  # the files broke after the start; compare with the values in use
 
     def reread(self, *, apply: bool = True) -> Changes:
         """Read the section again, and ``apply`` the changes that need no restart. Without it, only name these.
@@ -60,14 +60,18 @@ class Section:
             options = {option.dest: option for option in _options(group.driver)}
             changed = [name for name in options if values[name] != self._known.get(name, group[name])]
             now = [name for name in changed if options[name].mutable]
-            applied = [name for name in now if values[name] != group[name]]     # the process may have read its files since
+            applied = [
+                name for name in now if values[name] != group[name]
+            ]  # the process may have read its files since
             changes = Changes(tuple(applied), tuple(name for name in changed if name not in now))
             if not apply:
                 return changes
             for name in applied:
                 self._conf.set_override(name, values[name], self._name)
             self._ours.update(applied)
-            self._known = {name: group[name] for name in options} | self._known | {name: values[name] for name in now}
+            self._known = (
+                {name: group[name] for name in options} | self._known | {name: values[name] for name in now}
+            )
             return changes
 
     def follow_files(self) -> None:
@@ -104,8 +108,10 @@ def _values(conf: cfg.ConfigOpts, name: str, host: str, state_dir: Path) -> dict
 
     :raises errors.BadConfig: the files cannot be read, or the backend cannot work with them.
     """
-    paths = [*(f'--config-file={path}' for path in getattr(conf, 'config_file', None) or ()),
-             *(f'--config-dir={folder}' for folder in conf.config_dirs)]
+    paths = [
+        *(f'--config-file={path}' for path in getattr(conf, 'config_file', None) or ()),
+        *(f'--config-dir={folder}' for folder in conf.config_dirs),
+    ]
     if not paths:
         return {option.dest: conf[name][option.dest] for option in _options(conf[name].driver)}
     try:
@@ -113,7 +119,9 @@ def _values(conf: cfg.ConfigOpts, name: str, host: str, state_dir: Path) -> dict
         backend_conf.register_backend(fresh, name)
         driver = fresh[name].driver
         if not driver:
-            raise errors.BadConfig(f'[{name}] driver: missing; name a driver, for instance "linux" or "dummy"')
+            raise errors.BadConfig(
+                f'[{name}] driver: missing; name a driver, for instance "linux" or "dummy"'
+            )
         load.check(load.load_class(driver), name, host, fresh, state_dir)
         return {option.dest: fresh[name][option.dest] for option in _options(driver)}
     except (cfg.Error, OSError, ValueError) as bad:

@@ -17,7 +17,9 @@ from manila_lite.encryption.keys import Keys, decrypted, encrypted
 
 LOG = log.getLogger(__name__)
 
-_UNAVAILABLE = 'A secret of the database cannot be read or written at present; the log of the service has the cause.'
+_UNAVAILABLE = (
+    'A secret of the database cannot be read or written at present; the log of the service has the cause.'
+)
 
 
 class _Process:
@@ -59,7 +61,7 @@ def prepare(conf: Any, db: Database) -> None:
             keys.vet(conn)
     except BaseException:
         if made:
-            keys.path.unlink(missing_ok=True)       # another host prepared the database first
+            keys.path.unlink(missing_ok=True)  # another host prepared the database first
         raise
     if made:
         LOG.info('%s was created: keep a copy elsewhere, and copy it to every host', keys.where)

@@ -10,8 +10,10 @@ from cryptography.fernet import Fernet
 
 from manila_lite import errors
 
-_HEAD = ('# Keys of the secrets in the database of manila_lite: the first encrypts, all decrypt.\n'
-         '# Keep a copy elsewhere, and the same file on every host: doc/source/admin/secrets.rst\n')
+_HEAD = (
+    '# Keys of the secrets in the database of manila_lite: the first encrypts, all decrypt.\n'
+    '# Keep a copy elsewhere, and the same file on every host: doc/source/admin/secrets.rst\n'
+)
 #: Mode bits that the file must not have: all for others; write and execute for the group.
 _TOO_MUCH = 0o037
 
@@ -36,19 +38,25 @@ def read(path: Path) -> list[bytes]:
     except FileNotFoundError:
         return []
     except (OSError, UnicodeError) as bad:
-        raise errors.BadConfig(f'[secrets] key_file: {path} cannot be read: '
-                               f'{getattr(bad, "strerror", None) or "it is not text"}'
-                               ) from None
+        raise errors.BadConfig(
+            f'[secrets] key_file: {path} cannot be read: {getattr(bad, "strerror", None) or "it is not text"}'
+        ) from None
     if mode & _TOO_MUCH:
-        raise errors.BadConfig(f'[secrets] key_file: {path} has mode {mode:04o}, so other users can read or change it; run '
-                               'chmod 0600, and consider new keys')
-    keys = [(number, line.encode()) for number, line in enumerate(lines, 1) if line and not line.startswith('#')]
+        raise errors.BadConfig(
+            f'[secrets] key_file: {path} has mode {mode:04o}, so other users can read or change it; run '
+            'chmod 0600, and consider new keys'
+        )
+    keys = [
+        (number, line.encode()) for number, line in enumerate(lines, 1) if line and not line.startswith('#')
+    ]
     for number, key in keys:
         try:
             Fernet(key)
         except ValueError:
-            raise errors.BadConfig(f'[secrets] key_file: line {number} of {path} is not a key; "manila-manage secret new_key" '
-                                   'prints one') from None
+            raise errors.BadConfig(
+                f'[secrets] key_file: line {number} of {path} is not a key; "manila-manage secret new_key" '
+                'prints one'
+            ) from None
     if not keys:
         raise errors.BadConfig(f'[secrets] key_file: {path} has no key')
     return [key for _, key in keys]

@@ -16,10 +16,14 @@ from manila_lite.encryption import key_file
 BEFORE_ENCRYPTION = '1.0'
 #: The text whose encrypted form in the database shows whether a key is the right one.
 _WORD = 'manila_lite'
-_WRONG = ('the secrets in the database were encrypted with another key than {where} has: put the right file there, from '
-          'another host or from a backup')
-_MISSING = ('{where} is not there: copy it from a host of this cloud that has it, or from a backup; for a new cloud, '
-            '"manila-manage db sync" makes it')
+_WRONG = (
+    'the secrets in the database were encrypted with another key than {where} has: put the right file there, from '
+    'another host or from a backup'
+)
+_MISSING = (
+    '{where} is not there: copy it from a host of this cloud that has it, or from a backup; for a new cloud, '
+    '"manila-manage db sync" makes it'
+)
 
 
 class Keys:
@@ -37,7 +41,11 @@ class Keys:
     @property
     def where(self) -> str:
         """Return the options that the keys come from, for messages."""
-        return f'[secrets] key_file {self.path}' if not self._conf.secrets.key_ids else '[secrets] key_ids and key_file'
+        return (
+            f'[secrets] key_file {self.path}'
+            if not self._conf.secrets.key_ids
+            else '[secrets] key_ids and key_file'
+        )
 
     def load(self) -> list[Fernet]:
         """Return the present keys, none if there is no file.

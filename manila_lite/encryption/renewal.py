@@ -26,7 +26,9 @@ def count_secrets(conf: Any, db: Database) -> dict[str, Counter[str]]:
     counts: dict[str, Counter[str]] = {}
     with db.reader() as conn:
         for kind in secrets.COLUMNS:
-            counts[kind] = Counter(_state(keys, secret.value) for some in _portions(conn, kind) for secret in some)
+            counts[kind] = Counter(
+                _state(keys, secret.value) for some in _portions(conn, kind) for secret in some
+            )
     return counts
 
 
@@ -72,5 +74,5 @@ def _renew(conn: Connection, keys: list[Fernet], secret: secrets.Secret) -> str:
     state = _state(keys, secret.value)
     text = decrypted(keys, secret.value) if state == ANOTHER else secret.value
     if state in (PLAIN, ANOTHER) and text is not None:
-        secrets.replace(conn, secret, encrypted(keys, text))     # unless another transaction has just changed it
+        secrets.replace(conn, secret, encrypted(keys, text))  # unless another transaction has just changed it
     return state

@@ -19,5 +19,17 @@ from manila_lite.engine.begin import Wake, backend_of, begin, begin_once
 from manila_lite.engine.plans import EXCLUSIVE, FAST, PLACE, WORK, Plan, Step, Work
 from manila_lite.engine.runner import Runner
 
-__all__ = ['EXCLUSIVE', 'FAST', 'PLACE', 'WORK', 'Plan', 'Runner', 'Step', 'Wake', 'Work', 'backend_of', 'begin',
-           'begin_once']
+__all__ = [
+    'EXCLUSIVE',
+    'FAST',
+    'PLACE',
+    'WORK',
+    'Plan',
+    'Runner',
+    'Step',
+    'Wake',
+    'Work',
+    'backend_of',
+    'begin',
+    'begin_once',
+]

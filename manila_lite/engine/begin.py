@@ -26,13 +26,26 @@ class Wake:
 
     def send(self, ctx: context.RequestContext) -> None:
         """Tell the worker as soon as the row is committed. Never fails: a lost wake-up costs one poll interval."""
-        ctx.db.afterwards(functools.partial(ctx.bus.wake, self.topic, self.host or None, self.operation_id, self.lane))
+        ctx.db.afterwards(
+            functools.partial(ctx.bus.wake, self.topic, self.host or None, self.operation_id, self.lane)
+        )
 
 
-def begin(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str, resource_id: str, *,
-          topic: str, host: str = '', data: OperationData | Mapping[str, Any] | None = None,
-          serial: str | None = None, open_key: str | None = None, lane: str = WORK,
-          owner: str | None = None) -> Wake:
+def begin(
+    conn: Connection,
+    ctx: context.RequestContext,
+    kind: str,
+    resource_type: str,
+    resource_id: str,
+    *,
+    topic: str,
+    host: str = '',
+    data: OperationData | Mapping[str, Any] | None = None,
+    serial: str | None = None,
+    open_key: str | None = None,
+    lane: str = WORK,
+    owner: str | None = None,
+) -> Wake:
     """Insert the operation in the caller's transaction. Return the wake-up to send after the commit.
 
     ``owner``: the project of the resource; without it, the caller's. The operation belongs to it whoever asked: it sees the
@@ -42,39 +55,110 @@ def begin(conn: Connection, ctx: context.RequestContext, kind: str, resource_typ
     """
     ctx.resource_uuid = ctx.resource_uuid or resource_id
     try:
-        operation_id = rows.insert(conn, **_row(ctx, host, data, owner, kind=kind, resource_type=resource_type,
-                                                resource_id=resource_id, topic=topic, serial=serial, open_key=open_key,
-                                                lane=lane))
+        operation_id = rows.insert(
+            conn,
+            **_row(
+                ctx,
+                host,
+                data,
+                owner,
+                kind=kind,
+                resource_type=resource_type,
+                resource_id=resource_id,
+                topic=topic,
+                serial=serial,
+                open_key=open_key,
+                lane=lane,
+            ),
+        )
     except db_exception.DBDuplicateEntry:
         name = resource_type.replace('_', ' ')
         raise errors.WrongState(f'Another operation on {name} {resource_id} has not ended.') from None
     return Wake(topic, backend_of(host), operation_id, lane)
 
 
-def begin_once(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str, resource_id: str, *,
-               topic: str, host: str, open_key: str, lane: str = WORK, **more: Any) -> Wake:
+def begin_once(
+    conn: Connection,
+    ctx: context.RequestContext,
+    kind: str,
+    resource_type: str,
+    resource_id: str,
+    *,
+    topic: str,
+    host: str,
+    open_key: str,
+    lane: str = WORK,
+    **more: Any,
+) -> Wake:
     """Have the open operation with this key run once more before it ends, or begin it if none is open."""
     operation_id = rows.request_rerun(conn, open_key)
     if operation_id is not None:
         return Wake(topic, backend_of(host), operation_id, lane)
-    return begin(conn, ctx, kind, resource_type, resource_id, topic=topic, host=host, open_key=open_key,
-                 lane=lane, **more)
+    return begin(
+        conn,
+        ctx,
+        kind,
+        resource_type,
+        resource_id,
+        topic=topic,
+        host=host,
+        open_key=open_key,
+        lane=lane,
+        **more,
+    )
 
 
-def begin_many_once(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str,
-                    resources: Mapping[str, str], *, topic: str, host: str, lane: str = WORK) -> None:
+def begin_many_once(
+    conn: Connection,
+    ctx: context.RequestContext,
+    kind: str,
+    resource_type: str,
+    resources: Mapping[str, str],
+    *,
+    topic: str,
+    host: str,
+    lane: str = WORK,
+) -> None:
     """Do as ``begin_once`` for each of these ids, in a constant number of statements. Each one's key is its serial too."""
     known = rows.request_reruns(conn, resources)
-    rows.insert_many(conn, [_row(ctx, host, None, None, kind=kind, resource_type=resource_type, resource_id=resource_id,
-                                 topic=topic, serial=key, open_key=key, lane=lane)
-                            for key, resource_id in resources.items() if key not in known])
+    rows.insert_many(
+        conn,
+        [
+            _row(
+                ctx,
+                host,
+                None,
+                None,
+                kind=kind,
+                resource_type=resource_type,
+                resource_id=resource_id,
+                topic=topic,
+                serial=key,
+                open_key=key,
+                lane=lane,
+            )
+            for key, resource_id in resources.items()
+            if key not in known
+        ],
+    )
 
 
-def _row(ctx: context.RequestContext, host: str, data: OperationData | Mapping[str, Any] | None, owner: str | None,
-         **values: Any) -> dict[str, Any]:
+def _row(
+    ctx: context.RequestContext,
+    host: str,
+    data: OperationData | Mapping[str, Any] | None,
+    owner: str | None,
+    **values: Any,
+) -> dict[str, Any]:
     stored = data.to_json() if isinstance(data, OperationData) else dict(data or {})
-    return {**values, 'host': backend_of(host), 'data': stored | trace.carried(ctx.conf),
-            'project_id': owner or ctx.project_id, 'user_id': ctx.user_id, 'request_id': ctx.request_id}
+    return {
+        **values,
+        'host': backend_of(host),
+        'data': stored | trace.carried(ctx.conf),
+        'project_id': owner or ctx.project_id,
+        'user_id': ctx.user_id,
+        'request_id': ctx.request_id,
+    }
 
 
 def backend_of(host: str) -> str:

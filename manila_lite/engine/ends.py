@@ -48,7 +48,9 @@ class Ends(Together[End]):
             except db_exception.DBConnectionError as away:
                 return [away] * len(ends)
             except Exception as error:
-                LOG.info('%s operations are ended one by one, since together they failed: %s', len(ends), error)
+                LOG.info(
+                    '%s operations are ended one by one, since together they failed: %s', len(ends), error
+                )
             else:
                 return [True] * len(ends)
         return [self._end(end) for end in ends]
@@ -62,7 +64,7 @@ class Ends(Together[End]):
             for group in groups.values():
                 prepared = [end.work for end in group if end.is_prepared]
                 if prepared:
-                    group[0].plan.done_many(conn, prepared)     # type: ignore[misc]  # else it is not prepared
+                    group[0].plan.done_many(conn, prepared)  # type: ignore[misc]  # else it is not prepared
                 for end in group:
                     if not end.is_prepared:
                         end.plan.done(conn, end.work)
@@ -75,6 +77,7 @@ class Ends(Together[End]):
             end.plan.done(conn, work)
             ended = rows.finish(conn, work.op.id, self._owner, rows.DONE, wanted=work.asked)
             return None if ended else rows.get(conn, work.op.id)
+
         try:
             again = self._db.write(write)
         except Exception as error:

@@ -32,8 +32,14 @@ class _Away(errors.Again):
 class Executor:
     """Executor of operations for one owner. ``service`` is what the plans need."""
 
-    def __init__(self, services: context.Services, owner: str, plans: Mapping[str, Plan[Any]], service: Any,
-                 environment: Environment = REAL):
+    def __init__(
+        self,
+        services: context.Services,
+        owner: str,
+        plans: Mapping[str, Plan[Any]],
+        service: Any,
+        environment: Environment = REAL,
+    ):
         self.services = services
         self.owner = owner
         self.plans = plans
@@ -64,20 +70,34 @@ class Executor:
         """Say whether the operation begins now, on its first try. Others do nothing together: one of them may be what
         made the try before fail for all.
         """
-        return op.kind in self.plans and op.attempts == 1 and op.step == 0 and not op.undoing and trace.DATA not in op.data
+        return (
+            op.kind in self.plans
+            and op.attempts == 1
+            and op.step == 0
+            and not op.undoing
+            and trace.DATA not in op.data
+        )
 
     def run_many(self, ops: Sequence[Any]) -> list[Any]:
         """Pass a group of ``batches`` on together. Return those of its operations that have to be run one by one."""
         many = self.plans[ops[0].kind].steps[0].many
         try:
             works = [self._begun(op) for op in ops]
-            many(works)     # type: ignore[misc]  # else they were no group
+            many(works)  # type: ignore[misc]  # else they were no group
         except errors.LostClaim:
-            LOG.info('%s operations of kind %s are run one by one: one of them is no longer ours', len(ops), ops[0].kind)
+            LOG.info(
+                '%s operations of kind %s are run one by one: one of them is no longer ours',
+                len(ops),
+                ops[0].kind,
+            )
             return list(ops)
         except Exception as error:
-            LOG.warning('%s operations of kind %s are run one by one, since together they failed: %s', len(ops), ops[0].kind,
-                        error)
+            LOG.warning(
+                '%s operations of kind %s are run one by one, since together they failed: %s',
+                len(ops),
+                ops[0].kind,
+                error,
+            )
             return list(ops)
         for work in works:
             if work.passed:
@@ -89,20 +109,26 @@ class Executor:
         groups: dict[str, list[Work[Any]]] = {}
         for op in ops:
             if self._is_fresh(op) and self.plans[op.kind].prepare:
-                with contextlib.suppress(ValueError):   # alone, it says what is wrong with its data
+                with contextlib.suppress(ValueError):  # alone, it says what is wrong with its data
                     work = self._begun(op)
                     groups.setdefault(op.kind, []).append(work)
         for kind, works in groups.items():
             self._prepare(self.plans[kind], works)
-        return {work.op.id: work.loaded for works in groups.values() for work in works if work.loaded is not None}
+        return {
+            work.op.id: work.loaded for works in groups.values() for work in works if work.loaded is not None
+        }
 
     def _prepare(self, plan: Plan[Any], works: Sequence[Work[Any]]) -> None:
         try:
             with self.services.db.reader() as conn:
-                plan.prepare(conn, works)   # type: ignore[misc]  # the caller has looked
+                plan.prepare(conn, works)  # type: ignore[misc]  # the caller has looked
         except Exception as error:
-            LOG.warning('%s operations of kind %s read what they need one by one, since together they failed: %s',
-                        len(works), plan.kind, error)
+            LOG.warning(
+                '%s operations of kind %s read what they need one by one, since together they failed: %s',
+                len(works),
+                plan.kind,
+                error,
+            )
             for work in works:
                 work.loaded = None
 
@@ -111,8 +137,14 @@ class Executor:
 
         :raises ValueError: its data are not those of its kind.
         """
-        return Work(op, self.plans[op.kind].data.from_json(op.data), context.of_operation(op, self.services), self.service,
-                    tries=op.attempts, loaded=loaded)
+        return Work(
+            op,
+            self.plans[op.kind].data.from_json(op.data),
+            context.of_operation(op, self.services),
+            self.service,
+            tries=op.attempts,
+            loaded=loaded,
+        )
 
     def run(self, op: Any, loaded: Any = None) -> float | None:
         """Run the operation until it ends or must wait. Return the seconds until it is due again here, or None.
@@ -165,7 +197,9 @@ class Executor:
     def _park(self, op: Any, why: str) -> None:
         LOG.error('%s: %s (operation %s) is set aside: %s', op.resource_id, op.kind, op.id, why)
         error = '; '.join(filter(None, (why, op.error)))
-        self.services.db.write(lambda conn: rows.finish(conn, op.id, self.owner, rows.PARKED, error, error_code=op.error_code))
+        self.services.db.write(
+            lambda conn: rows.finish(conn, op.id, self.owner, rows.PARKED, error, error_code=op.error_code)
+        )
         self._count(op, rows.PARKED)
 
     def _count(self, op: Any, outcome: str) -> None:
@@ -174,7 +208,9 @@ class Executor:
         metrics.ended(op.kind if op.kind in self.plans else metrics.OTHER, outcome, age)
 
     def _later(self, op: Any, after: float, **values: Any) -> float:
-        self.services.db.write(lambda conn: rows.postpone(conn, op.id, self.owner, after, op.next_run_at, **values))
+        self.services.db.write(
+            lambda conn: rows.postpone(conn, op.id, self.owner, after, op.next_run_at, **values)
+        )
         return after
 
     def _delay(self, tries: int) -> float:
@@ -238,31 +274,50 @@ class Executor:
         LOG.exception('%s: %s failed, next try in %s s', op.resource_id, op.kind, delay)
         # If the step is not the claimed one, the row's attempts may not have been saved for this step.
         tries = {'attempts': work.tries} if step != plan.position(op) else {}
-        return self._later(op, delay, **plan.at(step), data=work.data.to_json(), error=str(error), error_code=_code(error),
-                           **tries)
+        return self._later(
+            op,
+            delay,
+            **plan.at(step),
+            data=work.data.to_json(),
+            error=str(error),
+            error_code=_code(error),
+            **tries,
+        )
 
     def _undo(self, plan: Plan[Any], work: Work[Any], error: Exception, step: int) -> float | None:
         """Undo the operation as far as possible and end it as failed, or put it off for another try; return as ``run``."""
         work.error = error
-        work.send, work.passed = None, False    # an operation that is undone is not passed on, unless the undo says so
+        work.send, work.passed = (
+            None,
+            False,
+        )  # an operation that is undone is not passed on, unless the undo says so
         _remember(work, error)
         resumed = work.op.undoing
         for at in range(step, -1, -1):
             if plan.steps[at].undo is None:
                 continue
             if not resumed:
-                self._save(work, **plan.at(at), data=work.data.to_json(), undoing=True, attempts=1, error=str(error),
-                           error_code=_code(error))
+                self._save(
+                    work,
+                    **plan.at(at),
+                    data=work.data.to_json(),
+                    undoing=True,
+                    attempts=1,
+                    error=str(error),
+                    error_code=_code(error),
+                )
                 work.tries = 1
             resumed = False
             again = self._undo_step(plan, work, at)
             if again is not None:
                 return again
         if work.send:
-            self._pass_on(work)     # type: ignore[unreachable]  # an undo sets it
+            self._pass_on(work)  # type: ignore[unreachable]  # an undo sets it
             return None
         if not self.services.db.write(lambda conn: self._fail(conn, plan, work, error)):
-            return self._later(work.op, 0.0, **plan.at(0), data=work.data.to_json(), attempts=0, undoing=False)
+            return self._later(
+                work.op, 0.0, **plan.at(0), data=work.data.to_json(), attempts=0, undoing=False
+            )
         self._count(work.op, rows.FAILED)
         return None
 
@@ -292,7 +347,7 @@ class Executor:
             LOG.error('%s is given up: the process died in it too often', where)
             return None
         try:
-            self._act(plan.steps[at].undo, work)    # type: ignore[arg-type]  # the caller has looked
+            self._act(plan.steps[at].undo, work)  # type: ignore[arg-type]  # the caller has looked
         except (errors.LostClaim, *TRANSIENT):
             raise
         except _Away as away:
@@ -314,7 +369,7 @@ class Executor:
         self.services.db.write(lambda conn: rows.move(conn, work.op.id, self.owner, **values))
 
     def _pass_on(self, work: Work[Any]) -> None:
-        topic, host = work.send     # type: ignore[misc]  # the caller has looked
+        topic, host = work.send  # type: ignore[misc]  # the caller has looked
         if not work.passed:
             work.data.failure = None
             self.services.db.write(lambda conn: work.pass_on(conn, topic, backend_of(host)))
@@ -322,7 +377,7 @@ class Executor:
 
     @staticmethod
     def _wake(work: Work[Any]) -> None:
-        topic, host = work.send     # type: ignore[misc]  # it was passed on
+        topic, host = work.send  # type: ignore[misc]  # it was passed on
         Wake(topic, backend_of(host), work.op.id).send(work.ctx)
 
 

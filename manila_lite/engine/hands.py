@@ -36,8 +36,8 @@ class Hands:
         self._kept = {lane: kept(count, reserved) for lane, count in workers.items()}
         self._clock = environment.monotonic
         self._lock = environment.lock()
-        self._running: dict[str, _Held] = {}    # by operation id
-        self.drops = 0      # threads that were freed until now
+        self._running: dict[str, _Held] = {}  # by operation id
+        self.drops = 0  # threads that were freed until now
 
     def __len__(self) -> int:
         """Return the number of operations that have a thread."""
@@ -77,11 +77,14 @@ class Hands:
         if not self.has(entry.lane, running) or (entry.interrupted and not self.is_calm()):
             return False
         now = self._clock()
-        with self._lock:        # no other thread books
-            if entry.serial and any((held.lane, held.serial) == (entry.lane, entry.serial)
-                                    for held in self._running.values()):
+        with self._lock:  # no other thread books
+            if entry.serial and any(
+                (held.lane, held.serial) == (entry.lane, entry.serial) for held in self._running.values()
+            ):
                 return False
-            self._running[entry.id] = _Held(entry.lane, entry.serial, now + _PROVEN if entry.interrupted else None)
+            self._running[entry.id] = _Held(
+                entry.lane, entry.serial, now + _PROVEN if entry.interrupted else None
+            )
             return True
 
     def drop(self, operation_id: str) -> None:
@@ -90,7 +93,9 @@ class Hands:
             self._running.pop(operation_id, None)
             self.drops += 1
 
-    def share_out(self, booked: Iterable[Any], left: Collection[Waits], most: int) -> dict[tuple[str, str], list[int]]:
+    def share_out(
+        self, booked: Iterable[Any], left: Collection[Waits], most: int
+    ) -> dict[tuple[str, str], list[int]]:
         """Return which further operations of the ``booked`` ones' projects would get a thread, if each project had many.
 
         By lane and project, of ``most`` projects: with how many running operations each of them would begin. Projects
@@ -98,11 +103,16 @@ class Hands:
         """
         ranks: dict[tuple[str, str], list[int]] = {}
         for lane in self.workers:
-            waiting = [(entry.running + 1, number, entry.turn_of) for number, entry in enumerate(booked)
-                       if entry.lane == lane and entry.more]
+            waiting = [
+                (entry.running + 1, number, entry.turn_of)
+                for number, entry in enumerate(booked)
+                if entry.lane == lane and entry.more
+            ]
             heapq.heapify(waiting)
             given = 0
-            while waiting and self.has(lane, waiting[0][0], given) and not is_behind(left, lane, waiting[0][0]):
+            while (
+                waiting and self.has(lane, waiting[0][0], given) and not is_behind(left, lane, waiting[0][0])
+            ):
                 running, number, turn_of = heapq.heappop(waiting)
                 if len(ranks) < most or (lane, turn_of) in ranks:
                     ranks.setdefault((lane, turn_of), []).append(running)

@@ -75,8 +75,19 @@ class Work(Generic[Data_co]):
 
         :raises errors.LostClaim: another worker took it over.
         """
-        rows.postpone(conn, self.op.id, self.op.owner, topic=topic, host=host, data=self.data.to_json(), attempts=0,
-                      undoing=False, error=None, error_code=None, **rows.BEGINNING)
+        rows.postpone(
+            conn,
+            self.op.id,
+            self.op.owner,
+            topic=topic,
+            host=host,
+            data=self.data.to_json(),
+            attempts=0,
+            undoing=False,
+            error=None,
+            error_code=None,
+            **rows.BEGINNING,
+        )
         self.send, self.passed = (topic, host), True
 
 
@@ -94,9 +105,21 @@ def pass_on_many(conn: Connection, works: Sequence[Work[Any]], topic: str, host:
 
     :raises errors.LostClaim: another worker took one of them over.
     """
-    rows.move_many(conn, [work.op.id for work in works], works[0].op.owner, topic=topic, host=host, **rows.BEGINNING,
-                   attempts=0, undoing=False, error=None, error_code=None, owner=None, lease_expires_at=None,
-                   next_run_at=timeutils.utcnow())
+    rows.move_many(
+        conn,
+        [work.op.id for work in works],
+        works[0].op.owner,
+        topic=topic,
+        host=host,
+        **rows.BEGINNING,
+        attempts=0,
+        undoing=False,
+        error=None,
+        error_code=None,
+        owner=None,
+        lease_expires_at=None,
+        next_run_at=timeutils.utcnow(),
+    )
     for work in works:
         work.send, work.passed = (topic, host), True
 
@@ -157,10 +180,16 @@ class Plan(Generic[Data]):
             ``many`` and is not the only one.
         """
         names = self.names
-        if len(set(names)) < len(names) or not all(map(_NAME.fullmatch, names)) or len(' '.join(names)) > _LONGEST:
+        if (
+            len(set(names)) < len(names)
+            or not all(map(_NAME.fullmatch, names))
+            or len(' '.join(names)) > _LONGEST
+        ):
             raise ValueError(f'The steps of {self.kind} need names that differ and fit into a row: {names}')
         if len(names) > 1 and any(step.many for step in self.steps):
-            raise ValueError(f'Only a plan of one step may take many operations, and {self.kind} has {len(names)}.')
+            raise ValueError(
+                f'Only a plan of one step may take many operations, and {self.kind} has {len(names)}.'
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -187,4 +216,4 @@ class Plan(Generic[Data]):
             return self.names.index(name)
         if name is None:
             return int(row.step) if row.step <= max(len(self.steps) - 1, 0) else None
-        return None if row.step else 0      # no step was finished, so the first one may begin
+        return None if row.step else 0  # no step was finished, so the first one may begin

@@ -31,29 +31,41 @@ _GATHER, _GATHER_IN_BURST = 0.01, 0.04
 class Runner:
     """Runner of the operations of one queue (``topic``, ``host``), with a bounded number of threads per lane."""
 
-    def __init__(self, services: context.Services, topic: str, host: str, plans: Iterable[Plan[Any]], service: Any,
-                 environment: Environment = REAL):
+    def __init__(
+        self,
+        services: context.Services,
+        topic: str,
+        host: str,
+        plans: Iterable[Plan[Any]],
+        service: Any,
+        environment: Environment = REAL,
+    ):
         self.services = services
         self._environment = environment
         self.topic = topic
         self.host = host
         self.conf = services.conf.operations
         self.owner = environment.name()
-        self.executor = Executor(services, self.owner, {plan.kind: plan for plan in plans}, service, environment)
+        self.executor = Executor(
+            services, self.owner, {plan.kind: plan for plan in plans}, service, environment
+        )
         metrics.expect((*self.executor.plans, metrics.OTHER), rows.ENDED)
-        self._hands = Hands({WORK: self.conf.workers, FAST: self.conf.fast_workers, EXCLUSIVE: 1},
-                            self.conf.reserved_workers, environment)
-        self._most = sum(self._hands.workers.values()) + 1      # operations that one look finds
+        self._hands = Hands(
+            {WORK: self.conf.workers, FAST: self.conf.fast_workers, EXCLUSIVE: 1},
+            self.conf.reserved_workers,
+            environment,
+        )
+        self._most = sum(self._hands.workers.values()) + 1  # operations that one look finds
         self._pools: dict[str, concurrent.futures.Executor] = {}
-        self._unsaved: dict[str, bool] = {}     # operation id -> whether its try does not count
-        self._more = False      # the last look found more operations than free threads
-        self._found_at = -math.inf      # when, by the monotonic clock, there was work
+        self._unsaved: dict[str, bool] = {}  # operation id -> whether its try does not count
+        self._more = False  # the last look found more operations than free threads
+        self._found_at = -math.inf  # when, by the monotonic clock, there was work
         self._lock = environment.lock()
-        self._due: set[float] = set()   # when, by the monotonic clock, released operations are due again
+        self._due: set[float] = set()  # when, by the monotonic clock, released operations are due again
         self._stopped = environment.event()
         self._poke = environment.event()
-        self._skipped = False   # a wake-up came for lanes without a free thread
-        self._urgent = environment.event()      # a wake-up came for work that must not wait
+        self._skipped = False  # a wake-up came for lanes without a free thread
+        self._urgent = environment.event()  # a wake-up came for work that must not wait
         self._gather = _GATHER
         #: Asked before and after each claim: another process may have taken over the backend.
         self.may_claim: Callable[[], bool] = lambda: True
@@ -81,7 +93,7 @@ class Runner:
             self._threads['poll'].join()
         for pool in self._pools.values():
             pool.shutdown(wait=True)
-        self._drained.set()     # until now leases were renewed
+        self._drained.set()  # until now leases were renewed
         if self._threads:
             self._threads['lease'].join()
 
@@ -107,7 +119,7 @@ class Runner:
         if FAST in named:
             self._urgent.set()
         if named:
-            self._skipped = True    # before the question: a thread that is freed at this moment has to see it
+            self._skipped = True  # before the question: a thread that is freed at this moment has to see it
             if self._hands.are_busy(named):
                 return
         self._poke.set()
@@ -127,7 +139,9 @@ class Runner:
                     pass
             except DBDeadlock:
                 # The database let another worker, which looked at the same moment, have its way.
-                LOG.info('Looking for work met another worker; the next look is in %s s', self.conf.poll_interval)
+                LOG.info(
+                    'Looking for work met another worker; the next look is in %s s', self.conf.poll_interval
+                )
             except Exception:
                 LOG.exception('Looking for work failed; the next look is in %s s', self.conf.poll_interval)
             self._poke.wait(self._pause())
@@ -161,8 +175,13 @@ class Runner:
     def _release_unsaved(self) -> None:
         """Release operations that could not be saved, since the database was away, before their lease runs out."""
         for operation_id, uncounted in list(self._unsaved.items()):
-            release = functools.partial(rows.release_unsaved, operation_id=operation_id, owner=self.owner,
-                                        after=self.conf.retry_delay, uncounted=uncounted)
+            release = functools.partial(
+                rows.release_unsaved,
+                operation_id=operation_id,
+                owner=self.owner,
+                after=self.conf.retry_delay,
+                uncounted=uncounted,
+            )
             self.services.db.write(release)
             del self._unsaved[operation_id]
 
@@ -187,16 +206,23 @@ class Runner:
             raise
         taken = self._take([*booked, *further])
         left |= more
-        self._more = bool(left or busy) or not (calm and hands.is_calm()) or len(free) - len(scarce) < len(hands.workers)
+        self._more = (
+            bool(left or busy)
+            or not (calm and hands.is_calm())
+            or len(free) - len(scarce) < len(hands.workers)
+        )
         if self._more and hands.drops != drops:
-            self._poke.set()    # a thread was freed during this look, when nobody knew yet that there is work for it
+            self._poke.set()  # a thread was freed during this look, when nobody knew yet that there is work for it
         self._gather = _GATHER_IN_BURST if taken > 1 and not left else _GATHER
         return taken > 0 and (len(entries) == self._most or any(hands.has(*waits) for waits in left))
 
-    def _find(self, free: list[str], scarce: list[str], mine: set[str], busy: set[str], calm: bool) -> list[Any]:
+    def _find(
+        self, free: list[str], scarce: list[str], mine: set[str], busy: set[str], calm: bool
+    ) -> list[Any]:
         with self.services.db.reader() as conn:
-            return project_turns.list_claimable(conn, self.topic, self.host, self._most, free, scarce=scarce,
-                                                skip=mine, busy=busy, calm=calm)
+            return project_turns.list_claimable(
+                conn, self.topic, self.host, self._most, free, scarce=scarce, skip=mine, busy=busy, calm=calm
+            )
 
     def _book_first(self, entries: list[Any]) -> tuple[list[Any], set[Waits]]:
         """Book the oldest operation of each project, as far as there are threads. Return these, and what is left."""
@@ -211,7 +237,9 @@ class Runner:
                 waiting.add((entry.lane, entry.running))
         return booked, left
 
-    def _book_behind(self, booked: list[Any], left: set[Waits], mine: set[str], busy: set[str]) -> tuple[list[Any], set[Waits]]:
+    def _book_behind(
+        self, booked: list[Any], left: set[Waits], mine: set[str], busy: set[str]
+    ) -> tuple[list[Any], set[Waits]]:
         """Book further operations of the same projects, as if each were looked for alone. Return these, and what is left
         of these projects.
         """
@@ -232,13 +260,19 @@ class Runner:
                 more.add((entry.lane, entry.running + 1 + asked))
         return further, more
 
-    def _find_behind(self, ranks: dict[tuple[str, str], list[int]], booked: list[Any], mine: set[str],
-                     busy: set[str]) -> list[Any]:
+    def _find_behind(
+        self, ranks: dict[tuple[str, str], list[int]], booked: list[Any], mine: set[str], busy: set[str]
+    ) -> list[Any]:
         with self.services.db.reader() as conn:
             return project_turns.list_behind(
-                conn, self.topic, self.host, {key: len(running) for key, running in ranks.items()},
-                skip=mine | {entry.id for entry in booked}, busy=busy | {entry.serial for entry in booked if entry.serial},
-                calm=self._hands.is_calm())
+                conn,
+                self.topic,
+                self.host,
+                {key: len(running) for key, running in ranks.items()},
+                skip=mine | {entry.id for entry in booked},
+                busy=busy | {entry.serial for entry in booked if entry.serial},
+                calm=self._hands.is_calm(),
+            )
 
     def _drop(self, operation_ids: Iterable[str]) -> None:
         freed = list(operation_ids)
@@ -257,10 +291,12 @@ class Runner:
             ops = self._claim(entries)
         except errors.LostClaim as lost:
             self._drop(entry.id for entry in entries)
-            LOG.info('%s: %s', ', '.join(entry.resource_id for entry in entries), lost)     # the backend was passed on
+            LOG.info(
+                '%s: %s', ', '.join(entry.resource_id for entry in entries), lost
+            )  # the backend was passed on
             return 0
         except ValueError as bad:
-            if len(entries) > 1:    # the data of one cannot be read
+            if len(entries) > 1:  # the data of one cannot be read
                 return self._take_each(entries)
             self._drop(entry.id for entry in entries)
             self._set_aside(entries[0], bad)
@@ -286,13 +322,17 @@ class Runner:
 
     def _claim(self, entries: list[Any]) -> list[Any]:
         with self.services.db.writer() as conn:
-            ops = rows.claim_many(conn, [(entry, self.executor.place(entry)) for entry in entries], self.owner, self.conf.lease)
+            ops = rows.claim_many(
+                conn, [(entry, self.executor.place(entry)) for entry in entries], self.owner, self.conf.lease
+            )
             if not self.may_claim():
                 raise errors.LostClaim(f'{len(ops)} operations are left to whoever works here now.')
         return ops
 
     def _set_aside(self, entry: Any, bad: ValueError) -> None:
-        LOG.error('%s: operation %s is set aside: its data cannot be read: %s', entry.resource_id, entry.id, bad)
+        LOG.error(
+            '%s: operation %s is set aside: its data cannot be read: %s', entry.resource_id, entry.id, bad
+        )
         self.services.db.write(lambda conn: rows.park(conn, entry, f'Its data cannot be read: {bad}'))
         metrics.ended(metrics.OTHER, rows.PARKED, 0.0)
 
@@ -302,8 +342,9 @@ class Runner:
             if not mine:
                 continue
             try:
-                self.services.db.write(functools.partial(rows.renew, operation_ids=mine, owner=self.owner,
-                                                         lease=self.conf.lease))
+                self.services.db.write(
+                    functools.partial(rows.renew, operation_ids=mine, owner=self.owner, lease=self.conf.lease)
+                )
             except Exception:
                 LOG.exception('Renewing the leases of %s operations failed', len(mine))
 
@@ -312,9 +353,9 @@ class Runner:
         here = left[:1]
         for op in left[1:]:
             try:
-                self._pools[op.lane].submit(self._work_alone, op, None)    # each has a thread of its own
+                self._pools[op.lane].submit(self._work_alone, op, None)  # each has a thread of its own
             except RuntimeError:
-                here.append(op)     # the runner is being stopped
+                here.append(op)  # the runner is being stopped
         for op in here:
             self._work_alone(op, loaded.get(op.id))
 
@@ -336,8 +377,10 @@ class Runner:
         kind = op.kind if op.kind in self.executor.plans else metrics.OTHER
         began = self._environment.monotonic()
         metrics.claimed(kind, (timeutils.utcnow() - op.next_run_at).total_seconds())
-        with (context.working(context.of_operation(op, self.services), f'{op.kind} {op.id}'),
-              trace.resumed(self.services.conf, op.data, 'operation', kind=op.kind, resource=op.resource_id)):
+        with (
+            context.working(context.of_operation(op, self.services), f'{op.kind} {op.id}'),
+            trace.resumed(self.services.conf, op.data, 'operation', kind=op.kind, resource=op.resource_id),
+        ):
             self._work_on(op, loaded)
         metrics.ran(kind, self._environment.monotonic() - began)
 
@@ -363,11 +406,22 @@ class Runner:
         try:
             with self.services.db.reader() as conn:
                 now = rows.get(conn, op.id)
-        except Exception as away:       # it is only about the words
-            LOG.warning('%s: %s (operation %s) is no longer ours. Why cannot be read: %s', op.resource_id, op.kind, op.id, away)
+        except Exception as away:  # it is only about the words
+            LOG.warning(
+                '%s: %s (operation %s) is no longer ours. Why cannot be read: %s',
+                op.resource_id,
+                op.kind,
+                op.id,
+                away,
+            )
             return
         if now is None or (now.state == rows.FAILED and now.error_code in rows.BY_REQUEST):
             LOG.info('%s: %s (operation %s) was ended by a request', op.resource_id, op.kind, op.id)
         else:
-            LOG.warning('%s: %s (operation %s) is no longer ours: another worker took it over. This process stood still, or '
-                        'the database did not answer it, for longer than [operations] lease', op.resource_id, op.kind, op.id)
+            LOG.warning(
+                '%s: %s (operation %s) is no longer ours: another worker took it over. This process stood still, or '
+                'the database did not answer it, for longer than [operations] lease',
+                op.resource_id,
+                op.kind,
+                op.id,
+            )

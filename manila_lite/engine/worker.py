@@ -29,8 +29,16 @@ class Worker:
     ``host`` may be empty for a queue that several processes share (the schedulers').
     """
 
-    def __init__(self, services: context.Services, topic: str, host: str, identity: str, zone: str,
-                 plans: Iterable[engine.Plan[Any]], service: Any):
+    def __init__(
+        self,
+        services: context.Services,
+        topic: str,
+        host: str,
+        identity: str,
+        zone: str,
+        plans: Iterable[engine.Plan[Any]],
+        service: Any,
+    ):
         self.services = services
         self.binary = TOPICS[topic]
         self.identity = identity
@@ -52,9 +60,11 @@ class Worker:
 
     def _until_stopped(self, do: Callable[[], None]) -> Callable[[], None]:
         """Return a timer that does nothing once the worker is being stopped. Heartbeats go on as long as there is work."""
+
         def timer() -> None:
             if not self._stopped:
                 do()
+
         return timer
 
     def start(self, *, listen: bool = True) -> None:
@@ -65,8 +75,11 @@ class Worker:
         timers: list[Any] = [(_periodic(seconds, do), (), {}) for seconds, do in self._timers]
         # The threads of an executor of futurist look only once a second whether they shall end.
         self._periodic = periodics.PeriodicWorker(
-            timers, executor_factory=lambda: futures.ThreadPoolExecutor(_TIMER_THREADS))
-        self._thread = threading.Thread(target=self._periodic.start, name=f'{self.binary}-timers', daemon=True)
+            timers, executor_factory=lambda: futures.ThreadPoolExecutor(_TIMER_THREADS)
+        )
+        self._thread = threading.Thread(
+            target=self._periodic.start, name=f'{self.binary}-timers', daemon=True
+        )
         self._thread.start()
 
     def listen(self) -> None:
@@ -134,12 +147,18 @@ class Worker:
 
     def _say_clock(self, *, agrees: bool) -> None:
         if agrees:
-            LOG.warning('%s: the clock of this host agrees with that of the database again; work is claimed', self.identity)
+            LOG.warning(
+                '%s: the clock of this host agrees with that of the database again; work is claimed',
+                self.identity,
+            )
             self.runner.wake()
         else:
-            LOG.error('%s: the clock of this host is %s that of the database, more than [operations] max_clock_difference: no '
-                      'work is claimed until they agree. Set the clock, for instance with "chronyc makestep"',
-                      self.identity, rows.clock_words(self._clock_ahead))
+            LOG.error(
+                '%s: the clock of this host is %s that of the database, more than [operations] max_clock_difference: no '
+                'work is claimed until they agree. Set the clock, for instance with "chronyc makestep"',
+                self.identity,
+                rows.clock_words(self._clock_ahead),
+            )
 
 
 def _is_orphan() -> bool:
@@ -158,4 +177,5 @@ def _periodic(seconds: float, do: Callable[[], None]) -> Callable[[], None]:
             do()
         except Exception:
             LOG.exception('A timer failed; it runs again in %s s', seconds)
+
     return guarded

@@ -44,9 +44,17 @@ def run(*words: str, seconds: float = SECONDS) -> str:
     """
     try:
         # File names in its output may be any bytes.
-        done = subprocess.run(words, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              errors='backslashreplace', timeout=seconds, check=False,
-                              pass_fds=_inherited.get())
+        done = subprocess.run(
+            words,
+            env=ENV,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors='backslashreplace',
+            timeout=seconds,
+            check=False,
+            pass_fds=_inherited.get(),
+        )
     except (OSError, subprocess.TimeoutExpired) as bad:
         raise CommandFailed(f'{words[0]}: {bad}') from bad
     if done.returncode:

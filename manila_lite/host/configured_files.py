@@ -34,7 +34,11 @@ def check(conf: cfg.ConfigOpts) -> None:
 def databases(url: str) -> list[Path]:
     """Return the paths of a SQLite database, and of the files beside it; none for another database."""
     name = url.removeprefix(_SQLITE).partition('?')[0]
-    return [] if not url.startswith(_SQLITE) or name in ('', ':memory:') else [Path(f'{name}{end}') for end in _OF_SQLITE]
+    return (
+        []
+        if not url.startswith(_SQLITE) or name in ('', ':memory:')
+        else [Path(f'{name}{end}') for end in _OF_SQLITE]
+    )
 
 
 def find_flaws(conf: cfg.ConfigOpts) -> list[str]:
@@ -85,7 +89,7 @@ def _named(section: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Path]
         try:
             value = section[name]
         except (cfg.Error, ValueError):
-            continue        # what reads it says so
+            continue  # what reads it says so
         yield from _of(f'{prefix}{name}', value)
 
 

@@ -41,7 +41,7 @@ class Daemon:
     def process(self) -> psutil.Process | None:
         """Return the running daemon, or None. Another process that has its pid now does not count."""
         if self._child is not None:
-            self._child.poll()      # reaps a child that has ended
+            self._child.poll()  # reaps a child that has ended
         record = self._remembered()
         if not record or _birth(record['pid']) != record['birth']:
             return None
@@ -67,8 +67,15 @@ class Daemon:
     def start(self, words: Sequence[str], log: Path, *, mark: str, env: Mapping[str, str]) -> None:
         """Start the daemon in a session of its own, so that the end of the share manager does not end it."""
         with log.open('ab') as out:
-            self._child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd='/',
-                                           start_new_session=True, env={**ENV, **env})
+            self._child = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                cwd='/',
+                start_new_session=True,
+                env={**ENV, **env},
+            )
         self._remember(self._child.pid, mark)
 
     def _remember(self, pid: int, mark: str | None) -> None:

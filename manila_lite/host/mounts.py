@@ -36,7 +36,9 @@ def mounted(table: Path = _TABLE) -> list[Mounted]:
     kernel does not escape these.
     """
     lines = [line.partition(b' - ') for line in table.read_bytes().split(b'\n') if line]
-    return [Mounted(_plain(about.split(b' ')[4]), _plain(behind.split(b' ')[1])) for about, _, behind in lines]
+    return [
+        Mounted(_plain(about.split(b' ')[4]), _plain(behind.split(b' ')[1])) for about, _, behind in lines
+    ]
 
 
 def _plain(field: bytes) -> str:

@@ -23,6 +23,7 @@ def inside(place: Path, do: Callable[[], T]) -> T:
 
     :raises OSError: the namespace cannot be entered, or the function raised it.
     """
+
     def call() -> T:
         fd = os.open(place, os.O_RDONLY)
         try:
@@ -31,5 +32,6 @@ def inside(place: Path, do: Callable[[], T]) -> T:
         finally:
             os.close(fd)
         return do()
+
     with concurrent.futures.ThreadPoolExecutor(1) as thread:
         return thread.submit(call).result()

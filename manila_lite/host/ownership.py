@@ -48,7 +48,7 @@ def check_tree(folder: Path, option: str) -> None:
         return
     check(folder, option)
     for place in _tree(folder, frozenset(one.place for one in mounts.mounted())):
-        with contextlib.suppress(FileNotFoundError):        # daemons work there
+        with contextlib.suppress(FileNotFoundError):  # daemons work there
             if (owner := os.lstat(place).st_uid) != _ROOT:
                 raise errors.BadConfig(f'{option}: {_belongs(place, owner)}')
 
@@ -63,14 +63,18 @@ def find_flaw(place: Path) -> str:
         if about.st_uid != _ROOT:
             return _belongs(step, about.st_uid)
         if _is_open(about, last=step == steps[-1][0]):
-            return (f'{step} belongs to root, but has mode {stat.S_IMODE(about.st_mode):04o}, and root uses nothing that '
-                    f'another user can change: remove that right with chmod, after a look at what is there {_WAY}')
+            return (
+                f'{step} belongs to root, but has mode {stat.S_IMODE(about.st_mode):04o}, and root uses nothing that '
+                f'another user can change: remove that right with chmod, after a look at what is there {_WAY}'
+            )
     return ''
 
 
 def _belongs(place: Path, owner: int) -> str:
-    return (f'{place} belongs to {_name(owner)}, and root uses nothing that another user can change: give it to root with '
-            f'chown, after a look at what is there {_WAY}')
+    return (
+        f'{place} belongs to {_name(owner)}, and root uses nothing that another user can change: give it to root with '
+        f'chown, after a look at what is there {_WAY}'
+    )
 
 
 def _name(owner: int) -> str:
@@ -84,7 +88,7 @@ def _is_open(about: os.stat_result, *, last: bool) -> bool:
     """Say whether others can change a file of root, or put something into a directory of root."""
     mode = about.st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        return False        # the mode of a link means nothing, and nothing is read from devices that others may write to
+        return False  # the mode of a link means nothing, and nothing is read from devices that others may write to
     others = mode & _OTHERS or (mode & _GROUP and about.st_gid != _ROOT)
     return bool(others) and (last or not mode & stat.S_ISVTX)
 

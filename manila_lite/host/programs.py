@@ -23,7 +23,7 @@ def is_ours(process: psutil.Process, program: str, fits: Callable[[Sequence[str]
 
     The real user counts: a set-uid program has that of who started it, and smbd takes the rights of its clients.
     """
-    with contextlib.suppress(psutil.Error, OSError):        # it may end at any time
+    with contextlib.suppress(psutil.Error, OSError):  # it may end at any time
         return process.uids().real == os.getuid() and fits(process.cmdline()) and _runs(process, program)
     return False
 

@@ -18,9 +18,22 @@ _POWERS = ('CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'MKNOD', 'SETFCAP')
 _LIBRARIES = ('/usr/lib', '/usr/lib64', '/lib', '/lib64')
 #: The program that makes the sandbox.
 PROGRAM = 'bwrap'
-_CAGE = (PROGRAM, '--unshare-net', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--die-with-parent', '--clearenv',
-         '--setenv', 'LC_ALL', 'C', '--cap-drop', 'ALL', *(word for power in _POWERS for word in ('--cap-add', f'CAP_{power}')),
-         *(word for place in _LIBRARIES for word in ('--ro-bind-try', place, place)))
+_CAGE = (
+    PROGRAM,
+    '--unshare-net',
+    '--unshare-ipc',
+    '--unshare-pid',
+    '--unshare-uts',
+    '--die-with-parent',
+    '--clearenv',
+    '--setenv',
+    'LC_ALL',
+    'C',
+    '--cap-drop',
+    'ALL',
+    *(word for power in _POWERS for word in ('--cap-add', f'CAP_{power}')),
+    *(word for place in _LIBRARIES for word in ('--ro-bind-try', place, place)),
+)
 
 
 def words(target: Path, program: str, *arguments: str, source: Path | None = None) -> tuple[str, ...]:
@@ -34,5 +47,20 @@ def words(target: Path, program: str, *arguments: str, source: Path | None = Non
     if place is None:
         raise CommandFailed(f'{program} is not installed')
     reads = ('--ro-bind', str(source), SOURCE) if source else ()
-    return (*_CAGE, '--ro-bind', place, place, *reads, '--bind', str(target), TARGET, '--remount-ro', '/', '--chdir', '/', '--',
-            place, *arguments)
+    return (
+        *_CAGE,
+        '--ro-bind',
+        place,
+        place,
+        *reads,
+        '--bind',
+        str(target),
+        TARGET,
+        '--remount-ro',
+        '/',
+        '--chdir',
+        '/',
+        '--',
+        place,
+        *arguments,
+    )

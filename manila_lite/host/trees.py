@@ -34,7 +34,9 @@ def remove(place: Path) -> None:
         except (CommandFailed, OSError) as bad:
             # A directory that was moved during the search is found by the next one.
             if not left:
-                raise CommandFailed(f'{place} cannot be deleted: {str(bad).rpartition("-delete: ")[2]}') from bad
+                raise CommandFailed(
+                    f'{place} cannot be deleted: {str(bad).rpartition("-delete: ")[2]}'
+                ) from bad
         else:
             return
 
@@ -46,4 +48,6 @@ def untangled(place: Path) -> tuple[str, ...]:
     paths that are too deep for rsync.
     """
     deep = '?' * _LONG + '*'
-    return sandbox.words(place, 'find', *_ALL, '(', '-type', 'f', '-links', '+1', '-o', '-path', deep, ')', '-delete')
+    return sandbox.words(
+        place, 'find', *_ALL, '(', '-type', 'f', '-links', '+1', '-o', '-path', deep, ')', '-delete'
+    )

@@ -39,4 +39,4 @@ class Activity:
                 return None
             return [(process.pid, *process.io_counters()[:2], *process.cpu_times()[:2]) for process in family]
         except psutil.Error:
-            return None     # a process just ended
+            return None  # a process just ended

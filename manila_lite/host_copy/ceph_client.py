@@ -39,17 +39,30 @@ def mount(location: str, place: Path, level: str, auth_id: str, key: str) -> Non
     """
     monitors, _, path = location.rpartition(':/')
     place.mkdir(parents=True, exist_ok=True)
-    conf_text = _CONF.format(monitors=monitors, keyring=private_files.beside(place, 'keyring'),
-                             keeps_back=str(level == 'ro').lower())
+    conf_text = _CONF.format(
+        monitors=monitors,
+        keyring=private_files.beside(place, 'keyring'),
+        keeps_back=str(level == 'ro').lower(),
+    )
     with private_files.written(place, conf=conf_text, keyring=f'[client.{auth_id}]\n\tkey = {key}\n') as conf:
         words = ('--conf', str(conf), '--id', auth_id)
         names = _filesystems(*words)
         for name in names:
             try:
-                run(_PROGRAM, *words, '--client_fs', name, '-r', f'/{path}', str(place), '-o', f'{mounts.SAFE},{level}',
-                    seconds=_MOUNT_SECONDS)
+                run(
+                    _PROGRAM,
+                    *words,
+                    '--client_fs',
+                    name,
+                    '-r',
+                    f'/{path}',
+                    str(place),
+                    '-o',
+                    f'{mounts.SAFE},{level}',
+                    seconds=_MOUNT_SECONDS,
+                )
             except CommandFailed:
-                if name == names[-1]:       # an export location does not say which of them it is
+                if name == names[-1]:  # an export location does not say which of them it is
                     raise
             else:
                 return
@@ -57,8 +70,22 @@ def mount(location: str, place: Path, level: str, auth_id: str, key: str) -> Non
 
 
 def _filesystems(*words: str) -> list[str]:
-    return [about['name'] for about in json.loads(run('ceph', *words, '--connect-timeout', '30', '--format', 'json', 'fs', 'ls',
-                                                      seconds=_ASK_SECONDS))]
+    return [
+        about['name']
+        for about in json.loads(
+            run(
+                'ceph',
+                *words,
+                '--connect-timeout',
+                '30',
+                '--format',
+                'json',
+                'fs',
+                'ls',
+                seconds=_ASK_SECONDS,
+            )
+        )
+    ]
 
 
 def snapshot(place: Path, name: str) -> Path:
@@ -69,7 +96,11 @@ def snapshot(place: Path, name: str) -> Path:
     """
     # The snapshot is one of a directory above, whose number is the last part of the name here.
     start = f'_{name}_'
-    found = [one for one in os.listdir(place / '.snap') if one.startswith(start) and one.removeprefix(start).isdecimal()]
+    found = [
+        one
+        for one in os.listdir(place / '.snap')
+        if one.startswith(start) and one.removeprefix(start).isdecimal()
+    ]
     if len(found) != 1:
         raise CommandFailed(f'{place}: there is no snapshot {name}')
     return place / '.snap' / found[0]

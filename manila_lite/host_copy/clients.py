@@ -34,7 +34,9 @@ class Side:
 
         :raises errors.Final: there is none.
         """
-        found = dataclasses.replace(self.share, export_locations=self.locations) if self.locations else self.share
+        found = (
+            dataclasses.replace(self.share, export_locations=self.locations) if self.locations else self.share
+        )
         return exports.location_of(found)
 
 
@@ -130,8 +132,9 @@ class Nfs(Client):
         try:
             return (Admitted('ip', exports.address_towards(location)),)
         except OSError as bad:
-            raise errors.Final(f'The host that copies has no route to {exports.server_of(location)} '
-                               f'({bad.strerror or bad}).') from None
+            raise errors.Final(
+                f'The host that copies has no route to {exports.server_of(location)} ({bad.strerror or bad}).'
+            ) from None
 
     def mount(self, side: Side, location: str, place: Path, level: str) -> None:
         """See ``Client``."""
@@ -139,8 +142,9 @@ class Nfs(Client):
 
     def try_out(self, share: values.Share, location: str, place: Path) -> None:
         """See ``Client``."""
-        copies.Copies.mount(location, place, 'nfs', self.options('nfs', 'ro,retry=0', share),
-                            seconds=_TRY_SECONDS)
+        copies.Copies.mount(
+            location, place, 'nfs', self.options('nfs', 'ro,retry=0', share), seconds=_TRY_SECONDS
+        )
 
 
 class Ceph(Client):
@@ -189,14 +193,22 @@ class Cifs(Client):
     UNSEEN = ('Windows ACLs', 'alternate data streams', 'times of creation')
     shows_all = False
     #: The options of mount.cifs that are in a file with the user's secrets, by the names that they have there.
-    _SECRETS = {'username': 'username', 'user': 'username', 'password': 'password', 'pass': 'password', 'domain': 'domain',
-                'dom': 'domain'}
+    _SECRETS = {
+        'username': 'username',
+        'user': 'username',
+        'password': 'password',
+        'pass': 'password',
+        'domain': 'domain',
+        'dom': 'domain',
+    }
 
     def admitted(self, share: values.Share) -> tuple[Admitted, ...]:
         """Return the user."""
         user = self._conf.data_node_access_admin_user
         if not user:
-            raise errors.Final('The host that copies has no user for CIFS shares: set data_node_access_admin_user.')
+            raise errors.Final(
+                'The host that copies has no user for CIFS shares: set data_node_access_admin_user.'
+            )
         return (Admitted('user', user),)
 
     def mount(self, side: Side, location: str, place: Path, level: str) -> None:
@@ -207,7 +219,9 @@ class Cifs(Client):
         """See ``Client``."""
         self._mount(share, location, place, 'ro', _TRY_SECONDS)
 
-    def _mount(self, share: values.Share, location: str, place: Path, level: str, seconds: float = SECONDS) -> None:
+    def _mount(
+        self, share: values.Share, location: str, place: Path, level: str, seconds: float = SECONDS
+    ) -> None:
         """Mount. Arguments can be read by every user of this host, so secrets are in a file meanwhile."""
         [mine] = self.admitted(share)
         secrets, plain = {'username': mine.to}, []
@@ -217,8 +231,14 @@ class Cifs(Client):
                 secrets[self._SECRETS[name]] = value
             else:
                 plain.append(word)
-        with private_files.written(place, credentials=''.join(f'{name}={value}\n' for name, value in secrets.items())) as file:
-            words = plain if any(word.startswith('credentials=') for word in plain) else (*plain, f'credentials={file}')
+        with private_files.written(
+            place, credentials=''.join(f'{name}={value}\n' for name, value in secrets.items())
+        ) as file:
+            words = (
+                plain
+                if any(word.startswith('credentials=') for word in plain)
+                else (*plain, f'credentials={file}')
+            )
             copies.Copies.mount(location.replace('\\', '/'), place, 'cifs', ','.join(words), seconds=seconds)
 
     def unmount(self, place: Path) -> None:
@@ -238,5 +258,7 @@ def protocol_of(share: values.Share) -> str:
     """
     protocol = share.proto.upper()
     if protocol not in CLIENTS:
-        raise errors.Final(f'A host can copy {", ".join(CLIENTS)} shares only, and this one is {share.proto}.')
+        raise errors.Final(
+            f'A host can copy {", ".join(CLIENTS)} shares only, and this one is {share.proto}.'
+        )
     return protocol

@@ -191,7 +191,7 @@ def unmount(place: Path) -> None:
 
 def _without_secrets(text: str, options: str) -> str:
     """Return the message of mount, which may repeat its options, with the secrets among them masked where they stand."""
-    for word in sorted(options.split(','), key=len, reverse=True):      # a value may begin with that of another
+    for word in sorted(options.split(','), key=len, reverse=True):  # a value may begin with that of another
         name, _, value = word.partition('=')
         if value and _SECRET.search(name):
             text = text.replace(word, f'{name}=***')
@@ -203,7 +203,9 @@ def end_others(places: Iterable[Path]) -> None:
     one has taken over. The mount of the copy would outlive an unmount, in its own namespace.
     """
     mine = tuple(f'{place}/' for place in places)
-    for process in programs.running(sandbox.PROGRAM, lambda words: any(f'{word}/'.startswith(mine) for word in words)):
+    for process in programs.running(
+        sandbox.PROGRAM, lambda words: any(f'{word}/'.startswith(mine) for word in words)
+    ):
         with contextlib.suppress(psutil.Error):
             LOG.warning('A copy of another process at %s is killed: %s', ' '.join(mine), process.pid)
             process.kill()

@@ -20,8 +20,16 @@ from manila_lite.host_copy import messages, rsync
 #: The programs, and the packages that have them.
 PROGRAMS = {'getfattr': 'attr', 'setfattr': 'attr', 'prlimit': 'util-linux'}
 _ATTRIBUTE = 'user.cifs.dosattrib'
-_READ = ('getfattr', '--recursive', '--physical', '--no-dereference', '--absolute-names', '--encoding=hex',
-         f'--name={_ATTRIBUTE}', sandbox.TARGET)
+_READ = (
+    'getfattr',
+    '--recursive',
+    '--physical',
+    '--no-dereference',
+    '--absolute-names',
+    '--encoding=hex',
+    f'--name={_ATTRIBUTE}',
+    sandbox.TARGET,
+)
 _WRITE = ('setfattr', '--no-dereference', '--restore=-')
 #: How messages of the programs begin, without and with their names; and the words that may stand behind a path.
 _ABOUT, _NAMES, _BEHIND = b'/target', (b'getfattr: ', b'setfattr: '), f': {_ATTRIBUTE}'.encode()

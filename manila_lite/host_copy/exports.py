@@ -32,7 +32,11 @@ def _chosen(share: values.Share) -> values.ExportLocation:
 
 def server_of(location: str) -> str:
     """Return the name or the address of the server of an export location, without the brackets of IPv6."""
-    return location.lstrip('\\').partition('\\')[0] if location.startswith('\\') else location.partition(':/')[0].strip('[]')
+    return (
+        location.lstrip('\\').partition('\\')[0]
+        if location.startswith('\\')
+        else location.partition(':/')[0].strip('[]')
+    )
 
 
 def address_towards(location: str) -> str:
@@ -48,8 +52,14 @@ def address_towards(location: str) -> str:
 
 def losses(source: Path) -> tuple[str, ...]:
     """Return which attributes of files no copy of the directory can have, since its server does not show them."""
-    return tuple(name for name, is_lost in (('extended attributes', not shows_attributes(source)),
-                                            ('NFSv4 ACLs', _has_acls_of_nfs4(source))) if is_lost)
+    return tuple(
+        name
+        for name, is_lost in (
+            ('extended attributes', not shows_attributes(source)),
+            ('NFSv4 ACLs', _has_acls_of_nfs4(source)),
+        )
+        if is_lost
+    )
 
 
 def _has_acls_of_nfs4(place: Path) -> bool:

@@ -61,7 +61,12 @@ class NotOurs(CommandFailed):
 _KEEPING = {b'set_acl:', b'rsync_xal_set:', b'rsync_xal_clear:'}
 #: Numbers of errors, and the error that the copy ends with; of several the first one here.
 _KINDS: dict[bytes, type[CommandFailed]] = {
-    b'95': CannotKeepAll, b'12': TooDeep, b'36': TooDeep, b'28': NoRoom, b'122': NoRoom}
+    b'95': CannotKeepAll,
+    b'12': TooDeep,
+    b'36': TooDeep,
+    b'28': NoRoom,
+    b'122': NoRoom,
+}
 
 
 class Failure(NamedTuple):
@@ -76,7 +81,13 @@ class Failure(NamedTuple):
         """Return the failure that a line tells, such as ``rsync: [sender] opendir "/source/d" failed: No (12)``."""
         text, _, number = line.removesuffix(b')').rpartition(b' (')
         before, _, why = text.rpartition(b': ')
-        known = line.startswith(_ERROR) and line.endswith(b')') and number.isdigit() and b'"' not in why and b':' not in why
+        known = (
+            line.startswith(_ERROR)
+            and line.endswith(b')')
+            and number.isdigit()
+            and b'"' not in why
+            and b':' not in why
+        )
         return cls(before, why, number) if known else None
 
     @property
@@ -98,7 +109,7 @@ class Failure(NamedTuple):
             path, quote, rest = named.rpartition(b'"')
             if rest not in (b'', b')'):
                 return None
-        return path[len(_TREES[0]):] if quote else None
+        return path[len(_TREES[0]) :] if quote else None
 
 
 class Messages:
@@ -156,7 +167,11 @@ class Messages:
             self._kinds.add(TooDeep)
             self.note_failure(too_long['path'], b'path too long')
             self.count(line)
-        elif (found := _DIFFERS.match(line)) and found['how'][2:] != _ONLY_TIME and len(self.differing) < _PATHS:
+        elif (
+            (found := _DIFFERS.match(line))
+            and found['how'][2:] != _ONLY_TIME
+            and len(self.differing) < _PATHS
+        ):
             self.differing.append(_text(found['path']))
 
     def _heed_chmod(self, line: bytes) -> None:
@@ -202,7 +217,7 @@ def progress(said: bytes, before: int = 0) -> tuple[int, int]:
 
 def _cut(line: bytes) -> bytes:
     """Return a line, or begin and end of one that is too long: these have the operation and the number of the error."""
-    return line if len(line) <= _LINE else line[:_LINE // 2] + b'...' + line[3 - _LINE // 2:]
+    return line if len(line) <= _LINE else line[: _LINE // 2] + b'...' + line[3 - _LINE // 2 :]
 
 
 def _path(path: bytes) -> str:
@@ -217,4 +232,7 @@ def _text(said: bytes) -> str:
 def last_words(said: bytes) -> str:
     """Return the last messages of the programs, as a reason."""
     lines = [line.strip() for line in said.decode(errors='replace').replace('\r', '\n').split('\n')]
-    return '; '.join([line for line in lines if line.startswith(('rsync', 'bwrap', 'find', 'chmod'))][-2:]) or 'it failed'
+    return (
+        '; '.join([line for line in lines if line.startswith(('rsync', 'bwrap', 'find', 'chmod'))][-2:])
+        or 'it failed'
+    )

@@ -27,9 +27,22 @@ _PATIENCE, _FORGOTTEN, _STILL = 60.0, 900.0, 600.0
 _BREATH, _GATHER, _PIPE = 1.0, 0.05, 1 << 20
 #: Copies all attributes that a tenant can set; with one ``--xattrs`` those that begin with ``user.rsync.%`` would be left out.
 #: Deletions come first: there may not be enough space for both.
-_RSYNC = ('--archive', '--hard-links', '--acls', '--xattrs', '--xattrs', '--filter=+x security.capability',
-          '--filter=-x security.*', '--filter=-x trusted.*', '--numeric-ids', '--sparse', '--delete-before', '--info=progress2',
-          '--no-inc-recursive', '--outbuf=L')
+_RSYNC = (
+    '--archive',
+    '--hard-links',
+    '--acls',
+    '--xattrs',
+    '--xattrs',
+    '--filter=+x security.capability',
+    '--filter=-x security.*',
+    '--filter=-x trusted.*',
+    '--numeric-ids',
+    '--sparse',
+    '--delete-before',
+    '--info=progress2',
+    '--no-inc-recursive',
+    '--outbuf=L',
+)
 #: How unchanged files are found: in a backup that was begun before by size and exact time, in a share by content.
 SAME, SAME_CONTENT = '--modify-window=-1', '--checksum'
 #: Files are overwritten in place, since the share may not have enough space for a second version. Only blocks that differ are
@@ -45,6 +58,8 @@ _WORKED, _PARTLY, _VANISHED = 0, 23, 24
 _SAID = 1000
 #: Exit statuses of find(1) and chmod(1), the second one if there were messages; and how a message of the sandbox begins.
 _ENDS, _SANDBOX = (0, 1), f'\n{sandbox.PROGRAM}: '.encode()
+
+
 class Copy(threading.Thread):
     """A copy of all files of a directory to another one, which then holds nothing else.
 
@@ -61,13 +76,21 @@ class Copy(threading.Thread):
     #: Returns whether this process may go on. Asked about once a second.
     may_run: Callable[[], bool] = staticmethod(lambda: True)
 
-    def __init__(self, source: Path, target: Path, *how: str, untangle: bool = False, vet: bool = False,
-                 at_most: int | None = None):
+    def __init__(
+        self,
+        source: Path,
+        target: Path,
+        *how: str,
+        untangle: bool = False,
+        vet: bool = False,
+        at_most: int | None = None,
+    ):
         super().__init__(daemon=True, name='data-copy')
         self._steps = (
             *((trees.untangled(target),) if untangle else ()),
             *((_words(source, target, *how, *_VET),) if vet else ()),
-            _words(source, target, *how))
+            _words(source, target, *how),
+        )
         self._source, self._target = source, target
         self._at_most = at_most
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -113,14 +136,23 @@ class Copy(threading.Thread):
         if self._stopped or process.returncode not in _ENDS:
             raise CommandFailed(f'find: exit status {process.returncode}')
 
-    def _begin(self, words: tuple[str, ...], said: int = subprocess.STDOUT, out: int | IO[bytes] = subprocess.PIPE,
-               ) -> 'subprocess.Popen[bytes]':
+    def _begin(
+        self, words: tuple[str, ...], said: int = subprocess.STDOUT, out: int | IO[bytes] = subprocess.PIPE
+    ) -> 'subprocess.Popen[bytes]':
         # The process dies with the thread that started it; this one waits for it.
         with self._lock:
             if self._stopped:
                 raise CommandFailed('the copy was stopped')
-            process = subprocess.Popen(words, env=ENV, stdin=self._given or subprocess.DEVNULL, stdout=out, stderr=said,
-                                       bufsize=0, pipesize=_PIPE, start_new_session=True)
+            process = subprocess.Popen(
+                words,
+                env=ENV,
+                stdin=self._given or subprocess.DEVNULL,
+                stdout=out,
+                stderr=said,
+                bufsize=0,
+                pipesize=_PIPE,
+                start_new_session=True,
+            )
             self._processes = [*(other for other in self._processes if other.poll() is None), process]
         return process
 
@@ -188,7 +220,9 @@ class Sample(Copy):
     def __init__(self, source: Path, target: Path, *how: str, count: int):
         self._count = count
         # Of a name that begins with # or ;, rsync would see a comment.
-        self._find = sandbox.words(target, 'find', sandbox.SOURCE, '-xdev', '-type', 'f', '-printf', './%P\\0', source=source)
+        self._find = sandbox.words(
+            target, 'find', sandbox.SOURCE, '-xdev', '-type', 'f', '-printf', './%P\\0', source=source
+        )
         super().__init__(source, target, SAME_CONTENT, *COMPARE, '--files-from=-', '--from0', *how)
 
     def run(self) -> None:
@@ -211,14 +245,16 @@ class Sample(Copy):
             for number, name in enumerate(_names(process.stdout)):
                 place = number if number < self._count else random.randrange(number + 1)
                 if place < self._count:
-                    chosen[place:place + 1] = [name]
+                    chosen[place : place + 1] = [name]
         if process.returncode:
             raise CommandFailed(f'find: exit status {process.returncode}')
         return chosen
 
 
 def _words(source: Path, target: Path, *how: str) -> tuple[str, ...]:
-    return sandbox.words(target, 'rsync', *_RSYNC, *how, '--', f'{sandbox.SOURCE}/', f'{sandbox.TARGET}/', source=source)
+    return sandbox.words(
+        target, 'rsync', *_RSYNC, *how, '--', f'{sandbox.SOURCE}/', f'{sandbox.TARGET}/', source=source
+    )
 
 
 def _names(told: IO[bytes] | None) -> Iterator[bytes]:

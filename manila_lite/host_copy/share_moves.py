@@ -34,10 +34,17 @@ _NAME_LETTERS = 12
 #: The reason for people, by the error that ended the copy.
 _WHY = (
     (messages.CannotKeepAll, 'Files have ACLs or extended attributes that the destination cannot keep.'),
-    (messages.TooDeep, 'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.'),
+    (
+        messages.TooDeep,
+        'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.',
+    ),
     (dos_attributes.TooMany, 'There are too many files: the list of their attributes takes more than 1 GiB.'),
-    (messages.TooMuch, 'The apparent size of the files is more than {ratio:g} times the share (data_copy_apparent_ratio).'),
-    (messages.NoRoom, 'There is not enough space for all files: the destination is full.'))
+    (
+        messages.TooMuch,
+        'The apparent size of the files is more than {ratio:g} times the share (data_copy_apparent_ratio).',
+    ),
+    (messages.NoRoom, 'There is not enough space for all files: the destination is full.'),
+)
 
 
 #: What mount(8) says if the server can be reached, and does not admit this host.
@@ -71,8 +78,10 @@ class ShareMoves(Copies):
     what = 'migration'
 
     def __init__(self, state: Path, conf: MoverOptions, section: MoveOptions):
-        super().__init__((Path(conf.mount_tmp_location, 'manila_lite', state.name) if conf.mount_tmp_location else state)
-                         / 'moves')
+        super().__init__(
+            (Path(conf.mount_tmp_location, 'manila_lite', state.name) if conf.mount_tmp_location else state)
+            / 'moves'
+        )
         self._conf = conf
         self._section = section
         name = uuidutils.generate_uuid(dashed=False)[:_NAME_LETTERS]
@@ -91,7 +100,9 @@ class ShareMoves(Copies):
             programs = {**_PROGRAMS, **({} if self._directory(location) else self._client(source).PROGRAMS)}
         except errors.Final as bad:
             return str(bad)
-        lacks = {package for program, package in programs.items() if not shutil.which(program, path=ENV['PATH'])}
+        lacks = {
+            package for program, package in programs.items() if not shutil.which(program, path=ENV['PATH'])
+        }
         return f'The host of the destination lacks the packages {" ".join(sorted(lacks))}.' if lacks else ''
 
     def mount_objection(self, source: values.Share) -> str:
@@ -102,7 +113,11 @@ class ShareMoves(Copies):
         try:
             self._must_be_ours()
             if directory := self._directory(location):
-                return '' if os.path.isdir(directory) else f'data_node_local_exports: there is no directory {directory}.'
+                return (
+                    ''
+                    if os.path.isdir(directory)
+                    else f'data_node_local_exports: there is no directory {directory}.'
+                )
             with contextlib.ExitStack() as mounted:
                 mounted.callback(self.unmount, place)
                 self._client(source).try_out(source, location, place)
@@ -124,7 +139,7 @@ class ShareMoves(Copies):
             return self._client(share).admitted(share)
         except errors.Final:
             if self._directory(exports.location_of(share)):
-                return ()       # it is not mounted as a client does
+                return ()  # it is not mounted as a client does
             raise
 
     def _client(self, share: values.Share) -> Client:
@@ -156,21 +171,37 @@ class ShareMoves(Copies):
         return self._copy(source, target, rsync.SAME_CONTENT)
 
     def _copy(self, source: Side, target: Side, how: str) -> rsync.Copy:
-        return self._run(source, target, lambda *places: self._kind(self.places(target.share.id))(
-            *places, how, *rsync.at_rate(self._conf.data_copy_bandwidth_limit), *self._ignored,
-            vet=not os.listdir(places[1]), at_most=self._at_most(source.share)))
+        return self._run(
+            source,
+            target,
+            lambda *places: self._kind(self.places(target.share.id))(
+                *places,
+                how,
+                *rsync.at_rate(self._conf.data_copy_bandwidth_limit),
+                *self._ignored,
+                vet=not os.listdir(places[1]),
+                at_most=self._at_most(source.share),
+            ),
+        )
 
     def compare(self, source: Side, target: Side) -> rsync.Copy:
         """Return the comparison of all files of both sides; start it if it does not run. It changes nothing. Raises as
         ``copy``.
         """
         how = rsync.SAME_CONTENT if self._conf.check_hash else rsync.SAME
-        return self._run(source, target, lambda *places: rsync.Copy(*places, how, *rsync.COMPARE, *self._ignored))
+        return self._run(
+            source, target, lambda *places: rsync.Copy(*places, how, *rsync.COMPARE, *self._ignored)
+        )
 
     def compare_some(self, source: Side, target: Side) -> rsync.Copy:
         """Return the comparison of the content of some files; start it if it does not run. Raises as ``copy``."""
-        return self._run(source, target, lambda *places: rsync.Sample(
-            *places, *self._ignored, count=0 if self._conf.check_hash else self._conf.data_check_sample))
+        return self._run(
+            source,
+            target,
+            lambda *places: rsync.Sample(
+                *places, *self._ignored, count=0 if self._conf.check_hash else self._conf.data_check_sample
+            ),
+        )
 
     def write_out(self, move_id: str) -> None:
         """Do as ``durable.write_out``, for the copy."""
@@ -211,7 +242,10 @@ class ShareMoves(Copies):
             self._must_be_ours()
             places = self.places(move_id)
             directories = self._directories(source, target)
-            content = self._mount(source, places[0], 'ro', directories[0]), self._mount(target, places[1], 'rw', directories[1])
+            content = (
+                self._mount(source, places[0], 'ro', directories[0]),
+                self._mount(target, places[1], 'rw', directories[1]),
+            )
             self._losses[move_id] = self._unseen(places)
             return start(*content)
 
@@ -221,7 +255,9 @@ class ShareMoves(Copies):
         return int(self._conf.data_copy_apparent_ratio * max(share.size, 1) * _GIB) or None
 
     def _explain(self, copy: rsync.Copy, times: int) -> str:
-        why = next((why for kind, why in _WHY if isinstance(copy.error, kind)), 'The copy broke {times} times.')
+        why = next(
+            (why for kind, why in _WHY if isinstance(copy.error, kind)), 'The copy broke {times} times.'
+        )
         why = why.format(times=times, ratio=self._conf.data_copy_apparent_ratio)
         return ' '.join(filter(None, (why, not_copied(copy.messages.failed))))
 
@@ -237,14 +273,24 @@ class ShareMoves(Copies):
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for place in (self.folder, *self.folder.parents[:2]):
             about = os.lstat(place)
-            if not stat.S_ISDIR(about.st_mode) or about.st_uid not in (0, os.geteuid()) or about.st_mode & 0o022:
-                raise errors.Final(f'mount_tmp_location: other users could change {place}; name a directory that only root can '
-                                   'write to.')
+            if (
+                not stat.S_ISDIR(about.st_mode)
+                or about.st_uid not in (0, os.geteuid())
+                or about.st_mode & 0o022
+            ):
+                raise errors.Final(
+                    f'mount_tmp_location: other users could change {place}; name a directory that only root can '
+                    'write to.'
+                )
 
     def _directories(self, *sides: Side) -> Sequence[str]:
         """Return the directory to use in place of a mount of each side, or ''."""
         found = [self._directory(side.location) for side in sides]
-        return found if all(found) or all(self._client(side.share).shows_all for side in sides) else [''] * len(sides)
+        return (
+            found
+            if all(found) or all(self._client(side.share).shows_all for side in sides)
+            else [''] * len(sides)
+        )
 
     def _mount(self, side: Side, place: Path, level: str, directory: str) -> Path:
         """Mount the share, or the directory behind its export if there is one. Return the directory with its content.

@@ -24,7 +24,9 @@ _POINTER = 10
 
 def listing(source: Path, target: Path) -> tuple[str, ...]:
     """Return the command that lists all such files of the source: mode and path of each, with a zero byte at its end."""
-    return sandbox.words(target, 'find', sandbox.SOURCE, '-xdev', '-type', 'b,c,s', '-printf', '%m %P\\0', source=source)
+    return sandbox.words(
+        target, 'find', sandbox.SOURCE, '-xdev', '-type', 'b,c,s', '-printf', '%m %P\\0', source=source
+    )
 
 
 def changes(listed: Iterable[bytes]) -> Iterator[tuple[str, ...]]:

@@ -25,7 +25,7 @@ class Neutron(NetworkPlugin):
     """The networks of the Neutron of ``[neutron]``, with the login of a user that sees all of them."""
 
     def __init__(self, conf: Any):
-        self._session = neutron_session.connect(conf)       # it registers the options
+        self._session = neutron_session.connect(conf)  # it registers the options
         self._physical_network = conf.neutron.physical_network
 
     # Looking up -----------------------------------------------------------------------------------
@@ -35,14 +35,26 @@ class Neutron(NetworkPlugin):
         with self._session.asked() as neutron:
             net = _get(neutron.get_network, net_id)
             if net is None or not self._may_use(neutron, net, project_id):
-                raise errors.Invalid(f'neutron_net_id: network {net_id} is not known.', code='network_not_known')
+                raise errors.Invalid(
+                    f'neutron_net_id: network {net_id} is not known.', code='network_not_known'
+                )
             subnet = _get(neutron.get_subnet, subnet_id)
             if subnet is None or subnet.network_id != net.id:
-                raise errors.Invalid(f'neutron_subnet_id: network {net_id} has no subnet {subnet_id}.',
-                                     code='subnet_not_known')
+                raise errors.Invalid(
+                    f'neutron_subnet_id: network {net_id} has no subnet {subnet_id}.', code='subnet_not_known'
+                )
             network_type, segmentation_id = self._segment(neutron, net, subnet)
-        return Subnet(net.id, subnet.id, subnet.cidr, subnet.ip_version, subnet.gateway_ip, net.mtu, network_type,
-                      segmentation_id, project_id)
+        return Subnet(
+            net.id,
+            subnet.id,
+            subnet.cidr,
+            subnet.ip_version,
+            subnet.gateway_ip,
+            net.mtu,
+            network_type,
+            segmentation_id,
+            project_id,
+        )
 
     @staticmethod
     def _may_use(neutron: Any, net: Any, project_id: str | None) -> bool:
@@ -63,20 +75,27 @@ class Neutron(NetworkPlugin):
         if not net.segments:
             return net.provider_network_type, net.provider_segmentation_id
         if not self._physical_network:
-            raise errors.BadConfig(f'[neutron] physical_network: missing; network {net.id} has several segments')
+            raise errors.BadConfig(
+                f'[neutron] physical_network: missing; network {net.id} has several segments'
+            )
         for segment in net.segments:
             if segment['provider:physical_network'] == self._physical_network:
                 return segment['provider:network_type'], segment['provider:segmentation_id']
-        raise errors.Invalid(f'neutron_net_id: network {net.id} has no segment in the physical network of the share servers.',
-                             code='network_not_reachable')
+        raise errors.Invalid(
+            f'neutron_net_id: network {net.id} has no segment in the physical network of the share servers.',
+            code='network_not_reachable',
+        )
 
     # Allocating -----------------------------------------------------------------------------------
 
     def allocate(self, subnet: Subnet, count: int, *, taken: Collection[str], owner: str) -> list[Address]:
         """Return addresses of the owner's ports in the subnet: first ports unknown to the caller, then new ones."""
         with self._session.asked() as neutron:
-            existing = [address for address in neutron_ports.given(neutron, owner, subnet)
-                     if address.ip_address not in taken][:count]
+            existing = [
+                address
+                for address in neutron_ports.given(neutron, owner, subnet)
+                if address.ip_address not in taken
+            ][:count]
             made: list[Address] = []
             useless: list[Address] = []
             try:
@@ -90,7 +109,9 @@ class Neutron(NetworkPlugin):
                 neutron_ports.delete(neutron, (address.port_id for address in useless))
         if len(existing) + len(made) < count:
             # The port of an address in use was deleted in Neutron, which now gives the address away again.
-            raise errors.Unavailable(f'Neutron gives addresses of subnet {subnet.neutron_subnet_id} that are in use.')
+            raise errors.Unavailable(
+                f'Neutron gives addresses of subnet {subnet.neutron_subnet_id} that are in use.'
+            )
         return existing + made
 
     def must_have_room(self, subnet: Subnet, count: int, *, taken: Collection[str]) -> None:
@@ -98,12 +119,17 @@ class Neutron(NetworkPlugin):
         with self._session.asked() as neutron:
             left = neutron_room.count_free_addresses(neutron, subnet)
             if left is not None and left < count:
-                raise errors.Final(f'Subnet {subnet.neutron_subnet_id} ({subnet.cidr}) has '
-                                   f'{errors.count(left, "address")} left, and {count} '
-                                   'are needed.', detail='SUBNET_FULL')
+                raise errors.Final(
+                    f'Subnet {subnet.neutron_subnet_id} ({subnet.cidr}) has '
+                    f'{errors.count(left, "address")} left, and {count} '
+                    'are needed.',
+                    detail='SUBNET_FULL',
+                )
             ports = neutron_room.count_free_ports(neutron, subnet.project_id)
             if ports is not None and ports < count:
-                raise errors.Final(f'The project may have {ports} more ports in Neutron, and {count} are needed.')
+                raise errors.Final(
+                    f'The project may have {ports} more ports in Neutron, and {count} are needed.'
+                )
 
     # Freeing --------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ def _name(owner: str, subnet_id: str, kind: str = _MADE) -> str:
 
 # Finding ----------------------------------------------------------------------------------------
 
+
 def of(neutron: Any, owner: str, subnet_id: str | None) -> list[Any]:
     """Return the ports of an owner (``subnet_id``: those made for that subnet), always in the same order."""
     more = {'name': _name(owner, subnet_id)} if subnet_id else {}
@@ -41,7 +42,11 @@ def given(neutron: Any, owner: str, subnet: Subnet) -> list[Address]:
 def owners(neutron: Any) -> set[str]:
     """Return the share servers that ports were made for."""
     ports = neutron.ports(device_owner=OWNER, fields=['id', 'name', 'device_id'])
-    return {port.device_id for port in ports if port.device_id and (port.name or '').startswith(_name(port.device_id, ''))}
+    return {
+        port.device_id
+        for port in ports
+        if port.device_id and (port.name or '').startswith(_name(port.device_id, ''))
+    }
 
 
 def _address(port: Any, subnet: Subnet) -> Address | None:
@@ -53,6 +58,7 @@ def _address(port: Any, subnet: Subnet) -> Address | None:
 
 
 # Making -----------------------------------------------------------------------------------------
+
 
 def make(neutron: Any, subnet: Subnet, owner: str) -> Address:
     """Make one more port for the owner in the subnet.
@@ -66,9 +72,14 @@ def _make(neutron: Any, subnet: Subnet, owner: str, kind: str, address: dict[str
     project = {'project_id': subnet.project_id} if subnet.project_id else {}
     try:
         port = neutron.create_port(
-            network_id=subnet.neutron_net_id, fixed_ips=[{'subnet_id': subnet.neutron_subnet_id, **address}],
-            device_owner=OWNER, device_id=owner, name=_name(owner, subnet.neutron_subnet_id, kind),
-            is_admin_state_up=True, **project)
+            network_id=subnet.neutron_net_id,
+            fixed_ips=[{'subnet_id': subnet.neutron_subnet_id, **address}],
+            device_owner=OWNER,
+            device_id=owner,
+            name=_name(owner, subnet.neutron_subnet_id, kind),
+            is_admin_state_up=True,
+            **project,
+        )
     except openstack.exceptions.HttpException as refused:
         final = _final(refused, subnet)
         if final is None:
@@ -84,7 +95,10 @@ def _make(neutron: Any, subnet: Subnet, owner: str, kind: str, address: dict[str
 
 #: Errors of Neutron that do not go away by themselves: message, and the user message's detail.
 _FINAL = {
-    'IpAddressGenerationFailure': ('Subnet {0.neutron_subnet_id} ({0.cidr}) has no address left.', 'SUBNET_FULL'),
+    'IpAddressGenerationFailure': (
+        'Subnet {0.neutron_subnet_id} ({0.cidr}) has no address left.',
+        'SUBNET_FULL',
+    ),
     'IpAddressInUse': ('An address of subnet {0.neutron_subnet_id} is in use.', None),
     'NetworkNotFound': ('Network {0.neutron_net_id} is gone.', None),
     'SubnetNotFound': ('Subnet {0.neutron_subnet_id} is gone.', None),
@@ -95,11 +109,14 @@ _FINAL = {
 def _final(refused: openstack.exceptions.HttpException, subnet: Subnet) -> errors.Final | None:
     text, detail = _FINAL.get(kind_of(refused), (None, None))
     if text is None and refused.status_code == 400:
-        return errors.Final(f'Neutron refuses to create a port in subnet {subnet.neutron_subnet_id}: {refused.details}')
+        return errors.Final(
+            f'Neutron refuses to create a port in subnet {subnet.neutron_subnet_id}: {refused.details}'
+        )
     return errors.Final(text.format(subnet), detail=detail) if text else None
 
 
 # Existing ports ---------------------------------------------------------------------------------
+
 
 def adopt(neutron: Any, subnet: Subnet, addresses: list[str], owner: str) -> list[Address]:
     """Let a port with each address name the owner: an existing port that names no owner, or a new one.
@@ -109,7 +126,7 @@ def adopt(neutron: Any, subnet: Subnet, addresses: list[str], owner: str) -> lis
     there = {address: _at(neutron, subnet, address) for address in addresses}
     for address, port in there.items():
         if port is not None and port.device_id not in (None, '', owner):
-            raise errors.Final(f'Port {port.id} with {address} is {port.device_id}\'s in Neutron.')
+            raise errors.Final(f"Port {port.id} with {address} is {port.device_id}'s in Neutron.")
     return [_adopt_one(neutron, subnet, address, port, owner) for address, port in there.items()]
 
 
@@ -121,8 +138,9 @@ def _at(neutron: Any, subnet: Subnet, address: str) -> Any:
 def _adopt_one(neutron: Any, subnet: Subnet, address: str, port: Any, owner: str) -> Address:
     if port is None:
         return _make(neutron, subnet, owner, _ADOPTED, {'ip_address': address})
-    neutron.update_port(port.id, device_owner=OWNER, device_id=owner,
-                        name=_name(owner, subnet.neutron_subnet_id, _ADOPTED))
+    neutron.update_port(
+        port.id, device_owner=OWNER, device_id=owner, name=_name(owner, subnet.neutron_subnet_id, _ADOPTED)
+    )
     return Address(address, port.mac_address, port.id)
 
 
@@ -151,6 +169,7 @@ def hand_over(neutron: Any, port_id: str | None, owner: str) -> None:
 
 
 # Removing ---------------------------------------------------------------------------------------
+
 
 def delete(neutron: Any, port_ids: Iterable[str | None]) -> None:
     """Delete the ports that exist. An error at one port does not stop the others; the first error is raised at the end."""

@@ -23,8 +23,10 @@ _WHO = ('username', 'user_id')
 _FOR = ('project_name', 'project_id', 'system_scope', 'trust_id')
 #: Of each tuple one option must be given; keystoneauth would notice a missing one only at the first request.
 _NEEDS = {
-    'none': (_WHERE,), 'http_basic': (_WHERE, ('username',), ('password',)),
-    'password': (('auth_url',), _WHO, ('password',), _FOR), 'v3password': (('auth_url',), _WHO, ('password',), _FOR),
+    'none': (_WHERE,),
+    'http_basic': (_WHERE, ('username',), ('password',)),
+    'password': (('auth_url',), _WHO, ('password',), _FOR),
+    'v3password': (('auth_url',), _WHO, ('password',), _FOR),
 }
 #: Version suffix of an endpoint. It is removed: only Neutron's root lists the versions, which discovery needs.
 _VERSION = re.compile(r'/v2(\.0)?/*$')
@@ -38,8 +40,11 @@ class Session:
 
     def __init__(self, conf: Any, auth: Any):
         self._connection = openstack.connection.Connection(
-            session=loading.load_session_from_conf_options(conf, GROUP, auth=auth), oslo_conf=conf,
-            service_types=['network'], app_name='manila_lite')
+            session=loading.load_session_from_conf_options(conf, GROUP, auth=auth),
+            oslo_conf=conf,
+            service_types=['network'],
+            app_name='manila_lite',
+        )
         where = next(filter(None, (_value(conf, name) for name in _WHERE)), None)
         if where:
             self._connection.config.config['network_endpoint_override'] = _VERSION.sub('', where)
@@ -52,11 +57,16 @@ class Session:
         """
         try:
             yield self._connection.network
-        except (openstack.exceptions.SDKException, keystone_exceptions.ClientException, requests.RequestException,
-                OSError) as bad:
+        except (
+            openstack.exceptions.SDKException,
+            keystone_exceptions.ClientException,
+            requests.RequestException,
+            OSError,
+        ) as bad:
             LOG.warning('Neutron: %s: %s', type(bad).__name__, ' '.join(str(bad).split()))
-            raise errors.Unavailable('Neutron cannot be reached. The log of the service has the cause.',
-                                     code='neutron_unavailable') from bad
+            raise errors.Unavailable(
+                'Neutron cannot be reached. The log of the service has the cause.', code='neutron_unavailable'
+            ) from bad
 
 
 def connect(conf: Any) -> Session:
@@ -64,7 +74,7 @@ def connect(conf: Any) -> Session:
 
     :raises errors.BadConfig: the section describes no connection; one line that names the option.
     """
-    global _present     # noqa: PLW0603 - one connection per process
+    global _present  # noqa: PLW0603 - one connection per process
     auth = _login(conf)
     made_of = [(group, name, conf[group][name]) for group in _groups(conf) for name in conf[group]]
     if _present is None or _present[0] != made_of:
@@ -78,10 +88,14 @@ def _login(conf: Any) -> Any:
     try:
         auth = loading.load_auth_from_conf_options(conf, GROUP)
     except keystone_exceptions.AuthPluginException as bad:
-        raise errors.BadConfig(f'[neutron] auth_type = {_value(conf, "auth_type")}: {" ".join(str(bad).split())}') from None
+        raise errors.BadConfig(
+            f'[neutron] auth_type = {_value(conf, "auth_type")}: {" ".join(str(bad).split())}'
+        ) from None
     if auth is None:
-        raise errors.BadConfig('[neutron] auth_type: missing; the network plugin neutron needs to know how to log in, for '
-                               'instance "password" or "none"')
+        raise errors.BadConfig(
+            '[neutron] auth_type: missing; the network plugin neutron needs to know how to log in, for '
+            'instance "password" or "none"'
+        )
     kind = _value(conf, 'auth_type')
     for names in _NEEDS.get(kind, ()):
         if not any(_value(conf, name) for name in names):
@@ -91,7 +105,9 @@ def _login(conf: Any) -> Any:
 
 def _value(conf: Any, name: str) -> Any:
     """Return the value of an option, from ``[neutron]`` or the section that holds its login (``auth_section``)."""
-    return next((conf[group][name] for group in _groups(conf) if name in conf[group] and conf[group][name]), None)
+    return next(
+        (conf[group][name] for group in _groups(conf) if name in conf[group] and conf[group][name]), None
+    )
 
 
 def _groups(conf: Any) -> tuple[str, ...]:

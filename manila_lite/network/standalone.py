@@ -20,20 +20,43 @@ from manila_lite.network.interface import Address, NetworkPlugin, Subnet, overla
 _ID = {'type': 'string', 'minLength': 1, 'maxLength': 36}
 _ADDRESS = {'type': 'string', 'minLength': 2}
 
-_SUBNET = {'type': 'object', 'required': ['id', 'cidr'], 'additionalProperties': False, 'properties': {
-    'id': _ID, 'cidr': _ADDRESS, 'gateway': _ADDRESS,
-    'ranges': {'type': 'array', 'minItems': 1, 'items': {'type': 'array', 'items': _ADDRESS, 'minItems': 2, 'maxItems': 2}}}}
-_NETWORK = {'type': 'object', 'required': ['id', 'subnets'], 'additionalProperties': False, 'properties': {
-    'id': _ID,
-    'network_type': {'enum': ['flat', 'vlan', 'vxlan', 'gre', 'geneve', 'local']},
-    'segmentation_id': {'type': 'integer', 'minimum': 1, 'maximum': 2**24 - 1},
-    'mtu': {'type': 'integer', 'minimum': 68, 'maximum': 65535},
-    'projects': {'type': 'array', 'items': {'type': 'string'}},
-    'default': {'type': 'boolean'},
-    'subnets': {'type': 'array', 'minItems': 1, 'items': _SUBNET}}}
-_CHECK = fastjsonschema.compile({
-    'type': 'object', 'required': ['networks'], 'additionalProperties': False,
-    'properties': {'networks': {'type': 'array', 'items': _NETWORK}}})
+_SUBNET = {
+    'type': 'object',
+    'required': ['id', 'cidr'],
+    'additionalProperties': False,
+    'properties': {
+        'id': _ID,
+        'cidr': _ADDRESS,
+        'gateway': _ADDRESS,
+        'ranges': {
+            'type': 'array',
+            'minItems': 1,
+            'items': {'type': 'array', 'items': _ADDRESS, 'minItems': 2, 'maxItems': 2},
+        },
+    },
+}
+_NETWORK = {
+    'type': 'object',
+    'required': ['id', 'subnets'],
+    'additionalProperties': False,
+    'properties': {
+        'id': _ID,
+        'network_type': {'enum': ['flat', 'vlan', 'vxlan', 'gre', 'geneve', 'local']},
+        'segmentation_id': {'type': 'integer', 'minimum': 1, 'maximum': 2**24 - 1},
+        'mtu': {'type': 'integer', 'minimum': 68, 'maximum': 65535},
+        'projects': {'type': 'array', 'items': {'type': 'string'}},
+        'default': {'type': 'boolean'},
+        'subnets': {'type': 'array', 'minItems': 1, 'items': _SUBNET},
+    },
+}
+_CHECK = fastjsonschema.compile(
+    {
+        'type': 'object',
+        'required': ['networks'],
+        'additionalProperties': False,
+        'properties': {'networks': {'type': 'array', 'items': _NETWORK}},
+    }
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,8 +105,10 @@ class Standalone(NetworkPlugin):
             _CHECK(content)
             return _places(content['networks'])
         except fastjsonschema.JsonSchemaValueException as bad:
-            raise self._bad(f'{".".join(str(part) for part in bad.path[1:]) or "file"}: '
-                            f'{bad.message.removeprefix(bad.name).strip()}') from None
+            raise self._bad(
+                f'{".".join(str(part) for part in bad.path[1:]) or "file"}: '
+                f'{bad.message.removeprefix(bad.name).strip()}'
+            ) from None
         except (OSError, ValueError, yaml.YAMLError) as bad:
             raise self._bad(' '.join(str(bad).split())) from None
 
@@ -92,13 +117,17 @@ class Standalone(NetworkPlugin):
 
     def describe(self, net_id: str, subnet_id: str, project_id: str | None) -> Subnet:
         """Return a subnet of the file that the project may use."""
-        visible = [place for place in self._places.values() if place.projects is None or project_id in place.projects]
+        visible = [
+            place for place in self._places.values() if place.projects is None or project_id in place.projects
+        ]
         if not any(place.subnet.neutron_net_id == net_id for place in visible):
             raise errors.Invalid(f'neutron_net_id: network {net_id} is not known.', code='network_not_known')
         for place in visible:
             if (place.subnet.neutron_net_id, place.subnet.neutron_subnet_id) == (net_id, subnet_id):
                 return place.subnet
-        raise errors.Invalid(f'neutron_subnet_id: network {net_id} has no subnet {subnet_id}.', code='subnet_not_known')
+        raise errors.Invalid(
+            f'neutron_subnet_id: network {net_id} has no subnet {subnet_id}.', code='subnet_not_known'
+        )
 
     def find_default(self, project_id: str | None) -> Subnet | None:
         """Return the first subnet of the default network of the project, or else of that of all projects."""
@@ -119,11 +148,16 @@ class Standalone(NetworkPlugin):
         place = self._places.get(subnet.neutron_subnet_id)
         if place is None:
             raise errors.Final(f'Subnet {subnet.neutron_subnet_id} is no longer in the file of networks.')
-        addresses = [Address(text) for text in itertools.islice(place.free_addresses(frozenset(taken), owner), count)]
+        addresses = [
+            Address(text) for text in itertools.islice(place.free_addresses(frozenset(taken), owner), count)
+        ]
         if len(addresses) < count:
-            raise errors.Final(f'Subnet {subnet.neutron_subnet_id} ({subnet.cidr}) has '
-                               f'{errors.count(len(addresses), "address")} left, '
-                               f'and {count} are needed.', detail='SUBNET_FULL')
+            raise errors.Final(
+                f'Subnet {subnet.neutron_subnet_id} ({subnet.cidr}) has '
+                f'{errors.count(len(addresses), "address")} left, '
+                f'and {count} are needed.',
+                detail='SUBNET_FULL',
+            )
         return addresses
 
     def free(self, addresses: Iterable[Address]) -> None:
@@ -143,7 +177,9 @@ def _places(networks: list[dict[str, Any]]) -> list[_Place]:
     for one, other in itertools.combinations(places, 2):
         same = one.subnet.neutron_net_id == other.subnet.neutron_net_id
         if same and overlap(one.subnet.cidr, other.subnet.cidr):
-            raise ValueError(f'subnets {one.subnet.neutron_subnet_id} and {other.subnet.neutron_subnet_id} overlap')
+            raise ValueError(
+                f'subnets {one.subnet.neutron_subnet_id} and {other.subnet.neutron_subnet_id} overlap'
+            )
     return places
 
 
@@ -159,8 +195,10 @@ def _one_default(networks: Iterable[dict[str, Any]]) -> None:
     for network in networks:
         for project in sorted(set(network.get('projects', ()))) if 'projects' in network else (None,):
             if project in known:
-                raise ValueError(f'networks {known[project]} and {network["id"]} are both the default network of '
-                                 f'{"all projects" if project is None else f"project {project}"}')
+                raise ValueError(
+                    f'networks {known[project]} and {network["id"]} are both the default network of '
+                    f'{"all projects" if project is None else f"project {project}"}'
+                )
             known[project] = network['id']
 
 
@@ -177,10 +215,22 @@ def _place(network: dict[str, Any], subnet: dict[str, Any]) -> _Place:
     except ValueError as bad:
         raise ValueError(f'subnet {subnet["id"]}: {bad}') from None
     projects = network.get('projects')
-    return _Place(Subnet(network['id'], subnet['id'], str(cidr), cidr.version, str(gateway) if gateway else None,
-                         network.get('mtu'), network.get('network_type'), network.get('segmentation_id')),
-                  tuple(ranges or [every]), None if projects is None else frozenset(projects), bool(ranges),
-                  network.get('default', False))
+    return _Place(
+        Subnet(
+            network['id'],
+            subnet['id'],
+            str(cidr),
+            cidr.version,
+            str(gateway) if gateway else None,
+            network.get('mtu'),
+            network.get('network_type'),
+            network.get('segmentation_id'),
+        ),
+        tuple(ranges or [every]),
+        None if projects is None else frozenset(projects),
+        bool(ranges),
+        network.get('default', False),
+    )
 
 
 def _inside(cidr: Any, text: str) -> Any:

@@ -29,7 +29,8 @@ class ApplyRules(OperationData):
     replicated: bool = False
     seen: list[str] = dataclasses.field(default_factory=list)
     results: dict[str, RuleResult] = dataclasses.field(
-        default_factory=dict, metadata={'load': _load_results, 'dump': _dump_results})
+        default_factory=dict, metadata={'load': _load_results, 'dump': _dump_results}
+    )
     shut_out: list[str] = dataclasses.field(default_factory=list)
 
 

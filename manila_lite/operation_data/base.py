@@ -24,6 +24,7 @@ def record(cls: Any) -> dict[str, Any]:
 
     def load(stored: Mapping[str, Any]) -> Any:
         return cls(**{key: value for key, value in dict(stored).items() if key in names})
+
     return {'load': load, 'dump': dataclasses.asdict}
 
 
@@ -53,23 +54,31 @@ class OperationData:
         :raises ValueError: they are not data of this kind.
         """
         if not isinstance(stored, Mapping):
-            raise ValueError(f'{cls.__name__}: not an object')     # noqa: TRY004 - as for all that is not its data
+            raise ValueError(f'{cls.__name__}: not an object')  # noqa: TRY004 - as for all that is not its data
         try:
             others = dict(stored)
-            known = {one.name: one.of(others.pop(one.key, None), is_there=one.key in stored) for one in _fields(cls)}
+            known = {
+                one.name: one.of(others.pop(one.key, None), is_there=one.key in stored)
+                for one in _fields(cls)
+            }
             return cls(**known, others=others)
         except (AttributeError, KeyError, TypeError, ValueError) as bad:
             raise ValueError(f'{cls.__name__}: {bad}') from None
 
     def afresh(self) -> Self:
         """Return the data for another operation of the kind: without the notes of the engine, which are about this one."""
-        return dataclasses.replace(self, asked=None, failure=None, progress=None, begun_again=False, others={})
+        return dataclasses.replace(
+            self, asked=None, failure=None, progress=None, begun_again=False, others={}
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the data as they are stored."""
         values = [(one, getattr(self, one.name)) for one in _fields(type(self))]
-        return self.others | {one.key: value if value is None else one.dump(value) for one, value in values
-                              if one.is_always or value != one.default()}
+        return self.others | {
+            one.key: value if value is None else one.dump(value)
+            for one, value in values
+            if one.is_always or value != one.default()
+        }
 
 
 class _Field(NamedTuple):
@@ -111,5 +120,12 @@ def _field(field: dataclasses.Field[Any]) -> _Field:
     default = field.default_factory
     if default is dataclasses.MISSING:
         default = functools.partial(_same, field.default)
-    return _Field(field.name, field.metadata.get('key', field.name), field.metadata.get('load', _same),
-                  field.metadata.get('dump', _same), default, is_required, is_required or field.metadata.get('always', False))
+    return _Field(
+        field.name,
+        field.metadata.get('key', field.name),
+        field.metadata.get('load', _same),
+        field.metadata.get('dump', _same),
+        default,
+        is_required,
+        is_required or field.metadata.get('always', False),
+    )

@@ -64,7 +64,8 @@ class EnsureShares(OperationData):
     began: float = 0.0
     fingerprint: str | None = dataclasses.field(default=None, metadata=ALWAYS)
     configuration: Reread | None = dataclasses.field(
-        default=None, metadata=record(Reread) | {'dump': _dump_reread})
+        default=None, metadata=record(Reread) | {'dump': _dump_reread}
+    )
     after: str = dataclasses.field(default='', metadata=ALWAYS)
     until: str = dataclasses.field(default='', metadata=ALWAYS)
     wrapped: bool = dataclasses.field(default=False, metadata=ALWAYS)

@@ -62,7 +62,8 @@ class Evacuate(OperationData):
     dry_run: bool
     progress: Figures = dataclasses.field(default_factory=Figures, metadata=record(Figures))
     moving: dict[str, Moving] = dataclasses.field(
-        default_factory=dict, metadata=ALWAYS | {'load': _load_moving, 'dump': _dump_moving})
+        default_factory=dict, metadata=ALWAYS | {'load': _load_moving, 'dump': _dump_moving}
+    )
     left: dict[str, str] = dataclasses.field(default_factory=dict, metadata=ALWAYS)
     plan: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict, metadata=ALWAYS)
     claims: dict[str, float] = dataclasses.field(default_factory=dict)

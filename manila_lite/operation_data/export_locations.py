@@ -16,8 +16,15 @@ def load(stored: Iterable[Mapping[str, Any]]) -> list[ExportLocation]:
 
 def dump(locations: Iterable[ExportLocation]) -> list[dict[str, Any]]:
     """Return export locations as they are stored."""
-    return [{'path': location.path, 'preferred': location.preferred, 'is_admin_only': location.is_admin_only,
-             'metadata': dict(location.metadata)} for location in locations]
+    return [
+        {
+            'path': location.path,
+            'preferred': location.preferred,
+            'is_admin_only': location.is_admin_only,
+            'metadata': dict(location.metadata),
+        }
+        for location in locations
+    ]
 
 
 def _load_all(stored: Mapping[str, Iterable[Mapping[str, Any]]]) -> dict[str, list[ExportLocation]]:

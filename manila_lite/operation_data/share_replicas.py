@@ -21,12 +21,18 @@ class Outcome:
 
 
 def _load(stored: Mapping[str, Any]) -> Outcome:
-    return Outcome(stored['state'], stored['snapshots'], export_locations.load(stored['exports']), stored.get('as_of'))
+    return Outcome(
+        stored['state'], stored['snapshots'], export_locations.load(stored['exports']), stored.get('as_of')
+    )
 
 
 def _dump(outcome: Outcome) -> dict[str, Any]:
-    return {'state': outcome.state, 'snapshots': outcome.snapshots, 'exports': export_locations.dump(outcome.exports),
-            **({'as_of': outcome.as_of} if outcome.as_of else {})}
+    return {
+        'state': outcome.state,
+        'snapshots': outcome.snapshots,
+        'exports': export_locations.dump(outcome.exports),
+        **({'as_of': outcome.as_of} if outcome.as_of else {}),
+    }
 
 
 @dataclasses.dataclass(kw_only=True)

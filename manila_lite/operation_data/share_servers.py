@@ -10,8 +10,17 @@ from manila_lite.operation_data.export_locations import LOCATIONS_BY_ID
 from manila_lite.values import ExportLocation, ServerNetwork
 
 #: The fields of a subnet that are stored.
-_OF_NETWORK = ('subnet_id', 'neutron_net_id', 'neutron_subnet_id', 'cidr', 'ip_version', 'gateway', 'mtu', 'network_type',
-               'segmentation_id')
+_OF_NETWORK = (
+    'subnet_id',
+    'neutron_net_id',
+    'neutron_subnet_id',
+    'cidr',
+    'ip_version',
+    'gateway',
+    'mtu',
+    'network_type',
+    'segmentation_id',
+)
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -46,6 +55,7 @@ class PushMetadata(OperationData):
 
 
 # Changes of servers in use --------------------------------------------------------------------------
+
 
 @dataclasses.dataclass(kw_only=True)
 class CheckServers(OperationData):
@@ -96,8 +106,12 @@ class ChangeServer(OperationData):
     network_id: str
     details: dict[str, str] = dataclasses.field(default_factory=dict)
     lost: dict[str, str] = dataclasses.field(default_factory=dict)
-    exports: dict[str, list[ExportLocation]] = dataclasses.field(default_factory=dict, metadata=LOCATIONS_BY_ID)
-    snapshot_exports: dict[str, list[ExportLocation]] = dataclasses.field(default_factory=dict, metadata=LOCATIONS_BY_ID)
+    exports: dict[str, list[ExportLocation]] = dataclasses.field(
+        default_factory=dict, metadata=LOCATIONS_BY_ID
+    )
+    snapshot_exports: dict[str, list[ExportLocation]] = dataclasses.field(
+        default_factory=dict, metadata=LOCATIONS_BY_ID
+    )
     pools: dict[str, str] = dataclasses.field(default_factory=dict)
 
 

@@ -88,7 +88,7 @@ class Enforcer(policy.Enforcer):
         elif self._trouble and not trouble:
             LOG.info('[oslo_policy] policy_file: the policy files are whole again')
         self._trouble = trouble
-        self._decisions = {}        # rules may ask for more than is kept with a decision, such as a file
+        self._decisions = {}  # rules may ask for more than is kept with a decision, such as a file
 
     def _put_in_force(self, checks: dict[str, Any]) -> None:
         """Replace all rules at once: no request may find the files' without the defaults, which are denied then."""
@@ -96,7 +96,9 @@ class Enforcer(policy.Enforcer):
         self.file_rules = {name: policy.RuleDefault(name, check) for name, check in checks.items()}
         for default in self.registered_rules.values():
             if default.name not in rules:
-                rules[default.name] = self._handle_deprecated_rule(default) if default.deprecated_rule else default.check
+                rules[default.name] = (
+                    self._handle_deprecated_rule(default) if default.deprecated_rule else default.check
+                )
         self.set_rules(rules)
         self.check_rules()
 

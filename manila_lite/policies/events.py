@@ -7,7 +7,11 @@ INDEX = 'events:index'
 LIST_ALL_PROJECTS = 'events:list_all_projects'
 
 RULES = [
-    rule(INDEX, READER, 'Listen to events of the project. Each event also needs the rule that lists its resource.',
-         'GET /events'),
+    rule(
+        INDEX,
+        READER,
+        'Listen to events of the project. Each event also needs the rule that lists its resource.',
+        'GET /events',
+    ),
     rule(LIST_ALL_PROJECTS, ADMIN, 'Listen to events of all projects.', 'GET /events?all_tenants=1'),
 ]

@@ -39,7 +39,11 @@ class Files:
         for file in self._list():
             try:
                 found[file] = file.read_text(encoding='utf-8')
-                if known is not None and found[file] != known.get(file) and abs(time.time() - file.stat().st_mtime) < SETTLED:
+                if (
+                    known is not None
+                    and found[file] != known.get(file)
+                    and abs(time.time() - file.stat().st_mtime) < SETTLED
+                ):
                     raise Unsettled
             except FileNotFoundError:
                 raise ValueError(f'{file} is missing') from None
@@ -55,7 +59,11 @@ class Files:
         for name in self._conf.oslo_policy.policy_dirs:
             if folder := self._place(name):
                 try:
-                    yield from sorted(file for file in folder.iterdir() if not file.name.startswith('.') and not file.is_dir())
+                    yield from sorted(
+                        file
+                        for file in folder.iterdir()
+                        if not file.name.startswith('.') and not file.is_dir()
+                    )
                 except OSError as bad:
                     raise ValueError(f'{folder}: {bad.strerror}') from None
 
@@ -77,10 +85,10 @@ def parse(texts: Mapping[Path, str]) -> dict[str, Any]:
         except ValueError as bad:
             raise ValueError(f'{file}: {" ".join(str(bad).split())}') from None
         if not isinstance(found, dict):
-            raise ValueError(f'{file}: has no rules with names')     # noqa: TRY004 - a file's mistake
+            raise ValueError(f'{file}: has no rules with names')  # noqa: TRY004 - a file's mistake
         # A rule without a value, as in half a file, would allow all to everybody.
         for name, check in found.items():
             if not isinstance(name, str) or not isinstance(check, str | list):
-                raise ValueError(f'{file}: rule {name} must be a text')     # noqa: TRY004 - a file's mistake
+                raise ValueError(f'{file}: rule {name} must be a text')  # noqa: TRY004 - a file's mistake
         checks |= found
     return checks

@@ -12,6 +12,11 @@ RULES = [
     rule(INDEX, READER, "List the project's operations.", 'GET /operations'),
     rule(SHOW, READER, 'Show an operation.', 'GET /operations/{operation_id}'),
     rule(LIST_ALL_PROJECTS, ADMIN, 'List the operations of all projects.', 'GET /operations'),
-    rule(SEE_INSIDE, ADMIN, 'Show the hosts of operations and the unchanged error texts of the backend.', 'GET /operations',
-         'GET /operations/{operation_id}'),
+    rule(
+        SEE_INSIDE,
+        ADMIN,
+        'Show the hosts of operations and the unchanged error texts of the backend.',
+        'GET /operations',
+        'GET /operations/{operation_id}',
+    ),
 ]

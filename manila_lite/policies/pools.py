@@ -8,5 +8,10 @@ DETAIL = 'scheduler_stats:pools:detail'
 
 RULES = [
     rule(INDEX, ADMIN, 'List pools.', 'GET /scheduler-stats/pools'),
-    rule(DETAIL, ADMIN, 'List pools with their capacity and their capabilities.', 'GET /scheduler-stats/pools/detail'),
+    rule(
+        DETAIL,
+        ADMIN,
+        'List pools with their capacity and their capabilities.',
+        'GET /scheduler-stats/pools/detail',
+    ),
 ]

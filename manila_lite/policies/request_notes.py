@@ -6,5 +6,10 @@ from manila_lite.policies.base import ADMIN, rule
 INDEX = 'request_note:index'
 
 RULES = [
-    rule(INDEX, ADMIN, 'List slow requests and errors of the service of the last hour, of all projects.', 'GET /request-notes'),
+    rule(
+        INDEX,
+        ADMIN,
+        'List slow requests and errors of the service of the last hour, of all projects.',
+        'GET /request-notes',
+    )
 ]

@@ -16,8 +16,13 @@ RULES = [
     rule(SHOW, READER, 'Show a security service.', 'GET /security-services/{security_service_id}'),
     rule(INDEX, READER, 'List ids and names of security services.', 'GET /security-services'),
     rule(DETAIL, READER, 'List security services.', 'GET /security-services/detail'),
-    rule(LIST_ALL_PROJECTS, ADMIN, 'List the security services of all projects.', 'GET /security-services?all_tenants=1',
-         'GET /security-services/detail?all_tenants=1'),
+    rule(
+        LIST_ALL_PROJECTS,
+        ADMIN,
+        'List the security services of all projects.',
+        'GET /security-services?all_tenants=1',
+        'GET /security-services/detail?all_tenants=1',
+    ),
     rule(UPDATE, MEMBER, 'Change a security service.', 'PUT /security-services/{security_service_id}'),
     rule(DELETE, MEMBER, 'Delete a security service.', 'DELETE /security-services/{security_service_id}'),
 ]

@@ -11,8 +11,18 @@ EVACUATE = 'service:evacuate'
 RULES = [
     rule(INDEX, ADMIN, 'List services.', 'GET /services'),
     rule(UPDATE, ADMIN, 'Enable or disable a service.', 'PUT /services/enable', 'PUT /services/disable'),
-    rule(ENSURE_SHARES, ADMIN, 'Start a check of all shares of a backend.', 'POST /services/ensure',
-         'POST /services/ensure-shares'),
-    rule(EVACUATE, ADMIN, 'Move everything off a backend or a host, and stop that.', 'POST /services/evacuate',
-         'POST /services/stop-evacuation'),
+    rule(
+        ENSURE_SHARES,
+        ADMIN,
+        'Start a check of all shares of a backend.',
+        'POST /services/ensure',
+        'POST /services/ensure-shares',
+    ),
+    rule(
+        EVACUATE,
+        ADMIN,
+        'Move everything off a backend or a host, and stop that.',
+        'POST /services/evacuate',
+        'POST /services/stop-evacuation',
+    ),
 ]

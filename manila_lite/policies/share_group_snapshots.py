@@ -17,9 +17,19 @@ _ONE = '/share-group-snapshots/{share_group_snapshot_id}'
 RULES = [
     rule(CREATE, MEMBER, 'Create a snapshot of a share group.', 'POST /share-group-snapshots'),
     rule(GET, READER, 'Show a share group snapshot and its members.', f'GET {_ONE}', f'GET {_ONE}/members'),
-    rule(GET_ALL, READER, 'List share group snapshots.', 'GET /share-group-snapshots', 'GET /share-group-snapshots/detail'),
-    rule(LIST_ALL_PROJECTS, ADMIN, 'List the share group snapshots of all projects.',
-         'GET /share-group-snapshots?all_tenants=1'),
+    rule(
+        GET_ALL,
+        READER,
+        'List share group snapshots.',
+        'GET /share-group-snapshots',
+        'GET /share-group-snapshots/detail',
+    ),
+    rule(
+        LIST_ALL_PROJECTS,
+        ADMIN,
+        'List the share group snapshots of all projects.',
+        'GET /share-group-snapshots?all_tenants=1',
+    ),
     rule(UPDATE, MEMBER, 'Change the name or description of a share group snapshot.', f'PUT {_ONE}'),
     rule(DELETE, MEMBER, 'Delete a share group snapshot.', f'DELETE {_ONE}'),
     rule(FORCE_DELETE, ADMIN, 'Delete a share group snapshot in any status.', f'POST {_ONE}/action'),

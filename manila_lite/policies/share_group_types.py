@@ -26,7 +26,9 @@ RULES = [
     rule(GET_ALL, READER, 'List share group types.', 'GET /share-group-types'),
     rule(DEFAULT, READER, 'Show the default share group type.', 'GET /share-group-types/default'),
     rule(DELETE, ADMIN, 'Delete a share group type.', f'DELETE {_ONE}'),
-    rule(LIST_ACCESS, ADMIN, 'List the projects that may use a private share group type.', f'GET {_ONE}/access'),
+    rule(
+        LIST_ACCESS, ADMIN, 'List the projects that may use a private share group type.', f'GET {_ONE}/access'
+    ),
     rule(ADD_ACCESS, ADMIN, 'Allow a project to use a private share group type.', f'POST {_ONE}/action'),
     rule(REMOVE_ACCESS, ADMIN, 'Withdraw a private share group type from a project.', f'POST {_ONE}/action'),
     rule(CREATE_SPEC, ADMIN, 'Create or change group specs of a share group type.', f'POST {_SPECS}'),

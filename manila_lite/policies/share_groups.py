@@ -19,8 +19,15 @@ RULES = [
     rule(CREATE, MEMBER, 'Create a share group.', 'POST /share-groups'),
     rule(GET, READER, 'Show a share group.', f'GET {_ONE}'),
     rule(GET_ALL, READER, 'List share groups.', 'GET /share-groups', 'GET /share-groups/detail'),
-    rule(LIST_ALL_PROJECTS, ADMIN, 'List the share groups of all projects.', 'GET /share-groups?all_tenants=1'),
-    rule(LIST_BY_HOST, ADMIN, 'List share groups by host or share server, and show both.', 'GET /share-groups?host={host}'),
+    rule(
+        LIST_ALL_PROJECTS, ADMIN, 'List the share groups of all projects.', 'GET /share-groups?all_tenants=1'
+    ),
+    rule(
+        LIST_BY_HOST,
+        ADMIN,
+        'List share groups by host or share server, and show both.',
+        'GET /share-groups?host={host}',
+    ),
     rule(UPDATE, MEMBER, 'Change the name or description of a share group.', f'PUT {_ONE}'),
     rule(DELETE, MEMBER, 'Delete a share group.', f'DELETE {_ONE}'),
     rule(FORCE_DELETE, ADMIN, 'Delete a share group in any status.', f'POST {_ONE}/action'),

@@ -14,6 +14,11 @@ RULES = [
     rule(START, ADMIN, 'Start the migration of a share to another backend.', _ACTION),
     rule(COMPLETE, ADMIN, 'Complete the migration of a share: the copy replaces the source.', _ACTION),
     rule(CANCEL, ADMIN, 'Cancel the migration of a share.', _ACTION),
-    rule(PROGRESS, ADMIN, 'Show the progress of the migration of a share.', _ACTION,
-         'GET /shares/{share_id}/migration-progress'),
+    rule(
+        PROGRESS,
+        ADMIN,
+        'Show the progress of the migration of a share.',
+        _ACTION,
+        'GET /shares/{share_id}/migration-progress',
+    ),
 ]

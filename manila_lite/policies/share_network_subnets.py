@@ -19,8 +19,20 @@ RULES = [
     rule(DELETE, MEMBER, 'Remove a subnet from a share network.', f'DELETE {_ONE}'),
     rule(SHOW, READER, 'Show a subnet of a share network.', f'GET {_ONE}'),
     rule(INDEX, READER, 'List the subnets of a share network.', f'GET {_ALL}'),
-    rule(GET_METADATA, READER, 'Show metadata of a subnet.', f'GET {_ONE}/metadata', f'GET {_ONE}/metadata/{{key}}'),
-    rule(UPDATE_METADATA, MEMBER, 'Set metadata of a subnet.', f'PUT {_ONE}/metadata', f'POST {_ONE}/metadata',
-         f'POST {_ONE}/metadata/{{key}}'),
+    rule(
+        GET_METADATA,
+        READER,
+        'Show metadata of a subnet.',
+        f'GET {_ONE}/metadata',
+        f'GET {_ONE}/metadata/{{key}}',
+    ),
+    rule(
+        UPDATE_METADATA,
+        MEMBER,
+        'Set metadata of a subnet.',
+        f'PUT {_ONE}/metadata',
+        f'POST {_ONE}/metadata',
+        f'POST {_ONE}/metadata/{{key}}',
+    ),
     rule(DELETE_METADATA, MEMBER, 'Delete metadata of a subnet.', f'DELETE {_ONE}/metadata/{{key}}'),
 ]

@@ -15,9 +15,19 @@ RULES = [
     rule(GET, READER, 'Show a transfer of a share.', 'GET /share-transfers/{transfer_id}'),
     rule(GET_ALL, READER, 'List transfers of shares.', 'GET /share-transfers'),
     rule(GET_ALL_DETAIL, READER, 'List transfers of shares with details.', 'GET /share-transfers/detail'),
-    rule(GET_ALL_PROJECTS, ADMIN, 'List the transfers of all projects.', 'GET /share-transfers?all_tenants=1',
-         'GET /share-transfers/detail?all_tenants=1'),
-    rule(CREATE, MEMBER, 'Create a transfer of a share. Any project with its key can accept it.', 'POST /share-transfers'),
+    rule(
+        GET_ALL_PROJECTS,
+        ADMIN,
+        'List the transfers of all projects.',
+        'GET /share-transfers?all_tenants=1',
+        'GET /share-transfers/detail?all_tenants=1',
+    ),
+    rule(
+        CREATE,
+        MEMBER,
+        'Create a transfer of a share. Any project with its key can accept it.',
+        'POST /share-transfers',
+    ),
     rule(ACCEPT, MEMBER, 'Accept a transfer of a share.', 'POST /share-transfers/{transfer_id}/accept'),
     rule(DELETE, MEMBER, 'Delete a transfer of a share.', 'DELETE /share-transfers/{transfer_id}'),
 ]

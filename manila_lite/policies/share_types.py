@@ -23,13 +23,22 @@ _SPECS = '/types/{share_type_id}/extra_specs'
 
 RULES = [
     rule(CREATE, ADMIN, 'Create a share type.', 'POST /types'),
-    rule(UPDATE, ADMIN, 'Change the name, description or visibility of a share type.', 'PUT /types/{share_type_id}'),
+    rule(
+        UPDATE,
+        ADMIN,
+        'Change the name, description or visibility of a share type.',
+        'PUT /types/{share_type_id}',
+    ),
     rule(GET, READER, 'Show a share type.', 'GET /types/{share_type_id}'),
     rule(GET_ALL, READER, 'List share types.', 'GET /types'),
     rule(DEFAULT, READER, 'Show the default share type.', 'GET /types/default'),
     rule(DELETE, ADMIN, 'Delete a share type.', 'DELETE /types/{share_type_id}'),
-    rule(LIST_ACCESS, ADMIN, 'List the projects that may use a private share type.',
-         'GET /types/{share_type_id}/share_type_access'),
+    rule(
+        LIST_ACCESS,
+        ADMIN,
+        'List the projects that may use a private share type.',
+        'GET /types/{share_type_id}/share_type_access',
+    ),
     rule(ADD_ACCESS, ADMIN, 'Allow a project to use a private share type.', _ACTION),
     rule(REMOVE_ACCESS, ADMIN, 'Withdraw a private share type from a project.', _ACTION),
     rule(CREATE_SPEC, ADMIN, 'Create or change extra specs of a share type.', f'POST {_SPECS}'),

@@ -18,6 +18,10 @@ RULES = [
     rule(SHOW, ADMIN, 'Show a snapshot instance.', f'GET {_ONE}'),
     rule(RESET_STATUS, ADMIN, 'Reset the status of a snapshot instance by hand.', f'POST {_ONE}/action'),
     rule(EXPORTS, ADMIN, 'List the export locations of a snapshot instance.', f'GET {_ONE}/export-locations'),
-    rule(EXPORT, ADMIN, 'Show an export location of a snapshot instance.',
-         f'GET {_ONE}/export-locations/{{snapshot_export_location_id}}'),
+    rule(
+        EXPORT,
+        ADMIN,
+        'Show an export location of a snapshot instance.',
+        f'GET {_ONE}/export-locations/{{snapshot_export_location_id}}',
+    ),
 ]

@@ -33,7 +33,7 @@ def answers(conf: cfg.ConfigOpts) -> bool:
         return True
     if conf.oslo_messaging_rabbit.ssl:
         return any(_shakes_hands(host) for host in url.hosts)
-    replies = [_answers(host, url.virtual_host or '/') for host in url.hosts]       # each may refuse the login
+    replies = [_answers(host, url.virtual_host or '/') for host in url.hosts]  # each may refuse the login
     return any(replies)
 
 
@@ -45,8 +45,12 @@ def is_lost(logger: str, error: BaseException) -> bool:
     import kombu.exceptions
     import oslo_messaging
 
-    lost = (OSError, amqp.exceptions.RecoverableConnectionError, kombu.exceptions.OperationalError,
-            oslo_messaging.MessageDeliveryFailure)
+    lost = (
+        OSError,
+        amqp.exceptions.RecoverableConnectionError,
+        kombu.exceptions.OperationalError,
+        oslo_messaging.MessageDeliveryFailure,
+    )
     return isinstance(error, lost) and not isinstance(error.__cause__, amqp.exceptions.ChannelError)
 
 
@@ -72,18 +76,28 @@ def _answers(host: Any, virtual_host: str) -> bool:
     import kombu
 
     port = host.port or 5672
-    broker = kombu.Connection(hostname=host.hostname, port=port, userid=host.username or 'guest',
-                              password=host.password or 'guest', virtual_host=virtual_host, transport='pyamqp',
-                              connect_timeout=_PATIENCE)
+    broker = kombu.Connection(
+        hostname=host.hostname,
+        port=port,
+        userid=host.username or 'guest',
+        password=host.password or 'guest',
+        virtual_host=virtual_host,
+        transport='pyamqp',
+        connect_timeout=_PATIENCE,
+    )
     where = f'transport_url: the broker on {host.hostname}:{port}'
     try:
         with broker:
             broker.connect()
     except amqp.exceptions.AccessRefused:
-        raise errors.BadConfig(f'{where} refuses the login of user {host.username!r}: wrong name or password') from None
+        raise errors.BadConfig(
+            f'{where} refuses the login of user {host.username!r}: wrong name or password'
+        ) from None
     except amqp.exceptions.NotAllowed:
-        raise errors.BadConfig(f'{where} refuses user {host.username!r} the virtual host {virtual_host!r}, or '
-                               'has none of that name') from None
+        raise errors.BadConfig(
+            f'{where} refuses user {host.username!r} the virtual host {virtual_host!r}, or '
+            'has none of that name'
+        ) from None
     except (OSError, amqp.exceptions.AMQPError):
         return False
     return True

@@ -23,7 +23,7 @@ MAX_IDS = 100
 #: together. After one of these the pause is IN_BURST times as long: its receiver gathers work for about that time.
 PAUSES, LONGEST_PAUSE, IN_BURST = 10, 0.02, 3
 
-Receiver = tuple[str, str | None]           # topic, host or None for any
+Receiver = tuple[str, str | None]  # topic, host or None for any
 
 
 @dataclasses.dataclass
@@ -42,7 +42,7 @@ class _News:
         self.all_ids |= operation_id is None or len(self.ids) > MAX_IDS
         self.all_lanes |= lane is None
         if self.all_ids:
-            self.ids.clear()        # else the set could grow without end while the bus is stuck
+            self.ids.clear()  # else the set could grow without end while the bus is stuck
 
     @property
     def many(self) -> bool:
@@ -71,18 +71,20 @@ class Bus:
         self._pid = os.getpid()
         self._changed = threading.Condition()
         self._pending: dict[Receiver, _News] = {}
-        self._not_before: dict[Receiver, float] = {}        # of the monotonic clock
+        self._not_before: dict[Receiver, float] = {}  # of the monotonic clock
         self._closed = False
         self._thread: threading.Thread | None = None
         self._rpc: oslo_messaging.RPCClient | None = None
 
-    def wake(self, topic: str, host: str | None, operation_id: str | None = None, lane: str | None = None) -> None:
+    def wake(
+        self, topic: str, host: str | None, operation_id: str | None = None, lane: str | None = None
+    ) -> None:
         """Tell the service ``topic`` ('scheduler' or 'share') on ``host`` (None: any) to look at its operations soon.
 
         Returns at once. ``operation_id`` None: all operations; ``lane`` None: all lanes.
         """
         if self._pid != os.getpid():
-            self._reset()                   # the thread, and perhaps the lock's owner, exist only in the parent
+            self._reset()  # the thread, and perhaps the lock's owner, exist only in the parent
         receiver = (TOPICS[topic], host)
         with self._changed:
             if self._closed:
@@ -96,7 +98,7 @@ class Bus:
     def close(self, timeout: float | None = None) -> bool:
         """Accept no more wake-ups; return whether all were sent within ``timeout`` seconds (default: conf)."""
         if self._pid != os.getpid():
-            return True                     # the parent sends its own wake-ups
+            return True  # the parent sends its own wake-ups
         if timeout is None:
             timeout = self._conf.rpc.drain_timeout
         sent = self.notices.close(timeout)
@@ -132,7 +134,9 @@ class Bus:
         topic, host = receiver
         version = self._version()
         try:
-            self._client().prepare(topic=topic, server=host, version=version).cast({}, 'wake', **news.shaped(version))
+            self._client().prepare(topic=topic, server=host, version=version).cast(
+                {}, 'wake', **news.shaped(version)
+            )
         except Exception as error:
             self._report(error)
         else:

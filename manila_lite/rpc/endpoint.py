@@ -29,7 +29,9 @@ class Operations:
 
     target = oslo_messaging.Target(namespace=NAMESPACE, version=_ACCEPTED)
 
-    def __init__(self, on_wake: Callable[[list[str]], None], on_lanes: Callable[[list[str]], None] | None = None):
+    def __init__(
+        self, on_wake: Callable[[list[str]], None], on_lanes: Callable[[list[str]], None] | None = None
+    ):
         """Set the callbacks. ``on_wake`` gets the ids of operations to look at; an empty list means all. It must return soon.
 
         ``on_lanes``, if given, is called instead where the message names lanes.
@@ -48,10 +50,16 @@ class Operations:
             else:
                 self._on_wake(operation_ids)
         except Exception:
-            LOG.exception('%s: wake-up failed, the next poll will find the work', ', '.join(operation_ids) or 'all')
+            LOG.exception(
+                '%s: wake-up failed, the next poll will find the work', ', '.join(operation_ids) or 'all'
+            )
 
     def _overlook(self, names: set[str]) -> None:
         if names:
             self._overlooked |= names
-            LOG.warning('Wake-ups of a newer process have more fields than version %s: %s is ignored. Pin that process with '
-                        'its option [upgrade_levels] operations', VERSION, ', '.join(sorted(names)))
+            LOG.warning(
+                'Wake-ups of a newer process have more fields than version %s: %s is ignored. Pin that process with '
+                'its option [upgrade_levels] operations',
+                VERSION,
+                ', '.join(sorted(names)),
+            )

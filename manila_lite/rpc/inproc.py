@@ -27,7 +27,7 @@ BACKLOG = 1000
 
 _STOPPED = object()
 
-Address = tuple[str, str, str | None]       # exchange, topic, server or None for "any"
+Address = tuple[str, str, str | None]  # exchange, topic, server or None for "any"
 
 
 @dataclasses.dataclass
@@ -97,8 +97,11 @@ class Bus:
 
     def _servers_of(self, address: Address) -> list[Route]:
         # a fanout message is not kept for queues without a listener
-        return [route for (exchange, topic, server), route in self._routes.items()
-                if (exchange, topic) == address[:2] and server is not None and route.inboxes]
+        return [
+            route
+            for (exchange, topic, server), route in self._routes.items()
+            if (exchange, topic) == address[:2] and server is not None and route.inboxes
+        ]
 
 
 _buses: dict[str, Bus] = {}
@@ -165,7 +168,7 @@ class Listener(base.PollStyleListener):
             except queue.Empty:
                 return None
             if letter is _STOPPED:
-                self._inbox.put(_STOPPED)       # each later poll must find the mark as well
+                self._inbox.put(_STOPPED)  # each later poll must find the mark as well
                 return None
             if not letter.is_late():
                 return Incoming(letter, self._inbox)
@@ -178,23 +181,36 @@ class Listener(base.PollStyleListener):
 class InprocDriver(base.BaseDriver):
     """The oslo.messaging driver ``inproc``."""
 
-    def __init__(self, conf: Any, url: Any, default_exchange: str | None = None,
-                 allowed_remote_exmods: list[str] | None = None):
+    def __init__(
+        self,
+        conf: Any,
+        url: Any,
+        default_exchange: str | None = None,
+        allowed_remote_exmods: list[str] | None = None,
+    ):
         super().__init__(conf, url, default_exchange, allowed_remote_exmods)
         self._name = url.virtual_host or ''
 
     def _address(self, target: Any, topic: str, server: str | None) -> Address:
         return (target.exchange or self._default_exchange or '', topic, server)
 
-    def send(self, target: Any, ctxt: dict, message: dict, wait_for_reply: bool | None = None,
-             timeout: float | None = None, call_monitor_timeout: float | None = None, retry: int | None = None,
-             transport_options: Any = None) -> Any:
+    def send(
+        self,
+        target: Any,
+        ctxt: dict,
+        message: dict,
+        wait_for_reply: bool | None = None,
+        timeout: float | None = None,
+        call_monitor_timeout: float | None = None,
+        retry: int | None = None,
+        transport_options: Any = None,
+    ) -> Any:
         """Deliver a message and, if asked to, return the answer to it.
 
         :raises MessagingTimeout: no answer within ``timeout`` seconds, or at once when the address never had a listener.
         :raises MessageUndeliverable: ``at_least_once`` was asked for, and the address never had a listener.
         """
-        del call_monitor_timeout, retry         # both guard against a broker or a peer that does not answer
+        del call_monitor_timeout, retry  # both guard against a broker or a peer that does not answer
         letter = Letter(jsonutils.dumps({'ctxt': ctxt, 'message': message}))
         if wait_for_reply:
             letter.reply_to = queue.SimpleQueue()
@@ -210,7 +226,9 @@ class InprocDriver(base.BaseDriver):
         if getattr(transport_options, 'at_least_once', False):
             raise oslo_messaging.MessageUndeliverable(Exception('no queue'), exchange, topic, server)
         if wait_for_reply:
-            raise oslo_messaging.MessagingTimeout(f'Nobody ever listened on topic {topic}, server {server or "any"}')
+            raise oslo_messaging.MessagingTimeout(
+                f'Nobody ever listened on topic {topic}, server {server or "any"}'
+            )
         LOG.debug('Dropped a message: nobody ever listened on topic %s, server %s', topic, server or 'any')
 
     def _answer(self, reply_to: queue.SimpleQueue, timeout: float | None, topic: str) -> Any:
@@ -222,8 +240,9 @@ class InprocDriver(base.BaseDriver):
             raise wire.deserialize_remote_exception(answer['failure'], self._allowed_remote_exmods)
         return answer['result']
 
-    def send_notification(self, target: Any, ctxt: dict, message: dict, version: float,
-                          retry: int | None = None) -> None:
+    def send_notification(
+        self, target: Any, ctxt: dict, message: dict, version: float, retry: int | None = None
+    ) -> None:
         """Deliver a notification to a listener of the topic."""
         del version
         self.send(target, ctxt, message, retry=retry)
@@ -234,16 +253,21 @@ class InprocDriver(base.BaseDriver):
         addresses = [self._address(target, target.topic, server) for server in servers]
         return self._adapter(addresses, batch_size, batch_timeout)
 
-    def listen_for_notifications(self, targets_and_priorities: list, pool: str | None, batch_size: int,
-                                 batch_timeout: float | None) -> base.Listener:
+    def listen_for_notifications(
+        self, targets_and_priorities: list, pool: str | None, batch_size: int, batch_timeout: float | None
+    ) -> base.Listener:
         """Return a listener for each target with its priority. Pools are not supported."""
         if pool:
             raise NotImplementedError('inproc:// has no notification pools')
-        addresses = [self._address(target, f'{target.topic}.{priority}', None)
-                     for target, priority in targets_and_priorities]
+        addresses = [
+            self._address(target, f'{target.topic}.{priority}', None)
+            for target, priority in targets_and_priorities
+        ]
         return self._adapter(addresses, batch_size, batch_timeout)
 
-    def _adapter(self, addresses: list[Address], batch_size: int, batch_timeout: float | None) -> base.Listener:
+    def _adapter(
+        self, addresses: list[Address], batch_size: int, batch_timeout: float | None
+    ) -> base.Listener:
         return base.PollStyleListenerAdapter(Listener(_bus(self._name), addresses), batch_size, batch_timeout)
 
     def cleanup(self) -> None:

@@ -74,7 +74,7 @@ class Notifier:
     def put(self, notice: _Notice) -> None:
         """Queue a notification, to be sent soon, in this process."""
         if self._pid != os.getpid():
-            self._reset()                   # the thread exists only in the parent
+            self._reset()  # the thread exists only in the parent
         with self._lock:
             if self._closed:
                 return
@@ -128,15 +128,23 @@ class Notifier:
             way = oslo_messaging.get_notification_transport(self._conf)
             made = oslo_messaging.Notifier(way, serializer=transport.ContextSerializer())
             if made.retry < 0:
-                made.retry = None           # both mean "forever", but kombu takes -1 for "not even once" when it connects
+                made.retry = (
+                    None  # both mean "forever", but kombu takes -1 for "not even once" when it connects
+                )
             return made
         except Exception:
             LOG.exception('[%s] cannot be used: no notifications are sent', _GROUP)
             return None
 
 
-def emit(services_or_ctx: context.Services | context.RequestContext, event_type: str, payload: Mapping[str, Any],
-         host: str | None = None, *, publisher: str | None = None) -> None:
+def emit(
+    services_or_ctx: context.Services | context.RequestContext,
+    event_type: str,
+    payload: Mapping[str, Any],
+    host: str | None = None,
+    *,
+    publisher: str | None = None,
+) -> None:
     """Send a notification soon; do nothing if no driver is configured. The module's docstring has the arguments."""
     try:
         notices = services_or_ctx.bus.notices
@@ -145,7 +153,11 @@ def emit(services_or_ctx: context.Services | context.RequestContext, event_type:
         ctx = services_or_ctx if isinstance(services_or_ctx, context.RequestContext) else None
         about = {'request_id': ctx.request_id, 'project_id': ctx.project_id} if ctx else {}
         if publisher is None:
-            publisher = f'share.{host}' if host else f'{"api" if host is None else "scheduler"}.{services_or_ctx.conf.host}'
+            publisher = (
+                f'share.{host}'
+                if host
+                else f'{"api" if host is None else "scheduler"}.{services_or_ctx.conf.host}'
+            )
         notices.put(_Notice(ctx, publisher, event_type, strutils.mask_dict_password({**about, **payload})))
     except Exception:
         LOG.exception('Notification %s is lost', event_type)

@@ -44,20 +44,33 @@ class Dispatcher(oslo_dispatcher.RPCDispatcher):
         except (oslo_messaging.UnsupportedVersion, oslo_messaging.NoSuchMethod) as unknown:
             if str(unknown) not in self._unknown:
                 self._unknown.add(str(unknown))
-                LOG.warning('A message of another version is dropped, the work is found by polling: %s', unknown)
+                LOG.warning(
+                    'A message of another version is dropped, the work is found by polling: %s', unknown
+                )
             raise oslo_messaging.ExpectedException from unknown
 
 
 class Server:
     """Endpoints that listen on a topic, for ``host`` and for any host. Make it after the fork."""
 
-    def __init__(self, conf: cfg.ConfigOpts, topic: str, host: str, endpoints: list[Any], *,
-                 services: context.Services | None = None, threads: int = 4):
+    def __init__(
+        self,
+        conf: cfg.ConfigOpts,
+        topic: str,
+        host: str,
+        endpoints: list[Any],
+        *,
+        services: context.Services | None = None,
+        threads: int = 4,
+    ):
         self.name = f'{topic} as {host}'
         self._threads = threads
         self._patience = conf.rpc.drain_timeout
-        self._server = RpcServer(transport.get_transport(conf), oslo_messaging.Target(topic=topic, server=host),
-                                 Dispatcher(endpoints, transport.ContextSerializer(services)))
+        self._server = RpcServer(
+            transport.get_transport(conf),
+            oslo_messaging.Target(topic=topic, server=host),
+            Dispatcher(endpoints, transport.ContextSerializer(services)),
+        )
         self._starter: threading.Thread | None = None
 
     def start(self, patience: float = 3.0) -> bool:
@@ -91,7 +104,7 @@ class Server:
         drainer = threading.Thread(target=self._drain, name=f'bus drain: {self.name}', daemon=True)
         connecting = self._starter.is_alive()
         drainer.start()
-        if connecting:                      # nothing was received; if it connects later, it stops at once
+        if connecting:  # nothing was received; if it connects later, it stops at once
             return True
         drainer.join(timeout)
         if drainer.is_alive():

@@ -25,7 +25,7 @@ def set_defaults(conf: cfg.ConfigOpts, url: str | None = None) -> None:
     oslo_messaging.TransportURL.parse(conf, 'inproc://')
     conf.set_default('control_exchange', 'manila_lite')
     # oslo_messaging.opts lists these, too, but imports all drivers with their packages.
-    conf.register_opts(notifier._notifier_opts, 'oslo_messaging_notifications')     # noqa: SLF001
+    conf.register_opts(notifier._notifier_opts, 'oslo_messaging_notifications')  # noqa: SLF001
     if url:
         conf.set_default('transport_url', url)
 

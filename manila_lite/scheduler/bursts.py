@@ -53,12 +53,22 @@ def place_many(works: Sequence[Work[CreateShare]]) -> None:
     with works[0].ctx.db.writer() as conn:
         hold_many(conn, works)
         promises = _choose(conn, works[0].service, _requests(conn, works))
-        kept = [promise for promise in promises if services.claim_space(
-            conn, promise.pool.host, promise.pool.generation, promise.size, promise.most)]
+        kept = [
+            promise
+            for promise in promises
+            if services.claim_space(
+                conn, promise.pool.host, promise.pool.generation, promise.size, promise.most
+            )
+        ]
         now, by_backend = timeutils.utcnow(), _by_name()
         for promise in kept:
-            shares.update_instances(conn, [row.instance_id for _, row in promise.chosen], host=promise.pool.host,
-                                    scheduled_at=now, availability_zone_id=promise.pool.availability_zone_id)
+            shares.update_instances(
+                conn,
+                [row.instance_id for _, row in promise.chosen],
+                host=promise.pool.host,
+                scheduled_at=now,
+                availability_zone_id=promise.pool.availability_zone_id,
+            )
             by_backend[promise.pool.backend] += [work for work, _ in promise.chosen]
         for backend, passed in by_backend.items():
             pass_on_many(conn, passed, 'share', backend)
@@ -68,22 +78,40 @@ def place_many(works: Sequence[Work[CreateShare]]) -> None:
             LOG.info('%s: placed on %s', row.id, promise.pool.host)
 
 
-def _requests(conn: Connection,
-              works: Sequence[Work[CreateShare]]) -> list[tuple[Work[CreateShare], Any, Request]]:
+def _requests(
+    conn: Connection, works: Sequence[Work[CreateShare]]
+) -> list[tuple[Work[CreateShare], Any, Request]]:
     """Return the share's row and the request of each work that can be placed without a look at other shares."""
     rows = shares.list_by_ids(conn, [work.resource_id for work in works])
-    plain = [(work, rows[work.resource_id]) for work in works if work.resource_id in rows
-             and not (work.data.hints or work.data.excluded or work.data.member)
-             and not any(getattr(rows[work.resource_id], name) for name in _MORE_COLUMNS)]
+    plain = [
+        (work, rows[work.resource_id])
+        for work in works
+        if work.resource_id in rows
+        and not (work.data.hints or work.data.excluded or work.data.member)
+        and not any(getattr(rows[work.resource_id], name) for name in _MORE_COLUMNS)
+    ]
     specs = _specs(conn, plain)
-    return [(work, row, Request(
-        size=row.size, proto=row.share_proto, project_id=row.project_id, availability_zone=work.data.zone,
-        extra_specs=specs_for(work, specs.get(row.share_type_id, {})))) for work, row in plain]
+    return [
+        (
+            work,
+            row,
+            Request(
+                size=row.size,
+                proto=row.share_proto,
+                project_id=row.project_id,
+                availability_zone=work.data.zone,
+                extra_specs=specs_for(work, specs.get(row.share_type_id, {})),
+            ),
+        )
+        for work, row in plain
+    ]
 
 
 def _specs(conn: Connection, chosen: Iterable[tuple[Work[Any], Any]]) -> dict[str, dict[str, str]]:
     """Return the extra specs of the types of these shares, by type."""
-    return key_values.of_many(conn, share_type_extra_specs, {row.share_type_id for _, row in chosen if row.share_type_id})
+    return key_values.of_many(
+        conn, share_type_extra_specs, {row.share_type_id for _, row in chosen if row.share_type_id}
+    )
 
 
 def specs_for(work: Work[CreateShare], specs: Mapping[str, str]) -> dict[str, str]:
@@ -94,7 +122,9 @@ def specs_for(work: Work[CreateShare], specs: Mapping[str, str]) -> dict[str, st
     return wanted
 
 
-def _choose(conn: Connection, scheduler: Any, requests: Sequence[tuple[Work[Any], Any, Request]]) -> list[_Promise]:
+def _choose(
+    conn: Connection, scheduler: Any, requests: Sequence[tuple[Work[Any], Any, Request]]
+) -> list[_Promise]:
     """Choose the best pool for each request, as if the ones before had been granted. Return the pools in a fixed order, since
     other schedulers claim them too.
     """
@@ -124,7 +154,9 @@ def grow_many(works: Sequence[Work[ResizeShare]]) -> None:
         hold_many(conn, works)
         by_backend = _by_name()
         for promise in _growth(conn, works):
-            if services.claim_space(conn, promise.pool.host, promise.pool.generation, promise.size, promise.most):
+            if services.claim_space(
+                conn, promise.pool.host, promise.pool.generation, promise.size, promise.most
+            ):
                 by_backend[promise.pool.backend] += [work for work, _ in promise.chosen]
         for backend, passed in by_backend.items():
             pass_on_many(conn, passed, 'share', backend)
@@ -133,7 +165,11 @@ def grow_many(works: Sequence[Work[ResizeShare]]) -> None:
 def _growth(conn: Connection, works: Sequence[Work[ResizeShare]]) -> list[_Promise]:
     """Return the growth that fits each pool, with its shares, in a fixed order of the pools."""
     rows = shares.list_by_ids(conn, [work.resource_id for work in works])
-    placed = [(work, rows[work.resource_id]) for work in works if work.resource_id in rows and rows[work.resource_id].host]
+    placed = [
+        (work, rows[work.resource_id])
+        for work in works
+        if work.resource_id in rows and rows[work.resource_id].host
+    ]
     specs = _specs(conn, placed)
     pools = host_states.now(conn, {row.host for _, row in placed}, works[0].ctx.conf.service_down_time)
     promises = {host: _Promise(pool) for host, pool in sorted(pools.items())}
@@ -141,8 +177,12 @@ def _growth(conn: Connection, works: Sequence[Work[ResizeShare]]) -> list[_Promi
         if row.host in promises:
             promise, pool = promises[row.host], pools[row.host]
             more = work.data.growth
-            request = Request(size=more, proto=row.share_proto, project_id=row.project_id,
-                              extra_specs=specs.get(row.share_type_id, {}))
+            request = Request(
+                size=more,
+                proto=row.share_proto,
+                project_id=row.project_id,
+                extra_specs=specs.get(row.share_type_id, {}),
+            )
             most = min(promise.most, pool.claimed_gb + headroom(request, pool))
             if pool.claimed_gb + promise.size + more <= most:
                 promise.most, promise.size = most, promise.size + more

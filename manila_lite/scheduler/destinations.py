@@ -49,8 +49,13 @@ class Destination:
         return {'claimed': [host, sizes.pop(host)], **({'claimed_beside': sizes} if sizes else {})}
 
 
-def find(conn: Connection, scheduler: Any, data: Mapping[str, Any], project_id: str | None,
-         pools: Iterable[PoolState] | None = None) -> Destination:
+def find(
+    conn: Connection,
+    scheduler: Any,
+    data: Mapping[str, Any],
+    project_id: str | None,
+    pools: Iterable[PoolState] | None = None,
+) -> Destination:
     """Return the best destination for what ``data`` describes. Claim nothing.
 
     ``pools``: the pools to choose from, perhaps with other promises than those of now; without it, all as they are.
@@ -60,15 +65,23 @@ def find(conn: Connection, scheduler: Any, data: Mapping[str, Any], project_id: 
     return candidates(conn, scheduler, data, project_id, pools)[0]
 
 
-def candidates(conn: Connection, scheduler: Any, data: Mapping[str, Any], project_id: str | None,
-               pools: Iterable[PoolState] | None = None) -> list[Destination]:
+def candidates(
+    conn: Connection,
+    scheduler: Any,
+    data: Mapping[str, Any],
+    project_id: str | None,
+    pools: Iterable[PoolState] | None = None,
+) -> list[Destination]:
     """Return destinations that suit the shares of every type, the best first. There is at least one. See ``find``.
 
     :raises errors.NoValidHost: there is none; the message names the filter.
     """
     # Only these are asked, so that a refusal counts and names no pool of another backend.
-    there = [pool for pool in (scheduler.hosts.pools(conn) if pools is None else pools)
-             if data['to'] is None or data['to'] in pool.places]
+    there = [
+        pool
+        for pool in (scheduler.hosts.pools(conn) if pools is None else pools)
+        if data['to'] is None or data['to'] in pool.places
+    ]
     if not there:
         raise errors.NoValidHost(f'{data["to"]} has not reported any pool.', detail='NO_VALID_HOST')
     requests = _requests(conn, data, project_id)
@@ -100,16 +113,30 @@ def _requests(conn: Connection, data: Mapping[str, Any], project_id: str | None)
     specs = key_values.of_many(conn, share_type_extra_specs, data['types'])
     network_id = data['network_id']
     subnets = share_server_queries.subnets_by_zone(conn, network_id) if network_id else None
-    return {kind: Request(size=data['size'], proto=data['proto'], project_id=project_id, subnets=subnets,
-                          extra_specs=specs.get(kind, {}), only_host=data['to'], excluded=data.get('excluded', {}))
-            for kind in kinds}
+    return {
+        kind: Request(
+            size=data['size'],
+            proto=data['proto'],
+            project_id=project_id,
+            subnets=subnets,
+            extra_specs=specs.get(kind, {}),
+            only_host=data['to'],
+            excluded=data.get('excluded', {}),
+        )
+        for kind in kinds
+    }
 
 
 def _may_spread(scheduler: Any, data: Mapping[str, Any], there: list[PoolState]) -> bool:
     """Say whether shares may be spread over the pools: those of one backend, of which the caller named none."""
     # A share manager of an older release could not be told.
-    return bool(data['to'] and '#' not in data['to'] and len(there) > 1 and len(data.get('parts', ())) > 1
-                and not _has_older(scheduler))
+    return bool(
+        data['to']
+        and '#' not in data['to']
+        and len(there) > 1
+        and len(data.get('parts', ())) > 1
+        and not _has_older(scheduler)
+    )
 
 
 def _has_older(scheduler: Any) -> bool:
@@ -117,39 +144,59 @@ def _has_older(scheduler: Any) -> bool:
     return bool(scheduler.services.conf.upgrade_levels.operations != 'auto')
 
 
-def _in_one(placement: Placement, requests: Mapping[str | None, Request], there: list[PoolState]) -> list[Destination]:
+def _in_one(
+    placement: Placement, requests: Mapping[str | None, Request], there: list[PoolState]
+) -> list[Destination]:
     left: dict[str, Destination] | None = None
     for request in requests.values():
         result = placement.place(request, there)
         if not result.candidates:
             raise errors.NoValidHost(why_none(result)[0], detail=why_none(result)[1])
-        these = {pool.host: Destination(pool, (Claim(pool, request.size, pool.claimed_gb + headroom(request, pool)),))
-                 for pool in result.candidates}
+        these = {
+            pool.host: Destination(
+                pool, (Claim(pool, request.size, pool.claimed_gb + headroom(request, pool)),)
+            )
+            for pool in result.candidates
+        }
         left = these if left is None else {host: these[host] for host in left if host in these}
     if not left:
-        raise errors.NoValidHost('No single pool there fits the shares of all share types.', detail='NO_VALID_HOST')
+        raise errors.NoValidHost(
+            'No single pool there fits the shares of all share types.', detail='NO_VALID_HOST'
+        )
     return list(left.values())
 
 
-def _in_several(placement: Placement, requests: Mapping[str | None, Request], there: list[PoolState], data: Mapping[str, Any],
-                none: errors.NoValidHost) -> Destination:
+def _in_several(
+    placement: Placement,
+    requests: Mapping[str | None, Request],
+    there: list[PoolState],
+    data: Mapping[str, Any],
+    none: errors.NoValidHost,
+) -> Destination:
     """Return a destination with a pool for each share. ``none`` says why there is no single pool.
 
     :raises errors.NoValidHost: there is none, or the driver does not support it.
     """
     can = all(pool.capabilities.get(CAPABILITY) for pool in there)
     try:
-        pools, claims = spread(placement, [(share, dataclasses.replace(requests[kind], size=size))
-                                           for share, kind, size in data['parts']], there)
+        pools, claims = spread(
+            placement,
+            [(share, dataclasses.replace(requests[kind], size=size)) for share, kind, size in data['parts']],
+            there,
+        )
     except errors.NoValidHost as neither:
         if not can:
             raise none from None
-        raise errors.NoValidHost(f'The shares fit neither into one pool of {data["to"]} nor spread over its pools. {neither}',
-                                 detail=neither.detail) from None
+        raise errors.NoValidHost(
+            f'The shares fit neither into one pool of {data["to"]} nor spread over its pools. {neither}',
+            detail=neither.detail,
+        ) from None
     if not can:
         raise errors.NoValidHost(
             f'No single pool of {data["to"]} fits all shares, and its driver cannot spread the shares of one share server over '
-            'several pools.', detail=none.detail)
+            'several pools.',
+            detail=none.detail,
+        )
     return Destination(pools[max(data['parts'], key=lambda part: part[2])[0]], claims, pools)
 
 

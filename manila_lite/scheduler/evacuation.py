@@ -30,11 +30,15 @@ _PAUSE = 1.0
 _KEPT = 1000
 #: Refusals of a move, by the resource or by its destination.
 _REFUSALS = (errors.Invalid, errors.Conflict, errors.NotFound, errors.OverQuota)
-_REQUESTS: Mapping[str, Any] = {queries.SERVER: server_migration.REQUESTS, queries.SHARE: share_migration.REQUESTS}
+_REQUESTS: Mapping[str, Any] = {
+    queries.SERVER: server_migration.REQUESTS,
+    queries.SHARE: share_migration.REQUESTS,
+}
 #: Why resources of other types stay.
 _STAYS = {
     queries.REPLICA: 'Share replica {id} is on {host}: create another one elsewhere, then delete it.',
-    queries.COPY: 'Share instance {id} on {host} belongs to a migration: cancel that, or delete the instance if it has ended.'}
+    queries.COPY: 'Share instance {id} on {host} belongs to a migration: cancel that, or delete the instance if it has ended.',
+}
 
 
 def evacuate(work: Work[Evacuate]) -> None:
@@ -53,6 +57,7 @@ def evacuate(work: Work[Evacuate]) -> None:
 
 
 # Migrations under way -----------------------------------------------------------------------------
+
 
 def _settle(work: Work[Evacuate]) -> None:
     """Drop the migrations that have ended from those under way, and keep the reasons of those that failed."""
@@ -75,8 +80,13 @@ def _settle(work: Work[Evacuate]) -> None:
 
 def _still_there(conn: Connection, data: Evacuate) -> set[str]:
     """Return the ids of those resources under way that are on the host."""
-    return {resource_id for type_ in _REQUESTS for resource_id in queries.still_there(
-        conn, data.host, type_, [key for key, what in data.moving.items() if what.type == type_])}
+    return {
+        resource_id
+        for type_ in _REQUESTS
+        for resource_id in queries.still_there(
+            conn, data.host, type_, [key for key, what in data.moving.items() if what.type == type_]
+        )
+    }
 
 
 def _failure(op: Any) -> str:
@@ -93,6 +103,7 @@ def _stays(work: Work[Evacuate], resource_id: str, reason: str) -> None:
 
 
 # Next ones ----------------------------------------------------------------------------------------
+
 
 def _advance(work: Work[Evacuate]) -> None:
     """Begin migrations, in the order of resources, until as many as allowed are under way.
@@ -125,7 +136,11 @@ def _take(work: Work[Evacuate], row: Any, op: Any) -> None:
         if op.data.get('evacuation') and not work.data.dry_run:
             _note(work, row, type_, op.data['to'])
         else:
-            _stays(work, row.id, f'It is being migrated to {op.data["to"]} already: complete or cancel that migration.')
+            _stays(
+                work,
+                row.id,
+                f'It is being migrated to {op.data["to"]} already: complete or cancel that migration.',
+            )
     elif refusal := _move(work, row, type_):
         _stays(work, row.id, refusal)
     if work.data.dry_run:
@@ -178,13 +193,19 @@ def _owner(work: Work[Evacuate], row: Any) -> context.RequestContext:
 
 
 def _wanted(work: Work[Evacuate], place: evacuation_targets.Place) -> dict[str, Any]:
-    return {'host': place.to, 'preserve_snapshots': place.has_snapshots,
-            'writable': work.data.writable, 'nondisruptive': work.data.nondisruptive,
-            **({'assist': migration_targets.MAY} if work.data.by_host else {})}
+    return {
+        'host': place.to,
+        'preserve_snapshots': place.has_snapshots,
+        'writable': work.data.writable,
+        'nondisruptive': work.data.nondisruptive,
+        **({'assist': migration_targets.MAY} if work.data.by_host else {}),
+    }
 
 
-def _begin(work: Work[Evacuate], ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place) -> None:
-    if place.must_be_writable:      # else the migration would wait for a backend that may never be up again
+def _begin(
+    work: Work[Evacuate], ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place
+) -> None:
+    if place.must_be_writable:  # else the migration would wait for a backend that may never be up again
         _ask(work, ctx, row, type_, place)
     _REQUESTS[type_].start(ctx, row.id, {**_wanted(work, place), 'by_itself': True, 'evacuation': work.op.id})
     _note(work, row, type_, place.to)
@@ -194,27 +215,39 @@ def _note(work: Work[Evacuate], row: Any, type_: str, to: str) -> None:
     work.data.moving[row.id] = Moving(type_, to, row.size)
 
 
-def _ask(work: Work[Evacuate], ctx: context.RequestContext, row: Any, type_: str,
-         place: evacuation_targets.Place) -> Mapping[str, Any]:
+def _ask(
+    work: Work[Evacuate], ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place
+) -> Mapping[str, Any]:
     """Return what the destination's backend supports for this move.
 
     :raises errors.Conflict: the move needs the backend that the resource leaves, and that is down.
     """
     _planned, support = _REQUESTS[type_].try_out(ctx, row.id, _wanted(work, place))
     if place.must_be_writable and not support.get('writable'):
-        raise errors.Conflict(f'{row.host} is down, and has to make access rules read-only before {row.id} is copied to '
-                              f'{place.to}: start its share manager.')
+        raise errors.Conflict(
+            f'{row.host} is down, and has to make access rules read-only before {row.id} is copied to '
+            f'{place.to}: start its share manager.'
+        )
     return dict(support)
 
 
-def _plan(work: Work[Evacuate], ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place) -> None:
+def _plan(
+    work: Work[Evacuate], ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place
+) -> None:
     support = _ask(work, ctx, row, type_, place)
     for pool, size in place.claims.items():
         work.data.claims[pool] = work.data.claims.get(pool, 0) + size
     if len(work.data.plan) < _KEPT:
         work.data.plan[row.id] = {
-            'resource_type': type_, 'project_id': row.project_id, 'from': row.host, 'to': place.to, 'shares': row.shares,
-            'size': row.size, 'writable': bool(support.get('writable')), 'clients': _effect(type_, support)}
+            'resource_type': type_,
+            'project_id': row.project_id,
+            'from': row.host,
+            'to': place.to,
+            'shares': row.shares,
+            'size': row.size,
+            'writable': bool(support.get('writable')),
+            'clients': _effect(type_, support),
+        }
 
 
 def _effect(type_: str, support: Mapping[str, Any]) -> str:
@@ -225,6 +258,7 @@ def _effect(type_: str, support: Mapping[str, Any]) -> str:
 
 
 # Progress and end ---------------------------------------------------------------------------------
+
 
 def _measure(work: Work[Evacuate]) -> None:
     """Set the figures of the progress, in resources and GiB.
@@ -241,9 +275,14 @@ def _measure(work: Work[Evacuate]) -> None:
     done = progress.gib_done + sum(what.size * what.percent / 100 for what in data.moving.values())
     took = timeutils.utcnow_ts(microsecond=True) - data.began
     data.progress = Figures(
-        progress.done, progress.gib_done, total=max(count, progress.done),
-        percent=min(int(100 * done / size), 100) if size else 100, left=len(data.left), moving=len(data.moving),
-        seconds_left=round(took * (size - done) / done) if done and size > done else None)
+        progress.done,
+        progress.gib_done,
+        total=max(count, progress.done),
+        percent=min(int(100 * done / size), 100) if size else 100,
+        left=len(data.left),
+        moving=len(data.moving),
+        seconds_left=round(took * (size - done) / done) if done and size > done else None,
+    )
 
 
 def _conclude(work: Work[Evacuate]) -> None:
@@ -261,8 +300,10 @@ def _conclude(work: Work[Evacuate]) -> None:
     _remove_empty_servers(work)
     if left:
         reason = next(iter(data.left.values()), 'They came while the others were moved.')
-        raise errors.Final(f'{left} of {left + data.progress.done} share servers and shares stay on {data.host}. '
-                           f'The first reason: {reason}')
+        raise errors.Final(
+            f'{left} of {left + data.progress.done} share servers and shares stay on {data.host}. '
+            f'The first reason: {reason}'
+        )
 
 
 def _remove_empty_servers(work: Work[Evacuate]) -> None:

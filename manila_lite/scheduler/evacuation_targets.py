@@ -9,7 +9,14 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import evacuation, server_migration, services, share_migration, share_servers, shares
+from manila_lite.db.queries import (
+    evacuation,
+    server_migration,
+    services,
+    share_migration,
+    share_servers,
+    shares,
+)
 from manila_lite.engine import Work
 from manila_lite.operation_data.evacuation import Evacuate
 from manila_lite.scheduler import destinations
@@ -68,8 +75,9 @@ def _is_down(conn: Connection, work: Work[Evacuate], row: Any) -> bool:
     return not any(services.is_up(service, work.ctx.conf.service_down_time) for service in mine)
 
 
-def _claims(conn: Connection, work: Work[Evacuate], row: Any, data: Mapping[str, Any],
-            pools: Iterable[PoolState]) -> dict[str, float]:
+def _claims(
+    conn: Connection, work: Work[Evacuate], row: Any, data: Mapping[str, Any], pools: Iterable[PoolState]
+) -> dict[str, float]:
     """Return the GiB that the resource needs at the destination, by pool. Nothing, if it cannot be there."""
     try:
         found = destinations.find(conn, work.service, data, row.project_id, pools)
@@ -78,7 +86,9 @@ def _claims(conn: Connection, work: Work[Evacuate], row: Any, data: Mapping[str,
     return {claim.pool.host: claim.size for claim in found.claims}
 
 
-def _refusal(conn: Connection, work: Work[Evacuate], row: Any, data: Mapping[str, Any], pools: list[PoolState]) -> str:
+def _refusal(
+    conn: Connection, work: Work[Evacuate], row: Any, data: Mapping[str, Any], pools: list[PoolState]
+) -> str:
     """Return why there is no destination: how many pools each filter refused, and the reason for one of them."""
     try:
         destinations.find(conn, work.service, {**data, 'to': None, 'parts': ()}, row.project_id, pools)
@@ -108,9 +118,14 @@ def _data(conn: Connection, work: Work[Evacuate], row: Any, type_: str) -> tuple
         return None, False
     if not rows:
         return None, False
-    return {'types': sorted(server_migration.types_of(rows)), 'network_id': network_id, 'proto': rows[0].share_proto,
-            'size': sum(share.size for share in rows), 'excluded': {},
-            'parts': [(share.instance_id, share.share_type_id, share.size) for share in rows]}, bool(snapshots)
+    return {
+        'types': sorted(server_migration.types_of(rows)),
+        'network_id': network_id,
+        'proto': rows[0].share_proto,
+        'size': sum(share.size for share in rows),
+        'excluded': {},
+        'parts': [(share.instance_id, share.share_type_id, share.size) for share in rows],
+    }, bool(snapshots)
 
 
 def _allowed(conn: Connection, work: Work[Evacuate], row: Any) -> list[PoolState]:
@@ -118,10 +133,15 @@ def _allowed(conn: Connection, work: Work[Evacuate], row: Any) -> list[PoolState
     data = work.data
     zones = {service.host: service.zone for service in services.list_backends(conn)}
     zone = zones.get(row.host.partition('#')[0])
-    pools = [pool for pool in work.service.hosts.pools(conn)
-             if data.host not in pool.places and pool.up and not pool.disabled
-             and (not data.to or any(place in pool.places for place in data.to))
-             and (data.any_zone or data.to or pool.availability_zone == zone)]
+    pools = [
+        pool
+        for pool in work.service.hosts.pools(conn)
+        if data.host not in pool.places
+        and pool.up
+        and not pool.disabled
+        and (not data.to or any(place in pool.places for place in data.to))
+        and (data.any_zone or data.to or pool.availability_zone == zone)
+    ]
     return [pool.promised(claimed_gb=pool.claimed_gb + data.claims.get(pool.host, 0)) for pool in pools]
 
 

@@ -22,9 +22,11 @@ def empty_bin(services: context.Services) -> None:
         try:
             shares.delete(_owner(services, row), row.id, from_bin=True)
         except (errors.NotFound, errors.WrongState):
-            continue        # another scheduler was faster
+            continue  # another scheduler was faster
         except errors.ManilaLiteError as refused:
-            LOG.warning('%s: its time in the recycle bin is over, and it cannot be deleted: %s', row.id, refused)
+            LOG.warning(
+                '%s: its time in the recycle bin is over, and it cannot be deleted: %s', row.id, refused
+            )
         else:
             LOG.info('%s: deleted, since its time in the recycle bin is over', row.id)
 
@@ -37,7 +39,7 @@ def end_transfers(services: context.Services) -> None:
         try:
             share_transfers.delete(_owner(services, row), row.id)
         except errors.NotFound:
-            continue        # another scheduler was faster
+            continue  # another scheduler was faster
         LOG.info('transfer %s was not accepted in time, and is deleted', row.id)
 
 

@@ -68,7 +68,9 @@ class Hosts:
         """Read the marks of all pools. Update pools with another mark, or another state of their service, than before;
         read those that reported anew in full.
         """
-        alive = {row.host: _service(row, self._down_time, self._clocks) for row in services.list_backends(conn)}
+        alive = {
+            row.host: _service(row, self._down_time, self._clocks) for row in services.list_backends(conn)
+        }
         moved = {host for host, service in alive.items() if self._alive.get(host) != service}
         marks = {mark[0]: mark for mark in services.list_pool_versions(conn) if mark[1] in alive}
         changed = self._changed(marks, moved)
@@ -81,9 +83,13 @@ class Hosts:
         if moved:
             return [mark for host, mark in marks.items() if self._marks.get(host) != mark or mark[1] in moved]
         # The same without a step of Python for each of ten thousand pools.
-        return list(itertools.compress(marks.values(), map(operator.ne, marks.values(), map(self._marks.get, marks))))
+        return list(
+            itertools.compress(marks.values(), map(operator.ne, marks.values(), map(self._marks.get, marks)))
+        )
 
-    def _update(self, conn: Connection, marks: dict[str, tuple], changed: list[tuple], alive: dict[str, '_Service']) -> None:
+    def _update(
+        self, conn: Connection, marks: dict[str, tuple], changed: list[tuple], alive: dict[str, '_Service']
+    ) -> None:
         """Bring pools up to date with their marks and services. Read pools that are new, or reported anew."""
         fresh: dict[str, PoolState] = {}
         unread = []
@@ -92,8 +98,13 @@ class Hosts:
             if old is None or old.generation != generation:
                 unread.append(host)
             else:
-                fresh[host] = dataclasses.replace(old, claimed_gb=claimed, allocated_gb=allocated,
-                                                  provisioned_gb=provisioned, **alive[backend]._asdict())
+                fresh[host] = dataclasses.replace(
+                    old,
+                    claimed_gb=claimed,
+                    allocated_gb=allocated,
+                    provisioned_gb=provisioned,
+                    **alive[backend]._asdict(),
+                )
         for row in services.list_pools(conn, unread if len(unread) <= _MANY else None) if unread else ():
             if row.host in marks:
                 fresh[row.host] = _state(row, alive[row.backend_host])
@@ -116,8 +127,13 @@ class _Service(NamedTuple):
 
 
 def _service(row: Any, down_time: float, clocks: float = math.inf) -> _Service:
-    return _Service(services.is_up(row, down_time), row.disabled, row.zone, row.zone_id,
-                    services.clock_fault(row, down_time, clocks))
+    return _Service(
+        services.is_up(row, down_time),
+        row.disabled,
+        row.zone,
+        row.zone_id,
+        services.clock_fault(row, down_time, clocks),
+    )
 
 
 def one(conn: Connection, host: str, down_time: float) -> PoolState | None:
@@ -127,12 +143,24 @@ def one(conn: Connection, host: str, down_time: float) -> PoolState | None:
 
 def now(conn: Connection, hosts: Collection[str], down_time: float) -> dict[str, PoolState]:
     """Return the pools with these host strings as they are now, by host string."""
-    return {row.host: _state(row, _service(row, down_time)) for row in services.list_pools(conn, sorted(hosts))}
+    return {
+        row.host: _state(row, _service(row, down_time)) for row in services.list_pools(conn, sorted(hosts))
+    }
 
 
 def _state(row: Any, service: _Service) -> PoolState:
     return PoolState(
-        host=row.host, capabilities=row.capabilities, total_gb=row.total_gb, free_gb=row.free_gb,
-        reserved_percentage=row.reserved_percentage, allocated_gb=row.allocated_gb, claimed_gb=row.claimed_gb,
-        thin_provisioning=row.thin_provisioning, max_over_subscription_ratio=row.max_over_subscription_ratio,
-        provisioned_gb=row.provisioned_gb, generation=row.generation, reported_at=row.reported_at, **service._asdict())
+        host=row.host,
+        capabilities=row.capabilities,
+        total_gb=row.total_gb,
+        free_gb=row.free_gb,
+        reserved_percentage=row.reserved_percentage,
+        allocated_gb=row.allocated_gb,
+        claimed_gb=row.claimed_gb,
+        thin_provisioning=row.thin_provisioning,
+        max_over_subscription_ratio=row.max_over_subscription_ratio,
+        provisioned_gb=row.provisioned_gb,
+        generation=row.generation,
+        reported_at=row.reported_at,
+        **service._asdict(),
+    )

@@ -71,8 +71,12 @@ class Request:
     @functools.cached_property
     def static_key(self) -> Hashable:
         """All fields of the request that a static filter may use."""
-        return (frozenset(self.extra_specs.items()), self.proto, self.availability_zone,
-                *(frozenset(specs.items()) for specs in self.also))
+        return (
+            frozenset(self.extra_specs.items()),
+            self.proto,
+            self.availability_zone,
+            *(frozenset(specs.items()) for specs in self.also),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +131,7 @@ class PoolState:
     def promised(self, **figures: float) -> 'PoolState':
         """Return the pool with other figures of promised capacity. Static filters treat it as before."""
         pool = dataclasses.replace(self, **figures)
-        vars(pool)['signature'] = self.signature       # none of its parts has changed
+        vars(pool)['signature'] = self.signature  # none of its parts has changed
         return pool
 
     @functools.cached_property

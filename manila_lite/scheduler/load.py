@@ -23,18 +23,25 @@ def classes(option: str, names: Sequence[str], kind: type[Kind]) -> list[type[Ki
     known = sorted(set(extension.ExtensionManager(group).entry_points_names()))
     for name in names:
         if name not in known:
-            raise errors.BadConfig(f'[scheduler] {option}: no such {kind.__name__.lower()}: {name}; '
-                                   f'known: {", ".join(known) or "none"}')
+            raise errors.BadConfig(
+                f'[scheduler] {option}: no such {kind.__name__.lower()}: {name}; '
+                f'known: {", ".join(known) or "none"}'
+            )
         if names.count(name) > 1:
             raise errors.BadConfig(f'[scheduler] {option}: {name} is given twice')
-    plugins = named.NamedExtensionManager(group, list(names), name_order=True, on_load_failure_callback=_failed(option))
+    plugins = named.NamedExtensionManager(
+        group, list(names), name_order=True, on_load_failure_callback=_failed(option)
+    )
     for entry in plugins:
         if not (isinstance(entry.plugin, type) and issubclass(entry.plugin, kind)):
-            raise errors.BadConfig(f'[scheduler] {option}: {entry.name} is no {kind.__name__} but {entry.plugin!r}')
+            raise errors.BadConfig(
+                f'[scheduler] {option}: {entry.name} is no {kind.__name__} but {entry.plugin!r}'
+            )
     return [entry.plugin for entry in plugins]
 
 
 def _failed(option: str) -> Callable[[Any, EntryPoint, BaseException], None]:
     def fail(_manager: Any, entry: EntryPoint, error: BaseException) -> None:
         raise errors.BadConfig(f'[scheduler] {option}: {entry.name} cannot be loaded: {error}') from error
+
     return fail

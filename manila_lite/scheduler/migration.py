@@ -36,12 +36,12 @@ def claim(work: Work[Any]) -> None:
         for found in _candidates(conn, work):
             if destinations.claim(conn, work.service, found):
                 work.data |= {**found.names, **found.claimed}
-                work.data.pop('parts', None)        # ``pools`` has what is needed from now on
+                work.data.pop('parts', None)  # ``pools`` has what is needed from now on
                 if work.op.kind == SHARES.kind:
                     shares.update_instance(conn, work.data['target'], host=found.pool.host)
                 work.pass_on(conn, 'share', found.pool.backend)
                 return
-        raise errors.Again(0.2)     # within the transaction, so that claims of some pools are taken back
+        raise errors.Again(0.2)  # within the transaction, so that claims of some pools are taken back
 
 
 def _candidates(conn: Connection, work: Work[Any]) -> list[destinations.Destination]:
@@ -54,7 +54,9 @@ def _candidates(conn: Connection, work: Work[Any]) -> list[destinations.Destinat
         return destinations.candidates(conn, work.service, work.data, work.op.project_id)
     except errors.NoValidHost as none:
         try:
-            destinations.candidates(conn, work.service, work.data, work.op.project_id, restarts.pools(conn, work))
+            destinations.candidates(
+                conn, work.service, work.data, work.op.project_id, restarts.pools(conn, work)
+            )
         except errors.NoValidHost:
             raise none from None
         raise errors.Again(restarts.LOOK_AGAIN) from None
@@ -66,11 +68,22 @@ def _no_end(conn: Connection, work: Work[Any]) -> None:
 
 def does_not_fit(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Store the refusal as the answer of the check."""
-    operations.move(conn, work.op.id, work.op.owner, data=work.data | {
-        'support': {'compatible': False, 'reason': errors.reason(error, work.ctx.request_id)}})
+    operations.move(
+        conn,
+        work.op.id,
+        work.op.owner,
+        data=work.data
+        | {'support': {'compatible': False, 'reason': errors.reason(error, work.ctx.request_id)}},
+    )
 
 
 PLANS = [
-    *(Plan(migrations.check_kind, (Step(fits, name=PLACE),), _no_end, does_not_fit) for migrations in (SHARES, SERVERS)),
-    *(Plan(migrations.kind, (Step(claim, name=PLACE),), _no_end, migrations.give_up) for migrations in (SHARES, SERVERS)),
+    *(
+        Plan(migrations.check_kind, (Step(fits, name=PLACE),), _no_end, does_not_fit)
+        for migrations in (SHARES, SERVERS)
+    ),
+    *(
+        Plan(migrations.kind, (Step(claim, name=PLACE),), _no_end, migrations.give_up)
+        for migrations in (SHARES, SERVERS)
+    ),
 ]

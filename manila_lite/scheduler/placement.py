@@ -75,14 +75,23 @@ class Groups:
         own = sorted(OF_ONE_POOL.intersection(itertools.chain(*request.all_asked)))
         if not own:
             return self._by_signature.items()
-        return (((pool.signature, *(pool.reported[name] for name in own)), {pool.host: pool}) for pool in self)
+        return (
+            ((pool.signature, *(pool.reported[name] for name in own)), {pool.host: pool}) for pool in self
+        )
 
 
 class Placement:
     """Filters and weighers at work. Safe for many threads: only verdicts of static filters are kept."""
 
-    def __init__(self, filters: Sequence[Filter], weighers: Sequence[Weigher], *, rng: random.Random | None = None,
-                 cached_requests: int = 256, cached_signatures: int = 20_000):
+    def __init__(
+        self,
+        filters: Sequence[Filter],
+        weighers: Sequence[Weigher],
+        *,
+        rng: random.Random | None = None,
+        cached_requests: int = 256,
+        cached_signatures: int = 20_000,
+    ):
         self._static = [item for item in filters if item.static]
         self._dynamic = [item for item in filters if not item.static]
         self._weighers = [item for item in weighers if item.multiplier]
@@ -112,8 +121,9 @@ class Placement:
                 tally.add(*verdict, next(iter(members.values())), len(members))
         return left
 
-    def _pass_dynamic(self, request: Request, groups: Groups, pools: list[PoolState],
-                      tally: '_Tally') -> list[PoolState]:
+    def _pass_dynamic(
+        self, request: Request, groups: Groups, pools: list[PoolState], tally: '_Tally'
+    ) -> list[PoolState]:
         filters = [item for item in self._dynamic if item.applies(request)]
         for item in filters:
             request = item.prepare(request, groups)
@@ -141,7 +151,9 @@ class Placement:
             weights = normalised(weigher.weigh(request, pools))
             if len(weights) == len(pools) and not any(weights):
                 continue
-            scores = [score + weigher.multiplier * weight for score, weight in zip(scores, weights, strict=True)]
+            scores = [
+                score + weigher.multiplier * weight for score, weight in zip(scores, weights, strict=True)
+            ]
         # The random number orders pools of equal score; the index comes third so that pools are never compared.
         order = [(score, self._rng.random(), index) for index, score in enumerate(scores)]
         order.sort(reverse=True)
@@ -204,8 +216,11 @@ class _Tally:
         self._first.setdefault(item, (reason, pool.host))
 
     def refusals(self, filters: Sequence[Filter]) -> list[Refusal]:
-        return [Refusal(item.name, item.detail, self._pools[item], *self._first[item])
-                for item in filters if item in self._first]
+        return [
+            Refusal(item.name, item.detail, self._pools[item], *self._first[item])
+            for item in filters
+            if item in self._first
+        ]
 
 
 class _Verdicts:

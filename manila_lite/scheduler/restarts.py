@@ -21,4 +21,6 @@ def pools(conn: Connection, work: Work[Any]) -> list[PoolState]:
     if timeutils.is_older_than(work.op.created_at, wait):
         return []
     gone = services.list_backends_just_down(conn, work.ctx.conf.service_down_time, wait)
-    return [dataclasses.replace(pool, up=True) for pool in work.service.hosts.pools(conn) if pool.backend in gone]
+    return [
+        dataclasses.replace(pool, up=True) for pool in work.service.hosts.pools(conn) if pool.backend in gone
+    ]

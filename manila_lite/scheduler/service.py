@@ -63,8 +63,13 @@ def place(work: Work[CreateShare]) -> None:
         work.hold(conn)
         share = _share(conn, work)
         chosen = choose_or_wait(conn, work, _request(conn, work, share))
-        shares.update_instance(conn, share.instance_id, host=chosen.host, scheduled_at=timeutils.utcnow(),
-                               availability_zone_id=chosen.availability_zone_id)
+        shares.update_instance(
+            conn,
+            share.instance_id,
+            host=chosen.host,
+            scheduled_at=timeutils.utcnow(),
+            availability_zone_id=chosen.availability_zone_id,
+        )
         work.send = ('share', chosen.host)
         LOG.info('%s: placed on %s', share.id, chosen.host)
 
@@ -108,8 +113,9 @@ def choose_or_wait(conn: Connection, work: Work[Any], request: Request) -> PoolS
 def _may_report(conn: Connection, work: Work[Any]) -> bool:
     """Say whether a running backend has not reported its pools yet, and the request is young: one of them may suit it."""
     conf = work.ctx.conf
-    return (not timeutils.is_older_than(work.op.created_at, conf.scheduler.first_report_wait)
-            and bool(rows.list_backends_without_pools(conn, conf.service_down_time)))
+    return not timeutils.is_older_than(work.op.created_at, conf.scheduler.first_report_wait) and bool(
+        rows.list_backends_without_pools(conn, conf.service_down_time)
+    )
 
 
 def _may_return(conn: Connection, work: Work[Any], request: Request) -> bool:
@@ -128,15 +134,27 @@ def _request(conn: Connection, work: Work[CreateShare], share: Any) -> Request:
     hints = work.data.hints
     source_host = _source_host(conn, share)
     only_host = hints.get('only_host')
-    group = share_group_placement.place_of(share_groups.find(conn, share.share_group_id)) if share.share_group_id else None
+    group = (
+        share_group_placement.place_of(share_groups.find(conn, share.share_group_id))
+        if share.share_group_id
+        else None
+    )
     return Request(
-        size=share.size, proto=share.share_proto, project_id=share.project_id,
+        size=share.size,
+        proto=share.share_proto,
+        project_id=share.project_id,
         extra_specs=bursts.specs_for(work, key_values.of(conn, share_type_extra_specs, share.share_type_id)),
-        availability_zone=work.data.zone, same_hosts=_hosts_of(conn, hints, 'same_host'),
-        different_hosts=_hosts_of(conn, hints, 'different_host'), only_host=group or only_host,
+        availability_zone=work.data.zone,
+        same_hosts=_hosts_of(conn, hints, 'same_host'),
+        different_hosts=_hosts_of(conn, hints, 'different_host'),
+        only_host=group or only_host,
         even_disabled=bool(only_host),
-        subnets=share_server_queries.subnets_of_request(conn, share.share_network_id, named=work.data.named_subnets),
-        source_host=source_host, excluded=work.data.excluded)
+        subnets=share_server_queries.subnets_of_request(
+            conn, share.share_network_id, named=work.data.named_subnets
+        ),
+        source_host=source_host,
+        excluded=work.data.excluded,
+    )
 
 
 def _source_host(conn: Connection, share: Any) -> str | None:
@@ -160,13 +178,17 @@ def _hosts_of(conn: Connection, hints: dict[str, Any], hint: str) -> frozenset[s
     # Operations begun by an earlier release name hosts instead of shares.
     hosts = frozenset(host for host, _ in named if host) | frozenset(hints.get(f'{hint}s', ()))
     if hints.get(hint) and not hosts and hint == 'same_host':
-        raise errors.NoValidHost('The shares that the hint same_host names are on no backend.', detail='FILTER_AFFINITY')
+        raise errors.NoValidHost(
+            'The shares that the hint same_host names are on no backend.', detail='FILTER_AFFINITY'
+        )
     return hosts
 
 
 def _claim(conn: Connection, candidates: list[PoolState], request: Request) -> PoolState | None:
     for pool in candidates:
-        if rows.claim_space(conn, pool.host, pool.generation, request.size, pool.claimed_gb + headroom(request, pool)):
+        if rows.claim_space(
+            conn, pool.host, pool.generation, request.size, pool.claimed_gb + headroom(request, pool)
+        ):
             return pool
     return None
 
@@ -178,8 +200,15 @@ def not_placed(conn: Connection, work: Work[Any], error: Exception) -> None:
     except errors.NotFound:
         return
     transitions.fail(conn, states.SHARE, 'create', share.instance_id)
-    messages.create(conn, work.ctx, 'SHARE', share.id, messages.Action.ALLOCATE_HOST,
-                    messages.Detail.of(error), str(error))
+    messages.create(
+        conn,
+        work.ctx,
+        'SHARE',
+        share.id,
+        messages.Action.ALLOCATE_HOST,
+        messages.Detail.of(error),
+        str(error),
+    )
 
 
 def grow(work: Work[ResizeShare]) -> None:
@@ -193,14 +222,22 @@ def grow(work: Work[ResizeShare]) -> None:
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         share = _share(conn, work)
-        request = Request(size=more, proto=share.share_proto, project_id=share.project_id,
-                          extra_specs=key_values.of(conn, share_type_extra_specs, share.share_type_id))
+        request = Request(
+            size=more,
+            proto=share.share_proto,
+            project_id=share.project_id,
+            extra_specs=key_values.of(conn, share_type_extra_specs, share.share_type_id),
+        )
         for _ in range(_ROUNDS):
             pool = host_states.one(conn, share.host, work.ctx.conf.service_down_time)
             if pool is None:
-                raise errors.NoValidHost(f'Pool {share.host} of the share is not known.', detail='NO_VALID_HOST')
+                raise errors.NoValidHost(
+                    f'Pool {share.host} of the share is not known.', detail='NO_VALID_HOST'
+                )
             if headroom(request, pool) < more:
-                raise errors.NoValidHost(f'Pool {share.host} has no room for {more} GiB more.', detail='FILTER_CAPACITY')
+                raise errors.NoValidHost(
+                    f'Pool {share.host} has no room for {more} GiB more.', detail='FILTER_CAPACITY'
+                )
             if _claim(conn, [pool], request):
                 work.pass_on(conn, 'share', pool.backend)
                 return
@@ -215,8 +252,9 @@ def not_grown(conn: Connection, work: Work[Any], error: Exception) -> None:
         return
     shares.update(conn, share.id, target_size=None)
     transitions.finish(conn, states.SHARE, 'extend', share.instance_id)
-    messages.create(conn, work.ctx, 'SHARE', share.id, messages.Action.EXTEND,
-                    messages.Detail.of(error), str(error))
+    messages.create(
+        conn, work.ctx, 'SHARE', share.id, messages.Action.EXTEND, messages.Detail.of(error), str(error)
+    )
 
 
 def _nothing(work: Work[Any]) -> None:
@@ -235,15 +273,29 @@ def not_removed(conn: Connection, work: Work[Any], error: Exception) -> None:
     except errors.NotFound:
         return
     transitions.fail(conn, states.SHARE, 'delete', share.instance_id)
-    messages.create(conn, work.ctx, 'SHARE', share.id, messages.Action.DELETE, messages.Detail.UNKNOWN_ERROR,
-                    errors.user_text(error))
+    messages.create(
+        conn,
+        work.ctx,
+        'SHARE',
+        share.id,
+        messages.Action.DELETE,
+        messages.Detail.UNKNOWN_ERROR,
+        errors.user_text(error),
+    )
 
 
 def snapshot_not_removed(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Keep the snapshot, so that it can be deleted again, and tell its owner why it is not deleted."""
     transitions.fail(conn, states.SNAPSHOT, 'delete', work.resource_id)
-    messages.create(conn, work.ctx, 'SHARE_SNAPSHOT', work.resource_id, messages.Action.DELETE,
-                    messages.Detail.UNKNOWN_ERROR, errors.user_text(error))
+    messages.create(
+        conn,
+        work.ctx,
+        'SHARE_SNAPSHOT',
+        work.resource_id,
+        messages.Action.DELETE,
+        messages.Detail.UNKNOWN_ERROR,
+        errors.user_text(error),
+    )
 
 
 def snapshot_removed(conn: Connection, work: Work[Any]) -> None:
@@ -257,9 +309,17 @@ def _no_end(conn: Connection, work: Work[Any], error: Exception | None = None) -
 
 PLANS: list[Plan[Any]] = [
     Plan('share.create', (Step(place, many=bursts.place_many),), _no_end, not_placed, data=CreateShare),
-    Plan('share.extend', (Step(grow, name=PLACE, many=bursts.grow_many),), _no_end, not_grown, data=ResizeShare),
+    Plan(
+        'share.extend', (Step(grow, name=PLACE, many=bursts.grow_many),), _no_end, not_grown, data=ResizeShare
+    ),
     Plan('share.delete', (Step(_nothing, name=PLACE),), removed, not_removed, data=OperationData),
-    Plan('snapshot.delete', (Step(_nothing, name=PLACE),), snapshot_removed, snapshot_not_removed, data=OperationData),
+    Plan(
+        'snapshot.delete',
+        (Step(_nothing, name=PLACE),),
+        snapshot_removed,
+        snapshot_not_removed,
+        data=OperationData,
+    ),
     *migration.PLANS,
     *evacuation.PLANS,
     *share_replicas.plans(choose_or_wait),
@@ -274,13 +334,24 @@ class Scheduler:
         conf = services.conf
         self.services = services
         self.hosts = host_states.Hosts(conf.service_down_time, clocks=conf.operations.max_clock_difference)
-        self.placement = Placement(filters.load(conf.scheduler.filters), weighers.load(conf.scheduler.weighers, {
-            'capacity': conf.scheduler.capacity_weight_multiplier,
-            'goodness': conf.scheduler.goodness_weight_multiplier,
-            'host_affinity': conf.scheduler.host_affinity_weight_multiplier}))
-        self.worker = Worker(services, 'scheduler', '', conf.host, conf.storage_availability_zone, PLANS, self)
+        self.placement = Placement(
+            filters.load(conf.scheduler.filters),
+            weighers.load(
+                conf.scheduler.weighers,
+                {
+                    'capacity': conf.scheduler.capacity_weight_multiplier,
+                    'goodness': conf.scheduler.goodness_weight_multiplier,
+                    'host_affinity': conf.scheduler.host_affinity_weight_multiplier,
+                },
+            ),
+        )
+        self.worker = Worker(
+            services, 'scheduler', '', conf.host, conf.storage_availability_zone, PLANS, self
+        )
         self.worker.every(_PURGE_EVERY, self._purge)
-        self.worker.every(conf.check_for_expired_shares_in_recycle_bin_interval, lambda: expiry.empty_bin(services))
+        self.worker.every(
+            conf.check_for_expired_shares_in_recycle_bin_interval, lambda: expiry.empty_bin(services)
+        )
         self.worker.every(conf.check_for_expired_transfers, lambda: expiry.end_transfers(services))
 
     def start(self) -> None:

@@ -34,6 +34,7 @@ def place_of(group: Any) -> str | None:
 
 def plans(choose: Callable[[Connection, Work[Any], Request], PoolState]) -> list[Plan[Any]]:
     """Return the plans. ``choose`` finds the best pool for a request."""
+
     def place(work: Work[CreateGroup]) -> None:
         """Choose a pool for the group, and pass the operation on to its backend.
 
@@ -46,12 +47,20 @@ def plans(choose: Callable[[Connection, Work[Any], Request], PoolState]) -> list
             if group is None:
                 raise errors.Final(f'Share group {work.resource_id} is gone.')
             chosen = choose(conn, work, _request(conn, work, group))
-            share_groups.update(conn, group.id, host=chosen.host, availability_zone_id=chosen.availability_zone_id,
-                                consistent_snapshot_support=chosen.capabilities.get(_REPORTED) or None)
+            share_groups.update(
+                conn,
+                group.id,
+                host=chosen.host,
+                availability_zone_id=chosen.availability_zone_id,
+                consistent_snapshot_support=chosen.capabilities.get(_REPORTED) or None,
+            )
             work.send = ('share', chosen.host)
             LOG.info('%s: share group, placed on %s', group.id, chosen.host)
-    return [Plan('share_group.create', (Step(place),), _no_end, not_placed, data=CreateGroup),
-            Plan('share_group.delete', (Step(_nothing, name=PLACE),), removed, not_removed, data=OperationData)]
+
+    return [
+        Plan('share_group.create', (Step(place),), _no_end, not_placed, data=CreateGroup),
+        Plan('share_group.delete', (Step(_nothing, name=PLACE),), removed, not_removed, data=OperationData),
+    ]
 
 
 def _request(conn: Connection, work: Work[CreateGroup], group: Any) -> Request:
@@ -59,10 +68,19 @@ def _request(conn: Connection, work: Work[CreateGroup], group: Any) -> Request:
     specs = key_values.of_many(conn, share_type_extra_specs, kinds)
     first, *others = [specs.get(kind, {}) for kind in kinds] or [{}]
     return Request(
-        size=0, proto='', project_id=group.project_id, extra_specs=first,
-        also=(*others, _of_group_type(key_values.of(conn, share_group_type_specs, group.share_group_type_id))),
+        size=0,
+        proto='',
+        project_id=group.project_id,
+        extra_specs=first,
+        also=(
+            *others,
+            _of_group_type(key_values.of(conn, share_group_type_specs, group.share_group_type_id)),
+        ),
         availability_zone=work.data.zone,
-        subnets=share_server_queries.subnets_of_request(conn, group.share_network_id, named=work.data.named_subnets))
+        subnets=share_server_queries.subnets_of_request(
+            conn, group.share_network_id, named=work.data.named_subnets
+        ),
+    )
 
 
 def _of_group_type(specs: dict[str, str]) -> dict[str, str]:
@@ -84,10 +102,21 @@ def _consistency(asked: str) -> str | None:
 def not_placed(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Set the group to error, and tell its owner which filter refused it and why."""
     transitions.fail(conn, states.SHARE_GROUP, 'create', work.resource_id)
-    messages.create(conn, work.ctx, 'SHARE_GROUP', work.resource_id, messages.Action.ALLOCATE_HOST,
-                    messages.Detail.of(error), errors.user_text(error))
-    notices.emit(work.ctx, 'share_group.create.error',
-                 {'share_group_id': work.resource_id, 'error': errors.reason(error, work.ctx.request_id)}, '')
+    messages.create(
+        conn,
+        work.ctx,
+        'SHARE_GROUP',
+        work.resource_id,
+        messages.Action.ALLOCATE_HOST,
+        messages.Detail.of(error),
+        errors.user_text(error),
+    )
+    notices.emit(
+        work.ctx,
+        'share_group.create.error',
+        {'share_group_id': work.resource_id, 'error': errors.reason(error, work.ctx.request_id)},
+        '',
+    )
 
 
 def _nothing(work: Work[Any]) -> None:
@@ -103,8 +132,15 @@ def removed(conn: Connection, work: Work[Any]) -> None:
 def not_removed(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Keep the group, so that it can be deleted again, and tell its owner why it is not deleted."""
     transitions.fail(conn, states.SHARE_GROUP, 'delete', work.resource_id)
-    messages.create(conn, work.ctx, 'SHARE_GROUP', work.resource_id, messages.Action.DELETE, messages.Detail.UNKNOWN_ERROR,
-                    errors.user_text(error))
+    messages.create(
+        conn,
+        work.ctx,
+        'SHARE_GROUP',
+        work.resource_id,
+        messages.Action.DELETE,
+        messages.Detail.UNKNOWN_ERROR,
+        errors.user_text(error),
+    )
 
 
 def _no_end(conn: Connection, work: Work[Any]) -> None:

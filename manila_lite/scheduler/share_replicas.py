@@ -22,6 +22,7 @@ LOG = log.getLogger(__name__)
 
 def plans(choose: Callable[[Connection, Work[Any], Request], PoolState]) -> list[Plan[Any]]:
     """Return the plans. ``choose`` claims the best pool for a request."""
+
     def place(work: Work[CreateReplica]) -> None:
         """Choose a pool for the replica, claim its capacity, and pass the operation on to its backend.
 
@@ -33,14 +34,29 @@ def plans(choose: Callable[[Connection, Work[Any], Request], PoolState]) -> list
             work.hold(conn)
             request = _request(conn, work)
             chosen = choose(conn, work, request)
-            shares.update_instance(conn, work.resource_id, host=chosen.host, scheduled_at=timeutils.utcnow(),
-                                   availability_zone_id=chosen.availability_zone_id)
+            shares.update_instance(
+                conn,
+                work.resource_id,
+                host=chosen.host,
+                scheduled_at=timeutils.utcnow(),
+                availability_zone_id=chosen.availability_zone_id,
+            )
             work.data.claimed = (chosen.host, request.size)
             work.send = ('share', chosen.host)
-            LOG.info('%s: replica of share %s, placed on %s', work.resource_id, work.data.share_id, chosen.host)
-    return [Plan(share_replicas.CREATE, (Step(place),), _no_end, replica_workflow.not_made, data=CreateReplica),
-            Plan(share_replicas.DELETE, (Step(_nothing, name=PLACE),), _removed, replica_workflow.not_deleted,
-                 data=DeleteReplica)]
+            LOG.info(
+                '%s: replica of share %s, placed on %s', work.resource_id, work.data.share_id, chosen.host
+            )
+
+    return [
+        Plan(share_replicas.CREATE, (Step(place),), _no_end, replica_workflow.not_made, data=CreateReplica),
+        Plan(
+            share_replicas.DELETE,
+            (Step(_nothing, name=PLACE),),
+            _removed,
+            replica_workflow.not_deleted,
+            data=DeleteReplica,
+        ),
+    ]
 
 
 def _request(conn: Connection, work: Work[CreateReplica]) -> Request:
@@ -49,12 +65,21 @@ def _request(conn: Connection, work: Work[CreateReplica]) -> Request:
         raise errors.Final(f'Replica {work.resource_id} is gone.')
     every = share_replicas.of_share(conn, row.id)
     return Request(
-        size=row.size, proto=row.share_proto, project_id=row.project_id,
-        extra_specs=key_values.of(conn, share_type_extra_specs, row.share_type_id), availability_zone=work.data.zone,
-        only_host=work.data.only_host, even_disabled=bool(work.data.only_host),
+        size=row.size,
+        proto=row.share_proto,
+        project_id=row.project_id,
+        extra_specs=key_values.of(conn, share_type_extra_specs, row.share_type_id),
+        availability_zone=work.data.zone,
+        only_host=work.data.only_host,
+        even_disabled=bool(work.data.only_host),
         active_host=next((other.host for other in every if not other.is_aside), None),
-        replica_hosts=frozenset(backend_of(other.host) for other in every if other.host and other.id != row.instance_id),
-        subnets=share_server_queries.subnets_of_request(conn, row.share_network_id, named=work.data.named_subnets))
+        replica_hosts=frozenset(
+            backend_of(other.host) for other in every if other.host and other.id != row.instance_id
+        ),
+        subnets=share_server_queries.subnets_of_request(
+            conn, row.share_network_id, named=work.data.named_subnets
+        ),
+    )
 
 
 def _nothing(work: Work[Any]) -> None:

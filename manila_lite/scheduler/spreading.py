@@ -40,8 +40,9 @@ class _Filling:
         self.now = self.now.promised(claimed_gb=self.now.claimed_gb + request.size)
 
 
-def spread(placement: Placement, shares: Iterable[tuple[str, Request]],
-           pools: Iterable[PoolState]) -> tuple[dict[str, PoolState], tuple[Claim, ...]]:
+def spread(
+    placement: Placement, shares: Iterable[tuple[str, Request]], pools: Iterable[PoolState]
+) -> tuple[dict[str, PoolState], tuple[Claim, ...]]:
     """Return the pool of each share, the largest share first, and all claims, in the order of their pools.
 
     ``shares`` are pairs of an id and the request for that share alone. A pool that has shares already is preferred, so
@@ -57,8 +58,9 @@ def spread(placement: Placement, shares: Iterable[tuple[str, Request]],
         filling.add(request)
         chosen[share_id] = filling.pool
         used[filling.pool.host] = filling
-    return chosen, tuple(Claim(one.pool, one.now.claimed_gb - one.pool.claimed_gb, one.most)
-                         for _, one in sorted(used.items()))
+    return chosen, tuple(
+        Claim(one.pool, one.now.claimed_gb - one.pool.claimed_gb, one.most) for _, one in sorted(used.items())
+    )
 
 
 def _choose(placement: Placement, request: Request, *choices: Mapping[str, _Filling]) -> _Filling:
@@ -69,7 +71,9 @@ def _choose(placement: Placement, request: Request, *choices: Mapping[str, _Fill
             if fillings[pool.host].takes(request):
                 return fillings[pool.host]
     message, detail = _why(result)
-    raise errors.NoValidHost(f'There is no pool for a share of {request.size} GiB beside the others. {message}', detail=detail)
+    raise errors.NoValidHost(
+        f'There is no pool for a share of {request.size} GiB beside the others. {message}', detail=detail
+    )
 
 
 def _why(result: Result) -> tuple[str, str]:

@@ -22,14 +22,29 @@ def _options(name: str, service_type: str, other_types: str = '') -> list[cfg.Op
     ours: dict[str, tuple[Any, str]] = {
         'timeout': (20, f'Seconds after which a request to the {name} without an answer fails.'),
         'connect_retries': (2, 'Number of further tries after a refused or lost connection.'),
-        'status_code_retries': (2, 'Number of further tries after an answer with one of retriable_status_codes.'),
-        'retriable_status_codes': (['500', '502', '503', '504'], 'HTTP status codes after which a request is sent again.'),
+        'status_code_retries': (
+            2,
+            'Number of further tries after an answer with one of retriable_status_codes.',
+        ),
+        'retriable_status_codes': (
+            ['500', '502', '503', '504'],
+            'HTTP status codes after which a request is sent again.',
+        ),
         'service_type': (service_type, f'Type of the {name} in the catalog of Keystone{other_types}.'),
-        'valid_interfaces': (['internal', 'public'], 'Interfaces of the catalog for the search, in this order.'),
+        'valid_interfaces': (
+            ['internal', 'public'],
+            'Interfaces of the catalog for the search, in this order.',
+        ),
     }
-    return [_with(option, *ours.get(option.dest, (option.default, None))) for options in (
-        loading.get_auth_common_conf_options(), loading.get_session_conf_options(),
-        loading.get_adapter_conf_options(include_deprecated=False)) for option in options]
+    return [
+        _with(option, *ours.get(option.dest, (option.default, None)))
+        for options in (
+            loading.get_auth_common_conf_options(),
+            loading.get_session_conf_options(),
+            loading.get_adapter_conf_options(include_deprecated=False),
+        )
+        for option in options
+    ]
 
 
 def _with(option: cfg.Opt, default: Any, text: str | None) -> cfg.Opt:

@@ -18,12 +18,18 @@ from manila_lite.siblings.conf import COMPUTE_GROUP, GROUP
 LOG = log.getLogger(__name__)
 
 _MEANS: dict[int, type[errors.ManilaLiteError]] = {
-    400: errors.Invalid, 401: errors.Unauthorized, 403: errors.Forbidden, 404: errors.NotFound, 406: errors.NotAcceptable,
-    409: errors.Conflict, 413: errors.OverQuota, 422: errors.Invalid}
+    400: errors.Invalid,
+    401: errors.Unauthorized,
+    403: errors.Forbidden,
+    404: errors.NotFound,
+    406: errors.NotAcceptable,
+    409: errors.Conflict,
+    413: errors.OverQuota,
+    422: errors.Invalid,
+}
 
 #: Refusals of the service user's own requests that another try may pass, once the operator has corrected the cause.
 _OURS = (errors.Unauthorized, errors.NotAcceptable)
-
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,10 +47,24 @@ class Service:
     not_found: str
 
 
-SHARES = Service(GROUP, 'shared_file_system', 'share service', 'v2', 'share_service_unavailable', 'share_service_missing',
-                 'share_not_found')
-COMPUTE = Service(COMPUTE_GROUP, 'compute', 'compute service', 'v2.1', 'compute_service_unavailable',
-                  'compute_service_missing', 'server_not_found')
+SHARES = Service(
+    GROUP,
+    'shared_file_system',
+    'share service',
+    'v2',
+    'share_service_unavailable',
+    'share_service_missing',
+    'share_not_found',
+)
+COMPUTE = Service(
+    COMPUTE_GROUP,
+    'compute',
+    'compute service',
+    'v2.1',
+    'compute_service_unavailable',
+    'compute_service_missing',
+    'server_not_found',
+)
 #: Codes of ``errors.Unavailable``.
 AWAY, MISSING = SHARES.away, SHARES.missing
 
@@ -52,8 +72,16 @@ AWAY, MISSING = SHARES.away, SHARES.missing
 _VERSION = re.compile(r'/v2(\.1)?/*$')
 
 #: Options of the group that openstacksdk has under the same names, prefixed with the service's type.
-_OF_SERVICE = ('connect_retries', 'connect_retry_delay', 'status_code_retries', 'status_code_retry_delay',
-               'retriable_status_codes', 'service_type', 'service_name', 'region_name')
+_OF_SERVICE = (
+    'connect_retries',
+    'connect_retry_delay',
+    'status_code_retries',
+    'status_code_retry_delay',
+    'retriable_status_codes',
+    'service_type',
+    'service_name',
+    'region_name',
+)
 
 
 class Connection:
@@ -77,7 +105,7 @@ class Connection:
                 more |= {'authenticated': False}
             answer = self._calls().request(path, method, microversion=version, headers=headers, **more)
         except Exception as bad:
-            self._sdk = None    # else a catalog without the service would stay cached
+            self._sdk = None  # else a catalog without the service would stay cached
             raise _away(bad, self._service) from bad
         if answer.status_code >= 400:
             raise _refused(answer, self._service, ours=who is None)
@@ -141,9 +169,13 @@ def _away(bad: Exception, service: Service) -> errors.Unavailable:
     names = {cls.__name__ for cls in type(bad).__mro__}
     LOG.warning('The %s: %s: %s', service.name, type(bad).__name__, ' '.join(str(bad).split()))
     if names & {'EndpointNotFound', 'ServiceDisabledException', 'EmptyCatalog'}:
-        return errors.Unavailable(f'The catalog has no endpoint of a {service.name} (type {service.sdk.replace("_", "-")}).',
-                                  code=service.missing)
-    return errors.Unavailable(f'The {service.name} cannot be reached. The log of the service has the cause.', code=service.away)
+        return errors.Unavailable(
+            f'The catalog has no endpoint of a {service.name} (type {service.sdk.replace("_", "-")}).',
+            code=service.missing,
+        )
+    return errors.Unavailable(
+        f'The {service.name} cannot be reached. The log of the service has the cause.', code=service.away
+    )
 
 
 def _refused(answer: Any, service: Service, *, ours: bool) -> errors.ManilaLiteError:
@@ -151,11 +183,20 @@ def _refused(answer: Any, service: Service, *, ours: bool) -> errors.ManilaLiteE
     kind = _MEANS.get(answer.status_code)
     message = ' '.join(str(fault.get('message') or '').split())
     if kind is None or not fault or (ours and kind in _OURS):
-        LOG.warning('The %s: %s to %s %s: %s', service.name, answer.status_code, answer.request.method, answer.request.url,
-                    message or answer.text[:200])
-        return errors.Unavailable(f'The {service.name} gave an unexpected answer. The log of the service has it.',
-                                  code=service.away)
-    return kind(message, code=fault.get('reason') or (service.not_found if kind is errors.NotFound else kind.code))
+        LOG.warning(
+            'The %s: %s to %s %s: %s',
+            service.name,
+            answer.status_code,
+            answer.request.method,
+            answer.request.url,
+            message or answer.text[:200],
+        )
+        return errors.Unavailable(
+            f'The {service.name} gave an unexpected answer. The log of the service has it.', code=service.away
+        )
+    return kind(
+        message, code=fault.get('reason') or (service.not_found if kind is errors.NotFound else kind.code)
+    )
 
 
 def _fault(answer: Any) -> dict[str, Any]:

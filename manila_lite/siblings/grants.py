@@ -43,8 +43,16 @@ class Grants:
     kind and id of one of these rows, for the reason.
     """
 
-    def __init__(self, db: Any, grants: Any, shares: Shares, *, service: str, users: rows.Users,
-                 holder: Callable[[Connection, str], str | None] | None = None):
+    def __init__(
+        self,
+        db: Any,
+        grants: Any,
+        shares: Shares,
+        *,
+        service: str,
+        users: rows.Users,
+        holder: Callable[[Connection, str], str | None] | None = None,
+    ):
         self._db = db
         self._table = grants
         self._shares = shares
@@ -59,8 +67,14 @@ class Grants:
 
         :raises errors.Again: the last grant for the target is just being released.
         """
-        return rows.claim(conn, self._table, target, host=host, service=self._service,
-                          reason=f'{self._service} {on} on {host}')
+        return rows.claim(
+            conn,
+            self._table,
+            target,
+            host=host,
+            service=self._service,
+            reason=f'{self._service} {on} on {host}',
+        )
 
     # Wanting --------------------------------------------------------------------------------------
 
@@ -108,8 +122,9 @@ class Grants:
     def _make(self, grant: Any) -> Rule:
         """Return the rule, made or found, with the grant's level."""
         with _refusals():
-            rule = self._find(grant) or self._shares.allow(grant.share_id, grant.access_type, grant.access_to, grant.level,
-                                                           grant.reason)
+            rule = self._find(grant) or self._shares.allow(
+                grant.share_id, grant.access_type, grant.access_to, grant.level, grant.reason
+            )
         if rule.state in _BEING_DENIED:
             raise errors.Again(_SOON, f'Access rule {rule.id} is being removed.')
         if rule.id != grant.access_id:
@@ -122,8 +137,10 @@ class Grants:
             if rule.id == grant.access_id or (rule.kind == grant.access_type and rule.to == grant.access_to):
                 return rule
         if any(rule.to is None for rule in rules):
-            raise errors.Final(f'Share {grant.share_id} has access rules with clients that are hidden from this service; '
-                               'give it the role "service" in the share service.')
+            raise errors.Final(
+                f'Share {grant.share_id} has access rules with clients that are hidden from this service; '
+                'give it the role "service" in the share service.'
+            )
         return None
 
     def _adopt(self, grant: Any, rule: Rule) -> Any:
@@ -137,13 +154,17 @@ class Grants:
             lock = next((lock for lock in locks if self._is_ours(lock)), None)
             lock_id = (lock or self._shares.lock(rule.id, grant.reason)).id
         if not self._note(grant, access_id=rule.id, owned=owned, lock_id=lock_id):
-            raise errors.Again(_SOON, 'The grant is being released.')   # the next try finds the new rule by its lock
+            raise errors.Again(
+                _SOON, 'The grant is being released.'
+            )  # the next try finds the new rule by its lock
         return self._get(grant.id)
 
     @staticmethod
     def _too_weak(grant: Any, rule: Rule) -> errors.Final:
-        return errors.Final(f'There is an access rule for {rule.to} of another user with the level {rule.level}; '
-                            f'{grant.level} is needed. Deny it, or give it that level.')
+        return errors.Final(
+            f'There is an access rule for {rule.to} of another user with the level {rule.level}; '
+            f'{grant.level} is needed. Deny it, or give it that level.'
+        )
 
     def _is_ours(self, lock: Lock) -> bool:
         return lock.by != 'user' and lock.reason.startswith(f'{self._service} ')
@@ -205,10 +226,12 @@ class Grants:
         try:
             rules = self._shares.rules(grant.share_id)
         except errors.NotFound:
-            return None     # deleted with the share
+            return None  # deleted with the share
         if grant.access_id:
             return next((rule for rule in rules if rule.id == grant.access_id), None)
-        rule = next((rule for rule in rules if rule.kind == grant.access_type and rule.to == grant.access_to), None)
+        rule = next(
+            (rule for rule in rules if rule.kind == grant.access_type and rule.to == grant.access_to), None
+        )
         if rule is not None and not self._note(grant, access_id=rule.id):
             raise errors.Again(_SOON, 'Another process released the grant.')
         return rule
@@ -269,30 +292,50 @@ class Grants:
     def _rules_without_grant(self, host: str | None) -> Iterator[str]:
         """Insert a grant that is being released for each rule of ours without a grant; yield the grants' ids."""
         locks = self._shares.locks(resource_action='show', **{'lock_reason~': f'{self._service} '})
-        suspects = {lock.resource_id: lock for lock in locks if self._is_ours(lock) and _on(lock.reason, host)}
+        suspects = {
+            lock.resource_id: lock for lock in locks if self._is_ours(lock) and _on(lock.reason, host)
+        }
         with self._db.reader() as conn:
             known = rows.known_rules(conn, self._table, suspects)
         for access_id in suspects.keys() - known:
             share_id = self._shares.share_of(access_id)
-            rule = next((rule for rule in self._shares.rules(share_id) if rule.id == access_id), None) if share_id else None
+            rule = (
+                next((rule for rule in self._shares.rules(share_id) if rule.id == access_id), None)
+                if share_id
+                else None
+            )
             if share_id and rule and rule.to and rule.state not in _BEING_DENIED:
                 yield from self._add_released(suspects[access_id].reason, rule, host)
 
     def _add_released(self, reason: str, rule: Rule, host: str | None) -> Iterator[str]:
         target = Target(rule.share_id, rule.kind, rule.to or '', rule.level)
         with self._db.writer() as conn:
-            grant_id = rows.insert_released(conn, self._table, target, access_id=rule.id, service=self._service,
-                                            host=host or reason.rpartition(' on ')[2], reason=reason)
+            grant_id = rows.insert_released(
+                conn,
+                self._table,
+                target,
+                access_id=rule.id,
+                service=self._service,
+                host=host or reason.rpartition(' on ')[2],
+                reason=reason,
+            )
         if grant_id:
-            LOG.warning('Access rule %s of share %s is unused, and this service created it: it is deleted', rule.id,
-                        rule.share_id)
+            LOG.warning(
+                'Access rule %s of share %s is unused, and this service created it: it is deleted',
+                rule.id,
+                rule.share_id,
+            )
             yield grant_id
 
 
 def is_in_force(rule: Rule | None, level: str) -> bool:
     """Say whether an access rule serves a client that needs this level, or is just being applied; None: it is gone."""
-    return (rule is not None and rule.state not in _BEING_DENIED and rule.state != 'error'
-            and STRENGTH[rule.level] >= STRENGTH[level])
+    return (
+        rule is not None
+        and rule.state not in _BEING_DENIED
+        and rule.state != 'error'
+        and STRENGTH[rule.level] >= STRENGTH[level]
+    )
 
 
 def _on(reason: str, host: str | None) -> bool:
@@ -314,7 +357,7 @@ def _refusals() -> Iterator[None]:
     except errors.Forbidden as refused:
         raise errors.Final(f'The share service refuses to give access to this service: {refused}') from None
     except (errors.Invalid, errors.Conflict) as refused:
-        if refused.code == errors.Invalid.code:     # a value that it never accepts
+        if refused.code == errors.Invalid.code:  # a value that it never accepts
             raise errors.Final(str(refused)) from None
         raise errors.Again(_SOON * 2, str(refused)) from None
 

@@ -90,8 +90,16 @@ class LocalExecutor:
         if self.netns:
             words = ['nsenter', f'--net=/run/netns/{self.netns}', *words]
         try:
-            process = subprocess.Popen(list(words), env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE, text=True, errors='replace', start_new_session=True)
+            process = subprocess.Popen(
+                list(words),
+                env=ENV,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors='replace',
+                start_new_session=True,
+            )
         except FileNotFoundError as bad:
             return Ended(127, '', str(bad))
         except OSError as bad:
@@ -196,7 +204,9 @@ class NfsMounter:
         ended = self.executor.run(['cat', '/proc/mounts'])
         if ended.status:
             raise errors.Unavailable(f'the table of mounts cannot be read: {ended.said}')
-        return [mount for mount in table(ended.out) if not base or mount.path.startswith(f'{base.rstrip("/")}/')]
+        return [
+            mount for mount in table(ended.out) if not base or mount.path.startswith(f'{base.rstrip("/")}/')
+        ]
 
     def mounted(self, path: str) -> Mounted | None:
         """Return the mount at exactly this path, the newest of several."""
@@ -295,8 +305,10 @@ class NfsMounter:
             return 'local'
         if self._kernel_can():
             return 'kernel'
-        if self.executor.run(['test', '-c', '/dev/fuse']).status == 0 and \
-                self.executor.run([self.python, '-c', f'import {_LIBNFS}']).status == 0:
+        if (
+            self.executor.run(['test', '-c', '/dev/fuse']).status == 0
+            and self.executor.run([self.python, '-c', f'import {_LIBNFS}']).status == 0
+        ):
             return 'fuse'
         raise MountFailed('This host has neither an NFS client in its kernel nor FUSE with libnfs.')
 
@@ -332,4 +344,7 @@ def _fuse(mounter: NfsMounter, export: str, path: str, level: str) -> list[list[
 
 #: The ways to mount an export, each with its commands.
 WAYS: dict[str, Callable[[NfsMounter, str, str, str], list[list[str]]]] = {
-    'kernel': _kernel, 'local': _local, 'fuse': _fuse}
+    'kernel': _kernel,
+    'local': _local,
+    'fuse': _fuse,
+}

@@ -27,8 +27,25 @@ import mfusepy
 _Result = TypeVar('_Result')
 _U64 = ctypes.c_uint64
 #: The fields of libnfs' struct nfs_stat_64, in its order.
-_STAT = ('dev', 'ino', 'mode', 'nlink', 'uid', 'gid', 'rdev', 'size', 'blksize', 'blocks', 'atime', 'mtime', 'ctime',
-         'atime_nsec', 'mtime_nsec', 'ctime_nsec', 'used')
+_STAT = (
+    'dev',
+    'ino',
+    'mode',
+    'nlink',
+    'uid',
+    'gid',
+    'rdev',
+    'size',
+    'blksize',
+    'blocks',
+    'atime',
+    'mtime',
+    'ctime',
+    'atime_nsec',
+    'mtime_nsec',
+    'ctime_nsec',
+    'used',
+)
 _TIMES = ('atime', 'mtime', 'ctime')
 #: Temporary errors: the server has forgotten us, since it was restarted or heard nothing from us for longer than a
 #: lease lasts; it still waits for clients of before its start; or it is away.
@@ -95,8 +112,13 @@ class Export(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
     def getattr(self, path: str, fh: int | None = None) -> dict[str, int]:
         status = _Stat()
         self._do('nfs_lstat64', path, ctypes.byref(status))
-        attributes = {f'st_{name}': getattr(status, name) for name in ('ino', 'mode', 'nlink', 'uid', 'gid', 'size', 'blocks')}
-        attributes |= {f'st_{name}': getattr(status, name) * 10**9 + getattr(status, f'{name}_nsec') for name in _TIMES}
+        attributes = {
+            f'st_{name}': getattr(status, name)
+            for name in ('ino', 'mode', 'nlink', 'uid', 'gid', 'size', 'blocks')
+        }
+        attributes |= {
+            f'st_{name}': getattr(status, name) * 10**9 + getattr(status, f'{name}_nsec') for name in _TIMES
+        }
         if not stat.S_IFMT(attributes['st_mode']):
             raise mfusepy.FuseOSError(errno.EIO)
         return attributes
@@ -141,7 +163,13 @@ class Export(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
 
     def statfs(self, path: str) -> dict[str, int]:
         """Return fixed figures: the server is not asked, and programs that check the free space shall go on."""
-        return {'f_bsize': 4096, 'f_frsize': 4096, 'f_blocks': 1 << 28, 'f_bfree': 1 << 28, 'f_bavail': 1 << 28}
+        return {
+            'f_bsize': 4096,
+            'f_frsize': 4096,
+            'f_blocks': 1 << 28,
+            'f_bfree': 1 << 28,
+            'f_bavail': 1 << 28,
+        }
 
     # Files ------------------------------------------------------------------------------------
 
@@ -169,13 +197,16 @@ class Export(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
                 self._mount.call('nfs_open', file.path.encode(), file.flags, ctypes.byref(file.handle))
                 file.era = self._era
             return self._mount.call(name, file.handle, *arguments)
+
         return self._try(work)
 
     def read(self, path: str, size: int, offset: int, fh: int) -> bytes:
         buffer = ctypes.create_string_buffer(libnfs.CHUNK)
         data = b''
         while len(data) < size:
-            count = self._with(fh, 'nfs_pread', _U64(offset + len(data)), _U64(min(libnfs.CHUNK, size - len(data))), buffer)
+            count = self._with(
+                fh, 'nfs_pread', _U64(offset + len(data)), _U64(min(libnfs.CHUNK, size - len(data))), buffer
+            )
             if not count:
                 break
             data += buffer.raw[:count]
@@ -183,7 +214,7 @@ class Export(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
 
     def write(self, path: str, data: bytes, offset: int, fh: int) -> int:
         for start in range(0, len(data), libnfs.CHUNK):
-            part = data[start:start + libnfs.CHUNK]
+            part = data[start : start + libnfs.CHUNK]
             self._written.add(fh)
             self._with(fh, 'nfs_pwrite', _U64(offset + start), _U64(len(part)), part)
         return len(data)
@@ -220,8 +251,20 @@ def main() -> int:
         return 1
     host = f'[{args.address}]' if ':' in args.address else args.address
     # One thread: a libnfs context is for one caller at a time.
-    mfusepy.FUSE(served, args.directory, nothreads=True, fsname=f'{host}:{args.export}', subtype='nfs', allow_other=True,
-                 default_permissions=True, attr_timeout=0, entry_timeout=0, nosuid=True, nodev=True, ro=args.level == 'ro')
+    mfusepy.FUSE(
+        served,
+        args.directory,
+        nothreads=True,
+        fsname=f'{host}:{args.export}',
+        subtype='nfs',
+        allow_other=True,
+        default_permissions=True,
+        attr_timeout=0,
+        entry_timeout=0,
+        nosuid=True,
+        nodev=True,
+        ro=args.level == 'ro',
+    )
     return 0
 
 

@@ -92,8 +92,15 @@ class Shares:
             made = self._made = self._made or connection.Connection(self._conf)
         return made
 
-    def _ask(self, method: str, path: str, *, who: Mapping[str, str] | None = None, version: str = VERSION,
-             **more: Any) -> Any:
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        who: Mapping[str, str] | None = None,
+        version: str = VERSION,
+        **more: Any,
+    ) -> Any:
         return self._connected().ask(method, path, who=who, version=version, **more)
 
     # With the rights of a user --------------------------------------------------------------------
@@ -101,8 +108,15 @@ class Shares:
     def share(self, who: Mapping[str, str] | None, share_id: str) -> Share:
         """Return a share; ``who`` as ``caller`` returns it, or None for the service user."""
         row = self._ask('GET', f'/shares/{share_id}', who=who)['share']
-        return Share(row['id'], row['project_id'], row.get('name') or '', row['status'], row['share_proto'],
-                     row['size'], bool(row.get('is_public')))
+        return Share(
+            row['id'],
+            row['project_id'],
+            row.get('name') or '',
+            row['status'],
+            row['share_proto'],
+            row['size'],
+            bool(row.get('is_public')),
+        )
 
     def exports(self, who: Mapping[str, str] | None, share_id: str) -> list[Export]:
         """Return the export locations of a share, preferred ones first; ``who`` as for ``share``."""
@@ -111,8 +125,10 @@ class Shares:
         except errors.NotFound:
             if who is not None:
                 raise
-            self.rules(share_id)   # raises NotFound if the share is gone; else this call always finds it
-            raise errors.Forbidden('The share service shows export locations only to the project of the share.') from None
+            self.rules(share_id)  # raises NotFound if the share is gone; else this call always finds it
+            raise errors.Forbidden(
+                'The share service shows export locations only to the project of the share.'
+            ) from None
         exports = [Export(row['path'], bool(row.get('preferred'))) for row in rows]
         return sorted(exports, key=lambda export: not export.preferred)
 
@@ -130,29 +146,48 @@ class Shares:
         """Return all access rules of a share."""
         try:
             rows = self._ask('GET', '/share-access-rules', params={'share_id': share_id})['access_list']
-        except errors.Invalid:      # of the parameter: there is no such share
+        except errors.Invalid:  # of the parameter: there is no such share
             raise errors.NotFound.of('share', share_id) from None
         return [_rule(row, share_id) for row in rows]
 
     def allow(self, share_id: str, kind: str, to: str, level: str, reason: str) -> Rule:
         """Create an access rule, locked against deletion and hidden from users; the backend applies it later."""
-        row = self._ask('POST', f'/shares/{share_id}/action', json={'allow_access': {
-            'access_type': kind, 'access_to': to, 'access_level': level, 'lock_visibility': True, 'lock_deletion': True,
-            'lock_reason': reason}})['access']
+        row = self._ask(
+            'POST',
+            f'/shares/{share_id}/action',
+            json={
+                'allow_access': {
+                    'access_type': kind,
+                    'access_to': to,
+                    'access_level': level,
+                    'lock_visibility': True,
+                    'lock_deletion': True,
+                    'lock_reason': reason,
+                }
+            },
+        )['access']
         return _rule(row, share_id)
 
     def deny(self, share_id: str, access_id: str) -> None:
         """Begin to delete the rule, with its locks, if it is there."""
         with contextlib.suppress(errors.NotFound):
-            self._ask('POST', f'/shares/{share_id}/action', json={'deny_access': {'access_id': access_id, 'unrestrict': True}})
+            self._ask(
+                'POST',
+                f'/shares/{share_id}/action',
+                json={'deny_access': {'access_id': access_id, 'unrestrict': True}},
+            )
 
     def change_level(self, access_id: str, level: str) -> bool:
         """Change the level of the rule; return False if the share service cannot do that, or does not let us."""
         if self._connected().most() < _UPDATE:
             return False
         try:
-            self._ask('PUT', f'/share-access-rules/{access_id}', version='.'.join(map(str, _UPDATE)),
-                      json={'update_access': {'access_level': level}})
+            self._ask(
+                'PUT',
+                f'/share-access-rules/{access_id}',
+                version='.'.join(map(str, _UPDATE)),
+                json={'update_access': {'access_level': level}},
+            )
         except (errors.Forbidden, errors.NotFound):
             return False
         return True
@@ -162,16 +197,29 @@ class Shares:
         asked = {'resource_type': 'access_rule', 'all_projects': 'true', 'limit': _PAGE, **filters}
         locks: list[Lock] = []
         while True:
-            rows = self._ask('GET', '/resource-locks', params={**asked, 'offset': len(locks)})['resource_locks']
+            rows = self._ask('GET', '/resource-locks', params={**asked, 'offset': len(locks)})[
+                'resource_locks'
+            ]
             locks += map(_lock, rows)
             if len(rows) < _PAGE:
                 return locks
 
     def lock(self, access_id: str, reason: str) -> Lock:
         """Lock the rule against deletion."""
-        return _lock(self._ask('POST', '/resource-locks', json={'resource_lock': {
-            'resource_id': access_id, 'resource_type': 'access_rule', 'resource_action': 'delete',
-            'lock_reason': reason}})['resource_lock'])
+        return _lock(
+            self._ask(
+                'POST',
+                '/resource-locks',
+                json={
+                    'resource_lock': {
+                        'resource_id': access_id,
+                        'resource_type': 'access_rule',
+                        'resource_action': 'delete',
+                        'lock_reason': reason,
+                    }
+                },
+            )['resource_lock']
+        )
 
     def change_reason(self, lock_id: str, reason: str) -> None:
         """Change the reason of the lock, if it is there."""
@@ -200,18 +248,32 @@ def check_may_give_access(shares: Shares, ctx: Any, who: Mapping[str, str], shar
     :raises errors.Forbidden: the user could not give access.
     """
     if share.project_id != ctx.project_id and not (ctx.is_admin and shares.shows_rules(who, share.id)):
-        raise errors.Forbidden(f'Share {share.id} belongs to another project. Only that project can use it here.',
-                               code='share_of_another_project')
+        raise errors.Forbidden(
+            f'Share {share.id} belongs to another project. Only that project can use it here.',
+            code='share_of_another_project',
+        )
 
 
 def _rule(row: Mapping[str, Any], share_id: str) -> Rule:
     to = row['access_to']
-    return Rule(row['id'], row.get('share_id') or share_id, row['access_type'], None if set(to or '*') == {'*'} else to,
-                row['access_level'], row['state'])
+    return Rule(
+        row['id'],
+        row.get('share_id') or share_id,
+        row['access_type'],
+        None if set(to or '*') == {'*'} else to,
+        row['access_level'],
+        row['state'],
+    )
 
 
 def _lock(row: Mapping[str, Any]) -> Lock:
-    return Lock(row['id'], row['resource_id'], row['resource_action'], row.get('lock_reason') or '', row['lock_context'])
+    return Lock(
+        row['id'],
+        row['resource_id'],
+        row['resource_action'],
+        row.get('lock_reason') or '',
+        row['lock_context'],
+    )
 
 
 def preferred(exports: Iterable[Export], stored: str | None = None) -> str | None:

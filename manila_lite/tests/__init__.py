@@ -10,6 +10,7 @@ def load_tests(loader, tests, pattern):
     """Return all tests, each with a time limit, for stestr."""
     # Processes that tests start import this package too, and need neither limits nor the API.
     from manila_lite.tests import limits
+
     take_notes()
     return limits.discovered(loader, os.path.dirname(__file__), pattern)
 
@@ -19,4 +20,5 @@ def take_notes():
     # On a server a test reads what was noted on SQLite.
     if os.environ.get('MANILA_LITE_TEST_STATEMENTS') and not os.environ.get('MANILA_LITE_TEST_DATABASE'):
         from manila_lite.tests import statements
+
         statements.listen()

@@ -27,9 +27,13 @@ from manila_lite.tests.schemas import newest_schema
 from manila_lite.tests.services import places
 
 #: Extra specs of the share type "default" of every test service.
-DEFAULT_TYPE = {'driver_handles_share_servers': 'False', 'snapshot_support': 'True',
-                'create_share_from_snapshot_support': 'True', 'revert_to_snapshot_support': 'True',
-                'mount_snapshot_support': 'True'}
+DEFAULT_TYPE = {
+    'driver_handles_share_servers': 'False',
+    'snapshot_support': 'True',
+    'create_share_from_snapshot_support': 'True',
+    'revert_to_snapshot_support': 'True',
+    'mount_snapshot_support': 'True',
+}
 
 _CONFIG = """
 [DEFAULT]
@@ -106,8 +110,9 @@ class Service(fixtures.Fixture):
         database = self.useFixture(places.EmptyDatabase(self.state)).url
         bus = self._bus or self.useFixture(places.EmptyBus()).url
         self.addCleanup(self.end)
-        text = _CONFIG.format(state=state, database=database, bus=bus,
-                              backends=','.join(self._backends), extra=self._extra)
+        text = _CONFIG.format(
+            state=state, database=database, bus=bus, backends=','.join(self._backends), extra=self._extra
+        )
         text += ''.join(_BACKEND.format(name=name) + more + '\n' for name, more in self._backends.items())
         path = self.state / 'manila_lite.conf'
         path.write_text(text)
@@ -155,11 +160,20 @@ class Service(fixtures.Fixture):
 
     def settled(self, resource_id):
         """Wait until no operation of the resource is open: nothing changes it any more, and nothing holds it."""
+
         def still():
             with self.services.db.reader() as conn:
                 rows = models.operations
-                return conn.execute(sa.select(rows.c.kind).where(
-                    rows.c.resource_id == resource_id, rows.c.state == operations.OPEN)).scalars().all()
+                return (
+                    conn.execute(
+                        sa.select(rows.c.kind).where(
+                            rows.c.resource_id == resource_id, rows.c.state == operations.OPEN
+                        )
+                    )
+                    .scalars()
+                    .all()
+                )
+
         waiting.until(lambda: not still(), lambda: f'{still()} of {resource_id} has ended')
 
     def wait_for_pool(self, name):
@@ -169,16 +183,25 @@ class Service(fixtures.Fixture):
         def known():
             with self.services.db.reader() as conn:
                 return any(f'@{name}#' in row.host for row in rows.list_pools(conn))
+
         waiting.until(known, f'backend {name} has reported a pool')
 
     def knob(self, backend, *texts):
         """Set the knobs of the dummy backend, one a line, none of them used up by an earlier test."""
-        knobs.Knobs(self.state / backend).turn(*(line for text in texts for line in text.splitlines() if line))
+        knobs.Knobs(self.state / backend).turn(
+            *(line for text in texts for line in text.splitlines() if line)
+        )
 
     def context(self, project='p', user='u', roles=('member', 'reader')):
         """Return the request context of a caller."""
-        return context.RequestContext(user_id=user, project_id=project, roles=list(roles), services=self.services,
-                                      is_admin='admin' in roles, overwrite=False)
+        return context.RequestContext(
+            user_id=user,
+            project_id=project,
+            roles=list(roles),
+            services=self.services,
+            is_admin='admin' in roles,
+            overwrite=False,
+        )
 
     def end(self):
         """Stop the service. May be called twice."""

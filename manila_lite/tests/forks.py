@@ -28,18 +28,38 @@ _PR_SET_PDEATHSIG = 1
 #: Preparation for the product and for a module of its own: modules to import, and functions (with arguments) to run once.
 _BEFOREHAND = {
     'manila_lite': (
-        'manila_lite.cmd.all_in_one', 'manila_lite.cmd.api', 'manila_lite.cmd.manage', 'manila_lite.cmd.scheduler',
-        'manila_lite.cmd.share', 'manila_lite.cmd.status', 'manila_lite.tests.forks:import_commands',
-        'manila_lite.db.maintenance.schema_migrations', 'manila_lite.drivers.dummy.driver',
-        'manila_lite.drivers.cephfs.driver', 'manila_lite.drivers.linux.driver', 'manila_lite.tests.compliance.base',
-        'manila_lite.tests.crash.victim', 'manila_lite.tests:take_notes',
-        'oslo_messaging.opts', 'psycopg2', 'pymysql'),
+        'manila_lite.cmd.all_in_one',
+        'manila_lite.cmd.api',
+        'manila_lite.cmd.manage',
+        'manila_lite.cmd.scheduler',
+        'manila_lite.cmd.share',
+        'manila_lite.cmd.status',
+        'manila_lite.tests.forks:import_commands',
+        'manila_lite.db.maintenance.schema_migrations',
+        'manila_lite.drivers.dummy.driver',
+        'manila_lite.drivers.cephfs.driver',
+        'manila_lite.drivers.linux.driver',
+        'manila_lite.tests.compliance.base',
+        'manila_lite.tests.crash.victim',
+        'manila_lite.tests:take_notes',
+        'oslo_messaging.opts',
+        'psycopg2',
+        'pymysql',
+    ),
     'manila_lite.tests.openstack_page': ('openstackclient.shell:main complete', 'openstack.connection'),
 }
 #: The same for the product in another tree, which may have less in it.
 _BEFOREHAND_ELSEWHERE = (
-    'manila_lite.cmd.all_in_one', 'manila_lite.cmd.api', 'manila_lite.cmd.manage', 'manila_lite.cmd.scheduler',
-    'manila_lite.cmd.share', 'manila_lite.drivers.dummy.driver', 'oslo_messaging._drivers.impl_rabbit', 'psycopg2', 'pymysql')
+    'manila_lite.cmd.all_in_one',
+    'manila_lite.cmd.api',
+    'manila_lite.cmd.manage',
+    'manila_lite.cmd.scheduler',
+    'manila_lite.cmd.share',
+    'manila_lite.drivers.dummy.driver',
+    'oslo_messaging._drivers.impl_rabbit',
+    'psycopg2',
+    'pymysql',
+)
 _LONGEST = 200_000
 
 
@@ -92,7 +112,9 @@ class _Mould:
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._tree = tree
         # Of another tree this file is no part, and its own folder must not be a place for modules: -P.
-        words, env = (['-P', __file__], os.environ | {'PYTHONPATH': str(tree)}) if tree else (['-m', __name__], None)
+        words, env = (
+            (['-P', __file__], os.environ | {'PYTHONPATH': str(tree)}) if tree else (['-m', __name__], None)
+        )
         self._process = subprocess.Popen([sys.executable, *words, *modules], stdin=theirs, env=env, cwd=tree)
         theirs.close()
         self._guard = threading.Lock()
@@ -102,8 +124,13 @@ class _Mould:
     def start(self, command, args, files, env, new_session):
         """Fork a process that runs ``command``; return it."""
         told, tell = os.pipe()
-        asked = {'command': command, 'args': list(map(str, args)), 'cwd': str(self._tree or os.getcwd()),
-                 'new_session': new_session, 'env': dict(os.environ if env is None else env)}
+        asked = {
+            'command': command,
+            'args': list(map(str, args)),
+            'cwd': str(self._tree or os.getcwd()),
+            'new_session': new_session,
+            'env': dict(os.environ if env is None else env),
+        }
         with self._guard:
             socket.send_fds(self._line, [json.dumps(asked).encode()], [tell, *files])
         os.close(tell)
@@ -144,9 +171,11 @@ def run(command, *args, env=None, timeout=waiting.LIMIT, tree=None):
 
 # In the process that is forked ---------------------------------------------------------------------
 
+
 def import_commands():
     """Import what manila-manage imports only when a command is used."""
     from manila_lite.cmd.manage import categories
+
     categories.commands()
 
 

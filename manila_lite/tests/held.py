@@ -34,6 +34,6 @@ def _start():
 def _hold():
     asked = Path(os.environ['HOLD'])
     while not asked.exists():
-        time.sleep(0.05)    # sleeps: between two looks for the file
+        time.sleep(0.05)  # sleeps: between two looks for the file
     asked.rename(f'{asked}-{os.getpid()}')
-    re.match('(a|a)*b', 'a' * 99)       # matches for years, without a moment for others
+    re.match('(a|a)*b', 'a' * 99)  # matches for years, without a moment for others

@@ -40,7 +40,11 @@ def keep(value: str) -> str:
 
 def told(text: str) -> bool:
     """Say whether a text holds a secret."""
-    return MARK in text or any(key in text for key in _noted) or ('gAAAA' in text and _TOKEN.search(text) is not None)
+    return (
+        MARK in text
+        or any(key in text for key in _noted)
+        or ('gAAAA' in text and _TOKEN.search(text) is not None)
+    )
 
 
 def check(path: Path) -> None:
@@ -67,7 +71,7 @@ class Ear(fixtures.Fixture):
         root = logging.getLogger()
         handler = _Handler()
         for other in root.handlers:
-            other.setLevel(max(other.level, root.level))    # they write the same lines as before
+            other.setLevel(max(other.level, root.level))  # they write the same lines as before
             handler.setFormatter(other.formatter)
         self.addCleanup(lambda: _judge(handler.lines, 'what was logged'))
         self.addCleanup(root.removeHandler, handler)

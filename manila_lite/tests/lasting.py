@@ -24,11 +24,13 @@ class Group:
 
     def keep(self, make: Callable[[], _Made]) -> Callable[[], _Made]:
         """Decorate a function that makes something: the first call makes it, for all calls until the group ends."""
+
         @functools.cache
         def kept() -> _Made:
             made = make()
             self.at_end(kept.cache_clear)
             return made
+
         return functools.update_wrapper(kept, make)
 
     def at_end(self, call: Callable[..., Any], *args: Any) -> None:

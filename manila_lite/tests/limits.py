@@ -39,9 +39,12 @@ MODULES = 'MANILA_LITE_TEST_MODULES'
 #: Permitted reasons of skips where all programs are installed: the test does not apply. Each has a meaning, and the
 #: whole text that the test gives. A missing program, package, right or device is no such reason.
 PERMITTED = {
-    'it is about another database than that of this run':
-        re.compile(r'only (SQLite|MariaDB|PostgreSQL) has .*|it is about (a )?SQLite\b.*'),
-    'the tree is a shallow clone, or none': re.compile('this tree has no history, so no earlier release is in it'),
+    'it is about another database than that of this run': re.compile(
+        r'only (SQLite|MariaDB|PostgreSQL) has .*|it is about (a )?SQLite\b.*'
+    ),
+    'the tree is a shallow clone, or none': re.compile(
+        'this tree has no history, so no earlier release is in it'
+    ),
     'the run ended by the clock': re.compile(re.escape(NOT_REACHED)),
 }
 
@@ -68,13 +71,15 @@ class Result(testtools.TestResultDecorator):
         super().stopTest(test)
 
     def addSuccess(self, test, details=None):
-        if self._over:      # the test caught the exception
+        if self._over:  # the test caught the exception
             self.addFailure(test, details={'traceback': content.text_content(self._over)})
         else:
             super().addSuccess(test, details)
 
     def addSkip(self, test, reason=None, details=None):
-        why = reason or (details['reason'].as_text() if details and 'reason' in details else 'no reason given')
+        why = reason or (
+            details['reason'].as_text() if details and 'reason' in details else 'no reason given'
+        )
         if os.environ.get('CI') and not permitted(why):
             self.addFailure(test, details={'traceback': content.text_content(f'skipped: {why}')})
         else:
@@ -90,9 +95,11 @@ class Result(testtools.TestResultDecorator):
 
     def limit(self, seconds):
         """Give the main thread so many seconds from now on; 0 for any time."""
+
         def interrupt(signo, frame):
             self._over = f'it took more than {seconds:g} seconds\n{_stacks(frame)}'
             raise TooLong(self._over)
+
         signal.signal(signal.SIGALRM, interrupt)
         signal.setitimer(signal.ITIMER_REAL, seconds)
         if seconds:
@@ -112,7 +119,7 @@ class Suite(unittest.TestSuite):
     def run(self, result, debug=False):
         """See ``unittest.TestSuite.run``. The process has no other tests: it soon ends."""
         limited = Result(result)
-        limited._testRunEntered = True      # unittest: classes are taken down by their own suites
+        limited._testRunEntered = True  # unittest: classes are taken down by their own suites
         limited.limit(limit() * BETWEEN)
         for unit in self:
             if limited.shouldStop:
@@ -141,7 +148,7 @@ def discovered(loader, folder, pattern):
     chosen, noted, until = (os.environ.pop(name, '') for name in (MODULES, PROGRESS, UNTIL))
     progress = pathlib.Path(noted, f'{os.getpid()}.begun') if noted and '--list' not in sys.argv else None
     if '--list' not in sys.argv:
-        spaces.enter()      # pids are those of other processes, too, from here on
+        spaces.enter()  # pids are those of other processes, too, from here on
     if progress:
         progress.touch()
         # Nine of ten lines of the run would be what services log.
@@ -162,6 +169,9 @@ def permitted(why):
 
 def _stacks(frame):
     names = {thread.ident: thread.name for thread in threading.enumerate()}
-    others = ''.join(f'Thread {names.get(thread_id, "unknown")}:\n{"".join(traceback.format_stack(stack))}'
-                     for thread_id, stack in sys._current_frames().items() if thread_id != threading.get_ident())
+    others = ''.join(
+        f'Thread {names.get(thread_id, "unknown")}:\n{"".join(traceback.format_stack(stack))}'
+        for thread_id, stack in sys._current_frames().items()
+        if thread_id != threading.get_ident()
+    )
     return f'{"".join(traceback.format_stack(frame))}Other threads:\n{others or "none"}'

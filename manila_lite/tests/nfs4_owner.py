@@ -19,7 +19,7 @@ RECORD = 16
 #: Seconds for a connection, and for an answer.
 _PATIENCE = 1.0
 _PAUSE = 0.05
-_WRITE_SHARE, _WRITE_LOCK, _CONFIRM, _ALL, _SYNC = 2, 2, 2, 0xffffffffffffffff, 2
+_WRITE_SHARE, _WRITE_LOCK, _CONFIRM, _ALL, _SYNC = 2, 2, 2, 0xFFFFFFFFFFFFFFFF, 2
 #: Refusals that mean that the server does not know this client's state.
 _UNKNOWN = ('STALE_CLIENTID', 'STALE_STATEID', 'EXPIRED', 'BAD_STATEID')
 
@@ -81,14 +81,22 @@ class Owner:
     def _open(self, place, how, reclaim):
         self._sequence = 0
         who = struct.pack('>Q', self._client.become(self._name, self._verifier)) + nfs4.opaque(self._name)
-        opened = self._client.compound((nfs4.PUTFH, nfs4.opaque(place)),
-                                       (nfs4.OPEN, self._next() + struct.pack('>II', _WRITE_SHARE, 0) + who + how),
-                                       (nfs4.GETFH, b''))
+        opened = self._client.compound(
+            (nfs4.PUTFH, nfs4.opaque(place)),
+            (nfs4.OPEN, self._next() + struct.pack('>II', _WRITE_SHARE, 0) + who + how),
+            (nfs4.GETFH, b''),
+        )
         (stateid, flags), self._handle = opened[1:]
         file = (nfs4.PUTFH, nfs4.opaque(self._handle))
         if flags & _CONFIRM:
             stateid = self._client.compound(file, (nfs4.OPEN_CONFIRM, stateid + self._next()))[-1]
-        lock = struct.pack('>IIQQI', _WRITE_LOCK, reclaim, 0, _ALL, 1) + self._next() + stateid + struct.pack('>I', 0) + who
+        lock = (
+            struct.pack('>IIQQI', _WRITE_LOCK, reclaim, 0, _ALL, 1)
+            + self._next()
+            + stateid
+            + struct.pack('>I', 0)
+            + who
+        )
         self._lock = self._client.compound(file, (nfs4.LOCK, lock))[-1]
 
 
@@ -152,8 +160,10 @@ class Writer(threading.Thread):
     def goes_on(self, more=5, seconds=120):
         """Wait until some more records are written."""
         wanted = self.acknowledged + more
-        waiting.until(lambda: self.acknowledged >= wanted or not self.is_alive(),
-                      lambda: f'{self.acknowledged} records, {self.refusals[-3:]}, {self.reclaims[-3:]}')
+        waiting.until(
+            lambda: self.acknowledged >= wanted or not self.is_alive(),
+            lambda: f'{self.acknowledged} records, {self.refusals[-3:]}, {self.reclaims[-3:]}',
+        )
         if self.acknowledged < wanted:
             raise AssertionError(f'the writer ended after {self.acknowledged} records')
 
@@ -170,7 +180,11 @@ def record(number):
 
 def missing(content, count):
     """Return the numbers below ``count`` whose record is not in the content."""
-    return [number for number in range(count) if content[number * RECORD:(number + 1) * RECORD] != record(number)]
+    return [
+        number
+        for number in range(count)
+        if content[number * RECORD : (number + 1) * RECORD] != record(number)
+    ]
 
 
 @contextlib.contextmanager

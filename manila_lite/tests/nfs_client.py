@@ -53,7 +53,7 @@ class Mount(libnfs.Mount):
             self.unlink(path)
         handle = self._create(f'/{path}')
         for start in range(0, len(data), libnfs.CHUNK):
-            part = data[start:start + libnfs.CHUNK]
+            part = data[start : start + libnfs.CHUNK]
             self.call('nfs_pwrite', handle, ctypes.c_uint64(start), ctypes.c_uint64(len(part)), part)
         self.call('nfs_close', handle)
 
@@ -69,7 +69,9 @@ class Mount(libnfs.Mount):
         handle = self._open(f'/{path}', os.O_RDONLY)
         buffer = ctypes.create_string_buffer(libnfs.CHUNK)
         found = b''
-        while count := self.call('nfs_pread', handle, ctypes.c_uint64(len(found)), ctypes.c_uint64(libnfs.CHUNK), buffer):
+        while count := self.call(
+            'nfs_pread', handle, ctypes.c_uint64(len(found)), ctypes.c_uint64(libnfs.CHUNK), buffer
+        ):
             found += buffer.raw[:count]
         self.call('nfs_close', handle)
         return found
@@ -79,7 +81,9 @@ class Mount(libnfs.Mount):
         handle = self._open(f'/{path}', os.O_RDONLY)
         buffer = ctypes.create_string_buffer(_PIECE)
         told, start = hashlib.sha256(), 0
-        while count := self.call('nfs_pread', handle, ctypes.c_uint64(start), ctypes.c_uint64(_PIECE), buffer):
+        while count := self.call(
+            'nfs_pread', handle, ctypes.c_uint64(start), ctypes.c_uint64(_PIECE), buffer
+        ):
             told.update(memoryview(buffer)[:count])
             start += count
         self.call('nfs_close', handle)
@@ -123,8 +127,14 @@ def _environment():
 
 def call(address, export, action, *words, netns=None, seconds=300):
     """Run one action in a process of its own; return (worked, output)."""
-    done = subprocess.run(_command(netns, address, export, action, *map(str, words)), env=_environment(), capture_output=True,
-                          text=True, timeout=seconds, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        _command(netns, address, export, action, *map(str, words)),
+        env=_environment(),
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        stdin=subprocess.DEVNULL,
+    )
     return done.returncode == 0, done.stdout.strip() or done.stderr.strip()
 
 
@@ -132,8 +142,13 @@ class Session:
     """A client that stays mounted, in a process of its own; ``call`` returns (worked, output)."""
 
     def __init__(self, address, export, *, netns=None):
-        self._process = subprocess.Popen(_command(netns, address, export, 'session'), env=_environment(),
-                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            _command(netns, address, export, 'session'),
+            env=_environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self._guard = threading.Timer(_SESSION_SECONDS, self._process.kill)
         self._guard.daemon = True
         self._guard.start()

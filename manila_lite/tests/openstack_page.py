@@ -54,4 +54,3 @@ def main():
         if line['name']:
             known[line['name']] = out.getvalue().strip()
     return 0
-

@@ -57,8 +57,10 @@ def ordered(suite: unittest.TestSuite, seed: str | None = None) -> list[unittest
         if isinstance(unit, Class):
             unit._tests.sort(key=lambda test: place(test.id()))
     found.sort(key=lambda unit: place(min(names(unit))))
-    return sorted(_together(found), key=lambda unit: place(
-        unit.group.name if isinstance(unit, Together) else min(names(unit))))
+    return sorted(
+        _together(found),
+        key=lambda unit: place(unit.group.name if isinstance(unit, Together) else min(names(unit))),
+    )
 
 
 def _together(found: list[unittest.TestSuite]) -> list[unittest.TestSuite]:

@@ -3,14 +3,38 @@
 
 import re
 
-_NOUNS = ('access rule', 'address', 'backend', 'backup', 'character', 'item', 'key', 'lock', 'metadata key', 'operation',
-          'pool', 'replica', 'resource lock', 'second', 'security service', 'server', 'share', 'share group',
-          'share group snapshot', 'share server', 'snapshot', 'subnet', 'time')
+_NOUNS = (
+    'access rule',
+    'address',
+    'backend',
+    'backup',
+    'character',
+    'item',
+    'key',
+    'lock',
+    'metadata key',
+    'operation',
+    'pool',
+    'replica',
+    'resource lock',
+    'second',
+    'security service',
+    'server',
+    'share',
+    'share group',
+    'share group snapshot',
+    'share server',
+    'snapshot',
+    'subnet',
+    'time',
+)
 #: By what is wrong: its form.
 _FORMS = {
     'a plural after the number 1': re.compile(rf'(?<![\w.,:/-])1 (?:{"|".join(_NOUNS)})e?s\b'),
-    'Python': re.compile(r"""(?<!['"\w])None(?!['"\w])|\['|\{'|<[\w.]+ object|\bdatetime\.|invalid literal|<class """
-                         r"""|Unrecognized value|\bb'"""),
+    'Python': re.compile(
+        r"""(?<!['"\w])None(?!['"\w])|\['|\{'|<[\w.]+ object|\bdatetime\.|invalid literal|<class """
+        r"""|Unrecognized value|\bb'"""
+    ),
 }
 _LIST = re.compile(r'\bone of ([^.;]+)')
 

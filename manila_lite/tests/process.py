@@ -42,15 +42,23 @@ lease = 60
 """
 
 #: Body of the request that makes the share type of these services.
-DEFAULT_TYPE = {'share_type': {'name': 'default', 'extra_specs': {
-    'driver_handles_share_servers': 'False', 'snapshot_support': 'True',
-    'create_share_from_snapshot_support': 'True', 'revert_to_snapshot_support': 'True',
-    'mount_snapshot_support': 'True'}}}
+DEFAULT_TYPE = {
+    'share_type': {
+        'name': 'default',
+        'extra_specs': {
+            'driver_handles_share_servers': 'False',
+            'snapshot_support': 'True',
+            'create_share_from_snapshot_support': 'True',
+            'revert_to_snapshot_support': 'True',
+            'mount_snapshot_support': 'True',
+        },
+    }
+}
 
 
 #: One byte for each port: who has it locked may use the port. A lock ends with its process.
 _PORTS = Path(tempfile.gettempdir(), f'manila-lite-test-ports-{os.getuid()}')
-_mine = set()       # ports of this process, which never gets one twice
+_mine = set()  # ports of this process, which never gets one twice
 
 
 def free_port():
@@ -113,8 +121,9 @@ class Lite(fixtures.Fixture):
     def spawn(self):
         """Start the process, and do not wait for it."""
         with self.log.open('ab') as log:
-            self.process = forks.start('manila_lite.cmd.all_in_one:main', f'--config-file={self.config}',
-                                       stdout=log, stderr=log)
+            self.process = forks.start(
+                'manila_lite.cmd.all_in_one:main', f'--config-file={self.config}', stdout=log, stderr=log
+            )
 
     def start(self):
         """Start the process, and wait until it answers on its port."""
@@ -126,7 +135,7 @@ class Lite(fixtures.Fixture):
             try:
                 self.call('GET', '/healthcheck', prefix='')
             except OSError:
-                time.sleep(0.05)    # sleeps: between two tries; the process is watched at each
+                time.sleep(0.05)  # sleeps: between two tries; the process is watched at each
             else:
                 return
         raise AssertionError(f'no answer within {waiting.LIMIT:g} s: {self.tail()}')
@@ -156,20 +165,28 @@ class Lite(fixtures.Fixture):
         """Return the end of the log, and what each thread of a process that does not get on is at."""
         tail, seen = self.tail(), len(self.log.read_text(errors='replace'))
         self.process.send_signal(signal.SIGUSR2)
-        end = time.monotonic() + 20     # limit: the test has failed already
+        end = time.monotonic() + 20  # limit: the test has failed already
         report = ''
         while 'Configuration' not in report and time.monotonic() < end:
-            time.sleep(0.2)     # sleeps: between two looks at a report that may never come
+            time.sleep(0.2)  # sleeps: between two looks at a report that may never come
             report = self.log.read_text(errors='replace')[seen:]
-        return f'{tail}\nIts threads (SIGUSR2):\n{report.partition("Configuration")[0][-30000:] or "no report"}'
+        return (
+            f'{tail}\nIts threads (SIGUSR2):\n{report.partition("Configuration")[0][-30000:] or "no report"}'
+        )
 
     def call(self, method, path, body=None, version='2.82', prefix='/v2', token=None):
         """Send a request; returns (status, document)."""
         request = urllib.request.Request(
-            f'http://127.0.0.1:{self.port}{prefix}{path}', method=method,
+            f'http://127.0.0.1:{self.port}{prefix}{path}',
+            method=method,
             data=None if body is None else json.dumps(body).encode(),
-            headers={'X-Auth-Token': token or self.token, 'X-OpenStack-Manila-API-Version': version,
-                     'X-OpenStack-Manila-API-Experimental': 'true', 'Content-Type': 'application/json'})
+            headers={
+                'X-Auth-Token': token or self.token,
+                'X-OpenStack-Manila-API-Version': version,
+                'X-OpenStack-Manila-API-Experimental': 'true',
+                'Content-Type': 'application/json',
+            },
+        )
         try:
             with urllib.request.urlopen(request, timeout=waiting.LIMIT) as answer:
                 status, text = answer.status, answer.read()
@@ -195,6 +212,7 @@ class Lite(fixtures.Fixture):
             status, document = self.call('GET', path)
             seen[:] = ('gone', None) if status == 404 else (document[key][field], document[key])
             return seen[0] in wanted
+
         waiting.until(found, lambda: f'{path} is {seen[0]}, not {wanted}\n{self.tail()}', pause=0.05)
         return seen[1]
 
@@ -231,12 +249,24 @@ class Parts(Lite):
         """
         with self.log.open('ab') as log:
             if command:
-                started = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
-                                           env=os.environ | {'PYTHONUNBUFFERED': '1'} | env)
+                started = subprocess.Popen(
+                    command,
+                    stdout=log,
+                    stderr=log,
+                    stdin=subprocess.DEVNULL,
+                    start_new_session=True,
+                    env=os.environ | {'PYTHONUNBUFFERED': '1'} | env,
+                )
             else:
                 program = name if ':' in name else f'manila_lite.cmd.{name}:main'
-                started = forks.start(program, f'--config-file={config or self.config}', stdout=log,
-                                      stderr=log, env=os.environ | env, new_session=True)
+                started = forks.start(
+                    program,
+                    f'--config-file={config or self.config}',
+                    stdout=log,
+                    stderr=log,
+                    env=os.environ | env,
+                    new_session=True,
+                )
         self.running.append(started)
         return started
 
@@ -284,7 +314,11 @@ class Parts(Lite):
     def calls(self, method, backend='alpha'):
         """Return the number of calls of this method of the backend."""
         calls = self.state / backend / 'calls'
-        return sum(line.startswith(f'{method} ') for line in calls.read_text().splitlines()) if calls.exists() else 0
+        return (
+            sum(line.startswith(f'{method} ') for line in calls.read_text().splitlines())
+            if calls.exists()
+            else 0
+        )
 
 
 def until(check, what, tail):
@@ -297,7 +331,7 @@ def children(started):
     living = []
     with contextlib.suppress(psutil.NoSuchProcess):
         for child in psutil.Process(started.pid).children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess):     # it ended this moment, and the others live
+            with contextlib.suppress(psutil.NoSuchProcess):  # it ended this moment, and the others live
                 if child.status() != psutil.STATUS_ZOMBIE:
                     living.append(child)
     return living

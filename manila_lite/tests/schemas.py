@@ -32,7 +32,9 @@ def newest_schema(db, metadata):
 
 def make_tables(engine, metadata):
     """Make the tables of the models, with what only the migrations say of them."""
-    for index in (index for table in metadata.tables.values() for index in table.indexes if index.name in _CONDITIONS):
+    for index in (
+        index for table in metadata.tables.values() for index in table.indexes if index.name in _CONDITIONS
+    ):
         for dialect in ('postgresql', 'sqlite'):
             index.dialect_options[dialect]['where'] = sa.text(_CONDITIONS[index.name])
     metadata.create_all(engine)

@@ -22,8 +22,16 @@ def missing():
 
 
 def _words(netns, path, user, password):
-    return ['nsenter', f'--net=/run/netns/{netns}', 'smbclient', '-s', '/dev/null', path.replace('\\', '/'), '-U',
-            f'{user}%{password}']
+    return [
+        'nsenter',
+        f'--net=/run/netns/{netns}',
+        'smbclient',
+        '-s',
+        '/dev/null',
+        path.replace('\\', '/'),
+        '-U',
+        f'{user}%{password}',
+    ]
 
 
 def call(netns, path, user, password, command, *, text=None):
@@ -34,8 +42,14 @@ def call(netns, path, user, password, command, *, text=None):
     with tempfile.TemporaryDirectory() as folder:
         if text is not None:
             Path(folder, 'local').write_bytes(text if isinstance(text, bytes) else text.encode())
-        done = subprocess.run([*_words(netns, path, user, password), '-c', command], cwd=folder, capture_output=True, text=True,
-                              timeout=_SECONDS, check=False)
+        done = subprocess.run(
+            [*_words(netns, path, user, password), '-c', command],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
         said = done.stdout + done.stderr
         if command.startswith('get ') and Path(folder, 'there').exists():
             said = Path(folder, 'there').read_text()
@@ -45,8 +59,24 @@ def call(netns, path, user, password, command, *, text=None):
 
 def ask(netns, path, user, password, command):
     """Run one command of rpcclient's, for other requests than those about files; return (worked, output)."""
-    done = subprocess.run(['nsenter', f'--net=/run/netns/{netns}', 'rpcclient', '-s', '/dev/null', path.split('\\')[2], '-U',
-                           f'{user}%{password}', '-c', command], capture_output=True, text=True, timeout=_SECONDS, check=False)
+    done = subprocess.run(
+        [
+            'nsenter',
+            f'--net=/run/netns/{netns}',
+            'rpcclient',
+            '-s',
+            '/dev/null',
+            path.split('\\')[2],
+            '-U',
+            f'{user}%{password}',
+            '-c',
+            command,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+        check=False,
+    )
     return done.returncode == 0, done.stdout + done.stderr
 
 
@@ -57,8 +87,15 @@ class Session:
         self._folder = tempfile.TemporaryDirectory()
         self._mine, theirs = pty.openpty()
         # A terminal is needed: smbclient would write into a pipe only at its end.
-        self._client = subprocess.Popen(_words(netns, path, user, password), stdin=theirs, stdout=theirs, stderr=theirs,
-                                        cwd=self._folder.name, start_new_session=True, env={**os.environ, 'TERM': 'dumb'})
+        self._client = subprocess.Popen(
+            _words(netns, path, user, password),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=self._folder.name,
+            start_new_session=True,
+            env={**os.environ, 'TERM': 'dumb'},
+        )
         os.close(theirs)
         self._asked = 0
         self.call('ls')

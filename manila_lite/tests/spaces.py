@@ -10,8 +10,8 @@ import ctypes
 import os
 import signal
 
-_NEW_MOUNTS, _NEW_PROCESSES = 0x20000, 0x20000000       # CLONE_NEWNS and CLONE_NEWPID of sched.h
-_PRIVATE = (1 << 18) | (1 << 14)                        # MS_PRIVATE and MS_REC of sys/mount.h
+_NEW_MOUNTS, _NEW_PROCESSES = 0x20000, 0x20000000  # CLONE_NEWNS and CLONE_NEWPID of sched.h
+_PRIVATE = (1 << 18) | (1 << 14)  # MS_PRIVATE and MS_REC of sys/mount.h
 _PR_SET_PDEATHSIG = 1
 #: ``ip netns`` has the names of namespaces here.
 _NAMES = '/run/netns'
@@ -42,7 +42,7 @@ def _fork():
     new = os.fork()
     if not new:
         return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)        # Ctrl-C goes to all; the process with the tests cleans up
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all; the process with the tests cleans up
     while (ended := os.wait())[0] != new:
         pass
     status = os.waitstatus_to_exitcode(ended[1])
@@ -51,4 +51,6 @@ def _fork():
 
 def _try(failed):
     if failed:
-        raise OSError(ctypes.get_errno(), 'namespaces for tests: run them as root with CAP_SYS_ADMIN, or as a user')
+        raise OSError(
+            ctypes.get_errno(), 'namespaces for tests: run them as root with CAP_SYS_ADMIN, or as a user'
+        )

@@ -27,8 +27,11 @@ from manila_lite.db.core import prepared
 #: Name of the folder for the notes.
 FOLDER = 'MANILA_LITE_TEST_STATEMENTS'
 #: The databases that a statement is noted for, named as in URLs.
-DIALECTS = {'sqlite': sqlite.pysqlite.dialect(paramstyle='named'), 'postgresql': postgresql.psycopg2.dialect(),
-            'mysql': mysql.pymysql.dialect(paramstyle='pyformat', is_mariadb=True)}
+DIALECTS = {
+    'sqlite': sqlite.pysqlite.dialect(paramstyle='named'),
+    'postgresql': postgresql.psycopg2.dialect(),
+    'mysql': mysql.pymysql.dialect(paramstyle='pyformat', is_mariadb=True),
+}
 #: Files of the product that ask which database they talk to, or use the words of its driver: a server gets something else from
 #: them than SQLite. These modules of functional tests have it executed by a server.
 BRANCHES = {
@@ -69,6 +72,7 @@ def listen():
             _prepared.setdefault(made.text, []).append(statement.compile(dialect=dialect, column_keys=names))
             _fresh.add(made.text)
         return made
+
     prepared._Compiled.of = of
     sa.event.listen(sa.Engine, 'before_cursor_execute', _send, retval=True)
 
@@ -82,8 +86,8 @@ def _send(conn, cursor, text, values, context, many):
         _fresh.discard(text)
         try:
             if False in [_note(compiled, given) for compiled, given in _compiled(text, one, context)]:
-                _sent.discard(key)      # the product may send the same
-        except Exception as fault:      # the test must not fail for it: test_statements does
+                _sent.discard(key)  # the product may send the same
+        except Exception as fault:  # the test must not fail for it: test_statements does
             said = f'{text}\n{fault!r}'
             _write(key, lambda: {'where': __name__, 'tables': [], **dict.fromkeys(DIALECTS, (said, None))})
     return text, values
@@ -99,8 +103,13 @@ def _compiled(text, values, context):
     """Yield what the statement was compiled from, and its values by name, as they were before their conversion for SQLite."""
     if context is None:
         for compiled in _prepared.get(text, ()):
-            yield compiled, {name: _before(compiled.binds[name].type, value)
-                             for name, value in zip(compiled.positiontup, values, strict=True)}
+            yield (
+                compiled,
+                {
+                    name: _before(compiled.binds[name].type, value)
+                    for name, value in zip(compiled.positiontup, values, strict=True)
+                },
+            )
     elif isinstance(context.compiled, SQLCompiler):
         yield context.compiled, (context.compiled_parameters or [{}])[0]
 
@@ -114,8 +123,12 @@ def _before(kind, value):
 def _note(compiled, values):
     """Note the statement if it is a new one. Return False for one of a test or a migration."""
     statement = compiled.statement
-    key = (compiled.string, _lock(compiled), *getattr(statement, '_hints', {}).values(),
-           *sorted((name, type(value).__name__) for name, value in values.items()))
+    key = (
+        compiled.string,
+        _lock(compiled),
+        *getattr(statement, '_hints', {}).values(),
+        *sorted((name, type(value).__name__) for name, value in values.items()),
+    )
     if key in _noted or 'savepoint' in statement.__visit_name__:
         return True
     where = _writer()
@@ -128,22 +141,32 @@ def _note(compiled, values):
 
 def of(compiled, values):
     """Return a statement that was compiled for SQLite as each database gets it: the text, and the values for the driver."""
-    tables = {element.name for element in visitors.iterate(compiled.statement) if isinstance(element, sa.Table)}
-    return {'tables': sorted(tables), **{name: _for(dialect, compiled, values) for name, dialect in DIALECTS.items()}}
+    tables = {
+        element.name for element in visitors.iterate(compiled.statement) if isinstance(element, sa.Table)
+    }
+    return {
+        'tables': sorted(tables),
+        **{name: _for(dialect, compiled, values) for name, dialect in DIALECTS.items()},
+    }
 
 
 def _for(dialect, compiled, values):
     try:
-        made = compiled.statement.compile(dialect=dialect, column_keys=compiled.column_keys,
-                                          for_executemany=compiled.for_executemany)
-    except Exception as error:      # an element of SQLite's may break another dialect's compiler anyhow
+        made = compiled.statement.compile(
+            dialect=dialect, column_keys=compiled.column_keys, for_executemany=compiled.for_executemany
+        )
+    except Exception as error:  # an element of SQLite's may break another dialect's compiler anyhow
         return f'{compiled.string}\n{error!r}', None
     # Names that SQLAlchemy makes depend on the dialect's order of words.
-    same = {name: values.get(compiled.bind_names.get(bind, name), bind.value) for bind, name in made.bind_names.items()}
+    same = {
+        name: values.get(compiled.bind_names.get(bind, name), bind.value)
+        for bind, name in made.bind_names.items()
+    }
     state = made.construct_expanded_state(same)
     change = {**made._bind_processors, **state.processors}
-    return state.statement, {name: change[name](value) if name in change else value
-                             for name, value in state.parameters.items()}
+    return state.statement, {
+        name: change[name](value) if name in change else value for name, value in state.parameters.items()
+    }
 
 
 def _writer():
@@ -153,8 +176,8 @@ def _writer():
         file = frame.f_code.co_filename
         if '/alembic/' in file:
             return ''
-        if not found and file.startswith(_ROOT) and file[len(_ROOT):] not in _SENDERS:
-            found = f'{file[len(_ROOT):]}:{frame.f_lineno}'
+        if not found and file.startswith(_ROOT) and file[len(_ROOT) :] not in _SENDERS:
+            found = f'{file[len(_ROOT) :]}:{frame.f_lineno}'
         frame = frame.f_back
     return found
 
@@ -168,10 +191,16 @@ def _write(key, make):
 
 def read(folder):
     """Return all notes of a run."""
-    return [json.loads(line) for path in sorted(pathlib.Path(folder).iterdir()) for line in path.read_text().splitlines()]
+    return [
+        json.loads(line)
+        for path in sorted(pathlib.Path(folder).iterdir())
+        for line in path.read_text().splitlines()
+    ]
 
 
 def values(noted):
     """Return the values of a note as the driver takes them: what JSON has not was noted with the name of its type."""
-    return {name: datetime.datetime.fromisoformat(*value.values()) if isinstance(value, dict) else value
-            for name, value in noted.items()}
+    return {
+        name: datetime.datetime.fromisoformat(*value.values()) if isinstance(value, dict) else value
+        for name, value in noted.items()
+    }

@@ -23,8 +23,13 @@ class Late(AssertionError):
     """What was awaited did not come."""
 
 
-def until(condition: Callable[[], _Found], what: str | Callable[[], object], *, pause: float = PAUSE,
-          ignoring: tuple[type[Exception], ...] = ()) -> _Found:
+def until(
+    condition: Callable[[], _Found],
+    what: str | Callable[[], object],
+    *,
+    pause: float = PAUSE,
+    ignoring: tuple[type[Exception], ...] = (),
+) -> _Found:
     """Wait until ``condition()`` is true; return what it returned.
 
     ``what`` says what did not come, or is called to say it then. ``pause``: seconds between two looks. It grows, for a
@@ -53,6 +58,7 @@ def until_deleted(get: Callable[[], tuple[Any, ...]], path: str) -> None:
 
     :raises Late: it is in an error, or stays. What has no status is deleted at once, or is none of the resources that go.
     """
+
     def ended() -> bool:
         answer[:] = get()[:2]
         status, document = answer
@@ -60,5 +66,6 @@ def until_deleted(get: Callable[[], tuple[Any, ...]], path: str) -> None:
         if status == 200 and state and 'error' in state:
             raise Late(f'{path} is {state}, not deleted')
         return status != 200 or not state
+
     answer: list[Any] = []
     until(ended, lambda: f'{path} is deleted: {answer}')

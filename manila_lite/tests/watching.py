@@ -44,12 +44,20 @@ def expressions():
 
 def selectors(expression):
     """Return the metrics of an expression, each with the matchers of its labels: (label, operator, value)."""
-    return [(name, _MATCHER.findall(matchers or '')) for name, matchers in _SELECTOR.findall(_without_groupings(expression))]
+    return [
+        (name, _MATCHER.findall(matchers or ''))
+        for name, matchers in _SELECTOR.findall(_without_groupings(expression))
+    ]
 
 
 def grouped(expression):
     """Return the labels by which an expression groups or joins."""
-    return {label.strip() for labels in _GROUPING.findall(expression) for label in labels.split(',') if label.strip()}
+    return {
+        label.strip()
+        for labels in _GROUPING.findall(expression)
+        for label in labels.split(',')
+        if label.strip()
+    }
 
 
 def _without_groupings(expression):
@@ -69,8 +77,11 @@ class Scraped:
 
     def value(self, name, **labels):
         """Return the sum of the samples that have these labels."""
-        return sum(sample.value for sample in self.samples
-                   if sample.name == f'manila_lite_{name}' and labels.items() <= sample.labels.items())
+        return sum(
+            sample.value
+            for sample in self.samples
+            if sample.name == f'manila_lite_{name}' and labels.items() <= sample.labels.items()
+        )
 
     def labels(self, name, label):
         """Return all values of a label."""

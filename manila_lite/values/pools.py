@@ -8,18 +8,48 @@ from typing import Any, Protocol
 
 #: Capabilities that every pool has, with the values of a pool whose backend does not report them.
 NOT_REPORTED: Mapping[str, Any] = {
-    **dict.fromkeys(('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support',
-                     'mount_snapshot_support', 'mount_point_name_support', 'security_service_update_support',
-                     'network_allocation_update_support', 'share_server_multiple_subnet_support',
-                     'share_replicas_migration_support', 'dedupe', 'compression', 'qos', 'ipv4_support',
-                     'ipv6_support'), False),
-    **dict.fromkeys(('replication_type', 'replication_domain', 'sg_consistent_snapshot_support', 'vendor_name',
-                     'driver_version')),
+    **dict.fromkeys(
+        (
+            'snapshot_support',
+            'create_share_from_snapshot_support',
+            'revert_to_snapshot_support',
+            'mount_snapshot_support',
+            'mount_point_name_support',
+            'security_service_update_support',
+            'network_allocation_update_support',
+            'share_server_multiple_subnet_support',
+            'share_replicas_migration_support',
+            'dedupe',
+            'compression',
+            'qos',
+            'ipv4_support',
+            'ipv6_support',
+        ),
+        False,
+    ),
+    **dict.fromkeys(
+        (
+            'replication_type',
+            'replication_domain',
+            'sg_consistent_snapshot_support',
+            'vendor_name',
+            'driver_version',
+        )
+    ),
 }
 #: Capabilities in which pools differ that are alike otherwise: the name, and figures that change all the time.
-OF_ONE_POOL = frozenset({
-    'pool_name', 'total_capacity_gb', 'free_capacity_gb', 'allocated_capacity_gb', 'provisioned_capacity_gb',
-    'reserved_percentage', 'max_over_subscription_ratio', 'timestamp'})
+OF_ONE_POOL = frozenset(
+    {
+        'pool_name',
+        'total_capacity_gb',
+        'free_capacity_gb',
+        'allocated_capacity_gb',
+        'provisioned_capacity_gb',
+        'reserved_percentage',
+        'max_over_subscription_ratio',
+        'timestamp',
+    }
+)
 
 
 class Reported(Protocol):

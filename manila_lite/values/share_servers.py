@@ -51,7 +51,9 @@ class ServerUpdate:
 
     details: Mapping[str, str] = dataclasses.field(default_factory=dict)
     export_locations: Mapping[str, tuple[ExportLocation, ...]] = dataclasses.field(default_factory=dict)
-    snapshot_export_locations: Mapping[str, tuple[ExportLocation, ...]] = dataclasses.field(default_factory=dict)
+    snapshot_export_locations: Mapping[str, tuple[ExportLocation, ...]] = dataclasses.field(
+        default_factory=dict
+    )
     pools: Mapping[str, str] = dataclasses.field(default_factory=dict)
     lost: Mapping[str, str] = dataclasses.field(default_factory=dict)
 

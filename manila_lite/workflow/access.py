@@ -11,20 +11,48 @@ from manila_lite.engine.plans import FAST
 from manila_lite.operation_data.access import ApplyRules
 
 
-def apply_rules(conn: Connection, ctx: context.RequestContext, share_id: str, host: str,
-               readonly: Mapping[str, bool] | None = None, data: ApplyRules | None = None,
-               owner: str | None = None) -> Wake:
+def apply_rules(
+    conn: Connection,
+    ctx: context.RequestContext,
+    share_id: str,
+    host: str,
+    readonly: Mapping[str, bool] | None = None,
+    data: ApplyRules | None = None,
+    owner: str | None = None,
+) -> Wake:
     """Have the backend ``host`` apply all rules of the share. ``readonly``: whether instances have them read-only.
     ``owner``: the share's project, if that may be another than the context's.
     """
     for instance_id, value in (readonly or {}).items():
         shares.update_instance(conn, instance_id, cast_rules_to_readonly=value)
     key = access.open_key(share_id)
-    return begin_once(conn, ctx, access.SYNC, 'share', share_id, topic='share', host=host, lane=FAST, serial=key,
-                      open_key=key, data=data, owner=owner)
+    return begin_once(
+        conn,
+        ctx,
+        access.SYNC,
+        'share',
+        share_id,
+        topic='share',
+        host=host,
+        lane=FAST,
+        serial=key,
+        open_key=key,
+        data=data,
+        owner=owner,
+    )
 
 
-def apply_rules_of(conn: Connection, ctx: context.RequestContext, share_ids: Iterable[str], host: str) -> None:
+def apply_rules_of(
+    conn: Connection, ctx: context.RequestContext, share_ids: Iterable[str], host: str
+) -> None:
     """Do as ``apply_rules`` for each of these shares. The caller wakes the backend's worker, or the worker polls."""
-    begin_many_once(conn, ctx, access.SYNC, 'share', {access.open_key(share_id): share_id for share_id in share_ids},
-                    topic='share', host=host, lane=FAST)
+    begin_many_once(
+        conn,
+        ctx,
+        access.SYNC,
+        'share',
+        {access.open_key(share_id): share_id for share_id in share_ids},
+        topic='share',
+        host=host,
+        lane=FAST,
+    )

@@ -50,12 +50,18 @@ def request(ctx: context.RequestContext, host: str, part: Part) -> str:
         if not services.is_up(service, ctx.conf.service_down_time):
             raise errors.Conflict(f'Service manila-share on host {host} is down.', code='service_down')
         if service.disabled:
-            raise errors.Conflict(f'Service manila-share on host {host} is disabled.', code='service_disabled')
+            raise errors.Conflict(
+                f'Service manila-share on host {host} is disabled.', code='service_disabled'
+            )
         if operations.is_open(conn, ensure.open_key(host)):
-            raise errors.Conflict(f'The shares on host {host} are being ensured already.', code='already_ensuring')
+            raise errors.Conflict(
+                f'The shares on host {host} are being ensured already.', code='already_ensuring'
+            )
         busy = ensure.count_unavailable_shares(conn, host) if ctx.conf.ensure_shares_strict else 0
         if busy:
-            raise errors.Conflict(f'Host {host} has {errors.count(busy, "share")} not available.', code='shares_not_available')
+            raise errors.Conflict(
+                f'Host {host} has {errors.count(busy, "share")} not available.', code='shares_not_available'
+            )
         wake = ask(conn, ctx, service, _narrow(conn, host, part))
     wake.send(ctx)
     return wake.operation_id
@@ -69,13 +75,22 @@ def _narrow(conn: Connection, host: str, part: Part) -> EnsureShares:
     data = EnsureShares(why='api', dry_run=part.dry_run)
     if not (part.share_id or part.share_server_id or part.pool):
         return data
-    rows = ensure.list_part(conn, host, share_id=part.share_id, share_server_id=part.share_server_id, pool=part.pool)
+    rows = ensure.list_part(
+        conn, host, share_id=part.share_id, share_server_id=part.share_server_id, pool=part.pool
+    )
     if not rows:
-        missing = {f'Share {part.share_id} is not': part.share_id, f'No share in pool {part.pool} is': part.pool,
-                   f'No share of share server {part.share_server_id} is': part.share_server_id}
+        missing = {
+            f'Share {part.share_id} is not': part.share_id,
+            f'No share in pool {part.pool} is': part.pool,
+            f'No share of share server {part.share_server_id} is': part.share_server_id,
+        }
         raise errors.NotFound(f'{next(text for text, wanted in missing.items() if wanted)} on host {host}.')
-    return dataclasses.replace(data, narrow=True, only=sorted(row.id for row in rows),
-                               server_ids=sorted({row.share_server_id for row in rows if row.share_server_id}))
+    return dataclasses.replace(
+        data,
+        narrow=True,
+        only=sorted(row.id for row in rows),
+        server_ids=sorted({row.share_server_id for row in rows if row.share_server_id}),
+    )
 
 
 def ask(conn: Connection, ctx: context.RequestContext, service: Any, data: EnsureShares) -> Wake:
@@ -83,12 +98,28 @@ def ask(conn: Connection, ctx: context.RequestContext, service: Any, data: Ensur
 
     ``service`` is the row of the backend's service, which the caller held first of all (``db.services.set_ensuring``).
     """
-    return begin(conn, ctx, ensure.KIND, 'service', str(service.id), topic='share', host=service.host, lane=EXCLUSIVE,
-                 open_key=ensure.open_key(service.host), data=data)
+    return begin(
+        conn,
+        ctx,
+        ensure.KIND,
+        'service',
+        str(service.id),
+        topic='share',
+        host=service.host,
+        lane=EXCLUSIVE,
+        open_key=ensure.open_key(service.host),
+        data=data,
+    )
 
 
-def ask_once(conn: Connection, ctx: context.RequestContext, host: str, why: str, only: list[str] | None = None,
-             heal: list[str] | None = None) -> Wake:
+def ask_once(
+    conn: Connection,
+    ctx: context.RequestContext,
+    host: str,
+    why: str,
+    only: list[str] | None = None,
+    heal: list[str] | None = None,
+) -> Wake:
     """Begin a run as ``ask`` does, or have the open one run again.
 
     For a new run, ``only`` are the ids of its instances, and ``heal`` those of share servers to set to active if they run.
@@ -96,5 +127,15 @@ def ask_once(conn: Connection, ctx: context.RequestContext, host: str, why: str,
     services.set_ensuring(conn, host, True)
     service = services.get(conn, host, 'manila-share')
     data = EnsureShares(why=why, only=only, heal=heal or [])
-    return begin_once(conn, ctx, ensure.KIND, 'service', str(service.id), topic='share', host=host, lane=EXCLUSIVE,
-                      open_key=ensure.open_key(host), data=data)
+    return begin_once(
+        conn,
+        ctx,
+        ensure.KIND,
+        'service',
+        str(service.id),
+        topic='share',
+        host=host,
+        lane=EXCLUSIVE,
+        open_key=ensure.open_key(host),
+        data=data,
+    )

@@ -59,10 +59,22 @@ def request(ctx: context.RequestContext, host: str, wish: Wish) -> str:
             for service in backends:
                 if not service.disabled:
                     services.set_disabled(conn, service.host, 'manila-share', True, _REASON)
-        data = Evacuate(**dataclasses.asdict(wish) | {'to': list(wish.to)}, host=host,
-                        began=timeutils.utcnow_ts(microsecond=True))
-        wake = begin(conn, ctx, evacuation.KIND, 'service', str(backends[0].id), topic='scheduler', lane=WORK, data=data,
-                     open_key=None if wish.dry_run else evacuation.open_key(host))
+        data = Evacuate(
+            **dataclasses.asdict(wish) | {'to': list(wish.to)},
+            host=host,
+            began=timeutils.utcnow_ts(microsecond=True),
+        )
+        wake = begin(
+            conn,
+            ctx,
+            evacuation.KIND,
+            'service',
+            str(backends[0].id),
+            topic='scheduler',
+            lane=WORK,
+            data=data,
+            open_key=None if wish.dry_run else evacuation.open_key(host),
+        )
         if not wish.dry_run:
             announce(ctx, data, 'start')
     wake.send(ctx)
@@ -77,11 +89,15 @@ def _backends(conn: Connection, host: str) -> list[Any]:
     """
     if '#' in host:
         raise errors.Invalid(f'host: {host} is a pool; give a backend (host@backend) or a host.')
-    rows = [row for row in services.list_services(conn, {'binary': 'manila-share'})
-            if host in (row.host, row.host.partition('@')[0])]
+    rows = [
+        row
+        for row in services.list_services(conn, {'binary': 'manila-share'})
+        if host in (row.host, row.host.partition('@')[0])
+    ]
     if not rows:
-        raise errors.NotFound(f'There is no backend {host}, and no host of this name with backends.',
-                              code='service_not_found')
+        raise errors.NotFound(
+            f'There is no backend {host}, and no host of this name with backends.', code='service_not_found'
+        )
     return rows
 
 
@@ -93,8 +109,10 @@ def _must_be_elsewhere(conn: Connection, host: str, place: str) -> None:
 
 def _must_not_run(conn: Connection, host: str) -> None:
     if op := evacuation.current(conn, host):
-        raise errors.Conflict(f'{Evacuate.from_json(op.data).host} is being evacuated already (operation {op.id}).',
-                              code='already_evacuating')
+        raise errors.Conflict(
+            f'{Evacuate.from_json(op.data).host} is being evacuated already (operation {op.id}).',
+            code='already_evacuating',
+        )
 
 
 def stop(ctx: context.RequestContext, host: str) -> None:
@@ -105,7 +123,12 @@ def stop(ctx: context.RequestContext, host: str) -> None:
     with ctx.db.writer() as conn:
         op = evacuation.current(conn, host)
         data = Evacuate.from_json(op.data) if op is not None else None
-        if op is None or data is None or data.host != host or not operations.call_off(conn, op, _WHY_STOPPED, STOPPED):
+        if (
+            op is None
+            or data is None
+            or data.host != host
+            or not operations.call_off(conn, op, _WHY_STOPPED, STOPPED)
+        ):
             raise errors.NotFound(f'{host} is not being evacuated.', code='not_evacuating')
         announce(ctx, data, 'error', _WHY_STOPPED)
 
@@ -113,6 +136,11 @@ def stop(ctx: context.RequestContext, host: str) -> None:
 def announce(ctx: context.RequestContext, data: Evacuate, event: str, error: str | None = None) -> None:
     """Emit the notification that an evacuation, with this data of its operation, began, ended or failed."""
     total = data.progress.total
-    payload = {'host': data.host, 'to': data.to, 'at_once': data.at_once, 'done': None if total is None else data.progress.done,
-               'total': total}
+    payload = {
+        'host': data.host,
+        'to': data.to,
+        'at_once': data.at_once,
+        'done': None if total is None else data.progress.done,
+        'total': total,
+    }
     notices.emit(ctx, f'host.evacuate.{event}', payload | ({'error': error} if error else {}))

@@ -47,12 +47,17 @@ class Machines:
 
     def serves(self, machine: str) -> bool:
         """Say whether the machine has the lease, and it is not over."""
-        return machine == self.holder and any(row.lease_expires_at and row.lease_expires_at > self.now for row in self.rows)
+        return machine == self.holder and any(
+            row.lease_expires_at and row.lease_expires_at > self.now for row in self.rows
+        )
 
     def takers(self, machine: str) -> list[Any]:
         """Return the others that could take over from the machine."""
-        return [row for row in self.rows if row.machine != machine and row.expires_at > self.now and not row.drained
-                and not row.problem]
+        return [
+            row
+            for row in self.rows
+            if row.machine != machine and row.expires_at > self.now and not row.drained and not row.problem
+        ]
 
     def may_take(self, machine: str) -> bool:
         """Say whether the machine may take a lease that is free.
@@ -69,4 +74,6 @@ class Machines:
     def must_pass_on(self, machine: str) -> bool:
         """Say whether the machine, which has the lease, is drained, and another one is ready at this moment."""
         limit = self.now - datetime.timedelta(seconds=_FRESH)
-        return self.is_drained(machine) and any(row.stage == rows.READY and row.seen_at > limit for row in self.takers(machine))
+        return self.is_drained(machine) and any(
+            row.stage == rows.READY and row.seen_at > limit for row in self.takers(machine)
+        )

@@ -69,7 +69,9 @@ class Migrations(abc.ABC):
     # What differs ---------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def swap_task_state(self, conn: Connection, resource_id: str, allowed: Iterable[str | None], to: str | None) -> bool:
+    def swap_task_state(
+        self, conn: Connection, resource_id: str, allowed: Iterable[str | None], to: str | None
+    ) -> bool:
         """Set the task state to ``to`` if it is one of ``allowed``. Say whether it was."""
 
     @abc.abstractmethod
@@ -93,8 +95,15 @@ class Migrations(abc.ABC):
         """Set source and target to error. Shares and snapshots are so already."""
 
     @abc.abstractmethod
-    def apply_rules(self, conn: Connection, ctx: context.RequestContext, resource_id: str, data: Mapping[str, Any], *,
-                    readonly: bool) -> Wake:
+    def apply_rules(
+        self,
+        conn: Connection,
+        ctx: context.RequestContext,
+        resource_id: str,
+        data: Mapping[str, Any],
+        *,
+        readonly: bool,
+    ) -> Wake:
         """Have the source's backend apply the access rules, read-only or as they are. ``data`` is the operation's."""
 
     @abc.abstractmethod
@@ -109,8 +118,10 @@ class Migrations(abc.ABC):
 
     def settle(self, conn: Connection, work: Work[Any], verb: str, *, ok: bool) -> None:
         """End the verb for the shares and snapshots that move, as far as they are in its transient status."""
-        for machine, row_ids in ((states.SHARE, [row.instance_id for row in self.shares(conn, work.resource_id)]),
-                                 (states.SNAPSHOT, [row.id for row in self.snapshots(conn, work.resource_id)])):
+        for machine, row_ids in (
+            (states.SHARE, [row.instance_id for row in self.shares(conn, work.resource_id)]),
+            (states.SNAPSHOT, [row.id for row in self.snapshots(conn, work.resource_id)]),
+        ):
             status = machine[verb].ok if ok else machine[verb].fail
             transitions.settle(conn, machine, row_ids, machine[verb].during, status or '')
 
@@ -123,8 +134,14 @@ class Migrations(abc.ABC):
         if not cancelled:
             self._report_failure(conn, work, Phase.COPY, error)
         elif work.data.get('left'):
-            self._report_failure(conn, work, Phase.CANCEL, errors.Final(
-                f'The copied data could not be deleted at the backend; delete the {self.leftover}.'))
+            self._report_failure(
+                conn,
+                work,
+                Phase.CANCEL,
+                errors.Final(
+                    f'The copied data could not be deleted at the backend; delete the {self.leftover}.'
+                ),
+            )
         else:
             self.announce_end(work, Phase.CANCEL)
 
@@ -138,8 +155,10 @@ class Migrations(abc.ABC):
         """
         op = work.op
         if work.data.get('cut') or not operations.call_off(conn, op, str(Cancelled()), Cancelled.code):
-            raise errors.WrongState(f'The migration of {self.name} {op.resource_id} cannot be cancelled: it has ended, or '
-                                    'its cut-over has begun.')
+            raise errors.WrongState(
+                f'The migration of {self.name} {op.resource_id} cannot be cancelled: it has ended, or '
+                'its cut-over has begun.'
+            )
         self.settle(conn, work, self.migrate_verb, ok=False)
         self.restore_source(conn, work, Migration.CANCELLED)
         wakes = []
@@ -147,7 +166,7 @@ class Migrations(abc.ABC):
             wakes.append(self.apply_rules(conn, work.ctx, op.resource_id, work.data, readonly=False))
         if op.host:
             wakes += self.leave_note(conn, work)
-        else:       # still with the scheduler
+        else:  # still with the scheduler
             self.remove_target(conn, work)
         self.announce(work.ctx, op.resource_id, work.data, Phase.CANCEL, 'end')
         return wakes
@@ -157,7 +176,9 @@ class Migrations(abc.ABC):
         self.settle(conn, work, self.cut_over_verb, ok=False)
         self.keep_failed(conn, work)
         reason = ' '.join(filter(None, (errors.user_text(error), _KEPT)))
-        self._report_failure(conn, work, Phase.COMPLETE, errors.Final(reason, detail=getattr(error, 'detail', None)))
+        self._report_failure(
+            conn, work, Phase.COMPLETE, errors.Final(reason, detail=getattr(error, 'detail', None))
+        )
 
     def _report_failure(self, conn: Connection, work: Work[Any], phase: Phase, error: Exception) -> None:
         self.notify(conn, work, phase, error)
@@ -165,22 +186,47 @@ class Migrations(abc.ABC):
 
     def notify(self, conn: Connection, work: Work[Any], phase: Phase, error: Exception) -> None:
         """Leave user messages: why the migration failed, and for owners of shares and snapshots that are in error."""
-        action, detail, reason = self.message_actions[phase], messages.Detail.of(error), errors.user_text(error)
+        action, detail, reason = (
+            self.message_actions[phase],
+            messages.Detail.of(error),
+            errors.user_text(error),
+        )
         messages.create(conn, work.ctx, self.resource_type.upper(), work.resource_id, action, detail, reason)
-        parts = {'SHARE': self.shares(conn, work.resource_id), 'SHARE_SNAPSHOT': self.snapshots(conn, work.resource_id)}
+        parts = {
+            'SHARE': self.shares(conn, work.resource_id),
+            'SHARE_SNAPSHOT': self.snapshots(conn, work.resource_id),
+        }
         for part, rows in parts.items():
             # A share that moves by itself has its message already.
-            owners = {row.id: row.project_id for row in rows if row.status == 'error' and row.id != work.resource_id}
+            owners = {
+                row.id: row.project_id for row in rows if row.status == 'error' and row.id != work.resource_id
+            }
             messages.create_many(conn, work.ctx, part, owners, action, detail, reason)
 
     # Notifications --------------------------------------------------------------------------------
 
     def announce_end(self, work: Work[Any], phase: Phase, error: Exception | None = None) -> None:
         """Emit the notification that the phase has ended, with this error if it failed."""
-        self.announce(work.ctx, work.resource_id, work.data, phase, 'end' if error is None else 'error', work.op.host, error)
+        self.announce(
+            work.ctx,
+            work.resource_id,
+            work.data,
+            phase,
+            'end' if error is None else 'error',
+            work.op.host,
+            error,
+        )
 
-    def announce(self, ctx: context.RequestContext, resource_id: str, data: Mapping[str, Any], phase: Phase, event: str,
-                 host: str | None = None, error: Exception | None = None) -> None:
+    def announce(
+        self,
+        ctx: context.RequestContext,
+        resource_id: str,
+        data: Mapping[str, Any],
+        phase: Phase,
+        event: str,
+        host: str | None = None,
+        error: Exception | None = None,
+    ) -> None:
         """Emit a notification: ``event`` of the phase is start, end or error. See ``rpc.notices`` for ``host``.
 
         ``data`` is the operation's.
@@ -195,19 +241,38 @@ class Migrations(abc.ABC):
 
 # Progress -------------------------------------------------------------------------------------------
 
+
 def figures(data: Mapping[str, Any], task_state: str) -> dict[str, Any]:
     """Return percent, phase, bytes and seconds of a migration, from its operation's data."""
     known = data.get('progress') or {}
-    copied = task_state in (Migration.SUCCESS, Migration.COMPLETING, *states.COMPLETION, *states.COMPLETION.values())
+    copied = task_state in (
+        Migration.SUCCESS,
+        Migration.COMPLETING,
+        *states.COMPLETION,
+        *states.COMPLETION.values(),
+    )
     percent = 100 if copied else known.get('percent', 0)
     done, total = known.get('bytes_done'), known.get('bytes_total')
     now = timeutils.utcnow_ts(microsecond=True)
     took = max(now - data.get('phase_one_began', now), 0.001)
     rate = done / took if done else None
     phase = 2 if data.get('cut') or task_state in (Migration.SUCCESS, *states.COMPLETION.values()) else 1
-    more = {name: value for name, value in {
-        'files_done': known.get('done'), 'files_total': known.get('total'), 'passes': data.get('passes'),
-        'pass_seconds': data.get('pass_seconds')}.items() if value is not None}
-    return {**more, 'total_progress': percent, 'phase': phase, 'bytes_done': done, 'bytes_total': total,
-            'bytes_per_second': int(rate) if rate else None,
-            'seconds_left': int((total - done) / rate) if rate and total is not None and percent < 100 else None}
+    more = {
+        name: value
+        for name, value in {
+            'files_done': known.get('done'),
+            'files_total': known.get('total'),
+            'passes': data.get('passes'),
+            'pass_seconds': data.get('pass_seconds'),
+        }.items()
+        if value is not None
+    }
+    return {
+        **more,
+        'total_progress': percent,
+        'phase': phase,
+        'bytes_done': done,
+        'bytes_total': total,
+        'bytes_per_second': int(rate) if rate else None,
+        'seconds_left': int((total - done) / rate) if rate and total is not None and percent < 100 else None,
+    }

@@ -32,11 +32,16 @@ class ServerMigrations(Migrations):
     kind, check_kind, clear_kind = server_migration.KIND, server_migration.CHECK, server_migration.CLEAR
     resource_type = 'share_server'
     migrate_verb, cut_over_verb = 'server_migrate', 'server_cut_over'
-    message_actions = {Phase.COPY: messages.Action.MIGRATE_SERVER, Phase.COMPLETE: messages.Action.COMPLETE_MIGRATION,
-                       Phase.CANCEL: messages.Action.CANCEL_MIGRATION}
+    message_actions = {
+        Phase.COPY: messages.Action.MIGRATE_SERVER,
+        Phase.COMPLETE: messages.Action.COMPLETE_MIGRATION,
+        Phase.CANCEL: messages.Action.CANCEL_MIGRATION,
+    }
     leftover = 'target of the migration'
 
-    def swap_task_state(self, conn: Connection, resource_id: str, allowed: Iterable[str | None], to: str | None) -> bool:
+    def swap_task_state(
+        self, conn: Connection, resource_id: str, allowed: Iterable[str | None], to: str | None
+    ) -> bool:
         """Set the server's task state."""
         return transitions.swap_server_task_state(conn, resource_id, allowed, to)
 
@@ -61,12 +66,18 @@ class ServerMigrations(Migrations):
         """
         target = work.data['target']
         if work.data.get('left') and work.data.get('by_host'):
-            self._begin_clear(conn, work)       # its driver would not delete a server with shares
+            self._begin_clear(conn, work)  # its driver would not delete a server with shares
         elif work.data.get('left'):
             transitions.fail(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.ERROR)
         elif work.data.get('was_idle'):
-            transitions.finish(conn, states.SHARE_SERVER, 'take_in', target, source_share_server_id=None,
-                               is_auto_deletable=True)
+            transitions.finish(
+                conn,
+                states.SHARE_SERVER,
+                'take_in',
+                target,
+                source_share_server_id=None,
+                is_auto_deletable=True,
+            )
         else:
             transitions.remove(conn, states.SHARE_SERVER, (target,), states.SHARE_SERVER['receive'].during)
         self._release_claims(conn, work.data)
@@ -77,10 +88,19 @@ class ServerMigrations(Migrations):
             access.shut_out_copiers(conn, work.resource_id)
             self.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=True)
         transitions.fail(conn, states.SHARE_SERVER, 'cut_over', work.resource_id, task_state=Migration.ERROR)
-        transitions.fail(conn, states.SHARE_SERVER, 'cut_over_to', work.data['target'], task_state=Migration.ERROR)
+        transitions.fail(
+            conn, states.SHARE_SERVER, 'cut_over_to', work.data['target'], task_state=Migration.ERROR
+        )
 
-    def apply_rules(self, conn: Connection, ctx: context.RequestContext, resource_id: str, data: Mapping[str, Any], *,
-                    readonly: bool) -> Wake:
+    def apply_rules(
+        self,
+        conn: Connection,
+        ctx: context.RequestContext,
+        resource_id: str,
+        data: Mapping[str, Any],
+        *,
+        readonly: bool,
+    ) -> Wake:
         """Have the source's backend apply the rules of all shares, and at the end those of snapshots that a host copied."""
         server_migration.cast_rules(conn, resource_id, readonly)
         if data.get('by_host') and not readonly:
@@ -91,7 +111,11 @@ class ServerMigrations(Migrations):
 
     def leave_note(self, conn: Connection, work: Work[Any]) -> list[Wake]:
         """Begin the deletion of the target, whether it is new or was idle before."""
-        wakes = [self._begin_clear(conn, work)] if share_server_queries.list_by_ids(conn, (work.data['target'],)) else []
+        wakes = (
+            [self._begin_clear(conn, work)]
+            if share_server_queries.list_by_ids(conn, (work.data['target'],))
+            else []
+        )
         self._release_claims(conn, work.data)
         return wakes
 
@@ -100,11 +124,25 @@ class ServerMigrations(Migrations):
         target, data = work.data['target'], work.data
         transitions.fail(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.ERROR)
         transitions.begin(conn, states.SHARE_SERVER, 'delete', target, source_share_server_id=None)
-        return begin(conn, work.ctx, self.clear_kind, self.resource_type, target, topic='share', host=work.op.host,
-                     serial=f'server:{target}', open_key=f'server:{target}', data={
-                         'source': work.resource_id, **{name: data[name] for name in _IN_NOTES},
-                         'pools': data.get('pools', {}), 'by_host': bool(data.get('by_host')),
-                         'was_idle': bool(data.get('was_idle')), **what_is_left(conn, work.resource_id)})
+        return begin(
+            conn,
+            work.ctx,
+            self.clear_kind,
+            self.resource_type,
+            target,
+            topic='share',
+            host=work.op.host,
+            serial=f'server:{target}',
+            open_key=f'server:{target}',
+            data={
+                'source': work.resource_id,
+                **{name: data[name] for name in _IN_NOTES},
+                'pools': data.get('pools', {}),
+                'by_host': bool(data.get('by_host')),
+                'was_idle': bool(data.get('was_idle')),
+                **what_is_left(conn, work.resource_id),
+            },
+        )
 
     @staticmethod
     def _release_claims(conn: Connection, data: Mapping[str, Any]) -> None:
@@ -115,9 +153,12 @@ class ServerMigrations(Migrations):
     def payload(self, resource_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the ids of both servers, the destination, and the progress."""
         known = data.get('progress') or {}
-        return {'share_server_id': resource_id, 'destination_share_server_id': data['target'],
-                **{name: data.get(name) for name in _IN_NOTIFICATIONS},
-                **{name: known.get(name) for name in ('percent', 'bytes_done', 'bytes_total')}}
+        return {
+            'share_server_id': resource_id,
+            'destination_share_server_id': data['target'],
+            **{name: data.get(name) for name in _IN_NOTIFICATIONS},
+            **{name: known.get(name) for name in ('percent', 'bytes_done', 'bytes_total')},
+        }
 
 
 #: The adapter of share servers.
@@ -129,15 +170,41 @@ def what_is_left(conn: Connection, source: str) -> dict[str, Any]:
     rows = server_migration.shares_of(conn, source)
     instances = {row.id: row.instance_id for row in rows}
     return {
-        'shares': [{'id': row.instance_id, 'share_id': row.id, 'project_id': row.project_id, 'size': row.size,
-                    'proto': row.share_proto, 'pool': (row.host or '').partition('#')[2]} for row in rows],
-        'snapshots': [{'id': row.id, 'share': instances[row.share_id], 'size': row.size,
-                       'provider_location': row.provider_location}
-                      for row in server_migration.snapshots_of(conn, source)]}
+        'shares': [
+            {
+                'id': row.instance_id,
+                'share_id': row.id,
+                'project_id': row.project_id,
+                'size': row.size,
+                'proto': row.share_proto,
+                'pool': (row.host or '').partition('#')[2],
+            }
+            for row in rows
+        ],
+        'snapshots': [
+            {
+                'id': row.id,
+                'share': instances[row.share_id],
+                'size': row.size,
+                'provider_location': row.provider_location,
+            }
+            for row in server_migration.snapshots_of(conn, source)
+        ],
+    }
 
 
 def apply_rules(conn: Connection, ctx: context.RequestContext, source: str, host: str) -> Wake:
     """Have the backend that the server leaves apply the access rules of all its shares, as they are now."""
     key = f'rules:{source}'
-    return begin_once(conn, ctx, server_migration.RULES, 'share_server', source, topic='share', host=host, lane=FAST,
-                      serial=key, open_key=key)
+    return begin_once(
+        conn,
+        ctx,
+        server_migration.RULES,
+        'share_server',
+        source,
+        topic='share',
+        host=host,
+        lane=FAST,
+        serial=key,
+        open_key=key,
+    )

@@ -43,7 +43,9 @@ def share_ended(conn: Connection, ctx: RequestContext, backup: Any, *, worked: b
         withdraw(conn, ctx, backup)
 
 
-def let_in(conn: Connection, ctx: RequestContext, backup_id: str, share_id: str, host: str, address: str) -> None:
+def let_in(
+    conn: Connection, ctx: RequestContext, backup_id: str, share_id: str, host: str, address: str
+) -> None:
     """Have the backend ``host`` admit the address, and no other, as long as the copy to or from the backup runs.
 
     The share's rules are locked (``access.lock``).
@@ -52,7 +54,9 @@ def let_in(conn: Connection, ctx: RequestContext, backup_id: str, share_id: str,
     apply_rules(conn, ctx, share_id, host).send(ctx)
 
 
-def shut_out(conn: Connection, ctx: RequestContext, share_id: str, host: str, owner: str | None = None) -> None:
+def shut_out(
+    conn: Connection, ctx: RequestContext, share_id: str, host: str, owner: str | None = None
+) -> None:
     """Have the backend ``host`` withdraw the access of a copy that has ended, which ``access.in_force`` lists no more."""
     access.lock(conn, share_id)
     apply_rules(conn, ctx, share_id, host, data=ApplyRules(quiet=True), owner=owner).send(ctx)
@@ -66,17 +70,38 @@ def withdraw(conn: Connection, ctx: RequestContext, backup: Any) -> None:
         shut_out(conn, ctx, share_id, instance.host, backup.project_id)
 
 
-def notify(conn: Connection, work: Work[Any], action: messages.Action, error: Exception, resource_type: str = RESOURCE,
-         resource_id: str | None = None) -> None:
+def notify(
+    conn: Connection,
+    work: Work[Any],
+    action: messages.Action,
+    error: Exception,
+    resource_type: str = RESOURCE,
+    resource_id: str | None = None,
+) -> None:
     """Tell the owner why the work on a backup failed."""
-    messages.create(conn, work.ctx, resource_type, resource_id or work.resource_id, action, messages.Detail.of(error),
-                    errors.user_text(error))
+    messages.create(
+        conn,
+        work.ctx,
+        resource_type,
+        resource_id or work.resource_id,
+        action,
+        messages.Detail.of(error),
+        errors.user_text(error),
+    )
 
 
-def announce(ctx: Any, backup: Any, event: str, host: str | None = None, error: Exception | None = None) -> None:
+def announce(
+    ctx: Any, backup: Any, event: str, host: str | None = None, error: Exception | None = None
+) -> None:
     """Emit a notification about a backup (its row)."""
-    payload = {'backup_id': backup.id, 'share_id': backup.share_id, 'target_share_id': backup.target_share_id,
-               'size': backup.size, 'backup_type': backup.backup_type, 'owner': backup.project_id}
+    payload = {
+        'backup_id': backup.id,
+        'share_id': backup.share_id,
+        'target_share_id': backup.target_share_id,
+        'size': backup.size,
+        'backup_type': backup.backup_type,
+        'owner': backup.project_id,
+    }
     if error is not None:
         payload['error'] = errors.reason(error, ctx.request_id)
     notices.emit(ctx, f'share_backup.{event}', payload, host)

@@ -28,7 +28,9 @@ class ShareMigrations(Migrations):
     message_actions = dict.fromkeys(Phase, messages.Action.MIGRATE_SHARE)
     leftover = 'second share instance'
 
-    def swap_task_state(self, conn: Connection, resource_id: str, allowed: Iterable[str | None], to: str | None) -> bool:
+    def swap_task_state(
+        self, conn: Connection, resource_id: str, allowed: Iterable[str | None], to: str | None
+    ) -> bool:
         """Set the share's task state."""
         return transitions.swap_share_task_state(conn, resource_id, allowed, to)
 
@@ -42,7 +44,7 @@ class ShareMigrations(Migrations):
 
     def give_up(self, conn: Connection, work: Work[Any], error: Exception) -> None:
         """End the migration before its cut-over."""
-        access.lock(conn, work.resource_id)     # rules may be denied meanwhile, which locks the same rows first
+        access.lock(conn, work.resource_id)  # rules may be denied meanwhile, which locks the same rows first
         super().give_up(conn, work, error)
 
     def restore_source(self, conn: Connection, work: Work[Any], task_state: Migration) -> None:
@@ -76,8 +78,15 @@ class ShareMigrations(Migrations):
         access.lock(conn, work.resource_id)
         return super().cancel_by_force(conn, work)
 
-    def apply_rules(self, conn: Connection, ctx: context.RequestContext, resource_id: str, data: Mapping[str, Any], *,
-                    readonly: bool) -> Wake:
+    def apply_rules(
+        self,
+        conn: Connection,
+        ctx: context.RequestContext,
+        resource_id: str,
+        data: Mapping[str, Any],
+        *,
+        readonly: bool,
+    ) -> Wake:
         """Have the source's backend apply the rules of the share, and at the end those of snapshots that a host copied."""
         if data.get('snapshots_opened') and not readonly:
             snapshot_access.begin_all(conn, ctx, (resource_id,), data['from'])
@@ -92,10 +101,22 @@ class ShareMigrations(Migrations):
             shares.update_instance(conn, row.instance_id, copier=None, copier_key=None)
             [source] = self.shares(conn, work.resource_id)
             left = what_is_left(row, None, self.snapshots(conn, work.resource_id))
-            wakes.append(_begin_removal(conn, work.ctx, row, self.clear_kind, {
-                **left, 'from': data['from'], 'options': data['options'], 'by_host': bool(data.get('by_host')),
-                'source': source.instance_id,
-                'source_pool': source.host.partition('#')[2]}))
+            wakes.append(
+                _begin_removal(
+                    conn,
+                    work.ctx,
+                    row,
+                    self.clear_kind,
+                    {
+                        **left,
+                        'from': data['from'],
+                        'options': data['options'],
+                        'by_host': bool(data.get('by_host')),
+                        'source': source.instance_id,
+                        'source_pool': source.host.partition('#')[2],
+                    },
+                )
+            )
         return wakes
 
     def payload(self, resource_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,7 +130,10 @@ SHARES = ShareMigrations()
 
 # Removal --------------------------------------------------------------------------------------------
 
-def begin_release(conn: Connection, ctx: context.RequestContext, row: Any, left: dict[str, Any] | None = None) -> Wake:
+
+def begin_release(
+    conn: Connection, ctx: context.RequestContext, row: Any, left: dict[str, Any] | None = None
+) -> Wake:
     """Begin the deletion of a share's second instance (a row of ``shares.aside``), on the backend and in the database.
 
     :param left: as ``what_is_left`` returns it, if the caller knows better than the last operation's data and the rows
@@ -117,16 +141,31 @@ def begin_release(conn: Connection, ctx: context.RequestContext, row: Any, left:
     """
     verb = states.SHARE['delete']
     if row.status not in verb.allowed:
-        raise errors.WrongState(f'Share instance {row.instance_id} is {row.status}; it is deleted with the migration of its '
-                                'share.')
+        raise errors.WrongState(
+            f'Share instance {row.instance_id} is {row.status}; it is deleted with the migration of its '
+            'share.'
+        )
     transitions.begin(conn, states.SHARE, verb.name, row.instance_id)
     kind, data = (share_migration.RELEASE, left) if left else _noted(conn, row)
     return _begin_removal(conn, ctx, row, kind, data)
 
 
-def _begin_removal(conn: Connection, ctx: context.RequestContext, row: Any, kind: str, data: dict[str, Any]) -> Wake:
-    return begin(conn, ctx, kind, 'share', row.id, topic='share', host=row.host, serial=row.instance_id,
-                 open_key=f'release:{row.instance_id}', data=data, owner=row.project_id)
+def _begin_removal(
+    conn: Connection, ctx: context.RequestContext, row: Any, kind: str, data: dict[str, Any]
+) -> Wake:
+    return begin(
+        conn,
+        ctx,
+        kind,
+        'share',
+        row.id,
+        topic='share',
+        host=row.host,
+        serial=row.instance_id,
+        open_key=f'release:{row.instance_id}',
+        data=data,
+        owner=row.project_id,
+    )
 
 
 def _noted(conn: Connection, row: Any) -> tuple[str, dict[str, Any]]:
@@ -147,8 +186,18 @@ def what_is_left(row: Any, here: str | None, snapshots: Iterable[Any]) -> dict[s
     if backend_of(here or '') == backend_of(row.host):
         snapshots = ()
     return {
-        'instance': row.instance_id, 'server': row.share_server_id,
-        'share': {'id': row.instance_id, 'share_id': row.id, 'project_id': row.project_id, 'size': row.size,
-                  'proto': row.share_proto, 'pool': row.host.partition('#')[2]},
-        'snapshots': [{'id': snapshot.id, 'size': snapshot.size, 'provider_location': snapshot.provider_location}
-                      for snapshot in snapshots]}
+        'instance': row.instance_id,
+        'server': row.share_server_id,
+        'share': {
+            'id': row.instance_id,
+            'share_id': row.id,
+            'project_id': row.project_id,
+            'size': row.size,
+            'proto': row.share_proto,
+            'pool': row.host.partition('#')[2],
+        },
+        'snapshots': [
+            {'id': snapshot.id, 'size': snapshot.size, 'provider_location': snapshot.provider_location}
+            for snapshot in snapshots
+        ],
+    }

@@ -28,15 +28,31 @@ def complete(conn: Connection, ctx: context.RequestContext, lack: Any) -> Wake |
     [row] = known
     if not row.is_mapped:
         share_server_queries.add_to_subnet(conn, [row.server_id], row.id)
-    return begin(conn, _owner(ctx, row), ADD, 'share_server', row.server_id, topic='share', host=row.host,
-                 serial=f'server:{row.server_id}', open_key=f'server:{row.server_id}',
-                 data=AddSubnet(network_id=row.share_network_id, subnet_id=row.id, before=row.error or ''))
+    return begin(
+        conn,
+        _owner(ctx, row),
+        ADD,
+        'share_server',
+        row.server_id,
+        topic='share',
+        host=row.host,
+        serial=f'server:{row.server_id}',
+        open_key=f'server:{row.server_id}',
+        data=AddSubnet(network_id=row.share_network_id, subnet_id=row.id, before=row.error or ''),
+    )
 
 
 def _owner(ctx: context.RequestContext, row: Any) -> context.RequestContext:
     return context.RequestContext(
-        user_id=row.user_id, project_id=row.project_id, request_id=ctx.request_id, resource_uuid=row.server_id, is_admin=True,
-        roles=['admin', 'member', 'reader'], services=ctx.services, overwrite=False)
+        user_id=row.user_id,
+        project_id=row.project_id,
+        request_id=ctx.request_id,
+        resource_uuid=row.server_id,
+        is_admin=True,
+        roles=['admin', 'member', 'reader'],
+        services=ctx.services,
+        overwrite=False,
+    )
 
 
 def complete_all(ctx: context.RequestContext, host: str, only: Collection[str] | None = None) -> None:
@@ -46,8 +62,11 @@ def complete_all(ctx: context.RequestContext, host: str, only: Collection[str] |
     A subnet with an error that no server is in is left to its owner.
     """
     with ctx.db.reader() as conn:
-        lacking = [row for row in share_network_subnets.list_lacking(conn, host=host)
-                   if (row.is_held or not row.error) and (only is None or row.server_id in only)]
+        lacking = [
+            row
+            for row in share_network_subnets.list_lacking(conn, host=host)
+            if (row.is_held or not row.error) and (only is None or row.server_id in only)
+        ]
     for row in lacking:
         with ctx.db.writer() as conn:
             wake = complete(conn, ctx, row)

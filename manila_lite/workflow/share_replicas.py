@@ -39,27 +39,44 @@ _WHY = 'promotion'
 
 # Updates --------------------------------------------------------------------------------------------
 
+
 def resync(conn: Connection, ctx: context.RequestContext, row: Any, left: Sequence[str] = ()) -> Wake:
     """Have the replica (a row that is not the active one) brought up to date. Return the wake-up to send.
 
     ``left``: see ``OnReplica``; for the operation, if none is open yet.
     """
-    return begin_once(conn, ctx, share_replicas.UPDATE, 'share_replica', row.id, topic='share', host=row.host, serial=row.id,
-                      open_key=f'{share_replicas.UPDATE}:{row.id}', data=OnReplica(share_id=row.share_id, left=list(left)),
-                      owner=row.project_id)
+    return begin_once(
+        conn,
+        ctx,
+        share_replicas.UPDATE,
+        'share_replica',
+        row.id,
+        topic='share',
+        host=row.host,
+        serial=row.id,
+        open_key=f'{share_replicas.UPDATE}:{row.id}',
+        data=OnReplica(share_id=row.share_id, left=list(left)),
+        owner=row.project_id,
+    )
 
 
 def give_up(conn: Connection, ctx: context.RequestContext, row: Any) -> None:
     """Have the former active replica brought up to date. Until then its operation lists the snapshots that it may hold:
     its backend can be down, and they can be deleted meanwhile.
     """
-    resync(conn, ctx, row, left=[snapshot.id for snapshot in share_migration.snapshots_of(conn, row.share_id)])
+    resync(
+        conn, ctx, row, left=[snapshot.id for snapshot in share_migration.snapshots_of(conn, row.share_id)]
+    )
 
 
 def left_at(conn: Connection, replica_id: str) -> list[str]:
     """Return the ids of snapshots that the replica may hold from the time when it was the active one."""
-    return [snapshot_id for op in rows.list_of_resource(conn, replica_id, share_replicas.UPDATE) if op.state == rows.OPEN
-            for snapshot_id in OnReplica.from_json(op.data).left]
+    return [
+        snapshot_id
+        for op in rows.list_of_resource(conn, replica_id, share_replicas.UPDATE)
+        if op.state == rows.OPEN
+        for snapshot_id in OnReplica.from_json(op.data).left
+    ]
 
 
 def resync_all(conn: Connection, ctx: context.RequestContext, share_id: str) -> None:
@@ -74,17 +91,31 @@ def apply_rules(conn: Connection, ctx: context.RequestContext, share_id: str) ->
     """Have the share's access rules applied to the replicas that clients mount."""
     for row in share_replicas.list_non_active(conn, share_id):
         if row.host and row.status in FOLLOWING and row.cast_rules_to_readonly:
-            begin_once(conn, ctx, share_replicas.ACCESS, 'share_replica', row.id, topic='share', host=row.host, lane=FAST,
-                       serial=f'access:{row.id}', open_key=f'{share_replicas.ACCESS}:{row.id}', owner=row.project_id,
-                       data=OnReplica(share_id=share_id))
+            begin_once(
+                conn,
+                ctx,
+                share_replicas.ACCESS,
+                'share_replica',
+                row.id,
+                topic='share',
+                host=row.host,
+                lane=FAST,
+                serial=f'access:{row.id}',
+                open_key=f'{share_replicas.ACCESS}:{row.id}',
+                owner=row.project_id,
+                data=OnReplica(share_id=share_id),
+            )
             transitions.set_rules_status(conn, row.id, states.Rules.SYNCING)
 
 
 # Ends -----------------------------------------------------------------------------------------------
 
+
 def notify(conn: Connection, work: Work[Any], action: Action, error: Exception) -> None:
     """Tell the owner of the share why the work on its replica failed."""
-    messages.create(conn, work.ctx, RESOURCE, work.resource_id, action, Detail.of(error), errors.user_text(error))
+    messages.create(
+        conn, work.ctx, RESOURCE, work.resource_id, action, Detail.of(error), errors.user_text(error)
+    )
 
 
 def not_made(conn: Connection, work: Work[CreateReplica], error: Exception) -> None:
@@ -121,8 +152,11 @@ def put_back(conn: Connection, ctx: context.RequestContext, share_id: str, repli
     far its backend went is not known. Return the wake-ups to send.
     """
     active = shares.get(conn, ctx.elevated(), share_id)
-    wakes = [resync(conn, ctx, row) for row in share_replicas.list_non_active(conn, share_id)
-             if row.id == replica_id and row.host and row.status in FOLLOWING]
+    wakes = [
+        resync(conn, ctx, row)
+        for row in share_replicas.list_non_active(conn, share_id)
+        if row.id == replica_id and row.host and row.status in FOLLOWING
+    ]
     if active.host:
         wakes.append(ensure.ask_once(conn, ctx, backend_of(active.host), _WHY, [active.instance_id]))
     return wakes
@@ -134,11 +168,21 @@ def take_snapshots(conn: Connection, work: Work[Any], share_id: str, held: Mappi
     """
     server_migration.set_provider_locations(conn, held)
     share_replicas.set_snapshots(conn, work.resource_id, {})
-    lost = {row.id: row.project_id for row in share_migration.snapshots_of(conn, share_id)
-            if row.id not in held and row.status == 'available'}
+    lost = {
+        row.id: row.project_id
+        for row in share_migration.snapshots_of(conn, share_id)
+        if row.id not in held and row.status == 'available'
+    }
     if transitions.settle(conn, states.SNAPSHOT, lost, 'available', 'error'):
-        messages.create_many(conn, work.ctx, 'SHARE_SNAPSHOT', lost, Action.PROMOTE, Detail.UNKNOWN_ERROR,
-                             'The promoted replica does not have the snapshot.')
+        messages.create_many(
+            conn,
+            work.ctx,
+            'SHARE_SNAPSHOT',
+            lost,
+            Action.PROMOTE,
+            Detail.UNKNOWN_ERROR,
+            'The promoted replica does not have the snapshot.',
+        )
     for snapshot_id in lost:
         snapshot_access.set_export_locations(conn, snapshot_id, ())
     snapshot_access_workflow.begin_all(conn, work.ctx, (share_id,), work.op.host, moved=True)

@@ -21,8 +21,10 @@ def remove_server(conn: Connection, ctx: context.RequestContext, server: Any) ->
     # After this lock no share is placed on this server any more.
     share_networks.lock(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
     if server_migration.is_half_moved(conn, server.id):
-        raise errors.Conflict(f'Share server {server.id} is the target of a migration that has not ended.',
-                              code='share_server_in_use')
+        raise errors.Conflict(
+            f'Share server {server.id} is the target of a migration that has not ended.',
+            code='share_server_in_use',
+        )
     # The status comes first: callers of Manila get another code for it.
     transitions.begin(conn, states.SHARE_SERVER, 'delete', server.id)
     if share_server_queries.is_used(conn, server.id):
@@ -31,5 +33,15 @@ def remove_server(conn: Connection, ctx: context.RequestContext, server: Any) ->
     data: OperationData | dict[str, Any] = OperationData()
     if left := server_migration.last_release(conn, server.id):
         kind, data = left.kind, left.data
-    return begin(conn, ctx, kind, 'share_server', server.id, topic='share', host=server.host, data=data,
-                 serial=f'server:{server.id}', open_key=f'server:{server.id}')
+    return begin(
+        conn,
+        ctx,
+        kind,
+        'share_server',
+        server.id,
+        topic='share',
+        host=server.host,
+        data=data,
+        serial=f'server:{server.id}',
+        open_key=f'server:{server.id}',
+    )

@@ -11,14 +11,27 @@ from manila_lite.engine.begin import Wake, begin_many_once, begin_once
 from manila_lite.engine.plans import FAST
 
 
-def begin(conn: Connection, ctx: context.RequestContext, snapshot_id: str, host: str, owner: str | None = None) -> Wake:
+def begin(
+    conn: Connection, ctx: context.RequestContext, snapshot_id: str, host: str, owner: str | None = None
+) -> Wake:
     """Have the backend ``host`` apply all rules of the snapshot. Return the wake-up to send after the commit.
 
     ``owner``: the snapshot's project, if that may be another than the context's.
     """
     key = open_key(snapshot_id)
-    return begin_once(conn, ctx, snapshot_access.KIND, 'snapshot', snapshot_id, topic='share', host=host, serial=key,
-                      open_key=key, lane=FAST, owner=owner)
+    return begin_once(
+        conn,
+        ctx,
+        snapshot_access.KIND,
+        'snapshot',
+        snapshot_id,
+        topic='share',
+        host=host,
+        serial=key,
+        open_key=key,
+        lane=FAST,
+        owner=owner,
+    )
 
 
 def open_key(snapshot_id: str) -> str:
@@ -26,8 +39,15 @@ def open_key(snapshot_id: str) -> str:
     return f'snapshot_access:{snapshot_id}'
 
 
-def begin_all(conn: Connection, ctx: context.RequestContext, share_ids: Iterable[str], host: str, *,
-              moved: bool = False, inheriting: bool = False) -> None:
+def begin_all(
+    conn: Connection,
+    ctx: context.RequestContext,
+    share_ids: Iterable[str],
+    host: str,
+    *,
+    moved: bool = False,
+    inheriting: bool = False,
+) -> None:
     """Do as ``begin`` for every mountable snapshot of these shares, in a constant number of statements. Their worker finds
     the work by polling.
 

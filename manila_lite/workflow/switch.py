@@ -32,28 +32,39 @@ def look_up(conn: Connection, name: str) -> Names:
     """
     machine, _, backend = name.partition('@')
     every = list_backends(conn)
-    found = [one for host, one in every.items() if one.row(machine) and backend in ('', host.partition('@')[2])]
-    hosts = [row.host for row in services.list_services(conn, {'binary': 'manila-share'})
-             if name in (row.host, row.host.partition('@')[0])]
+    found = [
+        one for host, one in every.items() if one.row(machine) and backend in ('', host.partition('@')[2])
+    ]
+    hosts = [
+        row.host
+        for row in services.list_services(conn, {'binary': 'manila-share'})
+        if name in (row.host, row.host.partition('@')[0])
+    ]
     shared, plain = [host for host in hosts if host in every], [host for host in hosts if host not in every]
     if shared and (plain or not found):
         _refuse_shared(name, shared, plain, every)
     return Names(machine, found, plain)
 
 
-def _refuse_shared(name: str, shared: Sequence[str], plain: Sequence[str], every: dict[str, Machines]) -> None:
+def _refuse_shared(
+    name: str, shared: Sequence[str], plain: Sequence[str], every: dict[str, Machines]
+) -> None:
     names = ', '.join(dict.fromkeys(row.machine for host in shared for row in every[host].rows))
     more = f' Drain {", ".join(plain)} by the names of these backends.' if plain else ''
-    raise errors.Invalid(f'All machines of {", ".join(shared)} share the name {name}. To have another machine serve, drain the '
-                         f'one that does: {names} (see "manila-manage host machines"). To move the data to other backends: '
-                         f'"manila-manage evacuate start {shared[0]} --by-host".{more}')
+    raise errors.Invalid(
+        f'All machines of {", ".join(shared)} share the name {name}. To have another machine serve, drain the '
+        f'one that does: {names} (see "manila-manage host machines"). To move the data to other backends: '
+        f'"manila-manage evacuate start {shared[0]} --by-host".{more}'
+    )
 
 
 def list_backends(conn: Connection) -> dict[str, Machines]:
     """Return the machines of each backend with failover, by the name of the backend."""
     now = timeutils.utcnow()
-    return {host: Machines.of(list(group), now)
-            for host, group in itertools.groupby(rows.list_machines(conn), lambda row: str(row.backend_host))}
+    return {
+        host: Machines.of(list(group), now)
+        for host, group in itertools.groupby(rows.list_machines(conn), lambda row: str(row.backend_host))
+    }
 
 
 def plan(names: Names) -> list[Machines]:
@@ -63,15 +74,19 @@ def plan(names: Names) -> list[Machines]:
     """
     served = [one for one in names.backends if one.serves(names.machine)]
     if stuck := [one for one in served if not one.takers(names.machine)]:
-        raise errors.Conflict(' '.join(_why_stuck(one, names.machine) for one in stuck) + ' Nothing was changed.')
+        raise errors.Conflict(
+            ' '.join(_why_stuck(one, names.machine) for one in stuck) + ' Nothing was changed.'
+        )
     return served
 
 
 def _why_stuck(one: Machines, machine: str) -> str:
     others = [_why_not(row, one.now) for row in one.rows if row.machine != machine]
     if not others:
-        return (f'{one.host} cannot be switched: {machine} is its only machine. Start manila-share on another one that reaches '
-                'the same storage.')
+        return (
+            f'{one.host} cannot be switched: {machine} is its only machine. Start manila-share on another one that reaches '
+            'the same storage.'
+        )
     return f'{one.host} cannot be switched: no other machine can take over: {"; ".join(others)}.'
 
 

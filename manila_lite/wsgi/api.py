@@ -17,13 +17,15 @@ from manila_lite.cmd import monitor, preflight, umask, setup
 
 umask.set_umask()
 _files = [part for part in os.environ.get('MANILA_LITE_CONFIG_FILES', '').split(':') if part]
-_services = setup.services(setup.configure([f'--config-file={name}' for name in _files], program='manila-api'))
+_services = setup.services(
+    setup.configure([f'--config-file={name}' for name in _files], program='manila-api')
+)
 setup.say_start('manila-api')
 _notes = request_notes.Notes(_services)
 _app = app.make(_services, note=_notes.note)
 preflight.check_api(_services.conf)
 key_manager.check(_services.conf)
 encryption.check(_services.conf)
-atexit.register(_services.bus.close)    # wake-ups that were taken leave before the process does
-atexit.register(_notes.close)           # and so do notes
+atexit.register(_services.bus.close)  # wake-ups that were taken leave before the process does
+atexit.register(_notes.close)  # and so do notes
 application = monitor.measured(_app, _services.conf, 'manila-api')

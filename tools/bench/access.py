@@ -42,12 +42,19 @@ linux_export_ips = {address}
 linux_peers = bench@{other}:{state}/manila_lite.conf
 migration_driver_continue_update_interval = 0.2
 """
-_OPTIONS = {'host': 'bench@beta', 'writable': False, 'nondisruptive': False, 'preserve_snapshots': True,
-            'preserve_metadata': True}
+_OPTIONS = {
+    'host': 'bench@beta',
+    'writable': False,
+    'nondisruptive': False,
+    'preserve_snapshots': True,
+    'preserve_metadata': True,
+}
 _MIB = 1 << 20
 
 
-def grants(client: product.Client, share: str, count: int, go_on: Callable[[], bool] = lambda: True) -> list[float]:
+def grants(
+    client: product.Client, share: str, count: int, go_on: Callable[[], bool] = lambda: True
+) -> list[float]:
     """Grant one rule after the other while ``go_on`` says so; return the milliseconds until each was active."""
     times: list[float] = []
     while len(times) < count and go_on():
@@ -68,10 +75,22 @@ def real() -> Iterator[product.Product]:
     with product.product() as made:
         try:
             fabric.up()
-            made.config.write_text(made.config.read_text().replace('driver = dummy\n', '').replace(
-                'dummy_pool_size_gb = 1000000\n', '') + _CONFIG + ''.join(
-                _BACKEND.format(name=name, other=other, state=made.state, space=fabric.name(name),
-                                address=fabric.v4(name)) for name, other in (('alpha', 'beta'), ('beta', 'alpha'))))
+            made.config.write_text(
+                made.config.read_text()
+                .replace('driver = dummy\n', '')
+                .replace('dummy_pool_size_gb = 1000000\n', '')
+                + _CONFIG
+                + ''.join(
+                    _BACKEND.format(
+                        name=name,
+                        other=other,
+                        state=made.state,
+                        space=fabric.name(name),
+                        address=fabric.v4(name),
+                    )
+                    for name, other in (('alpha', 'beta'), ('beta', 'alpha'))
+                )
+            )
             yield made
         finally:
             made.end()
@@ -81,8 +100,11 @@ def real() -> Iterator[product.Product]:
 
 def make(client: product.Client, gib: int = 1) -> str:
     """Return a new share on ``alpha``."""
-    share = client.ask('POST', '/shares', {'share': {
-        'size': gib, 'share_proto': 'NFS', 'scheduler_hints': {'only_host': 'bench@alpha'}}})['share']['id']
+    share = client.ask(
+        'POST',
+        '/shares',
+        {'share': {'size': gib, 'share_proto': 'NFS', 'scheduler_hints': {'only_host': 'bench@alpha'}}},
+    )['share']['id']
     client.wait(f'/shares/{share}', 'share', 'available', pause=0.02)
     return str(share)
 
@@ -165,11 +187,18 @@ def on_linux(figures: report.Report) -> None:
     allowed = figures.add('the time allowed on linux', _ALLOWED, 'ms')
     for what, times in (('linux, idle', idle), ('linux, while shares move and are ensured', busy)):
         figures.add(f'{what}, p50', report.percentile(times, 0.5), 'ms', allowed)
-        figures.add(f'{what}, p99', report.percentile(times, 0.99), 'ms', allowed,
-                    most=None if figures.size == report.TINY else 1.0)
+        figures.add(
+            f'{what}, p99',
+            report.percentile(times, 0.99),
+            'ms',
+            allowed,
+            most=None if figures.size == report.TINY else 1.0,
+        )
         figures.add(f'{what}, the longest', max(times), 'ms', allowed)
-    figures.note(f'On linux {count} grants each; meanwhile {loads[0].done} copies of {mebibytes} MiB, and {loads[1].done} '
-                 f'times {shares} shares ensured.')
+    figures.note(
+        f'On linux {count} grants each; meanwhile {loads[0].done} copies of {mebibytes} MiB, and {loads[1].done} '
+        f'times {shares} shares ensured.'
+    )
 
 
 def measure(figures: report.Report) -> None:

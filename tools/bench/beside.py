@@ -28,8 +28,11 @@ FIGURES = (
     Figure('statements per share, 8 clients', '', 'burst', 'statements', most=12 / 205),
     Figure('CPU of API, scheduler, manager per share, 1 client', 'ms', 'alone', SUM),
     Figure('CPU of API, scheduler, manager per share, 8 clients', 'ms', 'burst', SUM, most=4 / 240),
-    *(Figure(f'CPU of {name} per share, {clients}', 'ms', phase, name)
-      for phase, clients in (('alone', '1 client'), ('burst', '8 clients')) for name in _ALL),
+    *(
+        Figure(f'CPU of {name} per share, {clients}', 'ms', phase, name)
+        for phase, clients in (('alone', '1 client'), ('burst', '8 clients'))
+        for name in _ALL
+    ),
     Figure('GET share, p50', 'ms', 'show', 'times', most=1.2 / 14),
     Figure('GET share, CPU of the API', 'ms', 'show', 'API'),
     Figure('GET share, CPU of MariaDB', 'ms', 'show', 'MariaDB'),
@@ -67,7 +70,9 @@ def measure(figures: report.Report) -> None:
 
     :raises daemon.Missing: a server, or the peer, is not installed.
     """
-    amounts = phases.Amounts(*figures.pick((1, 2, 8, 2, 4, 2), (2, 30, 160, 10, 100, 15), (5, 80, 400, 40, 400, 40)))
+    amounts = phases.Amounts(
+        *figures.pick((1, 2, 8, 2, 4, 2), (2, 30, 160, 10, 100, 15), (5, 80, 400, 40, 400, 40))
+    )
     kinds = {'manila_lite': sides.Ours, figures.args.peer: PEERS[figures.args.peer]}
     with contextlib.ExitStack() as stack:
         report.say('MariaDB, RabbitMQ and Keystone start')
@@ -83,13 +88,26 @@ def measure(figures: report.Report) -> None:
         base = None
         if theirs:
             value = one.of(theirs)
-            base = report.Line(f'{figures.args.peer}\'s {value:.4g}', value, one.unit)
+            base = report.Line(f"{figures.args.peer}'s {value:.4g}", value, one.unit)
         figures.add(one.what, one.of(ours), one.unit, base, least=one.least, most=one.most)
-    figures.note('Times are by the clock; CPU is processor time, of MariaDB and RabbitMQ too. MariaDB counts the statements.')
+    figures.note(
+        'Times are by the clock; CPU is processor time, of MariaDB and RabbitMQ too. MariaDB counts the statements.'
+    )
     figures.note('Figures of a share are from the request until it is available, or gone.')
 
 
 if __name__ == '__main__':
-    sys.exit(report.main(__doc__, measure, {
-        '--peer': {'choices': sorted(PEERS), 'default': 'none', 'help': 'default: none'},
-        '--driver': {'choices': ['pymysql', 'mysqldb'], 'default': 'pymysql', 'help': 'of MariaDB; default: pymysql'}}))
+    sys.exit(
+        report.main(
+            __doc__,
+            measure,
+            {
+                '--peer': {'choices': sorted(PEERS), 'default': 'none', 'help': 'default: none'},
+                '--driver': {
+                    'choices': ['pymysql', 'mysqldb'],
+                    'default': 'pymysql',
+                    'help': 'of MariaDB; default: pymysql',
+                },
+            },
+        )
+    )

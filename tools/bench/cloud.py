@@ -35,16 +35,30 @@ class PostgreSQL(databases.PostgreSQL):
 
     def command(self) -> list[str]:
         """Return the postmaster's command line."""
-        return [*super().command(), '-c', 'shared_buffers=1GB', '-c', 'shared_preload_libraries=pg_stat_statements']
+        return [
+            *super().command(),
+            '-c',
+            'shared_buffers=1GB',
+            '-c',
+            'shared_preload_libraries=pg_stat_statements',
+        ]
 
 
 def _mariadb(url: sa.URL) -> Any:
-    return pymysql.connect(host=url.host, port=url.port, user=url.username, password=url.password, database=url.database,
-                           autocommit=True)
+    return pymysql.connect(
+        host=url.host,
+        port=url.port,
+        user=url.username,
+        password=url.password,
+        database=url.database,
+        autocommit=True,
+    )
 
 
 def _postgresql(url: sa.URL) -> Any:
-    conn = psycopg2.connect(host=url.host, port=url.port, user=url.username, password=url.password, dbname=url.database)
+    conn = psycopg2.connect(
+        host=url.host, port=url.port, user=url.username, password=url.password, dbname=url.database
+    )
     conn.autocommit = True
     return conn
 
@@ -55,10 +69,18 @@ def _sqlite(url: sa.URL) -> Any:
 
 #: By name: the server, how to connect, the statement that returns the number of statements so far, and one that goes before it.
 KINDS: dict[str, tuple[type[daemon.Daemon] | None, Callable[[sa.URL], Any], str, str]] = {
-    'mariadb': (MariaDB, _mariadb,
-                "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'Questions'", ''),
-    'postgresql': (PostgreSQL, _postgresql, 'SELECT sum(calls) FROM pg_stat_statements',
-                   'CREATE EXTENSION IF NOT EXISTS pg_stat_statements'),
+    'mariadb': (
+        MariaDB,
+        _mariadb,
+        "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'Questions'",
+        '',
+    ),
+    'postgresql': (
+        PostgreSQL,
+        _postgresql,
+        'SELECT sum(calls) FROM pg_stat_statements',
+        'CREATE EXTENSION IF NOT EXISTS pg_stat_statements',
+    ),
     'sqlite': (None, _sqlite, '', ''),
 }
 
@@ -88,7 +110,9 @@ class Database:
     def count(self, shares: Sequence[str], status: str) -> int:
         """Return how many of the shares have the status. Asking the API instead would be part of what is measured."""
         ids = ', '.join(f"'{share}'" for share in shares)
-        return self.ask(f"SELECT count(*) FROM share_instances WHERE status = '{status}' AND share_id IN ({ids})")[0]   # noqa: S608 - ids
+        return self.ask(
+            f"SELECT count(*) FROM share_instances WHERE status = '{status}' AND share_id IN ({ids})"  # noqa: S608 - ids
+        )[0]
 
 
 def used(process: psutil.Process) -> float:
@@ -110,11 +134,13 @@ def _started(stack: contextlib.ExitStack, server: daemon.Daemon) -> Any:
 
 def measured(measure: Callable[[report.Report], None]) -> Callable[[report.Report], None]:
     """Return the function; it notes that a server, or a peer, is not installed."""
+
     def noted(figures: report.Report) -> None:
         try:
             measure(figures)
         except daemon.Missing as missing:
             figures.note(f'Nothing was measured: {missing}')
+
     return noted
 
 
@@ -129,7 +155,11 @@ class Cloud:
         self._database = _started(stack, server()) if server else None
         self._broker = _started(stack, broker.RabbitMQ())
         self.keystone = _started(stack, keystone.Keystone())
-        self.processes = {type(one).__name__: psutil.Process(one.process.pid) for one in (self._database, self._broker) if one}
+        self.processes = {
+            type(one).__name__: psutil.Process(one.process.pid)
+            for one in (self._database, self._broker)
+            if one
+        }
 
     def database(self, folder: str) -> str:
         """Return the URL of a new database, for the products: with the driver that they use for MariaDB."""
@@ -160,7 +190,8 @@ class Meter:
     def read(self) -> dict[str, float]:
         """Return the statements, and the processor milliseconds of each process, so far."""
         return {'statements': self._database.statements()} | {
-            name: used(process) * 1e3 for name, process in self.processes.items()}
+            name: used(process) * 1e3 for name, process in self.processes.items()
+        }
 
     @contextlib.contextmanager
     def each(self, count: int) -> Iterator[dict[str, float]]:

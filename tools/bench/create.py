@@ -32,18 +32,26 @@ def raw_inserts(count: int) -> float:
         conn = sqlite3.connect(f'{folder}/raw.sqlite', isolation_level=None)
         for pragma in ('journal_mode=WAL', 'synchronous=FULL'):
             conn.execute(f'PRAGMA {pragma}')
-        conn.execute('CREATE TABLE shares (id TEXT PRIMARY KEY, project TEXT, '
-                     'a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r)')
+        conn.execute(
+            'CREATE TABLE shares (id TEXT PRIMARY KEY, project TEXT, '
+            'a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r)'
+        )
         conn.execute('CREATE INDEX by_project ON shares (project)')
-        conn.execute('CREATE TABLE tasks (seq INTEGER PRIMARY KEY, share TEXT, kind TEXT, state TEXT, data TEXT)')
+        conn.execute(
+            'CREATE TABLE tasks (seq INTEGER PRIMARY KEY, share TEXT, kind TEXT, state TEXT, data TEXT)'
+        )
         share = 'INSERT INTO shares VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
         def insert() -> None:
             share_id = uuidutils.generate_uuid()
             conn.execute('BEGIN IMMEDIATE')
             conn.execute(share, [share_id, 'p', *(f'value {number}' for number in range(18))])
-            conn.execute('INSERT INTO tasks (share, kind, state, data) VALUES (?, ?, ?, ?)', (share_id, 'c', 'open', '{}'))
+            conn.execute(
+                'INSERT INTO tasks (share, kind, state, data) VALUES (?, ?, ?, ?)',
+                (share_id, 'c', 'open', '{}'),
+            )
             conn.execute('COMMIT')
+
         rate = 1e6 / report.cost(insert, count)
         conn.close()
         return rate
@@ -67,7 +75,7 @@ class Running:
         began = product.processor_time(self._process)
         crowd = [product.Client(self._made.port) for _ in range(clients)]
         for client in crowd:
-            client.ask('GET', '/types')     # so that it is connected
+            client.ask('GET', '/types')  # so that it is connected
         seconds, _, _ = wire.crowd(crowd, [product.Client.create] * requests)
         return requests / (product.processor_time(self._process) - began), requests / seconds
 
@@ -91,7 +99,9 @@ def embedded(figures: report.Report) -> None:
                 taken.append(running.rates(clients, requests))
     base = figures.add('raw SQLite transactions', statistics.median(alone), '/s of a core')
     for clients, taken in rates.items():
-        figures.add(f'accepted, API alone, {clients} clients', median(taken, 0), '/s of a core', base, least=LEAST)
+        figures.add(
+            f'accepted, API alone, {clients} clients', median(taken, 0), '/s of a core', base, least=LEAST
+        )
         figures.add(f'the same by the clock, {clients} clients', median(taken, 1), '/s')
     report.say('all in one process, SQLite, 8 clients')
     with product.product() as made:
@@ -113,10 +123,17 @@ def clustered(figures: report.Report) -> None:
             running.append(Running(stack.enter_context(product.product(database, url)), 'api', requests))
         report.say('API alone, PostgreSQL, without and with RabbitMQ in turns')
         taken = [[one.rates(8, requests) for one in running] for _ in range(rounds)]
-    base = figures.add('accepted, PostgreSQL, no broker, 8 clients', median([pair[0] for pair in taken], 0), '/s of a core')
+    base = figures.add(
+        'accepted, PostgreSQL, no broker, 8 clients', median([pair[0] for pair in taken], 0), '/s of a core'
+    )
     figures.add('the same by the clock, no broker', median([pair[0] for pair in taken], 1), '/s')
-    figures.add('accepted, PostgreSQL and RabbitMQ', median([pair[1] for pair in taken], 0), '/s of a core', base,
-              least=WITH_BROKER)
+    figures.add(
+        'accepted, PostgreSQL and RabbitMQ',
+        median([pair[1] for pair in taken], 0),
+        '/s of a core',
+        base,
+        least=WITH_BROKER,
+    )
     figures.add('the same by the clock, RabbitMQ', median([pair[1] for pair in taken], 1), '/s')
 
 

@@ -47,7 +47,7 @@ def _alone(manager: ShareManager, count: int) -> float:
     targets = ensure_results.targets(manager.services.db, shares)
     began = time.process_time()
     for start in range(0, len(targets), ensure.BATCH):
-        manager.driver.ensure_shares(targets[start:start + ensure.BATCH])
+        manager.driver.ensure_shares(targets[start : start + ensure.BATCH])
     return count / (time.process_time() - began)
 
 
@@ -63,8 +63,17 @@ def _ask(manager: ShareManager) -> str:
 def _sync(manager: ShareManager, share_id: str) -> str:
     ctx = context.admin(manager.services)
     with ctx.db.writer() as conn:
-        wake = engine.begin_once(conn, ctx, 'access.sync', 'share', share_id, topic='share', host=manager.host,
-                                     lane=engine.FAST, open_key=f'access:{share_id}')
+        wake = engine.begin_once(
+            conn,
+            ctx,
+            'access.sync',
+            'share',
+            share_id,
+            topic='share',
+            host=manager.host,
+            lane=engine.FAST,
+            open_key=f'access:{share_id}',
+        )
     wake.send(ctx)
     return wake.operation_id
 
@@ -107,12 +116,19 @@ def compare(figures: report.Report, manager: ShareManager, share_id: str, count:
             time.sleep(_LOOK)
         began = time.process_time()
         _wait(manager, _ask(manager))
-        figures.add('ensured on demand', count / (time.process_time() - began), 'shares/s of a core', base,
-                  least=LEAST if many else None)
+        figures.add(
+            'ensured on demand',
+            count / (time.process_time() - began),
+            'shares/s of a core',
+            base,
+            least=LEAST if many else None,
+        )
         share = figures.add('a share', 1.0, 'share')
         engine = manager.services.db.engine
         needed = _counted(engine, lambda: _wait(manager, _ask(manager)))
-        figures.add('statements for each', needed / count, 'statements', share, most=STATEMENTS if many else None)
+        figures.add(
+            'statements for each', needed / count, 'statements', share, most=STATEMENTS if many else None
+        )
     finally:
         manager.stop()
 

@@ -36,10 +36,12 @@ class Listeners:
         """Read and count events until that time of the monotonic clock."""
         while (left := until - time.monotonic()) > 0:
             for key, _ in self._selector.select(left):
-                self.events += key.fileobj.recv(1 << 18).count(b'\ndata: ')       # type: ignore[union-attr]
+                self.events += key.fileobj.recv(1 << 18).count(b'\ndata: ')  # type: ignore[union-attr]
 
 
-def watch(made: product.Product, process, number: int, shares: list[str], rounds: int, *, quiet: bool) -> tuple[float, int]:
+def watch(
+    made: product.Product, process, number: int, shares: list[str], rounds: int, *, quiet: bool
+) -> tuple[float, int]:
     """Return the processor time of the process while so many clients listen for ``rounds`` seconds, and the events they got.
 
     ``quiet``: nothing changes.
@@ -47,7 +49,7 @@ def watch(made: product.Product, process, number: int, shares: list[str], rounds
     client = made.client()
     with contextlib.ExitStack() as stack:
         listeners = Listeners(made.port, number, stack)
-        listeners.read(time.monotonic() + 2)      # the first look is not counted
+        listeners.read(time.monotonic() + 2)  # the first look is not counted
         listeners.events = 0
         began, begin = product.processor_time(process), time.monotonic()
         for turn in range(rounds):
@@ -63,7 +65,9 @@ def measure(figures: report.Report) -> None:
     number, rounds = figures.pick(20, 500, 500), figures.pick(3, 10, 30)
     with product.product() as made:
         with made.config.open('a') as config:
-            config.write(f'[events]\nmax_listeners = {number}\nmax_listeners_per_project = {number}\nlistener_time = 3600\n')
+            config.write(
+                f'[events]\nmax_listeners = {number}\nmax_listeners_per_project = {number}\nlistener_time = 3600\n'
+            )
         process = made.start('all_in_one')
         client = made.answers()
         made.wait_for_pool(client)
@@ -81,8 +85,16 @@ def measure(figures: report.Report) -> None:
     figures.add('nothing changes, nobody listens', idle / seconds * 100, '% of a core')
     figures.add('nothing changes, one client listens', one / seconds * 100, '% of a core')
     figures.add(f'nothing changes, {number} clients listen', quiet / seconds * 100, '% of a core')
-    figures.add('each client, nothing changes', max(quiet - one, 0.0) / seconds / number * 1e6, 'us of processor time a second')
-    figures.add('each event of each client', (busy - nobody - quiet + idle) / max(events, 1) * 1e6, 'us of processor time')
+    figures.add(
+        'each client, nothing changes',
+        max(quiet - one, 0.0) / seconds / number * 1e6,
+        'us of processor time a second',
+    )
+    figures.add(
+        'each event of each client',
+        (busy - nobody - quiet + idle) / max(events, 1) * 1e6,
+        'us of processor time',
+    )
     figures.note(f'{events:,} events were read: {events / number:.0f} by each client.')
 
 

@@ -12,16 +12,32 @@ from pathlib import Path
 import report
 
 #: The cheapest first.
-NAMES = ('lists', 'scheduler', 'ensure', 'processes', 'events', 'fair', 'access', 'mover', 'create', 'beside', 'scale',
-         'gateway')
+NAMES = (
+    'lists',
+    'scheduler',
+    'ensure',
+    'processes',
+    'events',
+    'fair',
+    'access',
+    'mover',
+    'create',
+    'beside',
+    'scale',
+    'gateway',
+)
 #: Those that run only when they are named.
 _NAMED = ('beside', 'scale', 'gateway')
 
 
 def run(name: str, options: list[str]) -> tuple[int, dict | None]:
     """Run one benchmark in a process, and show its table; return its exit status, and its results or None."""
-    done = subprocess.run([sys.executable, str(Path(__file__).parent / f'{name}.py'), *options], stdout=subprocess.PIPE,
-                          text=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).parent / f'{name}.py'), *options],
+        stdout=subprocess.PIPE,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
     *table, last = done.stdout.splitlines() or ['']
     try:
         result = json.loads(last)
@@ -35,21 +51,34 @@ def run(name: str, options: list[str]) -> tuple[int, dict | None]:
 def main() -> int:
     """Run the benchmarks; fail if one failed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--quick', action='store_true', help='short run with less exact results, within five minutes')
-    parser.add_argument('--tiny', action='store_true', help='smallest run, only to check that the benchmarks work')
+    parser.add_argument(
+        '--quick', action='store_true', help='short run with less exact results, within five minutes'
+    )
+    parser.add_argument(
+        '--tiny', action='store_true', help='smallest run, only to check that the benchmarks work'
+    )
     parser.add_argument('--check', action='store_true', help='exit 1 if a target is missed')
-    parser.add_argument('--beside', metavar='PEER', help='run the benchmark "beside" with this peer: none or manila')
+    parser.add_argument(
+        '--beside', metavar='PEER', help='run the benchmark "beside" with this peer: none or manila'
+    )
     parser.add_argument('--driver', default='pymysql', help='of MariaDB, in "beside": pymysql or mysqldb')
     parser.add_argument('--scale', action='store_true', help='run the benchmark "scale"')
-    parser.add_argument('--database', default='mariadb', help='of the benchmark "scale": mariadb, postgresql or sqlite')
-    parser.add_argument('names', nargs='*', metavar='NAME', help=f'{", ".join(NAMES)}; by default all but {", ".join(_NAMED)}')
+    parser.add_argument(
+        '--database', default='mariadb', help='of the benchmark "scale": mariadb, postgresql or sqlite'
+    )
+    parser.add_argument(
+        'names', nargs='*', metavar='NAME', help=f'{", ".join(NAMES)}; by default all but {", ".join(_NAMED)}'
+    )
     args = parser.parse_args()
     args.names += [name for name in _NAMED if getattr(args, name, None)]
     unknown = sorted({*args.names} - {*NAMES})
     if unknown:
         parser.error(f'no such benchmark: {", ".join(unknown)}; there are {", ".join(NAMES)}')
     options = [f'--{name}' for name in ('quick', 'tiny', 'check') if getattr(args, name)]
-    more = {'beside': [f'--peer={args.beside or "none"}', f'--driver={args.driver}'], 'scale': [f'--database={args.database}']}
+    more = {
+        'beside': [f'--peer={args.beside or "none"}', f'--driver={args.driver}'],
+        'scale': [f'--database={args.database}'],
+    }
     chosen = [name for name in NAMES if name in args.names or (not args.names and name not in _NAMED)]
     results, failed, began = [], [], time.monotonic()
     for number, name in enumerate(chosen, 1):

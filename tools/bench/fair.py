@@ -35,6 +35,7 @@ def count(client: product.Client, status: str) -> int:
 
 def modest(port: int, each: int, seconds: float) -> list[float]:
     """Return the milliseconds for each share of each modest project; a create takes ``seconds`` at the backend."""
+
     def project(number: int) -> list[float]:
         client, dice = product.Client(port, f'modest{number}'), random.Random(number)
         taken = []
@@ -57,7 +58,7 @@ def measure(figures: report.Report) -> None:
         made.start('all_in_one')
         made.wait_for_pool(made.answers())
         report.say(f'{_MODEST} projects ask for {each} shares each, which take {seconds:g} s at the backend')
-        modest(made.port, 1, 0.1)       # caches are empty for the first ones
+        modest(made.port, 1, 0.1)  # caches are empty for the first ones
         alone = modest(made.port, each, seconds)
         report.say(f'the same, while another has {_BACKLOG} asked for at any time')
         client = product.Client(made.port, 'greedy')
@@ -68,10 +69,18 @@ def measure(figures: report.Report) -> None:
         finally:
             greedy.end()
         got = count(client, 'available')
-    base = {part: figures.add(f'alone, p{part * 100:.0f}', report.percentile(alone, part), 'ms') for part in (0.5, 0.99)}
+    base = {
+        part: figures.add(f'alone, p{part * 100:.0f}', report.percentile(alone, part), 'ms')
+        for part in (0.5, 0.99)
+    }
     for part, line in base.items():
-        figures.add(f'beside a greedy project, p{part * 100:.0f}', report.percentile(beside, part), 'ms', line,
-                  most=2.0 if part > 0.9 and figures.size != report.TINY else None)
+        figures.add(
+            f'beside a greedy project, p{part * 100:.0f}',
+            report.percentile(beside, part),
+            'ms',
+            line,
+            most=2.0 if part > 0.9 and figures.size != report.TINY else None,
+        )
     figures.add('beside a greedy project, the longest', max(beside), 'ms', base[0.99])
     figures.note(f'{len(beside)} shares; the greedy project got {got} meanwhile.')
 

@@ -58,8 +58,14 @@ def main(config: str, project: str, first: int, last: int) -> None:
     turn = first
     for owner, portion in _portions(project, last - first):
         for start in range(0, portion, _CHUNK):
-            held.make(services, manager.driver, min(_CHUNK, portion - start), type_id=type_id, project=owner,
-                      pool=pool(turn := turn + 1))
+            held.make(
+                services,
+                manager.driver,
+                min(_CHUNK, portion - start),
+                type_id=type_id,
+                project=owner,
+                pool=pool(turn := turn + 1),
+            )
     look = _LOOK.get(services.db.engine.dialect.name)
     for table in models.metadata.sorted_tables if look else ():
         with services.db.writer() as conn:

@@ -38,9 +38,11 @@ def _share(number: int) -> values.Share:
 def _driver(cluster: Ceph, port: int) -> Iterator[load.ShareDriver]:
     with tempfile.TemporaryDirectory(prefix='ml-gateway-') as folder:
         file = Path(folder, 'conf')
-        file.write_text(f'[ceph]\ncephfs_conf_path = {cluster.conf}\ncephfs_protocol_helper_type = NFS\n'
-                        f'cephfs_ganesha_server_ip = 127.0.0.1\ncephfs_nfs_port = {port}\ncephfs_nfs_graceless = true\n'
-                        'cephfs_nfs_max_exports = 5000\n')
+        file.write_text(
+            f'[ceph]\ncephfs_conf_path = {cluster.conf}\ncephfs_protocol_helper_type = NFS\n'
+            f'cephfs_ganesha_server_ip = 127.0.0.1\ncephfs_nfs_port = {port}\ncephfs_nfs_graceless = true\n'
+            'cephfs_nfs_max_exports = 5000\n'
+        )
         conf = cfg.ConfigOpts()
         conf([], default_config_files=[str(file)])
         driver = load.make('cephfs', 'ceph', 'bench@ceph', conf, Path(folder, 'state'))
@@ -66,10 +68,12 @@ def _exports(figures: report.Report, driver: load.ShareDriver, count: int) -> No
     made = []
     for share in shares:
         subvolumes.ask('create', share.id, size=share.size << 30, mode='755', namespace_isolated=True)
-        made.append(_seconds(partial(driver.services.protocol.apply, share, subvolumes.require(share), [_RULE])))
+        made.append(
+            _seconds(partial(driver.services.protocol.apply, share, subvolumes.require(share), [_RULE]))
+        )
     figures.add(f'an export added, of {count}', statistics.median(made) * 1e3, 'ms')
     figures.add('an export added, p99', report.percentile(made, 0.99) * 1e3, 'ms')
-    figures.add('the last tenth of them', statistics.median(made[-max(1, count // 10):]) * 1e3, 'ms')
+    figures.add('the last tenth of them', statistics.median(made[-max(1, count // 10) :]) * 1e3, 'ms')
     changed = [_seconds(partial(driver.update_access, share, [])) for share in shares[:20]]
     figures.add('all rules of a share removed', statistics.median(changed) * 1e3, 'ms')
     after = _size(server.process)
@@ -83,25 +87,38 @@ def _exports(figures: report.Report, driver: load.ShareDriver, count: int) -> No
 
 
 def _size(process: psutil.Process) -> dict[str, float]:
-    return {'memory': process.memory_info().rss, 'threads': process.num_threads(), 'open files': process.num_fds()}
+    return {
+        'memory': process.memory_info().rss,
+        'threads': process.num_threads(),
+        'open files': process.num_fds(),
+    }
 
 
-def _bandwidth(figures: report.Report, cluster: Ceph, driver: load.ShareDriver, port: int, mebibytes: int, rounds: int) -> None:
+def _bandwidth(
+    figures: report.Report, cluster: Ceph, driver: load.ShareDriver, port: int, mebibytes: int, rounds: int
+) -> None:
     """Write and read one file through the gateway, and by ceph-fuse, in turns."""
     share = _share(0)
     driver.update_access(share, [_RULE])
     client = nfs4.Client('127.0.0.1', port)
     root = client.walk('shares', share.id)
     path = driver.services.subvolumes.require(share).path
-    answer = driver.services.subvolumes.ask('authorize', share.id, auth_id='bench', access_level='rw', tenant_id='bench')
+    answer = driver.services.subvolumes.ask(
+        'authorize', share.id, auth_id='bench', access_level='rw', tenant_id='bench'
+    )
     mount = FuseMount(cluster, 'a', 'bench', str(answer), path)
     with mount:
         mount.mount()
         (mount.root / 'by-gateway').touch()
         (mount.root / 'by-gateway').chmod(0o666)
         file = client.lookup(root, 'by-gateway')
-        ways = {'the gateway': (lambda: _write(client, file, mebibytes), lambda: _read(client, file, mebibytes)),
-                'ceph-fuse': (lambda: _write_file(mount.root / 'own', mebibytes), lambda: _read_file(mount.root / 'own'))}
+        ways = {
+            'the gateway': (lambda: _write(client, file, mebibytes), lambda: _read(client, file, mebibytes)),
+            'ceph-fuse': (
+                lambda: _write_file(mount.root / 'own', mebibytes),
+                lambda: _read_file(mount.root / 'own'),
+            ),
+        }
         taken: dict[str, list[float]] = {f'{what} by {way}': [] for what in ('write', 'read') for way in ways}
         for _ in range(rounds):
             for way, (write, read) in ways.items():
@@ -110,8 +127,12 @@ def _bandwidth(figures: report.Report, cluster: Ceph, driver: load.ShareDriver, 
         for what in ('write', 'read'):
             baseline = None
             for way in ('ceph-fuse', 'the gateway'):
-                line = figures.add(f'{what} by {way}', mebibytes / statistics.median(taken[f'{what} by {way}']), 'MiB/s',
-                                   to=baseline)
+                line = figures.add(
+                    f'{what} by {way}',
+                    mebibytes / statistics.median(taken[f'{what} by {way}']),
+                    'MiB/s',
+                    to=baseline,
+                )
                 baseline = baseline or line
     client.close()
 

@@ -34,13 +34,30 @@ class Inside:
         """Return the body of the answer to a GET, whose status must be 200."""
         status: list[str] = []
         path, _, query = path.partition('?')
-        body = b''.join(self._app({
-            'REQUEST_METHOD': 'GET', 'PATH_INFO': f'/v2{path}', 'QUERY_STRING': query, 'SERVER_NAME': 'localhost',
-            'SERVER_PORT': '80', 'SERVER_PROTOCOL': 'HTTP/1.1', 'HTTP_HOST': 'localhost', 'wsgi.url_scheme': 'http',
-            'wsgi.input': io.BytesIO(), 'wsgi.errors': sys.stderr, 'wsgi.version': (1, 0), 'wsgi.multithread': True,
-            'wsgi.multiprocess': False, 'wsgi.run_once': False, 'CONTENT_LENGTH': '0',
-            'HTTP_X_AUTH_TOKEN': 'u:p:member,reader', 'HTTP_X_OPENSTACK_MANILA_API_VERSION': '2.82'},
-            lambda line, headers, error=None: status.append(line)))
+        body = b''.join(
+            self._app(
+                {
+                    'REQUEST_METHOD': 'GET',
+                    'PATH_INFO': f'/v2{path}',
+                    'QUERY_STRING': query,
+                    'SERVER_NAME': 'localhost',
+                    'SERVER_PORT': '80',
+                    'SERVER_PROTOCOL': 'HTTP/1.1',
+                    'HTTP_HOST': 'localhost',
+                    'wsgi.url_scheme': 'http',
+                    'wsgi.input': io.BytesIO(),
+                    'wsgi.errors': sys.stderr,
+                    'wsgi.version': (1, 0),
+                    'wsgi.multithread': True,
+                    'wsgi.multiprocess': False,
+                    'wsgi.run_once': False,
+                    'CONTENT_LENGTH': '0',
+                    'HTTP_X_AUTH_TOKEN': 'u:p:member,reader',
+                    'HTTP_X_OPENSTACK_MANILA_API_VERSION': '2.82',
+                },
+                lambda line, headers, error=None: status.append(line),
+            )
+        )
         if not status[0].startswith('200'):
             raise RuntimeError(f'GET {path}: {status[0]} {body[:500]!r}')
         return body

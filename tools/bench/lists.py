@@ -23,16 +23,37 @@ _BATCH = 10_000
 
 def fill(services, type_id: str, count: int) -> None:
     """Add ``count`` shares with two pairs of metadata each."""
-    tables = (models.shares, ('id', 'created_at', 'project_id', 'user_id', 'name', 'size', 'share_proto')), (
-        models.share_instances, ('id', 'created_at', 'share_id', 'host', 'status', 'access_rules_status', 'share_type_id',
-                                 'progress')), (models.share_metadata, ('owner_id', 'key', 'value'))
+    tables = (
+        (models.shares, ('id', 'created_at', 'project_id', 'user_id', 'name', 'size', 'share_proto')),
+        (
+            models.share_instances,
+            (
+                'id',
+                'created_at',
+                'share_id',
+                'host',
+                'status',
+                'access_rules_status',
+                'share_type_id',
+                'progress',
+            ),
+        ),
+        (models.share_metadata, ('owner_id', 'key', 'value')),
+    )
     for start in range(0, count, _BATCH):
         share_ids = [uuidutils.generate_uuid() for _ in range(min(_BATCH, count - start))]
         now = str(timeutils.utcnow())
-        rows = ([(share_id, now, 'p', 'u', f'share {number}', 1, 'NFS') for number, share_id in enumerate(share_ids)],
-                [(uuidutils.generate_uuid(), now, share_id, 'h@a#p', 'available', 'active', type_id, '100%')
-                 for share_id in share_ids],
-                [(share_id, key, 'v') for share_id in share_ids for key in 'ab'])
+        rows = (
+            [
+                (share_id, now, 'p', 'u', f'share {number}', 1, 'NFS')
+                for number, share_id in enumerate(share_ids)
+            ],
+            [
+                (uuidutils.generate_uuid(), now, share_id, 'h@a#p', 'available', 'active', type_id, '100%')
+                for share_id in share_ids
+            ],
+            [(share_id, key, 'v') for share_id in share_ids for key in 'ab'],
+        )
         with services.db.writer() as conn:
             for (table, columns), values in zip(tables, rows, strict=True):
                 marks = ', '.join('?' * len(columns))
@@ -60,8 +81,8 @@ def statements(made: inside.Inside, path: str) -> list[tuple[str, tuple]]:
 def _as_json(conn: sqlite3.Connection, statement: str, values: tuple) -> str:
     """Return a statement that has the same rows as one JSON text."""
     names = [column[0] for column in conn.execute(statement, values).description]
-    pairs = ', '.join(f"'{name}', \"{name}\"" for name in names)
-    return f'SELECT json_group_array(json_object({pairs})) FROM ({statement})'     # noqa: S608 - the product's own
+    pairs = ', '.join(f'\'{name}\', "{name}"' for name in names)
+    return f'SELECT json_group_array(json_object({pairs})) FROM ({statement})'  # noqa: S608 - the product's own
 
 
 def compare(figures: report.Report, made: inside.Inside, count: int) -> None:

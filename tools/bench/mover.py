@@ -32,14 +32,25 @@ _MIB, _GIB = 1 << 20, 1 << 30
 #: Files in each directory, and bytes of each; bytes of data in each GiB of the sparse file.
 _IN_FOLDER, _BYTES, _DATA = 1000, 512, 8 * _MIB
 #: How rsync is called by hand for the same attributes.
-_BY_HAND = ('rsync', '--archive', '--hard-links', '--acls', '--xattrs', '--numeric-ids', '--sparse', '--delete')
+_BY_HAND = (
+    'rsync',
+    '--archive',
+    '--hard-links',
+    '--acls',
+    '--xattrs',
+    '--numeric-ids',
+    '--sparse',
+    '--delete',
+)
 
 
 def _fill_small(place: Path, files: int) -> None:
     for number in range(files):
         if number % _IN_FOLDER == 0:
             (place / str(number // _IN_FOLDER)).mkdir()
-        (place / str(number // _IN_FOLDER) / str(number)).write_bytes(number.to_bytes(8, 'big') * (_BYTES // 8))
+        (place / str(number // _IN_FOLDER) / str(number)).write_bytes(
+            number.to_bytes(8, 'big') * (_BYTES // 8)
+        )
 
 
 def _fill_sparse(place: Path, gibibytes: int) -> None:
@@ -56,9 +67,16 @@ class Ways:
     def __init__(self, root: Path):
         self.root = root
         conf = types.SimpleNamespace(
-            data_node_access_ips=[], data_node_access_admin_user=None, data_node_mount_options={},
-            data_node_local_exports=[f'nas:/shares={root}'], mount_tmp_location=None, check_hash=False, data_check_sample=0,
-            data_copy_bandwidth_limit=0.0, data_copy_apparent_ratio=0.0)
+            data_node_access_ips=[],
+            data_node_access_admin_user=None,
+            data_node_mount_options={},
+            data_node_local_exports=[f'nas:/shares={root}'],
+            mount_tmp_location=None,
+            check_hash=False,
+            data_check_sample=0,
+            data_copy_bandwidth_limit=0.0,
+            data_copy_apparent_ratio=0.0,
+        )
         self.moves = ShareMoves(root / 'state', conf, types.SimpleNamespace(migration_ignore_files=[]))
 
     def by_hand(self) -> float:
@@ -83,8 +101,20 @@ class Ways:
         return target
 
     def _end(self, start: Callable[[Side, Side], Copy]) -> None:
-        sides = [Side(values.Share(name, name, 'p', 1, 'NFS', 'pool', export_locations=(
-            values.ExportLocation(f'nas:/shares/{name}', True),))) for name in ('source', 'target')]
+        sides = [
+            Side(
+                values.Share(
+                    name,
+                    name,
+                    'p',
+                    1,
+                    'NFS',
+                    'pool',
+                    export_locations=(values.ExportLocation(f'nas:/shares/{name}', True),),
+                )
+            )
+            for name in ('source', 'target')
+        ]
         start(*sides).join()
         run = start(*sides)
         if not run.is_complete or run.messages.differing:
@@ -99,7 +129,9 @@ def _seconds(call: Callable[[], object]) -> float:
     return time.monotonic() - began
 
 
-def _measure(figures: report.Report, what: str, unit: str, amount: float, fill: Callable[[Path], None]) -> None:
+def _measure(
+    figures: report.Report, what: str, unit: str, amount: float, fill: Callable[[Path], None]
+) -> None:
     with tempfile.TemporaryDirectory(prefix='manila-lite-bench-') as folder:
         ways = Ways(Path(folder).resolve())
         (ways.root / 'source').mkdir()
@@ -111,12 +143,19 @@ def _measure(figures: report.Report, what: str, unit: str, amount: float, fill: 
                 hand.append(ways.by_hand())
                 mover.append(ways.by_mover())
                 compared.append(ways.compare())
-                report.say(f'{what}: by hand {hand[-1]:.2f} s, by the mover {mover[-1]:.2f} s, compared {compared[-1]:.2f} s')
+                report.say(
+                    f'{what}: by hand {hand[-1]:.2f} s, by the mover {mover[-1]:.2f} s, compared {compared[-1]:.2f} s'
+                )
         finally:
             ways.moves.clear('target')
     baseline = figures.add(f'{what} by hand', amount / statistics.median(hand), unit)
-    figures.add(f'{what} by the mover', amount / statistics.median(mover), unit, to=baseline,
-                least=None if figures.size == report.TINY else LEAST)
+    figures.add(
+        f'{what} by the mover',
+        amount / statistics.median(mover),
+        unit,
+        to=baseline,
+        least=None if figures.size == report.TINY else LEAST,
+    )
     figures.add(f'{what} compared', amount / statistics.median(compared), unit)
 
 
@@ -124,10 +163,17 @@ def measure(figures: report.Report) -> None:
     """Measure, and fill the report."""
     files, gibibytes = figures.pick((200, 1), (50_000, 5), (1_000_000, 50))
     _measure(figures, f'{files} small files', 'files/s', files, lambda place: _fill_small(place, files))
-    _measure(figures, f'a sparse file of {gibibytes} GiB', 'MiB/s', gibibytes * 1024,
-             lambda place: _fill_sparse(place, gibibytes))
-    figures.note(f'Small files have {_BYTES} bytes; the sparse file has {_DATA // _MIB} MiB of data in each GiB, and its MiB '
-                 f'include the holes. Medians of {_ROUNDS}, each to an empty directory.')
+    _measure(
+        figures,
+        f'a sparse file of {gibibytes} GiB',
+        'MiB/s',
+        gibibytes * 1024,
+        lambda place: _fill_sparse(place, gibibytes),
+    )
+    figures.note(
+        f'Small files have {_BYTES} bytes; the sparse file has {_DATA // _MIB} MiB of data in each GiB, and its MiB '
+        f'include the holes. Medians of {_ROUNDS}, each to an empty directory.'
+    )
 
 
 if __name__ == '__main__':

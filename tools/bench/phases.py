@@ -24,9 +24,9 @@ class Amounts:
     """How often each thing is done in a round."""
 
     rounds: int
-    alone: int      # shares, asked for by one client
-    burst: int      # shares, asked for by eight clients
-    single: int     # shares, each waited for before the next
+    alone: int  # shares, asked for by one client
+    burst: int  # shares, asked for by eight clients
+    single: int  # shares, each waited for before the next
     reads: int
     lists: int
 
@@ -35,7 +35,9 @@ def _used(phase: str, used: dict[str, float]) -> Samples:
     return {(phase, name): [value] for name, value in used.items()}
 
 
-def until(check: Callable[[], bool], what: Callable[[], str], pause: float = 0.02, seconds: float = 180) -> None:
+def until(
+    check: Callable[[], bool], what: Callable[[], str], pause: float = 0.02, seconds: float = 180
+) -> None:
     """Wait until the check is true."""
     end = time.monotonic() + seconds
     while not check():
@@ -46,8 +48,10 @@ def until(check: Callable[[], bool], what: Callable[[], str], pause: float = 0.0
 
 def _made(side: sides.Side, shares: list[str]) -> None:
     """Wait until the shares are available."""
-    until(lambda: side.database.count(shares, 'available') == len(shares),
-          lambda: f'not available: {side.client.ask("GET", "/shares/detail?limit=20")}')
+    until(
+        lambda: side.database.count(shares, 'available') == len(shares),
+        lambda: f'not available: {side.client.ask("GET", "/shares/detail?limit=20")}',
+    )
 
 
 def _create(client: wire.Client) -> str:
@@ -83,8 +87,11 @@ def single(side: sides.Side, amounts: Amounts) -> Samples:
         accepted = time.perf_counter()
         side.client.wait(f'/shares/{share}', 'share', 'available')
         available = time.perf_counter()
-        granted = side.client.ask('POST', f'/shares/{share}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': f'10.0.0.{number % 250 + 1}'}})['access']['id']
+        granted = side.client.ask(
+            'POST',
+            f'/shares/{share}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': f'10.0.0.{number % 250 + 1}'}},
+        )['access']['id']
         side.client.wait(f'/share-access-rules/{granted}', 'access', 'active', 'state')
         times = (accepted - began, available - accepted, time.perf_counter() - available)
         for samples, seconds in zip(found.values(), times, strict=True):
@@ -118,8 +125,10 @@ def types(side: sides.Side, amounts: Amounts) -> Samples:
 def page(side: sides.Side, phase: str, path: str, count: int, client: wire.Client) -> Samples:
     """Read a page of shares in detail; times are microseconds per row."""
     rows = len(client.ask('GET', path)['shares'])
-    return {key: [value if key[1] in ('statements', 'rate') else value / rows * 1e3 for value in values]
-            for key, values in _reads(side, phase, path, count, client).items()}
+    return {
+        key: [value if key[1] in ('statements', 'rate') else value / rows * 1e3 for value in values]
+        for key, values in _reads(side, phase, path, count, client).items()
+    }
 
 
 def lists(side: sides.Side, amounts: Amounts) -> Samples:

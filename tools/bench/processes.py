@@ -13,9 +13,16 @@ import psutil
 import report
 
 #: Imports that every service needs.
-_BARE = ('import sys, manila_lite.cmd, oslo_config.cfg, oslo_log.log, oslo_messaging, oslo_db.sqlalchemy.enginefacade, '
-         'sqlalchemy, pecan; print("up", flush=True); sys.stdin.read()')
-_PARTS = {'manila-lite': 'all_in_one', 'manila-api': 'api', 'manila-scheduler': 'scheduler', 'manila-share': 'share'}
+_BARE = (
+    'import sys, manila_lite.cmd, oslo_config.cfg, oslo_log.log, oslo_messaging, oslo_db.sqlalchemy.enginefacade, '
+    'sqlalchemy, pecan; print("up", flush=True); sys.stdin.read()'
+)
+_PARTS = {
+    'manila-lite': 'all_in_one',
+    'manila-api': 'api',
+    'manila-scheduler': 'scheduler',
+    'manila-share': 'share',
+}
 _TICK = 1e3 / product.TICKS
 
 
@@ -58,8 +65,10 @@ def measure(figures: report.Report) -> None:
             process = made.start(part)
             ready(made, part, process)
             figures.add(f'{name}, memory', memory(process), 'MiB', base)
-            figures.add(f'{name}, start', product.processor_time(process) * 1e3, 'ms of processor time', base_start)
-            time.sleep(figures.pick(0, 1, 5))     # until the work of the start is done
+            figures.add(
+                f'{name}, start', product.processor_time(process) * 1e3, 'ms of processor time', base_start
+            )
+            time.sleep(figures.pick(0, 1, 5))  # until the work of the start is done
             began = product.processor_time(process)
             time.sleep(idle)
             used = product.processor_time(process) - began

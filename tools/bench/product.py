@@ -59,7 +59,9 @@ class Client:
 
     def ask(self, method: str, path: str, body: dict | None = None) -> dict:
         """Send a request that must succeed; return the answer."""
-        self._connection.request(method, f'/v2{path}', json.dumps(body) if body is not None else None, self._headers)
+        self._connection.request(
+            method, f'/v2{path}', json.dumps(body) if body is not None else None, self._headers
+        )
         answer = self._connection.getresponse()
         text = answer.read()
         if answer.status >= 400:
@@ -91,8 +93,14 @@ class Processes:
         """Start a command. It is asked to end when this process dies, for instance because somebody lost patience."""
         with (self.state / 'output').open('ab') as output:
             # SIGINT ends uwsgi, too, which begins anew at a SIGTERM.
-            started = subprocess.Popen(['setpriv', '--pdeathsig', 'INT', '--', *words], stdin=subprocess.DEVNULL, stdout=output,
-                                       stderr=output, start_new_session=True, env=os.environ | env)
+            started = subprocess.Popen(
+                ['setpriv', '--pdeathsig', 'INT', '--', *words],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                env=os.environ | env,
+            )
         self._started.append(started)
         return psutil.Process(started.pid)
 
@@ -142,17 +150,34 @@ class Product(Processes):
     ``backend``: more settings of the backend.
     """
 
-    def __init__(self, folder: str, database: str | None = None, bus: str = 'inproc://',
-                 auth: str = 'auth_strategy = noauth', backend: str = ''):
+    def __init__(
+        self,
+        folder: str,
+        database: str | None = None,
+        bus: str = 'inproc://',
+        auth: str = 'auth_strategy = noauth',
+        backend: str = '',
+    ):
         super().__init__(folder)
         self.config = self.state / 'manila_lite.conf'
-        self.config.write_text(_CONFIG.format(state=folder, port=self.port, bus=bus, auth=auth, backend=backend,
-                                              database=database or f'sqlite:///{folder}/manila_lite.sqlite'))
+        self.config.write_text(
+            _CONFIG.format(
+                state=folder,
+                port=self.port,
+                bus=bus,
+                auth=auth,
+                backend=backend,
+                database=database or f'sqlite:///{folder}/manila_lite.sqlite',
+            )
+        )
 
     def sync(self) -> None:
         """Make the tables of the database."""
-        subprocess.run([sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', 'db', 'sync'],
-                       check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', 'db', 'sync'],
+            check=True,
+            capture_output=True,
+        )
 
     def start(self, name: str) -> psutil.Process:
         """Start ``cmd/NAME.py``."""

@@ -35,7 +35,13 @@ class Line:
         """Return the line as cells."""
         verdict = '' if self.met is None else f'{self.target}: {"met" if self.met else "MISSED"}'
         ratio = '' if self.ratio is None else f'{self.ratio:.3g} x {self.baseline}'
-        return [self.what, f'{self.value:,.4g}' if self.value < 1000 else f'{self.value:,.0f}', self.unit, ratio, verdict]
+        return [
+            self.what,
+            f'{self.value:,.4g}' if self.value < 1000 else f'{self.value:,.0f}',
+            self.unit,
+            ratio,
+            verdict,
+        ]
 
 
 class Report:
@@ -52,8 +58,16 @@ class Report:
         """Return the amount of work."""
         return {TINY: tiny, QUICK: quick, FULL: full}[self.size]
 
-    def add(self, what: str, value: float, unit: str, to: Line | None = None, *, least: float | None = None,
-            most: float | None = None) -> Line:
+    def add(
+        self,
+        what: str,
+        value: float,
+        unit: str,
+        to: Line | None = None,
+        *,
+        least: float | None = None,
+        most: float | None = None,
+    ) -> Line:
         """Add a figure and its ratio to that of the line ``to``, which shall be at least, or at most, so much."""
         line = Line(what, value, unit)
         if to is not None:
@@ -74,12 +88,26 @@ class Report:
         rows = [['what', 'value', 'unit', 'ratio', 'target'], *(line.row() for line in self.lines)]
         widths = [max(len(row[column]) for row in rows) for column in range(5)]
         for row in rows:
-            print('  '.join(cell.rjust(width) if column == 1 else cell.ljust(width)
-                            for column, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip())
+            print(
+                '  '.join(
+                    cell.rjust(width) if column == 1 else cell.ljust(width)
+                    for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+                ).rstrip()
+            )
         for text in self.notes:
             print(f'Note: {text}')
-        print(json.dumps({'benchmark': self.name, 'size': self.size, 'cores': os.cpu_count(), 'notes': self.notes,
-                          'lines': [dataclasses.asdict(line) for line in self.lines]}), flush=True)
+        print(
+            json.dumps(
+                {
+                    'benchmark': self.name,
+                    'size': self.size,
+                    'cores': os.cpu_count(),
+                    'notes': self.notes,
+                    'lines': [dataclasses.asdict(line) for line in self.lines],
+                }
+            ),
+            flush=True,
+        )
 
 
 def say(text: str) -> None:
@@ -113,15 +141,28 @@ def percentile(values: list[float], part: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
 
-def main(doc: str, measure: Callable[[Report], None], options: Mapping[str, dict[str, Any]] | None = None) -> int:
+def main(
+    doc: str, measure: Callable[[Report], None], options: Mapping[str, dict[str, Any]] | None = None
+) -> int:
     """Run one benchmark as a command. With ``--check`` a missed target is a failure. ``options``: more of them, with the
     arguments of ``add_argument``.
     """
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--quick', dest='size', action='store_const', const=QUICK, default=FULL,
-                        help='short run with less exact results')
-    parser.add_argument('--tiny', dest='size', action='store_const', const=TINY,
-                        help='smallest run, only to check that the benchmark works')
+    parser.add_argument(
+        '--quick',
+        dest='size',
+        action='store_const',
+        const=QUICK,
+        default=FULL,
+        help='short run with less exact results',
+    )
+    parser.add_argument(
+        '--tiny',
+        dest='size',
+        action='store_const',
+        const=TINY,
+        help='smallest run, only to check that the benchmark works',
+    )
     parser.add_argument('--check', action='store_true', help='exit 1 if a target is missed')
     for name, described in (options or {}).items():
         parser.add_argument(name, **described)

@@ -39,10 +39,12 @@ def _ensured(side: sides.Side) -> None:
 
 def _settled(around: cloud.Cloud) -> None:
     """Wait until the servers have done what the filling left to do: nothing of it is the product's."""
+
     def rests() -> bool:
         before = sum(map(cloud.used, around.processes.values()))
         time.sleep(1)
         return sum(map(cloud.used, around.processes.values())) - before < _REST
+
     phases.until(rests, lambda: 'the servers do not come to rest', seconds=300)
 
 
@@ -78,33 +80,42 @@ def stage(side: sides.Side, amounts: phases.Amounts, count: int) -> phases.Sampl
 
 def lines(database: str) -> list[Figure]:
     """Return the figures; ``database``: the name of its process, or '' if it is in those of the product."""
+
     def of(what: str, phase: str, *parts: str, unit: str = 'ms') -> list[Figure]:
         shown = [*parts, database] if database else parts
         counted = [Figure(f'{what}: statements', '', phase, 'statements')] if database else []
         return [Figure(f'{what}: CPU of {part}', unit, phase, part) for part in shown] + counted
 
     def paged(what: str, phase: str) -> list[Figure]:
-        return [Figure(f'{what}, per row, p50', 'us', phase, 'times'), *of(f'{what}, per row', phase, 'API', unit='us')]
+        return [
+            Figure(f'{what}, per row, p50', 'us', phase, 'times'),
+            *of(f'{what}, per row', phase, 'API', unit='us'),
+        ]
 
     return [
         *paged(f'list of {phases.PAGE} of the project', 'list'),
-        *paged(f'first page of {_PAGE:,} of all', 'first'), *paged(f'last page of {_PAGE:,} of all', 'last'),
-        Figure('show, p50', 'ms', 'show', 'times'), *of('show', 'show', 'API'),
+        *paged(f'first page of {_PAGE:,} of all', 'first'),
+        *paged(f'last page of {_PAGE:,} of all', 'last'),
+        Figure('show, p50', 'ms', 'show', 'times'),
+        *of('show', 'show', 'API'),
         Figure('create accepted (with the quota check), p50', 'ms', 'single', 'accepted'),
         Figure('available after that, p50', 'ms', 'single', 'available'),
         *of('create, place and make a share, 1 client', 'alone', 'API', 'scheduler', 'manager'),
         Figure('create accepted, 8 clients', '/s', 'burst', 'rate'),
         *of('create, place and make a share, 8 clients', 'burst', 'API', 'scheduler', 'manager'),
         Figure('rule granted to active, p50', 'ms', 'single', 'rule'),
-        Figure('delete accepted, 8 clients', '/s', 'delete', 'rate'), *of('delete a share', 'delete', 'API', 'manager'),
+        Figure('delete accepted, 8 clients', '/s', 'delete', 'rate'),
+        *of('delete a share', 'delete', 'API', 'manager'),
         *of('ensure, per share', 'ensure', 'manager'),
     ]
 
 
 def weights(side: sides.Side) -> dict[str, float]:
     """Return the MiB of the largest process of each part; memory that processes share counts in parts."""
-    return {name: max(one.memory_full_info().pss for one in product.family(side.meter.processes[name])) / 2**20
-            for name in sides.PARTS}
+    return {
+        name: max(one.memory_full_info().pss for one in product.family(side.meter.processes[name])) / 2**20
+        for name in sides.PARTS
+    }
 
 
 def churn(side: sides.Side, figures: report.Report, count: int) -> None:
@@ -134,7 +145,9 @@ def grow(figures: report.Report) -> None:
         report.say('servers start')
         around = cloud.Cloud(stack, figures.args.database)
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix='manila-lite-bench-'))
-        made = sides.Ours(folder, around, backend=f'dummy_pools = {", ".join(map(filling.pool, range(filling.POOLS)))}')
+        made = sides.Ours(
+            folder, around, backend=f'dummy_pools = {", ".join(map(filling.pool, range(filling.POOLS)))}'
+        )
         stack.callback(made.end)
         made.sync()
         there = 0
@@ -161,11 +174,28 @@ def grow(figures: report.Report) -> None:
 def measure(figures: report.Report) -> None:
     """Measure, and add the lines."""
     grow(figures)
-    figures.note(f'{filling.PROJECTS:,} projects, {filling.POOLS} pools of one backend; one project has a tenth of the shares.')
+    figures.note(
+        f'{filling.PROJECTS:,} projects, {filling.POOLS} pools of one backend; one project has a tenth of the shares.'
+    )
     figures.note('Times are by the clock, CPU is processor time.')
 
 
 if __name__ == '__main__':
-    sys.exit(report.main(__doc__, measure, {
-        '--database': {'choices': sorted(cloud.KINDS), 'default': 'mariadb', 'help': 'default: mariadb'},
-        '--churn': {'type': int, 'metavar': 'N', 'help': 'shares to make and delete before memory is measured again'}}))
+    sys.exit(
+        report.main(
+            __doc__,
+            measure,
+            {
+                '--database': {
+                    'choices': sorted(cloud.KINDS),
+                    'default': 'mariadb',
+                    'help': 'default: mariadb',
+                },
+                '--churn': {
+                    'type': int,
+                    'metavar': 'N',
+                    'help': 'shares to make and delete before memory is measured again',
+                },
+            },
+        )
+    )

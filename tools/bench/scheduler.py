@@ -20,8 +20,16 @@ from manila_lite.db.queries import services
 from manila_lite.scheduler import service as scheduler
 from manila_lite.scheduler.interface import PoolState, Request
 
-REQUEST = Request(10, {'driver_handles_share_servers': 'False', 'snapshot_support': '<is> True', 'dedupe': '<is> True',
-                       'vendor:tier': 'gold'}, availability_zone='zone1')
+REQUEST = Request(
+    10,
+    {
+        'driver_handles_share_servers': 'False',
+        'snapshot_support': '<is> True',
+        'dedupe': '<is> True',
+        'vendor:tier': 'gold',
+    },
+    availability_zone='zone1',
+)
 #: Smallest ratio to claims alone, of decisions per second of one core at the largest number of pools.
 LEAST = 0.3
 _ZONES, _KINDS, _BACKEND = 4, 3, 10
@@ -38,12 +46,25 @@ def fill(conn, count: int) -> None:
         if number % _BACKEND == 0:
             services.heartbeat(conn, backend, 'manila-share', f'zone{number // _BACKEND % _ZONES}')
         kind = number % _KINDS
-        rows.append({
-            'host': f'{backend}#pool{number}', 'backend_host': backend, 'total_gb': 2 * _ROOM,
-            'free_gb': _ROOM + rng.randrange(1000), 'reserved_percentage': 5, 'generation': rng.getrandbits(30),
-            'reported_at': timeutils.utcnow(), 'capabilities': {
-                'storage_protocol': 'NFS', 'driver_handles_share_servers': False, 'snapshot_support': True,
-                'dedupe': kind == 0, 'pool_name': f'pool{number}', 'share_backend_name': f'kind{kind}'}})
+        rows.append(
+            {
+                'host': f'{backend}#pool{number}',
+                'backend_host': backend,
+                'total_gb': 2 * _ROOM,
+                'free_gb': _ROOM + rng.randrange(1000),
+                'reserved_percentage': 5,
+                'generation': rng.getrandbits(30),
+                'reported_at': timeutils.utcnow(),
+                'capabilities': {
+                    'storage_protocol': 'NFS',
+                    'driver_handles_share_servers': False,
+                    'snapshot_support': True,
+                    'dedupe': kind == 0,
+                    'pool_name': f'pool{number}',
+                    'share_backend_name': f'kind{kind}',
+                },
+            }
+        )
     conn.execute(models.pools.insert(), rows)
 
 
@@ -79,13 +100,21 @@ def compare(figures: report.Report, made: inside.Inside, count: int) -> None:
             scheduler.choose(conn, one, REQUEST)
 
     calls, rounds = figures.pick((20, 1), (100, 11), (500, 15))
-    alone, whole, choice = report.costs((claim, decide, lambda: one.placement.place(REQUEST, groups)), calls, rounds)
+    alone, whole, choice = report.costs(
+        (claim, decide, lambda: one.placement.place(REQUEST, groups)), calls, rounds
+    )
     label = f'{count:,} pools: '
     base = figures.add(f'{label}claim alone', 1e6 / alone, '/s of a core')
-    figures.add(f'{label}decision', 1e6 / whole, '/s of a core', base, least=LEAST if count == 10_000 else None)
+    figures.add(
+        f'{label}decision', 1e6 / whole, '/s of a core', base, least=LEAST if count == 10_000 else None
+    )
     figures.add(f'{label}choice alone', 1e6 / choice, '/s of a core', base)
-    figures.add(f'{label}every filter, every pool', 1e6 / report.cost(lambda: naive(one.placement, pools), 1, rounds),
-              '/s of a core', base)
+    figures.add(
+        f'{label}every filter, every pool',
+        1e6 / report.cost(lambda: naive(one.placement, pools), 1, rounds),
+        '/s of a core',
+        base,
+    )
     figures.add(f'{label}first look', first * 1e3, 'ms')
     figures.add(f'{label}look again', look * 1e3, 'ms')
 
@@ -93,7 +122,7 @@ def compare(figures: report.Report, made: inside.Inside, count: int) -> None:
 def measure(figures: report.Report) -> None:
     """Measure, and add the lines."""
     with inside.inside() as made:
-        made.services.conf.set_override('service_down_time', 86400)    # no heartbeats here
+        made.services.conf.set_override('service_down_time', 86400)  # no heartbeats here
         for count in figures.pick((100,), (100, 1000, 10_000), (100, 1000, 10_000)):
             report.say(f'{count:,} pools')
             compare(figures, made, count)

@@ -33,13 +33,27 @@ class Ours(product.Product):
 
     def begin(self) -> dict[str, psutil.Process]:
         """Start all processes; return them by part."""
-        text = _SAMPLE.read_text().replace(':8786', f':{self.port}').replace('processes = 4', f'processes = {WORKERS}')
+        text = (
+            _SAMPLE.read_text()
+            .replace(':8786', f':{self.port}')
+            .replace('processes = 4', f'processes = {WORKERS}')
+        )
         ini = self.state / 'uwsgi.ini'
-        ini.write_text(re.sub('^env = MANILA_LITE_CONFIG_FILES=.*', 'disable-logging = true', text, flags=re.MULTILINE))
+        ini.write_text(
+            re.sub('^env = MANILA_LITE_CONFIG_FILES=.*', 'disable-logging = true', text, flags=re.MULTILINE)
+        )
         self.sync()
-        return {'API': self.run(sys.executable, *_UWSGI, f'--ini={ini}', HOME=str(self.state),
-                                MANILA_LITE_CONFIG_FILES=str(self.config)),
-                'scheduler': self.start('scheduler'), 'manager': self.start('share')}
+        return {
+            'API': self.run(
+                sys.executable,
+                *_UWSGI,
+                f'--ini={ini}',
+                HOME=str(self.state),
+                MANILA_LITE_CONFIG_FILES=str(self.config),
+            ),
+            'scheduler': self.start('scheduler'),
+            'manager': self.start('share'),
+        }
 
 
 _CONFIG = """
@@ -93,19 +107,28 @@ class Manila(product.Processes):
         super().__init__(folder)
         self._bin = environments.find('peer', 'bin/manila-manage') / 'bin'
         self.database = around.database(folder)
-        self._config = self.state / '.manila' / 'manila.conf'       # one of the places where it looks
+        self._config = self.state / '.manila' / 'manila.conf'  # one of the places where it looks
         self._config.parent.mkdir()
-        self._config.write_text(_CONFIG.format(
-            state=folder, venv=self._bin.parent, bus=around.bus(), auth=around.keystone.middleware, database=self.database))
+        self._config.write_text(
+            _CONFIG.format(
+                state=folder,
+                venv=self._bin.parent,
+                bus=around.bus(),
+                auth=around.keystone.middleware,
+                database=self.database,
+            )
+        )
 
     def begin(self) -> dict[str, psutil.Process]:
         """Start all processes; return them by part."""
         config, ini = f'--config-file={self._config}', self.state / 'uwsgi.ini'
         ini.write_text(_INI.format(port=self.port, workers=WORKERS))
         subprocess.run([self._bin / 'manila-manage', config, 'db', 'sync'], check=True, capture_output=True)
-        return {'API': self.run(str(self._bin / 'python'), *_UWSGI, f'--ini={ini}', HOME=str(self.state)),
-                'scheduler': self.run(str(self._bin / 'manila-scheduler'), config),
-                'manager': self.run(str(self._bin / 'manila-share'), config)}
+        return {
+            'API': self.run(str(self._bin / 'python'), *_UWSGI, f'--ini={ini}', HOME=str(self.state)),
+            'scheduler': self.run(str(self._bin / 'manila-scheduler'), config),
+            'manager': self.run(str(self._bin / 'manila-share'), config),
+        }
 
 
 class Side:

@@ -27,8 +27,10 @@ class Client(product.Client):
     def fetch(self, method: str, path: str, body: dict | None = None) -> bytes:
         """Send a request that must succeed; return the body of the answer as it is."""
         sent = json.dumps(body).encode() if body is not None else b''
-        head = (f'{method} /v2{path} HTTP/1.1\r\nHost: 127.0.0.1:{self._address[1]}\r\n{self._lines}'
-                f'Connection: close\r\nContent-Length: {len(sent)}\r\n\r\n')
+        head = (
+            f'{method} /v2{path} HTTP/1.1\r\nHost: 127.0.0.1:{self._address[1]}\r\n{self._lines}'
+            f'Connection: close\r\nContent-Length: {len(sent)}\r\n\r\n'
+        )
         with socket.create_connection(self._address, timeout=120) as wire:
             wire.sendall(head.encode() + sent)
             status, text = _answer(wire)
@@ -80,7 +82,7 @@ def crowd(clients: Sequence[product.Client], jobs: Iterable[Job]) -> tuple[float
     waiting = collections.deque(jobs)
 
     def left() -> Iterable[Job]:
-        with contextlib.suppress(IndexError):      # another client was quicker
+        with contextlib.suppress(IndexError):  # another client was quicker
             while True:
                 yield waiting.popleft()
 
@@ -88,7 +90,11 @@ def crowd(clients: Sequence[product.Client], jobs: Iterable[Job]) -> tuple[float
         began = time.perf_counter()
         done = list(threads.map(lambda client: timed(client, left()), clients))
         seconds = time.perf_counter() - began
-    return seconds, [one for times, _ in done for one in times], [one for _, results in done for one in results]
+    return (
+        seconds,
+        [one for times, _ in done for one in times],
+        [one for _, results in done for one in results],
+    )
 
 
 class Repeated:

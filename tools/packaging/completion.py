@@ -44,7 +44,10 @@ def script(parser: argparse.ArgumentParser) -> str:
     for path, one in parsers.walk(parser):
         before = ''.join(f' {name}' for name in path)
         options = [action for action in parsers.actions(one) if action.option_strings]
-        known = [*parsers.subparsers(one), *(name for action in options for name in action.option_strings if name != '-h')]
+        known = [
+            *parsers.subparsers(one),
+            *(name for action in options for name in action.option_strings if name != '-h'),
+        ]
         words.append(f"        '{before}') words='{' '.join(known)}' ;;")
         if path:
             commands.append(before)
@@ -53,9 +56,12 @@ def script(parser: argparse.ArgumentParser) -> str:
                 names = [f'{before} {name}' for name in action.option_strings]
                 valued += names
                 if action.choices:
-                    values.append(f"            {_pattern(names)}) values='{' '.join(map(str, action.choices))}' ;;")
-    return _SCRIPT.format(commands=_pattern(commands), valued=_pattern(valued), values='\n'.join(values),
-                          words='\n'.join(words))
+                    values.append(
+                        f"            {_pattern(names)}) values='{' '.join(map(str, action.choices))}' ;;"
+                    )
+    return _SCRIPT.format(
+        commands=_pattern(commands), valued=_pattern(valued), values='\n'.join(values), words='\n'.join(words)
+    )
 
 
 def _pattern(texts: list[str]) -> str:
@@ -63,4 +69,7 @@ def _pattern(texts: list[str]) -> str:
 
 
 if __name__ == '__main__':
-    print(script(parsers.of(next(entry for entry in parsers.commands() if entry.name == 'manila-manage'))), end='')
+    print(
+        script(parsers.of(next(entry for entry in parsers.commands() if entry.name == 'manila-manage'))),
+        end='',
+    )

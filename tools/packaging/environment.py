@@ -40,7 +40,9 @@ def place(target: Path) -> None:
     packages.mkdir(parents=True)
     (home / 'bin').mkdir()
     (home / 'bin/python3').symlink_to(os.path.relpath(PYTHON, HOME / 'bin'))
-    (home / 'pyvenv.cfg').write_text(f'home = {PYTHON.parent}\ninclude-system-site-packages = false\nversion = {_VERSION}\n')
+    (home / 'pyvenv.cfg').write_text(
+        f'home = {PYTHON.parent}\ninclude-system-site-packages = false\nversion = {_VERSION}\n'
+    )
     found, lacking = closure.closure(closure.wanted())
     if lacking:
         sys.exit(f'{sys.prefix} lacks {", ".join(lacking)}: tools/setup-env --python --packages')
@@ -52,8 +54,12 @@ def place(target: Path) -> None:
 
 def is_shipped(path: PurePath) -> bool:
     """Say whether a file of a distribution is needed at run time: not commands, tests, and compiled or installer's files."""
-    return not ('..' in path.parts or '__pycache__' in path.parts or 'tests' in path.parts[1:-1]
-                or (path.parent.suffix == '.dist-info' and path.name in _OF_INSTALLERS))
+    return not (
+        '..' in path.parts
+        or '__pycache__' in path.parts
+        or 'tests' in path.parts[1:-1]
+        or (path.parent.suffix == '.dist-info' and path.name in _OF_INSTALLERS)
+    )
 
 
 def copy(there: metadata.Distribution, packages: Path) -> None:
@@ -69,10 +75,25 @@ def copy(there: metadata.Distribution, packages: Path) -> None:
 def own(packages: Path) -> None:
     """Unpack a wheel of this tree."""
     with tempfile.TemporaryDirectory() as draft:
-        subprocess.run([sys.executable, '-m', 'pip', '--quiet', '--disable-pip-version-check', 'wheel', '--no-deps',
-                        '--no-index', '--no-build-isolation', '--wheel-dir', draft, closure.ROOT], check=True,
-                       stdin=subprocess.DEVNULL)
-        wheel, = Path(draft).glob('*.whl')
+        subprocess.run(
+            [
+                sys.executable,
+                '-m',
+                'pip',
+                '--quiet',
+                '--disable-pip-version-check',
+                'wheel',
+                '--no-deps',
+                '--no-index',
+                '--no-build-isolation',
+                '--wheel-dir',
+                draft,
+                closure.ROOT,
+            ],
+            check=True,
+            stdin=subprocess.DEVNULL,
+        )
+        (wheel,) = Path(draft).glob('*.whl')
         with zipfile.ZipFile(wheel) as archive:
             for name in archive.namelist():
                 if is_shipped(PurePath(name)) and not PurePath(name).parts[0].endswith('.data'):
@@ -81,7 +102,7 @@ def own(packages: Path) -> None:
 
 def scripts(packages: Path, target: Path) -> None:
     """Write the commands of manila_lite."""
-    mine, = (there for there in metadata.distributions(path=[str(packages)]) if there.name == 'manila-lite')
+    (mine,) = (there for there in metadata.distributions(path=[str(packages)]) if there.name == 'manila-lite')
     target.mkdir(parents=True)
     for entry in mine.entry_points.select(group='console_scripts'):
         (target / entry.name).write_text(_SCRIPT.format(home=HOME, module=entry.module, name=entry.attr))

@@ -67,7 +67,11 @@ _PATIENCE = {'kvm': 900, 'tcg': 5400}
 
 def recommended() -> list[str]:
     """Return the packages that the linux driver needs: the lines of bindep.txt for every host."""
-    lines = (line.split() for line in (closure.ROOT / 'bindep.txt').read_text().splitlines() if not line.startswith('#'))
+    lines = (
+        line.split()
+        for line in (closure.ROOT / 'bindep.txt').read_text().splitlines()
+        if not line.startswith('#')
+    )
     return [name for name, *groups in lines if groups == ['[platform:dpkg]']]
 
 
@@ -95,7 +99,9 @@ def disk(debs: Path, folder: Path, kernel: Path) -> Path:
     (root / 'etc/hostname').write_text('guest\n')
     (root / 'etc/hosts').write_text('127.0.0.1 localhost guest\n')
     release = kernel.name.removeprefix('vmlinuz-')
-    shutil.copytree(kernel.parents[1] / 'lib/modules' / release, root / 'lib/modules' / release, symlinks=True)
+    shutil.copytree(
+        kernel.parents[1] / 'lib/modules' / release, root / 'lib/modules' / release, symlinks=True
+    )
     _run('chroot', root, 'depmod', release)
     image = folder / 'disk'
     _run('mke2fs', '-q', '-t', 'ext4', '-d', root, image, _DISK)
@@ -105,16 +111,42 @@ def disk(debs: Path, folder: Path, kernel: Path) -> Path:
 
 def _run(*words: object) -> None:
     path = f'{os.environ["PATH"]}:/usr/sbin:/sbin'
-    subprocess.run([str(word) for word in words], check=True, stdin=subprocess.DEVNULL, env=os.environ | {'PATH': path})
+    subprocess.run(
+        [str(word) for word in words], check=True, stdin=subprocess.DEVNULL, env=os.environ | {'PATH': path}
+    )
 
 
 def boot(folder: Path, image: Path, kernel: Path, accelerator: str) -> Path:
     """Run the machine until it powers itself off; return the file with the output of the test."""
     said = folder / 'said'
-    words = [initramfs.QEMU, '-accel', accelerator, '-cpu', _PROCESSORS[accelerator], '-smp', '2', '-M', 'q35', '-m', _MEMORY,
-             '-nodefaults', '-display', 'none', '-serial', f'file:{folder / "console"}', '-serial', f'file:{said}',
-             '-drive', f'file={image},format=raw,if=virtio,cache=unsafe', '-kernel', kernel, '-initrd', folder / 'initrd',
-             '-append', 'console=ttyS0 panic=-1 no_timer_check random.trust_cpu=on systemd.show_status=1']
+    words = [
+        initramfs.QEMU,
+        '-accel',
+        accelerator,
+        '-cpu',
+        _PROCESSORS[accelerator],
+        '-smp',
+        '2',
+        '-M',
+        'q35',
+        '-m',
+        _MEMORY,
+        '-nodefaults',
+        '-display',
+        'none',
+        '-serial',
+        f'file:{folder / "console"}',
+        '-serial',
+        f'file:{said}',
+        '-drive',
+        f'file={image},format=raw,if=virtio,cache=unsafe',
+        '-kernel',
+        kernel,
+        '-initrd',
+        folder / 'initrd',
+        '-append',
+        'console=ttyS0 panic=-1 no_timer_check random.trust_cpu=on systemd.show_status=1',
+    ]
     process = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL)
     try:
         process.wait(_PATIENCE[accelerator])
@@ -139,7 +171,10 @@ def main() -> int:
     with contextlib.ExitStack() as after:
         after.callback(shutil.rmtree, folder)
         image = disk(debs, folder, kernel)
-        print(f'the disk was made in {time.monotonic() - begun:.0f} s; the machine starts ({accelerator})', flush=True)
+        print(
+            f'the disk was made in {time.monotonic() - begun:.0f} s; the machine starts ({accelerator})',
+            flush=True,
+        )
         begun = time.monotonic()
         said = boot(folder, image, kernel, accelerator).read_text(errors='replace').replace('\r', '')
         print(said)

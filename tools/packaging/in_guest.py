@@ -23,15 +23,31 @@ _DISK = Path('/dev/disk/by-id/pool')
 #: Where shares are without such a disk.
 _IMAGE = Path('/srv/pool.img')
 #: Whether the kernel has an NFS client; without it the test looks at shares from outside.
-_MOUNTS = not subprocess.run(['modprobe', '--quiet', 'nfsv4'], check=False).returncode if shutil.which('modprobe') else False
+_MOUNTS = (
+    not subprocess.run(['modprobe', '--quiet', 'nfsv4'], check=False).returncode
+    if shutil.which('modprobe')
+    else False
+)
 _CONF = Path('/etc/manila_lite/manila_lite.conf')
-_STATE, _LOGS, _KEY = Path('/var/lib/manila_lite'), Path('/var/log/manila_lite'), Path('/etc/manila_lite/secrets.key')
+_STATE, _LOGS, _KEY = (
+    Path('/var/lib/manila_lite'),
+    Path('/var/log/manila_lite'),
+    Path('/etc/manila_lite/secrets.key'),
+)
 _MODES = ('root:root:700', 'root:manila_lite:750')
 _README = Path('/usr/share/doc/manila-lite-common/README.Debian')
 _SQLITE = 'sqlite:////var/lib/manila_lite/manila_lite.sqlite'
 _POSTGRESQL = 'postgresql+psycopg2://manila_lite:secret@127.0.0.1/'
-_UNITS = ('manila-lite', 'manila-api', 'manila-scheduler', 'manila-share', 'mlite-compute-agent', 'mlite-compute-api',
-          'mlite-dataproc-api', 'mlite-dataproc-engine')
+_UNITS = (
+    'manila-lite',
+    'manila-api',
+    'manila-scheduler',
+    'manila-share',
+    'mlite-compute-agent',
+    'mlite-compute-api',
+    'mlite-dataproc-api',
+    'mlite-dataproc-engine',
+)
 _SETTINGS = """
 [DEFAULT]
 state_path = /var/lib/manila_lite
@@ -62,8 +78,13 @@ _PATIENCE = 600 if _MOUNTS else 200
 
 def run(*words, ok=True):
     """Run a command; return its output."""
-    done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(
+        [str(word) for word in words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     if ok and done.returncode:
         raise AssertionError(f'{words}: exit status {done.returncode}\n{done.stdout}')
     return done.stdout.strip()
@@ -89,9 +110,15 @@ def until(what, found):
 def call(method, path, body=None, port=8786, prefix='/v2'):
     """Send a request to the API; return (status, document), or (0, None) if nothing answers."""
     request = urllib.request.Request(
-        f'http://127.0.0.1:{port}{prefix}{path}', method=method, data=None if body is None else json.dumps(body).encode(),
-        headers={'X-Auth-Token': 'u:p:admin,member,reader', 'X-OpenStack-Manila-API-Version': '2.82',
-                 'Content-Type': 'application/json'})
+        f'http://127.0.0.1:{port}{prefix}{path}',
+        method=method,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={
+            'X-Auth-Token': 'u:p:admin,member,reader',
+            'X-OpenStack-Manila-API-Version': '2.82',
+            'Content-Type': 'application/json',
+        },
+    )
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
             text = answer.read()
@@ -113,13 +140,22 @@ def create(name):
     status, made = call('POST', '/shares', {'share': {'name': name, 'share_proto': 'NFS', 'size': 1}})
     check(status in {200, 202}, f'a share is created ({status})')
     share = made['share']['id']
-    found = until(f'{name} is created', lambda: {call('GET', f'/shares/{share}')[1]['share']['status']} - {'creating'})
+    found = until(
+        f'{name} is created', lambda: {call('GET', f'/shares/{share}')[1]['share']['status']} - {'creating'}
+    )
     check(found == {'available'}, f'{name} is {found}')
-    status, _ = call('POST', f'/shares/{share}/action', {'allow_access': {'access_type': 'ip', 'access_to': '127.0.0.1',
-                                                                         'access_level': 'rw'}})
+    status, _ = call(
+        'POST',
+        f'/shares/{share}/action',
+        {'allow_access': {'access_type': 'ip', 'access_to': '127.0.0.1', 'access_level': 'rw'}},
+    )
     check(status in {200, 202}, f'access is allowed ({status})')
-    until('the rule is active', lambda: call('GET', f'/share-access-rules?share_id={share}')[1]['access_list'][0]['state']
-          == 'active')
+    until(
+        'the rule is active',
+        lambda: (
+            call('GET', f'/share-access-rules?share_id={share}')[1]['access_list'][0]['state'] == 'active'
+        ),
+    )
     return call('GET', f'/shares/{share}/export_locations')[1]['export_locations'][0]['path']
 
 
@@ -165,9 +201,17 @@ def mode(path):
 
 def typed(begin, folder='/', statuses=(0,)):
     """Type the command of the page that begins so, as root in a shell; return its output."""
-    command = next(line.strip()[2:] for line in _PAGE.read_text().splitlines() if line.strip().startswith(f'# {begin}'))
-    done = subprocess.run(['bash', '-c', command], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True)
+    command = next(
+        line.strip()[2:] for line in _PAGE.read_text().splitlines() if line.strip().startswith(f'# {begin}')
+    )
+    done = subprocess.run(
+        ['bash', '-c', command],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     if done.returncode not in statuses:
         raise AssertionError(f'{command}: exit status {done.returncode}\n{done.stdout}')
     return done.stdout
@@ -177,20 +221,36 @@ def limited(*units):
     """Check that systemd, and the kernel for all processes of these units, know the limits that the units have."""
     for unit in units:
         text = Path(f'/lib/systemd/system/{unit}.service').read_text()
-        wanted = {word.lower() for line in text.splitlines() if line.startswith('CapabilityBoundingSet=')
-                  for word in line.partition('=')[2].split()}
+        wanted = {
+            word.lower()
+            for line in text.splitlines()
+            if line.startswith('CapabilityBoundingSet=')
+            for word in line.partition('=')[2].split()
+        }
         shown = run('systemctl', 'show', '--property=CapabilityBoundingSet', '--value', unit).split()
         check(wanted == {*shown} and wanted, f'{unit} is limited to {len(wanted)} capabilities')
         group = run('systemctl', 'show', '--property=ControlGroup', '--value', unit)
         for process in Path(f'/sys/fs/cgroup{group}/cgroup.procs').read_text().split():
-            status = dict(line.split(':\t', 1) for line in Path(f'/proc/{process}/status').read_text().splitlines())
+            status = dict(
+                line.split(':\t', 1) for line in Path(f'/proc/{process}/status').read_text().splitlines()
+            )
             has = int(status['CapBnd'], 16).bit_count()
-            check(has == len(wanted) and status['NoNewPrivs'] == '1', f'{status["Name"]} of {unit} has {has} of them')
+            check(
+                has == len(wanted) and status['NoNewPrivs'] == '1',
+                f'{status["Name"]} of {unit} has {has} of them',
+            )
 
 
 def install(folder):
     """Install the packages of a folder; return what was said."""
-    return run('apt-get', 'install', '--yes', '-o', 'Dpkg::Options::=--force-confold', *Path('/test', folder).glob('*.deb'))
+    return run(
+        'apt-get',
+        'install',
+        '--yes',
+        '-o',
+        'Dpkg::Options::=--force-confold',
+        *Path('/test', folder).glob('*.deb'),
+    )
 
 
 def installed():
@@ -204,14 +264,20 @@ def installed():
     said = run('manila-manage', '--version').split()[-1]
     check(said == packaged.replace('~', '.'), 'the commands say the version of the package')
     for unit in _UNITS:
-        check(run('systemctl', 'is-enabled', unit, ok=False) == 'disabled' and not is_active(unit),
-              f'{unit} is neither enabled nor started')
+        check(
+            run('systemctl', 'is-enabled', unit, ok=False) == 'disabled' and not is_active(unit),
+            f'{unit} is neither enabled nor started',
+        )
     check(not list(_STATE.iterdir()), 'the installation has made no database')
     run('systemd-analyze', 'verify', *(f'/lib/systemd/system/{unit}.service' for unit in _UNITS))
     print('ok: systemd finds no mistake in the units')
     if _DISK.exists():
         run('mkfs.btrfs', '--quiet', _DISK)
-    pool = f'linux_pool_path = {_DISK}' if _DISK.exists() else f'linux_pool_path = {_IMAGE}\nlinux_pool_size_gb = 3'
+    pool = (
+        f'linux_pool_path = {_DISK}'
+        if _DISK.exists()
+        else f'linux_pool_path = {_IMAGE}\nlinux_pool_size_gb = 3'
+    )
     _CONF.write_text(_SETTINGS.format(pool=pool, database=_SQLITE))
     check(mode(_CONF) == 'root:manila_lite:640', 'the configuration is for root and the group')
     check((mode(_STATE), mode(_LOGS)) == _MODES, 'state and logs are in directories of root')
@@ -247,14 +313,20 @@ def upgraded():
     """Upgrade while the service runs, and restart it."""
     before, settings = pid('manila-lite'), _CONF.read_text()
     compute, dataproc = (_CONF.with_name(f'{name}.conf') for name in ('compute', 'dataproc'))
-    compute.chmod(0o600)        # the administrator's choice
+    compute.chmod(0o600)  # the administrator's choice
     out = install('new')
     check('manila-manage db sync' in out, 'the upgrade names the steps')
     check(pid('manila-lite') == before and is_active('manila-lite'), 'the upgrade has restarted nothing')
     check(_CONF.read_text() == settings, 'the changed configuration is kept')
     check(Path(f'{_CONF}.dpkg-dist').exists(), 'the new one is beside it')
-    check('A line of the next release' in dataproc.read_text(), 'a configuration that nobody changed is the new one')
-    check(mode(_CONF) == 'root:manila_lite:640' and mode(compute) == 'root:manila_lite:600', 'owner and mode are kept')
+    check(
+        'A line of the next release' in dataproc.read_text(),
+        'a configuration that nobody changed is the new one',
+    )
+    check(
+        mode(_CONF) == 'root:manila_lite:640' and mode(compute) == 'root:manila_lite:600',
+        'owner and mode are kept',
+    )
     check(run('systemctl', 'is-enabled', 'manila-lite') == 'enabled', 'the unit is still enabled')
     servers = run('pgrep', 'ganesha')
     run('systemctl', 'restart', 'manila-lite')
@@ -274,10 +346,17 @@ def old_layout():
         shutil.chown(path, 'manila_lite', 'manila_lite')
     (_LOGS / 'manila-api.log').unlink()
     refusal = f'state_path: {_STATE} belongs to the user manila_lite'
-    check(refusal in ' '.join(run('manila-status', '--config-file', _CONF, 'upgrade', 'check', '--json', ok=False).split()),
-          'the check before an upgrade finds the old layout')
+    check(
+        refusal
+        in ' '.join(
+            run('manila-status', '--config-file', _CONF, 'upgrade', 'check', '--json', ok=False).split()
+        ),
+        'the check before an upgrade finds the old layout',
+    )
     run('systemctl', 'start', 'manila-lite')
-    until('the refusal is in the journal', lambda: refusal in run('journalctl', '--unit=manila-lite', '--boot'))
+    until(
+        'the refusal is in the journal', lambda: refusal in run('journalctl', '--unit=manila-lite', '--boot')
+    )
     run('systemctl', 'stop', 'manila-lite')
     _CONF.write_text(settings)
     text = _README.read_text().partition('Directories of root\n---')[2].partition('Removal\n---')[0]
@@ -316,10 +395,13 @@ def separate(export):
     limited('manila-share')
     for unit in ('manila-api', 'manila-scheduler', 'manila-share'):
         check(is_active(unit), f'{unit} is active')
-    check(run('ps', '-o', 'user=', '-p', pid('manila-api')).startswith('manila_'), 'the API does not run as root')
+    check(
+        run('ps', '-o', 'user=', '-p', pid('manila-api')).startswith('manila_'),
+        'the API does not run as root',
+    )
     run('systemctl', 'reload', 'manila-api')
     serving()
-    typed('manila-status upgrade check', statuses=(0, 1))       # 1: look at the warnings
+    typed('manila-status upgrade check', statuses=(0, 1))  # 1: look at the warnings
     typed('manila-manage db sync')
     typed('systemctl restart manila-api')
     serving()
@@ -335,8 +417,11 @@ def siblings():
         settings = _CONF.with_name(f'{name}.conf')
         settings.chmod(0o640)
         with settings.open('a') as file:
-            file.write('\n[DEFAULT]\nauth_strategy = noauth\n[share_service]\nauth_type = none\n'
-                       'endpoint = http://127.0.0.1:8786/v2\n' + (f'[database]\nconnection = {database}\n' if database else ''))
+            file.write(
+                '\n[DEFAULT]\nauth_strategy = noauth\n[share_service]\nauth_type = none\n'
+                'endpoint = http://127.0.0.1:8786/v2\n'
+                + (f'[database]\nconnection = {database}\n' if database else '')
+            )
         run('systemctl', 'start', f'mlite-{name}-api')
         serving(port)
         check(is_active(f'mlite-{name}-api'), f'mlite-{name}-api is active')
@@ -344,10 +429,19 @@ def siblings():
         file.write('\n[compute]\ndriver = fake\nmy_shared_fs_storage_ip = 127.0.0.1\n')
     run('systemctl', 'start', 'mlite-compute-agent')
     body = {'server': {'name': 'one', 'kernel': 'vmlinuz', 'memory': 64}}
-    made = until('the agent is up, and a server is created', lambda: asked[1] if (
-        asked := call('POST', '/servers', body, port=8774, prefix='/v2.1'))[0] in {200, 202} else None)
+    made = until(
+        'the agent is up, and a server is created',
+        lambda: (
+            asked[1]
+            if (asked := call('POST', '/servers', body, port=8774, prefix='/v2.1'))[0] in {200, 202}
+            else None
+        ),
+    )
     path = f'/servers/{made["server"]["id"]}'
-    until('the agent has started it', lambda: call('GET', path, port=8774, prefix='/v2.1')[1]['server']['status'] == 'ACTIVE')
+    until(
+        'the agent has started it',
+        lambda: call('GET', path, port=8774, prefix='/v2.1')[1]['server']['status'] == 'ACTIVE',
+    )
     limited('mlite-compute-agent')
 
 
@@ -361,9 +455,15 @@ def purged():
     for path in (_STATE, _CONF.parent):
         check(f'{path} is not empty, and is kept' in out, f'purging says that {path} is kept')
     for unit in _UNITS:
-        check(not is_active(unit) and not Path(f'/lib/systemd/system/{unit}.service').exists(), f'{unit} is gone')
+        check(
+            not is_active(unit) and not Path(f'/lib/systemd/system/{unit}.service').exists(),
+            f'{unit} is gone',
+        )
     check(_DISK.exists() or _IMAGE.exists(), 'the pool is kept')
-    check({*_CONF.parent.iterdir()} == {passwords, _KEY}, 'of the configuration only the password file and the key are kept')
+    check(
+        {*_CONF.parent.iterdir()} == {passwords, _KEY},
+        'of the configuration only the password file and the key are kept',
+    )
     left = run('find', '/usr', '/lib/systemd', '/var/log', '/etc', '-name', '*manila*').split()
     check(left == [str(_CONF.parent)], 'no other file is left')
 

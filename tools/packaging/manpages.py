@@ -32,7 +32,13 @@ SUMMARIES = {
     'mlite-dataproc-engine': 'mount shares on clusters: engine',
 }
 #: Commands that are no services: they end by themselves.
-_NO_SERVICES = {'manila-linux-convert', 'manila-linux-peer', 'manila-linux-user', 'manila-manage', 'manila-status'}
+_NO_SERVICES = {
+    'manila-linux-convert',
+    'manila-linux-peer',
+    'manila-linux-user',
+    'manila-manage',
+    'manila-status',
+}
 _SECTION = 8
 _SIGNALS = """
 SIGTERM: take no new work, finish work in progress, and end.
@@ -50,7 +56,9 @@ _SEE = """
 def page(entry: metadata.EntryPoint, version: str, date: datetime.date) -> str:
     """Return the manual page of a command, in roff."""
     text = '\n'.join(_lines(entry, version, date))
-    return core.publish_string(text, writer_name='manpage', settings_overrides={'report_level': 2, 'halt_level': 2}).decode()
+    return core.publish_string(
+        text, writer_name='manpage', settings_overrides={'report_level': 2, 'halt_level': 2}
+    ).decode()
 
 
 def _lines(entry: metadata.EntryPoint, version: str, date: datetime.date) -> Iterator[str]:

@@ -27,7 +27,11 @@ def make(deb: Path, folder: Path) -> Path:
                 with (tree / path.lstrip('/')).open('a') as file:
                     file.write(LINE)
         target = folder / f'{name}_{version}{SUFFIX}_{rest}'
-        subprocess.run(['dpkg-deb', '--root-owner-group', '-Znone', '--build', tree, target], check=True, capture_output=True)
+        subprocess.run(
+            ['dpkg-deb', '--root-owner-group', '-Znone', '--build', tree, target],
+            check=True,
+            capture_output=True,
+        )
         return target
 
 

@@ -59,7 +59,11 @@ class Image:
             size = packed.seek(0, os.SEEK_END)
             packed.seek(0)
             self._add(f'blobs/sha256/{digest}', packed, size)
-        return {'mediaType': _TYPE.format('layer.v1.tar+gzip'), 'digest': f'sha256:{digest}', 'size': size}, f'sha256:{before}'
+        return {
+            'mediaType': _TYPE.format('layer.v1.tar+gzip'),
+            'digest': f'sha256:{digest}',
+            'size': size,
+        }, f'sha256:{before}'
 
     def _add(self, path: str, content: io.IOBase, size: int) -> None:
         entry = tarfile.TarInfo(path)
@@ -73,17 +77,39 @@ def write(root: Path, name: str, version: str, target: Path) -> None:
         image = Image(archive)
         image.add('oci-layout', json.dumps({'imageLayoutVersion': '1.0.0'}).encode())
         layer, before = image.layer(root)
-        labels = {'org.opencontainers.image.title': name, 'org.opencontainers.image.version': version,
-                  'org.opencontainers.image.licenses': 'Apache-2.0'}
-        config = image.blob('config.v1+json', json.dumps({
-            'architecture': _ARCHITECTURES[os.uname().machine], 'os': 'linux', 'config': {**_CONFIG, 'Labels': labels},
-            'rootfs': {'type': 'layers', 'diff_ids': [before]}}).encode())
-        manifest = image.blob('manifest.v1+json', json.dumps({
-            'schemaVersion': 2, 'mediaType': _TYPE.format('manifest.v1+json'), 'config': config, 'layers': [layer]}).encode())
+        labels = {
+            'org.opencontainers.image.title': name,
+            'org.opencontainers.image.version': version,
+            'org.opencontainers.image.licenses': 'Apache-2.0',
+        }
+        config = image.blob(
+            'config.v1+json',
+            json.dumps(
+                {
+                    'architecture': _ARCHITECTURES[os.uname().machine],
+                    'os': 'linux',
+                    'config': {**_CONFIG, 'Labels': labels},
+                    'rootfs': {'type': 'layers', 'diff_ids': [before]},
+                }
+            ).encode(),
+        )
+        manifest = image.blob(
+            'manifest.v1+json',
+            json.dumps(
+                {
+                    'schemaVersion': 2,
+                    'mediaType': _TYPE.format('manifest.v1+json'),
+                    'config': config,
+                    'layers': [layer],
+                }
+            ).encode(),
+        )
         # A tag has no "+", which versions of packages have; docker looks for the whole name.
         tag = version.replace('+', '-').replace('~', '-')
-        manifest['annotations'] = {'org.opencontainers.image.ref.name': tag,
-                                   'io.containerd.image.name': f'localhost/{name}:{tag}'}
+        manifest['annotations'] = {
+            'org.opencontainers.image.ref.name': tag,
+            'io.containerd.image.name': f'localhost/{name}:{tag}',
+        }
         image.add('index.json', json.dumps({'schemaVersion': 2, 'manifests': [manifest]}).encode())
 
 

@@ -21,17 +21,22 @@ class _Caught(BaseException):
 def commands() -> list[metadata.EntryPoint]:
     """Return the commands of manila_lite, in the order of their names."""
     found = metadata.entry_points(group='console_scripts')
-    return sorted((entry for entry in found if entry.module.startswith('manila_lite.')), key=lambda entry: entry.name)
+    return sorted(
+        (entry for entry in found if entry.module.startswith('manila_lite.')), key=lambda entry: entry.name
+    )
 
 
 def of(entry: metadata.EntryPoint) -> argparse.ArgumentParser:
     """Return the parser of a command. Call it once in a process: options of oslo.config are global."""
+
     def caught(parser: argparse.ArgumentParser, file: object = None) -> None:
         raise _Caught(parser)
 
     main = entry.load()
-    with (mock.patch.object(argparse.ArgumentParser, 'print_help', caught),
-          mock.patch.object(sys, 'argv', [entry.name, '--help'])):
+    with (
+        mock.patch.object(argparse.ArgumentParser, 'print_help', caught),
+        mock.patch.object(sys, 'argv', [entry.name, '--help']),
+    ):
         try:
             main()
         except _Caught as done:
@@ -41,7 +46,9 @@ def of(entry: metadata.EntryPoint) -> argparse.ArgumentParser:
 
 def actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     """Return the arguments of a parser, without those that hide their help and those of subcommands."""
-    return [action for action in parser._actions if action.help != argparse.SUPPRESS and not subparsers_in(action)]
+    return [
+        action for action in parser._actions if action.help != argparse.SUPPRESS and not subparsers_in(action)
+    ]
 
 
 def subparsers_in(action: argparse.Action) -> dict[str, argparse.ArgumentParser]:
@@ -54,7 +61,9 @@ def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
     return {name: one for action in parser._actions for name, one in subparsers_in(action).items()}
 
 
-def walk(parser: argparse.ArgumentParser, *path: str) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
+def walk(
+    parser: argparse.ArgumentParser, *path: str
+) -> Iterator[tuple[tuple[str, ...], argparse.ArgumentParser]]:
     """Yield the parser and those of all its subcommands, each with its path."""
     if isinstance(parser, CategoryParser):
         parser.fill()

@@ -42,7 +42,9 @@ def _git(tree: Path, *words: str) -> str:
     """Return the output of git, or '' if it fails, or if the tree is not a repository itself."""
     if not (tree / '.git').exists():
         return ''
-    return subprocess.run(['git', '-C', tree, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout.strip()
+    return subprocess.run(
+        ['git', '-C', tree, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL
+    ).stdout.strip()
 
 
 if __name__ == '__main__':

@@ -11,8 +11,11 @@ from scenarios.service import Trouble
 from scenarios.settings import ADMIN, V4
 
 _HERE, _THERE = (f'quickstart@{name}' for name in settings.backends(settings.ANY))
-_HOW = [word for name in ('writable', 'nondisruptive', 'preserve-metadata', 'preserve-snapshots')
-        for word in (f'--{name}', 'False')]
+_HOW = [
+    word
+    for name in ('writable', 'nondisruptive', 'preserve-metadata', 'preserve-snapshots')
+    for word in (f'--{name}', 'False')
+]
 #: Seconds between files of the client, so that the machine has time to copy them.
 _PAUSE = 0.05
 
@@ -52,7 +55,9 @@ class AnyToAny:
             demo.show(*demo.as_operator, 'share', 'type', 'create', 'default', 'False')
             # Only administrators may choose a backend, so the other one takes no new shares for a moment.
             self._set('disable')
-            share = demo.show('share', 'create', 'NFS', str(1 + 2 * demo.mebibytes // 1024), '--name', 'docs', '--wait')
+            share = demo.show(
+                'share', 'create', 'NFS', str(1 + 2 * demo.mebibytes // 1024), '--name', 'docs', '--wait'
+            )
             self.share = share['id']
             self._set('enable')
             demo.show('share', 'access', 'create', self.share, 'ip', V4, '--wait')
@@ -62,17 +67,26 @@ class AnyToAny:
 
     def _set(self, action):
         """Let the other backend take new shares, or not."""
-        status, said = self.demo.api('PUT', f'/services/{action}', {'host': _THERE, 'binary': 'manila-share'}, user=ADMIN)
+        status, said = self.demo.api(
+            'PUT', f'/services/{action}', {'host': _THERE, 'binary': 'manila-share'}, user=ADMIN
+        )
         if status >= 400:
             raise Trouble(f'{action} {_THERE}: {status} {said}')
 
     def _find(self):
         """Look up where the share is."""
-        self.home = self.demo.api('GET', f'/shares/{self.share}', user=ADMIN)[1]['share']['host'].partition('#')[0]
-        self.path = self.demo.api('GET', f'/shares/{self.share}/export_locations')[1]['export_locations'][0]['path']
+        self.home = self.demo.api('GET', f'/shares/{self.share}', user=ADMIN)[1]['share']['host'].partition(
+            '#'
+        )[0]
+        self.path = self.demo.api('GET', f'/shares/{self.share}/export_locations')[1]['export_locations'][0][
+            'path'
+        ]
 
     def _digests(self):
-        return {file: digest for digest, file in (line.split('  ', 1) for line in must(self._nfs('digest')).splitlines())}
+        return {
+            file: digest
+            for digest, file in (line.split('  ', 1) for line in must(self._nfs('digest')).splitlines())
+        }
 
     def _copy(self):
         demo = self.demo
@@ -87,13 +101,22 @@ class AnyToAny:
 
     def _progress(self):
         """Return the progress of the copy."""
-        status, progress = self.demo.api('POST', f'/shares/{self.share}/action', {'migration_get_progress': None}, user=ADMIN)
+        status, progress = self.demo.api(
+            'POST', f'/shares/{self.share}/action', {'migration_get_progress': None}, user=ADMIN
+        )
         if status >= 400:
             raise Trouble(f'migration_get_progress: {status} {progress}')
-        ended = {Migration.DATA_COPIED: True, Migration.ERROR: False, Migration.CANCELLED: False}.get(progress['task_state'])
+        ended = {Migration.DATA_COPIED: True, Migration.ERROR: False, Migration.CANCELLED: False}.get(
+            progress['task_state']
+        )
         done, total = ((progress[name] or 0) >> 20 for name in ('bytes_done', 'bytes_total'))
-        return Progress('    copied ' if ended else '    copying', progress['total_progress'],
-                        fraction(done, total, 'MiB') if total else '', progress['seconds_left'], ended=ended)
+        return Progress(
+            '    copied ' if ended else '    copying',
+            progress['total_progress'],
+            fraction(done, total, 'MiB') if total else '',
+            progress['seconds_left'],
+            ended=ended,
+        )
 
     def _switch(self):
         demo = self.demo
@@ -101,7 +124,9 @@ class AnyToAny:
             demo.run(*demo.as_operator, 'share', 'migration', 'complete', self.share)
             demo.wait('the share has moved', self._has_moved, 120)
             self.writer.end()
-            demo.say(f'{V4} had {len(self.writer.acknowledged)} files acknowledged; its mount ended with the source')
+            demo.say(
+                f'{V4} had {len(self.writer.acknowledged)} files acknowledged; its mount ended with the source'
+            )
 
     def _has_moved(self):
         state = self.demo.api('GET', f'/shares/{self.share}', user=ADMIN)[1]['share']['task_state']
@@ -114,24 +139,36 @@ class AnyToAny:
         with demo.step('Nothing is lost: every file, and the access rule'):
             before, former = self.digests, split(self.path)
             self._find()
-            demo.wait('the rule is in force', lambda: demo.api('GET', f'/shares/{self.share}')[1]['share'][
-                'access_rules_status'] == 'active')
+            demo.wait(
+                'the rule is in force',
+                lambda: (
+                    demo.api('GET', f'/shares/{self.share}')[1]['share']['access_rules_status'] == 'active'
+                ),
+            )
             now = self._digests()
             lost = [name for name, digest in before.items() if now.get(name) != digest]
             lost += [name for name in self.writer.acknowledged if name not in now]
             if lost:
                 raise Trouble(f'lost or changed: {", ".join(lost)}')
-            demo.say(f'docs: every checksum as before; acknowledged files that are there: {len(self.writer.acknowledged)}')
+            demo.say(
+                f'docs: every checksum as before; acknowledged files that are there: {len(self.writer.acknowledged)}'
+            )
             must(self._nfs('write', 'more', 'at home again'))
             demo.say(f'exported as {self.path}, and written to again')
-            demo.say(f"at {_HERE} it is gone: {refused(nfs_client.call(*former, 'list', netns=self.networks[_HERE]))}")
+            demo.say(
+                f'at {_HERE} it is gone: {refused(nfs_client.call(*former, "list", netns=self.networks[_HERE]))}'
+            )
             self._look_around('After')
 
     def _look_around(self, when):
         inside = {_HERE: ['its own btrfs'], _THERE: ['its own btrfs']}
         inside[self.home] += ['share docs']
-        self.drawn += ['', *places.draw(when, inside, self.home, (split(self.path)[0], 'loopback'),
-                                        [f'✓ {V4} reads and writes'])]
+        self.drawn += [
+            '',
+            *places.draw(
+                when, inside, self.home, (split(self.path)[0], 'loopback'), [f'✓ {V4} reads and writes']
+            ),
+        ]
 
     def picture(self):
         """Return lines that show the share's place before and after."""

@@ -31,13 +31,30 @@ class Beside:
         """Start the service, and wait until it answers."""
         state = self.demo.state
         place_of(state).mkdir(exist_ok=True)
-        write_private(state / f'{self.command}.conf', settings.BESIDE.format(
-            state=state, place=place_of(state), v4=settings.V4, shares=self.demo.url, user=settings.SERVICE,
-            password=self.demo.password, section=settings.accounts(state), log=state / f'{self.command}.log')
-            + self._text.format(state=state, sockets=sockets_of(state), port=self.port, v4=settings.V4, **values))
+        write_private(
+            state / f'{self.command}.conf',
+            settings.BESIDE.format(
+                state=state,
+                place=place_of(state),
+                v4=settings.V4,
+                shares=self.demo.url,
+                user=settings.SERVICE,
+                password=self.demo.password,
+                section=settings.accounts(state),
+                log=state / f'{self.command}.log',
+            )
+            + self._text.format(
+                state=state, sockets=sockets_of(state), port=self.port, v4=settings.V4, **values
+            ),
+        )
         with (state / 'console.log').open('ab') as log:
-            self._process = subprocess.Popen([self.command, f'--config-file={state}/{self.command}.conf'],
-                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+            self._process = subprocess.Popen(
+                [self.command, f'--config-file={state}/{self.command}.conf'],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
         (place_of(state) / 'pid').write_text(f'{self._process.pid}\n')
         self.demo.beside.append(self)
         self.demo.wait(f'{self.command} answers', self._answers)
@@ -61,9 +78,15 @@ class Beside:
         """Send a request of the demo user; return (status, document)."""
         login = base64.b64encode(f'{settings.USER}:{self.demo.password}'.encode()).decode()
         request = urllib.request.Request(
-            f'{self.url}{path}', method=method, data=None if body is None else json.dumps(body).encode(),
-            headers={'Authorization': f'Basic {login}', 'OpenStack-API-Version': 'compute 2.97',
-                     'Content-Type': 'application/json'})
+            f'{self.url}{path}',
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={
+                'Authorization': f'Basic {login}',
+                'OpenStack-API-Version': 'compute 2.97',
+                'Content-Type': 'application/json',
+            },
+        )
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, json.loads(answer.read() or b'null')

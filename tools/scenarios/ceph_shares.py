@@ -32,8 +32,11 @@ class CephShares:
     def grant(self, name, kind, to, level='rw'):
         """Add an access rule, and wait until it is in force; return it, with the key of a native client."""
         demo = self._demo
-        rule = demo.ask('POST', f'/shares/{self.ids[name]}/action', {'allow_access': {
-            'access_type': kind, 'access_to': to, 'access_level': level}})['id']
+        rule = demo.ask(
+            'POST',
+            f'/shares/{self.ids[name]}/action',
+            {'allow_access': {'access_type': kind, 'access_to': to, 'access_level': level}},
+        )['id']
         self._rules[name, to] = rule
 
         def there():
@@ -41,11 +44,15 @@ class CephShares:
             if found['state'] == 'error':
                 raise Trouble(f'the rule for {to} is in error:\n{demo.logs()}')
             return found['state'] == 'active' and found
+
         return demo.wait(f'the rule for {to} is in force', there)
 
     def deny(self, name, to):
         """Ask for the end of an access rule."""
-        path, body = f'/shares/{self.ids[name]}/action', {'deny_access': {'access_id': self._rules.pop((name, to))}}
+        path, body = (
+            f'/shares/{self.ids[name]}/action',
+            {'deny_access': {'access_id': self._rules.pop((name, to))}},
+        )
         self._demo.say(f'$ POST /v2{path} {json.dumps(body)}')
         status, document = self._demo.api('POST', path, body)
         if status >= 400:

@@ -32,7 +32,9 @@ def fail_over(demo, cluster, shares, alice):
     with demo.step('A metadata server is killed while both write: the other takes over'):
         name = cluster.active()
         with writing(shares, alice) as writers:
-            demo.say(f'$ kill -9 {cluster.pid(name)}    # {name}; the monitor waits {cluster.GRACE} s for a sign of life')
+            demo.say(
+                f'$ kill -9 {cluster.pid(name)}    # {name}; the monitor waits {cluster.GRACE} s for a sign of life'
+            )
             os.kill(cluster.pid(name), signal.SIGKILL)
             began = time.monotonic()
             for writer in writers.values():
@@ -69,6 +71,8 @@ def shut_out(demo, shares, alice):
                 began = time.monotonic()
                 shares.deny(name, who)
                 demo.wait(f'{who} is shut out', lambda writer=writer: writer.failed)
-                demo.say(f'{who} is refused {time.monotonic() - began:.1f} s after the request: {writer.failed[0]}')
+                demo.say(
+                    f'{who} is refused {time.monotonic() - began:.1f} s after the request: {writer.failed[0]}'
+                )
         shares.grant(HOME, 'ip', V4)
         demo.say(f'with a new rule {V4} reads on: {must(shares.nfs("read", writers[V4].written[0]))!r}')

@@ -21,7 +21,15 @@ class Host:
         ip(self.netns, 'link', 'set', 'lo', 'up')
         ip(self.netns, 'link', 'add', _PORT, 'type', 'veth', 'peer', 'name', name, 'netns', fabric)
         ip(fabric, 'link', 'set', name, 'master', bridge, 'up')
-        ip(self.netns, 'address', 'add', f'{address}/{length}', 'dev', _PORT, *(('nodad',) if ':' in address else ()))
+        ip(
+            self.netns,
+            'address',
+            'add',
+            f'{address}/{length}',
+            'dev',
+            _PORT,
+            *(('nodad',) if ':' in address else ()),
+        )
         ip(self.netns, 'link', 'set', _PORT, 'up')
 
     def nfs(self, address, path, action, *words):
@@ -42,7 +50,11 @@ def make(netns):
 
 def spaces(prefix):
     """Return the network namespaces of a scenario."""
-    return sorted(name for name in os.listdir('/run/netns') if name.startswith(prefix)) if os.path.isdir('/run/netns') else []
+    return (
+        sorted(name for name in os.listdir('/run/netns') if name.startswith(prefix))
+        if os.path.isdir('/run/netns')
+        else []
+    )
 
 
 def gone(prefix):

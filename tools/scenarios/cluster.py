@@ -26,7 +26,9 @@ class Nodes:
     def __init__(self, state):
         self._state = state
         self._folder = place_of(state) / 'nodes'
-        self._bridge = bridge_of(values.ServerNetwork('red-v4', '10.77.1.0/24', 4, network_type='vlan', segmentation_id=10))
+        self._bridge = bridge_of(
+            values.ServerNetwork('red-v4', '10.77.1.0/24', 4, network_type='vlan', segmentation_id=10)
+        )
         self._nodes = []
         self._key = ''
         self.engine = None
@@ -37,21 +39,44 @@ class Nodes:
         prefix = settings.prefix(self._state)
         image = nodes.Image(self._folder)
         for number, name in enumerate(_NAMES, 31):
-            self._nodes.append(nodes.Node(image, name, f'{prefix}-fabric', self._bridge, f'10.77.1.{number}/24'))
+            self._nodes.append(
+                nodes.Node(image, name, f'{prefix}-fabric', self._bridge, f'10.77.1.{number}/24')
+            )
         self.engine = clients.Host(prefix, 'engine', self._bridge, '10.77.1.101', 24)
         for node in self._nodes:
             node.wait()
         inventory = [{'name': node.name, **node.inventory()} for node in self._nodes]
         (self._state / 'inventory.yaml').write_text(yaml.safe_dump({'nodes': inventory}))
-        (self._folder / 'known_hosts').write_text(''.join(f'{node["address"]} {node["host_key"]}\n' for node in inventory))
+        (self._folder / 'known_hosts').write_text(
+            ''.join(f'{node["address"]} {node["host_key"]}\n' for node in inventory)
+        )
         self._key = inventory[0]['key_file']
 
     def on(self, address, *words):
         """Run a command on a node by SSH. Return whether it worked, and its output."""
         done = subprocess.run(
-            ['ip', 'netns', 'exec', self.engine.netns, 'ssh', '-F', 'none', '-i', self._key, '-o', 'ConnectTimeout=60',
-             '-o', f'UserKnownHostsFile={self._folder}/known_hosts', f'root@{address}', *words],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+            [
+                'ip',
+                'netns',
+                'exec',
+                self.engine.netns,
+                'ssh',
+                '-F',
+                'none',
+                '-i',
+                self._key,
+                '-o',
+                'ConnectTimeout=60',
+                '-o',
+                f'UserKnownHostsFile={self._folder}/known_hosts',
+                f'root@{address}',
+                *words,
+            ],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         return not done.returncode, (done.stdout or done.stderr).strip()
 
     def way(self, address):
@@ -87,29 +112,55 @@ class Cluster:
     def _share(self):
         demo = self.demo
         with demo.step('A share in a network of its own'):
-            demo.ask('POST', '/types', {'share_type': {'name': 'default', 'extra_specs': {
-                'driver_handles_share_servers': 'True'}}}, user=settings.ADMIN)
-            network = demo.ask('POST', '/share-networks', {'share_network': {
-                'name': 'demo', 'neutron_net_id': 'red', 'neutron_subnet_id': 'red-v4'}})['id']
+            demo.ask(
+                'POST',
+                '/types',
+                {'share_type': {'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'True'}}},
+                user=settings.ADMIN,
+            )
+            network = demo.ask(
+                'POST',
+                '/share-networks',
+                {'share_network': {'name': 'demo', 'neutron_net_id': 'red', 'neutron_subnet_id': 'red-v4'}},
+            )['id']
             self.share = demo.share(name='demo', share_network_id=network)
-            self.path = demo.api('GET', f'/shares/{self.share}/export_locations')[1]['export_locations'][0]['path']
+            self.path = demo.api('GET', f'/shares/{self.share}/export_locations')[1]['export_locations'][0][
+                'path'
+            ]
             demo.say(f'exported as {self.path}')
 
     def _begin(self):
         demo = self.demo
-        with demo.step('Two nodes in that network, and the data-processing service with them in its inventory'):
+        with demo.step(
+            'Two nodes in that network, and the data-processing service with them in its inventory'
+        ):
             demo.beside.append(self.nodes)
             self.nodes.start()
             self.dataproc.start(netns=self.nodes.engine.netns)
-            demo.say(f'API at {self.dataproc.url}/v2; it reaches the share service as user {settings.SERVICE}')
+            demo.say(
+                f'API at {self.dataproc.url}/v2; it reaches the share service as user {settings.SERVICE}'
+            )
 
     def _make(self):
         demo = self.demo
         with demo.step('A cluster: one group of nodes may write to the share, the other may read'):
-            made = self.dataproc.ask('POST', '/v2/clusters', {
-                'name': 'demo', 'plugin_name': 'plain', 'plugin_version': '1.0', 'node_groups': [
-                    {'name': 'writers', 'count': 1, 'shares': [{'id': self.share, 'path': _PLACE}]},
-                    {'name': 'readers', 'count': 1, 'shares': [{'id': self.share, 'path': _PLACE, 'access_level': 'ro'}]}]})
+            made = self.dataproc.ask(
+                'POST',
+                '/v2/clusters',
+                {
+                    'name': 'demo',
+                    'plugin_name': 'plain',
+                    'plugin_version': '1.0',
+                    'node_groups': [
+                        {'name': 'writers', 'count': 1, 'shares': [{'id': self.share, 'path': _PLACE}]},
+                        {
+                            'name': 'readers',
+                            'count': 1,
+                            'shares': [{'id': self.share, 'path': _PLACE, 'access_level': 'ro'}],
+                        },
+                    ],
+                },
+            )
             self.cluster = made['id']
             demo.wait('the cluster is active', self._active, 300)
             for rule in self._rules():
@@ -119,7 +170,11 @@ class Cluster:
         cluster = self.dataproc.get(f'/v2/clusters/{self.cluster}')
         if cluster['status'] == 'Error':
             raise Trouble(f'the cluster: {cluster["status_description"]}')
-        self.addresses = {group['name']: node['internal_ip'] for group in cluster['node_groups'] for node in group['instances']}
+        self.addresses = {
+            group['name']: node['internal_ip']
+            for group in cluster['node_groups']
+            for node in group['instances']
+        }
         return cluster['status'] == 'Active'
 
     def _rules(self):
@@ -149,7 +204,11 @@ class Cluster:
         demo = self.demo
         with demo.step('Taken back: the cluster is deleted'):
             self.dataproc.get(f'/v2/clusters/{self.cluster}', 'DELETE')
-            demo.wait('the cluster is gone', lambda: self.dataproc.api('GET', f'/v2/clusters/{self.cluster}')[0] == 404, 300)
+            demo.wait(
+                'the cluster is gone',
+                lambda: self.dataproc.api('GET', f'/v2/clusters/{self.cluster}')[0] == 404,
+                300,
+            )
             demo.say(f'access rules left: {len(self._rules())}')
             mounted = self._on(self.addresses['writers'], f'grep -c {_PLACE} /proc/mounts || true')
             demo.say(f'mounts left on the node: {mounted}')

@@ -12,7 +12,9 @@ from scenarios import settings
 from scenarios.service import Service, Trouble
 
 TOP = Path(__file__).resolve().parents[2]
-BOLD, GREEN, RED, DIM, PLAIN = ('\033[1m', '\033[32m', '\033[31m', '\033[2m', '\033[0m') if sys.stdout.isatty() else [''] * 5
+BOLD, GREEN, RED, DIM, PLAIN = (
+    ('\033[1m', '\033[32m', '\033[31m', '\033[2m', '\033[0m') if sys.stdout.isatty() else [''] * 5
+)
 
 
 class Demo(Service):
@@ -50,8 +52,9 @@ class Demo(Service):
     def manage(self, *words):
         """Run a command of manila-manage, which must end with 0; its output is shown as it comes."""
         self.say(f'{DIM}$ manila-manage --config-file {self.config} {" ".join(words)}{PLAIN}')
-        status = subprocess.run(['manila-manage', f'--config-file={self.config}', *words], stdin=subprocess.DEVNULL,
-                                timeout=300).returncode
+        status = subprocess.run(
+            ['manila-manage', f'--config-file={self.config}', *words], stdin=subprocess.DEVNULL, timeout=300
+        ).returncode
         if status:
             raise Trouble(f'manila-manage {" ".join(words)} ended with status {status}\n{self.logs()}')
 
@@ -64,6 +67,7 @@ class Demo(Service):
             if status == 'error':
                 raise Trouble(f'share {share_id} is in error:\n{self.logs()}')
             return status == 'available'
+
         self.wait('the share is there', made, 120)
         return share_id
 
@@ -75,7 +79,9 @@ class Demo(Service):
 
     def ask(self, method, path, body, *, user=settings.USER):
         """Show and send a request of a user that must succeed; return the object in the answer."""
-        self.say(f'{DIM}$ {method} /v2{path} {json.dumps(body)}{f"    # by {user}" * (user != settings.USER)}{PLAIN}')
+        self.say(
+            f'{DIM}$ {method} /v2{path} {json.dumps(body)}{f"    # by {user}" * (user != settings.USER)}{PLAIN}'
+        )
         status, document = self.api(method, path, body, user=user)
         if status >= 400:
             raise Trouble(f'{method} {path}: {status} {document}')

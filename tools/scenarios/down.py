@@ -38,16 +38,18 @@ def release(state, *, remove_data):
 def _release_pools(state, config, text, *, remove_data):
     clients.gone(settings.prefix(state))
     if settings.other(state) in text:
-        clients.make(settings.other(state))     # its backend is taken down within it
+        clients.make(settings.other(state))  # its backend is taken down within it
     conf = setup.configure([f'--config-file={config}'], conf=cfg.ConfigOpts(), logged=False, messages=False)
-    with contextlib.ExitStack() as all_of_them:     # each is tried, also if one fails
+    with contextlib.ExitStack() as all_of_them:  # each is tried, also if one fails
         all_of_them.callback(clients.gone, settings.prefix(state))
         for name in conf.enabled_share_backends:
             all_of_them.callback(_tear_down, conf, name, remove_data=remove_data)
 
 
 def _tear_down(conf, name, *, remove_data):
-    load.make('linux', name, f'quickstart@{name}', conf, Path(conf.state_path) / name).teardown(remove_data=remove_data)
+    load.make('linux', name, f'quickstart@{name}', conf, Path(conf.state_path) / name).teardown(
+        remove_data=remove_data
+    )
 
 
 def _end_gateway(state):

@@ -18,13 +18,28 @@ class Wire:
         self.cidr = ipaddress.ip_network(subnet['cidr'])
         self.added = ''
         self.server, self.path = split(path)
-        bridge = bridge_of(values.ServerNetwork(
-            subnet['id'], str(self.cidr), self.cidr.version, network_type=subnet['network_type'],
-            segmentation_id=subnet['segmentation_id']))
+        bridge = bridge_of(
+            values.ServerNetwork(
+                subnet['id'],
+                str(self.cidr),
+                self.cidr.version,
+                network_type=subnet['network_type'],
+                segmentation_id=subnet['segmentation_id'],
+            )
+        )
         self.friend, self.stranger = (
-            clients.Host(settings.prefix(demo.state), f'{self.name}-{who}', bridge, str(self.cidr[host]), self.cidr.prefixlen)
-            for who, host in (('friend', 0x101 if self.cidr.version == 6 else 101),
-                              ('stranger', 0x102 if self.cidr.version == 6 else 102)))
+            clients.Host(
+                settings.prefix(demo.state),
+                f'{self.name}-{who}',
+                bridge,
+                str(self.cidr[host]),
+                self.cidr.prefixlen,
+            )
+            for who, host in (
+                ('friend', 0x101 if self.cidr.version == 6 else 101),
+                ('stranger', 0x102 if self.cidr.version == 6 else 102),
+            )
+        )
         self.stories = {self.friend: [], self.stranger: ['refused: no rule']}
 
     def read(self, name):
@@ -48,7 +63,11 @@ class Wire:
         for host, story in self.stories.items():
             hosts += ['|', f'{"✓" if host is self.friend else "✗"} {host.address}', *story]
             hosts += [''] * (height - len(story))
-        return {'above': ['|', self.server, '|'], 'network': self.name, 'below': [str(self.cidr), self.added, *hosts]}
+        return {
+            'above': ['|', self.server, '|'],
+            'network': self.name,
+            'below': [str(self.cidr), self.added, *hosts],
+        }
 
 
 class DualStack:
@@ -70,24 +89,38 @@ class DualStack:
     def _network(self):
         demo = self.demo
         with demo.step('A share network with an IPv4 and an IPv6 subnet'):
-            demo.show(*demo.as_operator, 'share', 'type', 'create', 'default', 'True', '--snapshot-support', 'True')
-            demo.say('The client would look these ids up in Neutron. They are in a file here, so the API is asked itself:')
-            self.network = demo.ask('POST', '/share-networks', {'share_network': {
-                'name': 'demo', 'neutron_net_id': 'red', 'neutron_subnet_id': 'red-v4'}})['id']
+            demo.show(
+                *demo.as_operator, 'share', 'type', 'create', 'default', 'True', '--snapshot-support', 'True'
+            )
+            demo.say(
+                'The client would look these ids up in Neutron. They are in a file here, so the API is asked itself:'
+            )
+            self.network = demo.ask(
+                'POST',
+                '/share-networks',
+                {'share_network': {'name': 'demo', 'neutron_net_id': 'red', 'neutron_subnet_id': 'red-v4'}},
+            )['id']
             self._add_subnet('blue', 'blue-v6')
 
     def _add_subnet(self, net, subnet):
-        self.demo.ask('POST', f'/share-networks/{self.network}/subnets', {'share-network-subnet': {
-            'neutron_net_id': net, 'neutron_subnet_id': subnet}})
+        self.demo.ask(
+            'POST',
+            f'/share-networks/{self.network}/subnets',
+            {'share-network-subnet': {'neutron_net_id': net, 'neutron_subnet_id': subnet}},
+        )
 
     def _about(self):
         """Return the share network as the administrator sees it: with the numbers of its VLANs."""
-        return self.demo.api('GET', f'/share-networks/{self.network}', user=settings.ADMIN)[1]['share_network']
+        return self.demo.api('GET', f'/share-networks/{self.network}', user=settings.ADMIN)[1][
+            'share_network'
+        ]
 
     def _share(self):
         demo = self.demo
         with demo.step('A share in it, on a server with an address in each subnet'):
-            self.share = demo.show('share', 'create', 'NFS', '1', '--name', 'demo', '--share-network', 'demo', '--wait')['id']
+            self.share = demo.show(
+                'share', 'create', 'NFS', '1', '--name', 'demo', '--share-network', 'demo', '--wait'
+            )['id']
             self.server = demo.show(*demo.as_operator, 'share', 'server', 'list')[0]['ID']
             self._wire_up()
             for wire in self.wires:
@@ -134,7 +167,9 @@ class DualStack:
                 failed = writer.end()
             if failed:
                 raise Trouble(f'a client that wrote meanwhile failed with: {failed[0]}')
-            demo.say(f'{red.friend.address} wrote {len(writer.written)} files, {meanwhile} of them meanwhile; none failed')
+            demo.say(
+                f'{red.friend.address} wrote {len(writer.written)} files, {meanwhile} of them meanwhile; none failed'
+            )
             red.stories[red.friend].append(f'wrote {len(writer.written)} files')
             self._wire_up()
             self._read_back(writer.written)
@@ -152,9 +187,11 @@ class DualStack:
     def picture(self):
         """Return lines that show which hosts reached the server."""
         height = max(len(story) for wire in self.wires for story in wire.stories.values())
-        return picture.draw('share network demo', [
-            f'share server {self.server}', 'a network namespace with an NFS server', f'share {self.share}'],
-            [wire.column(height) for wire in self.wires])
+        return picture.draw(
+            'share network demo',
+            [f'share server {self.server}', 'a network namespace with an NFS server', f'share {self.share}'],
+            [wire.column(height) for wire in self.wires],
+        )
 
     def delete(self):
         """Delete the share, the network, its server and all hosts."""

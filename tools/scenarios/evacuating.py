@@ -22,7 +22,9 @@ class Evacuating(Kept):
             hints = {}
             for network, names in self.NETWORKS.items():
                 for name in names:
-                    self.shares[name] = demo.share(name=name, size=self.size, share_network_id=self.networks[network], **hints)
+                    self.shares[name] = demo.share(
+                        name=name, size=self.size, share_network_id=self.networks[network], **hints
+                    )
                     hints = {'scheduler_hints': {'same_host': self.shares[self.names[0]]}}
             self.find()
             if (count := len(set(self.servers.values()))) != len(self.NETWORKS):
@@ -31,17 +33,28 @@ class Evacuating(Kept):
     def grant(self, name):
         """Let the client mount the share. Asks the API: the openstack client takes seconds for each command."""
         demo, share = self.demo, self.shares[name]
-        rule = demo.ask('POST', f'/shares/{share}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': self.wire.friend.address, 'access_level': 'rw'}})['id']
-        demo.wait('the client may mount the share', lambda: demo.api(
-            'GET', f'/share-access-rules/{rule}')[1]['access']['state'] == 'active')
+        rule = demo.ask(
+            'POST',
+            f'/shares/{share}/action',
+            {
+                'allow_access': {
+                    'access_type': 'ip',
+                    'access_to': self.wire.friend.address,
+                    'access_level': 'rw',
+                }
+            },
+        )['id']
+        demo.wait(
+            'the client may mount the share',
+            lambda: demo.api('GET', f'/share-access-rules/{rule}')[1]['access']['state'] == 'active',
+        )
 
     def move(self):
         """Show the plan, then move everything."""
         demo, left = self.demo, self.home
         with demo.step('Where would everything go? The plan changes nothing'):
             demo.manage('evacuate', 'start', left, '--writable', '--dry-run')
-            service, = demo.api('GET', f'/services?host={left}', user=ADMIN)[1]['services']
+            (service,) = demo.api('GET', f'/services?host={left}', user=ADMIN)[1]['services']
             if service['status'] != 'enabled':
                 raise Trouble(f'the plan has changed something: {service}')
         with demo.step('All of it moves, two servers at a time, while the client writes'):
@@ -55,11 +68,23 @@ class Evacuating(Kept):
         demo = self.demo
         with demo.step(f'{host} is empty, and gets no new shares'):
             # What has moved leaves a share server behind, whose deletion may end after the move.
-            demo.wait('the former share servers are deleted',
-                      lambda: not demo.api('GET', f'/share-servers?host={host}', user=ADMIN)[1]['share_servers'])
-            demo.say(f'share servers on {host}: {len(demo.show(*demo.as_operator, "share", "server", "list", "--host", host))}')
-            service, = demo.show(*demo.as_operator, '--os-share-api-version', '2.83', 'share', 'service', 'list', '--host',
-                                 host)
+            demo.wait(
+                'the former share servers are deleted',
+                lambda: not demo.api('GET', f'/share-servers?host={host}', user=ADMIN)[1]['share_servers'],
+            )
+            demo.say(
+                f'share servers on {host}: {len(demo.show(*demo.as_operator, "share", "server", "list", "--host", host))}'
+            )
+            (service,) = demo.show(
+                *demo.as_operator,
+                '--os-share-api-version',
+                '2.83',
+                'share',
+                'service',
+                'list',
+                '--host',
+                host,
+            )
             if service['Status'] != 'disabled':
                 raise Trouble(f'{host} may get new shares: {service}')
             demo.say(f'{host} is disabled; the reason: {service["Disabled Reason"]}')

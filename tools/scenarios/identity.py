@@ -52,16 +52,28 @@ class Identity:
         """Set the API's URL in the catalog; return the settings for logins of clients and for the API's checks of tokens."""
         self._keystone.announce(api)
         service = self._keystone.login('manila', 'service')
-        clouds = {f'{settings.CLOUD}{end}': self._cloud(*who)
-                  for end, who in {'': (settings.USER, settings.PROJECT), **_OTHERS}.items()}
+        clouds = {
+            f'{settings.CLOUD}{end}': self._cloud(*who)
+            for end, who in {'': (settings.USER, settings.PROJECT), **_OTHERS}.items()
+        }
         return settings.Login(
-            'keystone', _SECTION.format(login='\n'.join(f'{name} = {value}' for name, value in service.items()), **service),
-            yaml.safe_dump({'clouds': clouds}, sort_keys=False))
+            'keystone',
+            _SECTION.format(
+                login='\n'.join(f'{name} = {value}' for name, value in service.items()), **service
+            ),
+            yaml.safe_dump({'clouds': clouds}, sort_keys=False),
+        )
 
     def _cloud(self, user, project):
         """Return an entry of ``clouds.yaml``, with fields that clients in Python and in Go both know."""
-        return {'auth_type': 'password', 'auth': self._keystone.login(user, project), 'region_name': REGION,
-                'interface': 'public', 'identity_api_version': '3', 'shared_file_system_default_microversion': '2.82'}
+        return {
+            'auth_type': 'password',
+            'auth': self._keystone.login(user, project),
+            'region_name': REGION,
+            'interface': 'public',
+            'identity_api_version': '3',
+            'shared_file_system_default_microversion': '2.82',
+        }
 
 
 class LoggedIn(OneShare):
@@ -85,7 +97,10 @@ class LoggedIn(OneShare):
     def _people(self):
         demo = self.demo
         with demo.step('Who may see the share, and who may do more'):
-            seen = {end: demo.show('--os-cloud', f'{settings.CLOUD}{end}', 'share', 'list') for end in ('-viewer', '-other')}
+            seen = {
+                end: demo.show('--os-cloud', f'{settings.CLOUD}{end}', 'share', 'list')
+                for end in ('-viewer', '-other')
+            }
             if (len(seen['-viewer']), len(seen['-other'])) != (1, 0):
                 raise Trouble(f'they see {seen}')
             demo.say('viewer, a reader of the project, sees it; other, of another project, does not')

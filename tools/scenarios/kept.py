@@ -56,12 +56,27 @@ class Kept:
     def prepare(self):
         """Make the share type and the share networks, all in one subnet."""
         demo = self.demo
-        demo.show(*demo.as_operator, 'share', 'type', 'create', 'default', 'True', '--snapshot-support', 'True',
-                  '--revert-to-snapshot-support', 'True')
-        demo.say('The client would look these ids up in Neutron. They are in a file here, so the API is asked itself:')
+        demo.show(
+            *demo.as_operator,
+            'share',
+            'type',
+            'create',
+            'default',
+            'True',
+            '--snapshot-support',
+            'True',
+            '--revert-to-snapshot-support',
+            'True',
+        )
+        demo.say(
+            'The client would look these ids up in Neutron. They are in a file here, so the API is asked itself:'
+        )
         for name in self.NETWORKS:
-            self.networks[name] = demo.ask('POST', '/share-networks', {'share_network': {
-                'name': name, 'neutron_net_id': 'red', 'neutron_subnet_id': 'red-v4'}})['id']
+            self.networks[name] = demo.ask(
+                'POST',
+                '/share-networks',
+                {'share_network': {'name': name, 'neutron_net_id': 'red', 'neutron_subnet_id': 'red-v4'}},
+            )['id']
 
     @property
     def size(self):
@@ -75,11 +90,11 @@ class Kept:
             share = self.demo.api('GET', f'/shares/{share_id}', user=settings.ADMIN)[1]['share']
             hosts.add(share['host'].partition('#')[0])
             self.servers[name] = share['share_server_id']
-            location, = self.demo.api('GET', f'/shares/{share_id}/export_locations')[1]['export_locations']
+            (location,) = self.demo.api('GET', f'/shares/{share_id}/export_locations')[1]['export_locations']
             self.paths[name] = location['path']
         if len(hosts) != 1:
             raise Trouble(f'the shares are on several backends: {", ".join(sorted(hosts))}')
-        self.home, = hosts
+        (self.home,) = hosts
 
     def fill(self):
         """Let a client write into each share, before and after a snapshot of the first one."""
@@ -87,7 +102,7 @@ class Kept:
         with demo.step(f'A client fills them: {demo.mebibytes} MiB in each, and a snapshot'):
             network = next(iter(self.networks.values()))
             about = demo.api('GET', f'/share-networks/{network}', user=settings.ADMIN)[1]['share_network']
-            subnet, = about['share_network_subnets']
+            (subnet,) = about['share_network_subnets']
             self.wire = Wire(demo, subnet, self.paths[self.names[0]])
             for name in self.names:
                 self.grant(name)
@@ -99,7 +114,9 @@ class Kept:
 
     def grant(self, name):
         """Let the client mount the share."""
-        self.demo.show('share', 'access', 'create', self.shares[name], 'ip', self.wire.friend.address, '--wait')
+        self.demo.show(
+            'share', 'access', 'create', self.shares[name], 'ip', self.wire.friend.address, '--wait'
+        )
 
     def write_on(self, pause=0.0):
         """Let the client write into the first share from now on, with pauses of so many seconds between files."""
@@ -110,8 +127,10 @@ class Kept:
         """Check that the client still writes, and end it."""
         self.writer.goes_on()
         self.writer.end()
-        self.demo.say(f'{self.wire.friend.address} wrote {len(self.writer.acknowledged)} files in all, none for '
-                      f'{self.writer.gap:.2f} s at the longest; what it had open was stale once, so it mounted again')
+        self.demo.say(
+            f'{self.wire.friend.address} wrote {len(self.writer.acknowledged)} files in all, none for '
+            f'{self.writer.gap:.2f} s at the longest; what it had open was stale once, so it mounted again'
+        )
 
     def _on(self, name, action, *words):
         """Let the client run an action on a share; return its output."""
@@ -119,7 +138,10 @@ class Kept:
 
     def _digests(self, name):
         """Return the SHA-256 of each file, as the client reads it."""
-        return {file: digest for digest, file in (line.split('  ', 1) for line in self._on(name, 'digest').splitlines())}
+        return {
+            file: digest
+            for digest, file in (line.split('  ', 1) for line in self._on(name, 'digest').splitlines())
+        }
 
     # Drawing --------------------------------------------------------------------------------------
 
@@ -128,10 +150,16 @@ class Kept:
         for name, path in self.paths.items():
             self.demo.say(f'{when.lower()}: {name} is on {self.home}, exported as {path}')
         addresses = dict.fromkeys(split(path)[0] for path in self.paths.values())
-        self.drawn += ['', *places.draw(
-            when, {host: self._inside() if host == self.home else away for host in self.hosts}, self.home,
-            (' '.join(addresses), f'{self.wire.name} {self.wire.cidr}'),
-            [*story, f'✗ {self.wire.stranger.address} was granted nothing and is refused'])]
+        self.drawn += [
+            '',
+            *places.draw(
+                when,
+                {host: self._inside() if host == self.home else away for host in self.hosts},
+                self.home,
+                (' '.join(addresses), f'{self.wire.name} {self.wire.cidr}'),
+                [*story, f'✗ {self.wire.stranger.address} was granted nothing and is refused'],
+            ),
+        ]
 
     def _inside(self):
         """Return lines about the share servers and their shares."""
@@ -162,7 +190,9 @@ class Kept:
             self.find()
             if self.paths != before:
                 raise Trouble(f'the export paths are others: {self.paths}, before {before}')
-            self.look_around('After', [f'✓ {self.wire.friend.address} reads and writes, at the same address'], away)
+            self.look_around(
+                'After', [f'✓ {self.wire.friend.address} reads and writes, at the same address'], away
+            )
             self._compare()
             self.wire.refuse(demo)
             demo.run('share', 'revert', 'monday', '--wait')
@@ -172,7 +202,9 @@ class Kept:
 
     def _compare(self):
         wanted = {name: dict(digests) for name, digests in self.digests.items()}
-        wanted[self.names[0]] |= {file: hashlib.sha256(file.encode()).hexdigest() for file in self.writer.acknowledged}
+        wanted[self.names[0]] |= {
+            file: hashlib.sha256(file.encode()).hexdigest() for file in self.writer.acknowledged
+        }
         for name, digests in wanted.items():
             digests_now = self._digests(name)
             if lost := sorted(file for file, digest in digests.items() if digests_now.get(file) != digest):
@@ -194,10 +226,12 @@ class Kept:
         with demo.step('Delete: shares, networks, servers and addresses'):
             clients.gone(settings.prefix(demo.state))
             snapshots = demo.api('GET', '/snapshots')[1]['snapshots']
-            for path in (*(f'/snapshots/{snapshot["id"]}' for snapshot in snapshots),
-                         *(f'/shares/{share}' for share in self.shares.values()),
-                         *(f'/share-servers/{server}' for server in dict.fromkeys(self.servers.values())),
-                         *(f'/share-networks/{network}' for network in self.networks.values())):
+            for path in (
+                *(f'/snapshots/{snapshot["id"]}' for snapshot in snapshots),
+                *(f'/shares/{share}' for share in self.shares.values()),
+                *(f'/share-servers/{server}' for server in dict.fromkeys(self.servers.values())),
+                *(f'/share-networks/{network}' for network in self.networks.values()),
+            ):
                 self._delete(path)
             if left := clients.spaces(settings.prefix(demo.state)):
                 raise Trouble(f'network namespaces are left: {", ".join(left)}')

@@ -27,8 +27,18 @@ class Moving(Kept):
             self.prepare()
             hint = []
             for name in self.names:
-                share = demo.show('share', 'create', 'NFS', str(self.size), '--name', name, '--share-network', 'demo', *hint,
-                                  '--wait')
+                share = demo.show(
+                    'share',
+                    'create',
+                    'NFS',
+                    str(self.size),
+                    '--name',
+                    name,
+                    '--share-network',
+                    'demo',
+                    *hint,
+                    '--wait',
+                )
                 self.shares[name] = share['id']
                 hint = ['--scheduler-hint', f'same_host={share["id"]}']
             self.find()
@@ -36,9 +46,11 @@ class Moving(Kept):
     def find(self):
         """Look up the present server, too, as an administrator sees it."""
         super().find()
-        server, = self.demo.show(*self.demo.as_operator, 'share', 'server', 'list')
+        (server,) = self.demo.show(*self.demo.as_operator, 'share', 'server', 'list')
         if (server['ID'], server['Host'].partition('#')[0]) != (self.server, self.home):
-            raise Trouble(f'{server["ID"]} on {server["Host"]} is not the server of the shares, {self.server} on {self.home}')
+            raise Trouble(
+                f'{server["ID"]} on {server["Host"]} is not the server of the shares, {self.server} on {self.home}'
+            )
 
     def move(self):
         """Move the share server: a check, the copy, the cut-over."""
@@ -49,8 +61,17 @@ class Moving(Kept):
     def _check(self):
         demo = self.demo
         with demo.step(f'May the server move from {self.home} to {self.other}?'):
-            check = demo.show(*demo.as_operator, 'share', 'server', 'migration', 'start', self.server, self.other, *_HOW,
-                              '--check-only')
+            check = demo.show(
+                *demo.as_operator,
+                'share',
+                'server',
+                'migration',
+                'start',
+                self.server,
+                self.other,
+                *_HOW,
+                '--check-only',
+            )
             if not check['compatible']:
                 raise Trouble(f'it may not: {check}')
             demo.say('yes: nothing was changed to find out')
@@ -59,7 +80,9 @@ class Moving(Kept):
         demo = self.demo
         with demo.step('Phase one: everything is copied, while the client writes'):
             self.write_on()
-            demo.run(*demo.as_operator, 'share', 'server', 'migration', 'start', self.server, self.other, *_HOW)
+            demo.run(
+                *demo.as_operator, 'share', 'server', 'migration', 'start', self.server, self.other, *_HOW
+            )
             demo.say(f'"manila-manage migration watch {self.server}" shows the same:')
             if watch(self._progress, 0.2):
                 raise Trouble(f'the copy did not become ready\n{demo.logs()}')
@@ -68,15 +91,21 @@ class Moving(Kept):
 
     def _progress(self):
         """Return the progress of the copy."""
-        status, progress = self.demo.api('POST', f'/share-servers/{self.server}/action', {'migration_get_progress': None},
-                                         user=ADMIN)
+        status, progress = self.demo.api(
+            'POST', f'/share-servers/{self.server}/action', {'migration_get_progress': None}, user=ADMIN
+        )
         if status >= 400:
             raise Trouble(f'migration_get_progress: {status} {progress}')
         state = progress['task_state']
         ended = {Migration.COPIED: True, Migration.ERROR: False, Migration.CANCELLED: False}.get(state)
         done, total = ((progress[name] or 0) >> 20 for name in ('bytes_done', 'bytes_total'))
-        return Progress('    copied ' if ended else '    copying', progress['total_progress'],
-                        fraction(done, total, 'MiB') if total else '', progress['seconds_left'], ended=ended)
+        return Progress(
+            '    copied ' if ended else '    copying',
+            progress['total_progress'],
+            fraction(done, total, 'MiB') if total else '',
+            progress['seconds_left'],
+            ended=ended,
+        )
 
     def _cut_over(self):
         demo, source = self.demo, self.server
@@ -87,7 +116,11 @@ class Moving(Kept):
 
     def _moved(self, source):
         """Say whether the shares are on the other backend, and the old server is gone."""
-        states = {self.demo.api('GET', f'/shares/{share}')[1]['share']['status'] for share in self.shares.values()}
+        states = {
+            self.demo.api('GET', f'/shares/{share}')[1]['share']['status'] for share in self.shares.values()
+        }
         if 'error' in states:
             raise Trouble(f'the cut-over failed\n{self.demo.logs()}')
-        return states == {'available'} and self.demo.api('GET', f'/share-servers/{source}', user=ADMIN)[0] == 404
+        return (
+            states == {'available'} and self.demo.api('GET', f'/share-servers/{source}', user=ADMIN)[0] == 404
+        )

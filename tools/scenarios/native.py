@@ -94,7 +94,9 @@ class Client:
 
     def digests(self):
         """Return the SHA-256 of each of the many files, by its name."""
-        return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in (self.root / _MANY).iterdir()}
+        return {
+            file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in (self.root / _MANY).iterdir()
+        }
 
     def snapshot(self, wanted):
         """Return the name of a snapshot in the directory .snap."""

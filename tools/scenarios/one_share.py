@@ -39,8 +39,14 @@ class OneShare:
     def _share(self):
         demo = self.demo
         with demo.step('A share type and a share, through API, scheduler and share manager'):
-            specs = ['--snapshot-support', 'True', '--create-share-from-snapshot-support', 'True',
-                     '--revert-to-snapshot-support', 'True']
+            specs = [
+                '--snapshot-support',
+                'True',
+                '--create-share-from-snapshot-support',
+                'True',
+                '--revert-to-snapshot-support',
+                'True',
+            ]
             known = {kind['Name'] for kind in demo.show('share', 'type', 'list')}
             if 'default' not in known:
                 demo.show(*demo.as_operator, 'share', 'type', 'create', 'default', 'False', *specs)
@@ -50,7 +56,9 @@ class OneShare:
                 raise Trouble(f'share {self.share} is in {share["status"]}:\n{demo.logs()}')
             locations = demo.show('share', 'export', 'location', 'list', self.share)
             self.path = locations[0]['Path']
-            demo.say(f'{self.share} is {share["status"]}, exported as {", ".join(place["Path"] for place in locations)}')
+            demo.say(
+                f'{self.share} is {share["status"]}, exported as {", ".join(place["Path"] for place in locations)}'
+            )
         self.remote = split(self.path)[1]
 
     def _access(self):
@@ -61,14 +69,18 @@ class OneShare:
                 must(nfs(V4, self.remote, 'write', 'hello.txt', 'hello from manila_lite'))
                 read = must(nfs(V4, self.remote, 'read', 'hello.txt'))
                 demo.say(f'mounted by {V4}, wrote hello.txt, read back: {read!r}')
-                demo.say(f'{V6} was granted nothing and is refused: {refused(nfs(V6, self.remote, "read", "hello.txt"))}')
+                demo.say(
+                    f'{V6} was granted nothing and is refused: {refused(nfs(V6, self.remote, "read", "hello.txt"))}'
+                )
 
     def _limit(self):
         demo = self.demo
         with demo.step('The size is a limit, and extending lifts it'):
             folder = demo.state / 'lib/storage/pool/shares' / self.remote.rpartition('/')[2]
-            demo.say(f'{_TAKEN} MiB of 1 GiB are taken; a client that writes {_MORE} MiB more is refused: '
-                     f'{overfill(folder, self.remote)}')
+            demo.say(
+                f'{_TAKEN} MiB of 1 GiB are taken; a client that writes {_MORE} MiB more is refused: '
+                f'{overfill(folder, self.remote)}'
+            )
             demo.run('share', 'resize', self.share, '2', '--wait')
             must(nfs(V4, self.remote, 'fill', 'more', _MORE))
             demo.say('extended to 2 GiB while mounted, and written to again')

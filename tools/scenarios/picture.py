@@ -31,7 +31,9 @@ def _wire(mark, line, name=''):
     """Return a cell with a line, a mark in its middle and a name at its right end."""
     left = _WIDTH // 2
     gap = '' if line == '─' else ' '
-    return f'{gap}{line * (left - len(gap))}{mark}{line * (_WIDTH - left - 1 - len(name) - len(gap))}{name}{gap}'
+    return (
+        f'{gap}{line * (left - len(gap))}{mark}{line * (_WIDTH - left - 1 - len(name) - len(gap))}{name}{gap}'
+    )
 
 
 def _rows(columns):

@@ -10,7 +10,9 @@ def draw(title, pools):
     width = max(map(len, pools))
     lines = [title]
     for name, (used, free, about, shares) in pools.items():
-        lines.append(f' {name:{width}} ▕{bar(used, free)}▏ {amount(used):>8} used, {amount(free):>8} free   {about}'.rstrip())
+        lines.append(
+            f' {name:{width}} ▕{bar(used, free)}▏ {amount(used):>8} used, {amount(free):>8} free   {about}'.rstrip()
+        )
         lines += [f'   ├─ {share}' for share in shares[:-1]] + [f'   └─ {share}' for share in shares[-1:]]
     return lines
 
@@ -23,4 +25,6 @@ def bar(used, free):
 
 def amount(count):
     """Return bytes in the largest unit that fits."""
-    return next((f'{count / size:.{digits}f} {unit}' for unit, size, digits in _UNITS if count >= size), f'{count} B')
+    return next(
+        (f'{count / size:.{digits}f} {unit}' for unit, size, digits in _UNITS if count >= size), f'{count} B'
+    )

@@ -13,7 +13,17 @@ from scenarios import private, settings
 from scenarios.leftovers import ceph_of
 from scenarios.service import Trouble
 
-_PROGRAMS = ('ceph-mon', 'ceph-mgr', 'ceph-mds', 'ceph-osd', 'ceph', 'ceph-fuse', 'fusermount3', 'ganesha.nfsd', 'dbus-daemon')
+_PROGRAMS = (
+    'ceph-mon',
+    'ceph-mgr',
+    'ceph-mds',
+    'ceph-osd',
+    'ceph',
+    'ceph-fuse',
+    'fusermount3',
+    'ganesha.nfsd',
+    'dbus-daemon',
+)
 
 #: Length of the path of a scenario's directory. Sockets are below it, and a server without its socket answers no commands.
 _LONGEST = 65
@@ -22,9 +32,13 @@ _LONGEST = 65
 def vet(state):
     """Check that a cluster can be in the directory, and that this machine has all that it and its clients need."""
     if lacks := _missing():
-        raise Trouble(f'a Ceph cluster and its clients need {lacks}: run tools/setup-env --ceph as root, or see bindep.txt')
+        raise Trouble(
+            f'a Ceph cluster and its clients need {lacks}: run tools/setup-env --ceph as root, or see bindep.txt'
+        )
     if len(str(state)) > _LONGEST:
-        raise Trouble(f'{state} is too long for sockets of Ceph: name a directory of up to {_LONGEST} characters with --state')
+        raise Trouble(
+            f'{state} is too long for sockets of Ceph: name a directory of up to {_LONGEST} characters with --state'
+        )
 
 
 def _missing():
@@ -52,12 +66,15 @@ class PrivateCeph:
         """Start the cluster, and name its files for the share service and for whoever wants to look at it."""
         place = ceph_of(self._state)
         place.mkdir(parents=True, exist_ok=True)
-        tempfile.tempdir = str(place)       # files of the cluster and of its clients: they go with this folder
+        tempfile.tempdir = str(place)  # files of the cluster and of its clients: they go with this folder
         self.ceph = Ceph((settings.FILESYSTEM,), standbys=1, grace=self.GRACE)
         private.start('Ceph', self.ceph, self._there)
         self.ceph.add_pool(settings.FILESYSTEM, settings.NFS_POOL)
         self._own = self._users()
-        for name, conf in ((settings.CEPH_CONF, self.ceph.conf), (settings.CEPH_ADMIN_CONF, self.ceph.admin_conf)):
+        for name, conf in (
+            (settings.CEPH_CONF, self.ceph.conf),
+            (settings.CEPH_ADMIN_CONF, self.ceph.admin_conf),
+        ):
             (self._state / name).unlink(missing_ok=True)
             (self._state / name).symlink_to(conf)
 
@@ -84,15 +101,18 @@ class PrivateCeph:
 
     def restart(self, name):
         """Start a daemon that was killed."""
-        self.ceph.kill(name)        # takes note of its end
+        self.ceph.kill(name)  # takes note of its end
         self.ceph.start(name)
 
     # What it holds ----------------------------------------------------------------------------
 
     def pools(self):
         """Return the bytes that are used and free in each pool, by its name."""
-        return {pool['name']: (pool['stats']['stored'], pool['stats']['max_avail']) for pool in self.ceph.ask('df')['pools']
-                if pool['name'].startswith(f'{settings.FILESYSTEM}.')}
+        return {
+            pool['name']: (pool['stats']['stored'], pool['stats']['max_avail'])
+            for pool in self.ceph.ask('df')['pools']
+            if pool['name'].startswith(f'{settings.FILESYSTEM}.')
+        }
 
     def subvolume(self, name):
         """Return the data pool of a subvolume, and the bytes in it."""
@@ -101,8 +121,10 @@ class PrivateCeph:
 
     def left(self):
         """Return the names of all subvolumes, and of the users that the cluster did not have in the beginning."""
-        return [*(one['name'] for one in self.ceph.ask('fs', 'subvolume', 'ls', settings.FILESYSTEM)),
-                *(user for user in self._users() if user not in self._own)]
+        return [
+            *(one['name'] for one in self.ceph.ask('fs', 'subvolume', 'ls', settings.FILESYSTEM)),
+            *(user for user in self._users() if user not in self._own),
+        ]
 
     def _users(self):
         return [one['entity'] for one in self.ceph.ask('auth', 'ls')['auth_dump']]

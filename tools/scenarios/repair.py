@@ -50,12 +50,18 @@ class Repair(OneShare):
     def _change(self):
         """Change the addresses of one backend, while a client writes to the other without a pause."""
         demo = self.demo
-        with demo.step('A changed option is applied, while a client of another backend writes without a pause'):
+        with demo.step(
+            'A changed option is applied, while a client of another backend writes without a pause'
+        ):
             writer = self._writer()
             try:
-                demo.say(f'$ sed -i "s/^linux_export_ips = .*/linux_export_ips = {NEW}/"    # in the section [storage]')
+                demo.say(
+                    f'$ sed -i "s/^linux_export_ips = .*/linux_export_ips = {NEW}/"    # in the section [storage]'
+                )
                 text = demo.config.read_text()
-                demo.config.write_text(text.replace(f'linux_export_ips = {V4},{V6}', f'linux_export_ips = {NEW}'))
+                demo.config.write_text(
+                    text.replace(f'linux_export_ips = {V4},{V6}', f'linux_export_ips = {NEW}')
+                )
                 writer.goes_on()
                 said = self._ask()
                 if 'new values in use: linux_export_ips' not in said:
@@ -70,18 +76,33 @@ class Repair(OneShare):
             if [split(path)[0] for path in paths] != [NEW]:
                 raise Trouble(f'the share is exported as {paths}')
             self.path = paths[0]
-            demo.say(f'{V4} reads {_FILE} at the new address: {must(nfs(NEW, split(self.path)[1], "read", _FILE))!r}')
+            demo.say(
+                f'{V4} reads {_FILE} at the new address: {must(nfs(NEW, split(self.path)[1], "read", _FILE))!r}'
+            )
 
     def _writer(self):
         """Create a share on the other backend. Return a client that writes to it."""
         demo = self.demo
-        demo.ask('POST', '/types', {'share_type': {'name': 'other', 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'share_backend_name': 'other'}}}, user=settings.ADMIN)
+        demo.ask(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'other',
+                    'extra_specs': {'driver_handles_share_servers': 'False', 'share_backend_name': 'other'},
+                }
+            },
+            user=settings.ADMIN,
+        )
         self.beside = demo.share(share_type='other')
-        demo.ask('POST', f'/shares/{self.beside}/action', {'allow_access': {'access_type': 'ip', 'access_to': V4}})
+        demo.ask(
+            'POST', f'/shares/{self.beside}/action', {'allow_access': {'access_type': 'ip', 'access_to': V4}}
+        )
         path = demo.api('GET', f'/shares/{self.beside}/export_locations')[1]['export_locations'][0]['path']
-        demo.wait('the client has access', lambda: demo.api('GET', f'/shares/{self.beside}')[1]['share'][
-            'access_rules_status'] == 'active')
+        demo.wait(
+            'the client has access',
+            lambda: demo.api('GET', f'/shares/{self.beside}')[1]['share']['access_rules_status'] == 'active',
+        )
         return nfs_writer.Writer(*split(path), settings.other(demo.state))
 
     def _break(self):
@@ -95,7 +116,9 @@ class Repair(OneShare):
             demo.wait('NFS-Ganesha has ended', lambda: self._has_ended(daemon))
             self._by_hand('umount', str(place))
             self._by_hand('btrfs', 'qgroup', 'limit', '5G', str(pool / 'shares' / place.name))
-            demo.say('The share manager starts a dead NFS server anew by itself, once a minute. Here it looks once in ten')
+            demo.say(
+                'The share manager starts a dead NFS server anew by itself, once a minute. Here it looks once in ten'
+            )
             demo.say('minutes only, so that it is seen who repairs what.')
             worked, said = nfs(V4, self.remote, 'read', _FILE)
             if worked:
@@ -127,18 +150,29 @@ class Repair(OneShare):
     def _by_hand(self, *words):
         """Show and run a command, as a mistake of an administrator."""
         self.demo.say(f'$ {" ".join(words)}')
-        done = subprocess.run([shutil.which(words[0], path=f'{os.environ["PATH"]}:/usr/sbin:/sbin') or words[0], *words[1:]],
-                              capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [shutil.which(words[0], path=f'{os.environ["PATH"]}:/usr/sbin:/sbin') or words[0], *words[1:]],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         if done.returncode:
             raise Trouble(f'{" ".join(words)} ended with status {done.returncode}: {done.stderr.strip()}')
 
     def _ask(self):
         """Let the service ensure its shares, and wait for the end. Return its report."""
         demo = self.demo
-        demo.run(*demo.as_operator, '--os-share-api-version', '2.86', 'share', 'service', 'ensure', 'shares', HOST)
+        demo.run(
+            *demo.as_operator, '--os-share-api-version', '2.86', 'share', 'service', 'ensure', 'shares', HOST
+        )
         demo.say(f'$ manila-manage ensure watch {HOST}')
-        done = subprocess.run(['manila-manage', f'--config-file={demo.config}', 'ensure', 'watch', HOST, '--every', '0.2'],
-                              capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            ['manila-manage', f'--config-file={demo.config}', 'ensure', 'watch', HOST, '--every', '0.2'],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            stdin=subprocess.DEVNULL,
+        )
         if done.returncode:
             raise Trouble(f'manila-manage ensure watch: {done.stdout} {done.stderr}')
         for line in done.stdout.splitlines():

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(TOP))    # this tree, whatever is installed
+sys.path.insert(0, str(TOP))  # this tree, whatever is installed
 
 from manila_lite.tests import waiting  # noqa: E402 - after the line above
 from manila_lite.tests.functional.test_quickstart import traces  # noqa: E402 - as well
@@ -28,7 +28,9 @@ _PATIENCE = 1800
 
 def scenarios():
     """Return the words behind tools/quickstart of each scenario of the page, and of the one without storage."""
-    lines = re.findall(r'^    \./tools/quickstart([^#\n]*)', (TOP / 'doc/source/scenarios.rst').read_text(), re.MULTILINE)
+    lines = re.findall(
+        r'^    \./tools/quickstart([^#\n]*)', (TOP / 'doc/source/scenarios.rst').read_text(), re.MULTILINE
+    )
     return [*(line.split() for line in lines), ['--backend', 'dummy']]
 
 
@@ -36,8 +38,13 @@ def went(words):
     """Run the scenario. Return whether it worked and left nothing but files; otherwise show its output."""
     began = time.monotonic()
     line = ' '.join(['tools/quickstart', *words])
-    process = subprocess.Popen([TOP / 'tools' / 'quickstart', '--state', _STATE, *words], stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        [TOP / 'tools' / 'quickstart', '--state', _STATE, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     try:
         said, _ = process.communicate(timeout=_PATIENCE)
         trouble = f'exit status {process.returncode}' if process.returncode else ''
@@ -49,14 +56,22 @@ def went(words):
     finally:
         process.kill()
         process.wait()
-    print(f'{said}\nFAILED {line}: {trouble}' if trouble else f'{line}: {time.monotonic() - began:.0f} s', flush=True)
+    print(
+        f'{said}\nFAILED {line}: {trouble}' if trouble else f'{line}: {time.monotonic() - began:.0f} s',
+        flush=True,
+    )
     return not trouble
 
 
 def enter():
     """Run this again in namespaces of its own. What scenarios need is installed before: there is no network inside."""
-    subprocess.run([TOP / 'tools' / 'setup-env', *_GROUPS], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
-    os.execvp('unshare', ['unshare', '--net', '--mount', sys.executable, *sys.argv, '--inside'])     # noqa: S606 - no shell is wanted
+    subprocess.run(
+        [TOP / 'tools' / 'setup-env', *_GROUPS],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    os.execvp('unshare', ['unshare', '--net', '--mount', sys.executable, *sys.argv, '--inside'])  # noqa: S606 - no shell is wanted
 
 
 def main():
@@ -71,7 +86,7 @@ def main():
     subprocess.run(['ip', 'link', 'set', 'lo', 'up'], check=True)
     worked = []
     try:
-        worked += [went(words) for words in scenarios()[::-1 if args.backwards else 1]]
+        worked += [went(words) for words in scenarios()[:: -1 if args.backwards else 1]]
     finally:
         worked.append(went(['--down']))
     return 0 if all(worked) and not _STATE.exists() else 1

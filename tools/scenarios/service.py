@@ -59,23 +59,32 @@ class Service:
         (self.state / 'lib').mkdir(exist_ok=True)
         self.port = free_port(8786)
         login = self.identity.login(f'{self.url}/v2') if self.identity else self._basic()
-        for name, text in settings.files(self.state, self.backend, self.port, login, console=self.console).items():
+        for name, text in settings.files(
+            self.state, self.backend, self.port, login, console=self.console
+        ).items():
             write_private(self.state / name, text)
 
     def _basic(self):
         """Return the settings for logins without Keystone: all users have one password."""
         hashed = bcrypt.hashpw(self.password.encode(), bcrypt.gensalt(10)).decode()
-        write_private(self.state / 'htpasswd', ''.join(
-            f'{user}:{hashed}\n' for user in (settings.USER, settings.ADMIN, settings.SERVICE)))
+        write_private(
+            self.state / 'htpasswd',
+            ''.join(f'{user}:{hashed}\n' for user in (settings.USER, settings.ADMIN, settings.SERVICE)),
+        )
         return settings.basic(self.state, self.url, self.password)
 
     def start(self):
         """Start the service, and wait until it answers and its backends have reported."""
-        with open(os.devnull, 'wb') as nothing:     # the client is imported while the service starts
+        with open(os.devnull, 'wb') as nothing:  # the client is imported while the service starts
             forks.start(_CLIENT, '--version', stdout=nothing, stderr=nothing)
         with (self.state / 'console.log').open('ab') as log:
-            self.process = subprocess.Popen(['manila-lite', f'--config-file={self.config}'], stdin=subprocess.DEVNULL,
-                                            stdout=log, stderr=log, start_new_session=True)
+            self.process = subprocess.Popen(
+                ['manila-lite', f'--config-file={self.config}'],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
         (self.state / 'pid').write_text(f'{self.process.pid}\n')
         self.wait('the API answers', self._answers)
         self.wait('the backends are ready', self._ready)
@@ -114,7 +123,7 @@ class Service:
         try:
             self.process.wait(timeout=70)
         except subprocess.TimeoutExpired:
-            self.process.kill()         # else its storage could not be unmounted
+            self.process.kill()  # else its storage could not be unmounted
             self.process.wait()
             raise
 
@@ -155,15 +164,25 @@ class Service:
         return done.stderr.strip()
 
     def _client(self, *words):
-        env = {**os.environ, 'OS_CLIENT_CONFIG_FILE': str(self.state / 'clouds.yaml'), 'OS_CLOUD': settings.CLOUD}
+        env = {
+            **os.environ,
+            'OS_CLIENT_CONFIG_FILE': str(self.state / 'clouds.yaml'),
+            'OS_CLOUD': settings.CLOUD,
+        }
         return forks.run(_CLIENT, *words, env=env, timeout=120)
 
     def api(self, method, path, body=None, *, user=settings.USER):
         """Send a request of a user to the API; return (status, document)."""
         request = urllib.request.Request(
-            f'{self.url}/v2{path}', method=method, data=None if body is None else json.dumps(body).encode(),
-            headers={'Authorization': f'Basic {base64.b64encode(f"{user}:{self.password}".encode()).decode()}',
-                     'X-OpenStack-Manila-API-Version': '2.82', 'Content-Type': 'application/json'})
+            f'{self.url}/v2{path}',
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={
+                'Authorization': f'Basic {base64.b64encode(f"{user}:{self.password}".encode()).decode()}',
+                'X-OpenStack-Manila-API-Version': '2.82',
+                'Content-Type': 'application/json',
+            },
+        )
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, json.loads(answer.read() or b'null')

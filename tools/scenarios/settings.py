@@ -94,20 +94,29 @@ NATIVE_POOL, NFS_POOL = f'{FILESYSTEM}.data', f'{FILESYSTEM}.nfs'
 #: The backend with an NFS gateway.
 GATEWAY = 'gateway'
 _ONE = '[storage]\ndriver = {driver}\n'
-_LINUX = (_ONE + 'linux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\nlinux_export_ips = {v4},{v6}\n'
-          'linux_graceless = true\n')
+_LINUX = (
+    _ONE + 'linux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\nlinux_export_ips = {v4},{v6}\n'
+    'linux_graceless = true\n'
+)
 #: A second backend, which has nothing to do with the changes of the first. Its NFS server is in a network of its own.
-_BESIDE_IT = ('[other]\ndriver = linux\nlinux_pool_path = {state}/other.img\nlinux_pool_size_gb = 2\n'
-              'linux_export_ips = 127.0.0.1\nlinux_netns = {prefix}-other\nlinux_graceless = true\n')
+_BESIDE_IT = (
+    '[other]\ndriver = linux\nlinux_pool_path = {state}/other.img\nlinux_pool_size_gb = 2\n'
+    'linux_export_ips = 127.0.0.1\nlinux_netns = {prefix}-other\nlinux_graceless = true\n'
+)
 #: A second backend, which knows nothing of the first. Shares are copied to it while clients write.
-_STRANGER = ('[other]\ndriver = linux\nlinux_pool_path = {state}/other.img\nlinux_pool_size_gb = 10\n'
-             'linux_export_ips = 127.0.0.2\nlinux_netns = {prefix}-other\nlinux_graceless = true\n'
-             'migration_keep_writable = true\nmigration_driver_continue_update_interval = 0.2\n'
-             '[DEFAULT]\ndata_node_access_ips = 127.0.0.3\ndata_node_local_exports = '
-             '127.0.0.1:/shares={state}/lib/storage/pool/shares, 127.0.0.2:/shares={state}/lib/other/pool/shares\n')
-_SERVERS = (_ONE + 'driver_handles_share_servers = true\nlinux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\n'
-            'linux_graceless = true\nlinux_fabric_netns = {prefix}-fabric\n'
-            '\n[standalone_network]\nfile = {state}/networks.yaml\n')
+_STRANGER = (
+    '[other]\ndriver = linux\nlinux_pool_path = {state}/other.img\nlinux_pool_size_gb = 10\n'
+    'linux_export_ips = 127.0.0.2\nlinux_netns = {prefix}-other\nlinux_graceless = true\n'
+    'migration_keep_writable = true\nmigration_driver_continue_update_interval = 0.2\n'
+    '[DEFAULT]\ndata_node_access_ips = 127.0.0.3\ndata_node_local_exports = '
+    '127.0.0.1:/shares={state}/lib/storage/pool/shares, 127.0.0.2:/shares={state}/lib/other/pool/shares\n'
+)
+_SERVERS = (
+    _ONE
+    + 'driver_handles_share_servers = true\nlinux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\n'
+    'linux_graceless = true\nlinux_fabric_netns = {prefix}-fabric\n'
+    '\n[standalone_network]\nfile = {state}/networks.yaml\n'
+)
 _PAIR = """[NAME]
 driver = linux
 driver_handles_share_servers = true
@@ -122,8 +131,10 @@ _ON_CEPH = f"""driver = cephfs
 cephfs_conf_path = {{state}}/{CEPH_CONF}
 cephfs_filesystem_name = {FILESYSTEM}
 """
-_CEPH = (f'[native]\n{_ON_CEPH}cephfs_data_pools = {NATIVE_POOL}\n\n[{GATEWAY}]\n{_ON_CEPH}cephfs_data_pools = {NFS_POOL}\n'
-         'cephfs_protocol_helper_type = NFS\ncephfs_ganesha_export_ips = {v4},{v6}\ncephfs_nfs_graceless = true\n')
+_CEPH = (
+    f'[native]\n{_ON_CEPH}cephfs_data_pools = {NATIVE_POOL}\n\n[{GATEWAY}]\n{_ON_CEPH}cephfs_data_pools = {NFS_POOL}\n'
+    'cephfs_protocol_helper_type = NFS\ncephfs_ganesha_export_ips = {v4},{v6}\ncephfs_nfs_graceless = true\n'
+)
 #: Options in the section of a backend, by its kind.
 OPTIONS = {
     'linux': _LINUX,
@@ -132,8 +143,11 @@ OPTIONS = {
     'dummy': _ONE,
     DUAL_STACK: _SERVERS,
     CLUSTER: _SERVERS,
-    MIGRATION: ''.join(_PAIR.replace('NAME', name).replace('OTHER', other) for name, other in (
-        ('alpha', 'beta'), ('beta', 'alpha'))) + '[standalone_network]\nfile = {state}/networks.yaml\n',
+    MIGRATION: ''.join(
+        _PAIR.replace('NAME', name).replace('OTHER', other)
+        for name, other in (('alpha', 'beta'), ('beta', 'alpha'))
+    )
+    + '[standalone_network]\nfile = {state}/networks.yaml\n',
     ANY: _LINUX + _STRANGER,
     CEPH: _CEPH,
 }
@@ -180,8 +194,12 @@ def prefix(state):
 
 def backends(kind):
     """Return the names of the backends of a scenario."""
-    return {MIGRATION: ('alpha', 'beta'), ENSURE: ('storage', 'other'), ANY: ('storage', 'other'),
-            CEPH: ('native', GATEWAY)}.get(kind, ('storage',))
+    return {
+        MIGRATION: ('alpha', 'beta'),
+        ENSURE: ('storage', 'other'),
+        ANY: ('storage', 'other'),
+        CEPH: ('native', GATEWAY),
+    }.get(kind, ('storage',))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -195,8 +213,10 @@ class Login:
 
 def basic(state, url, password):
     """Return the settings for a name and a password in each request."""
-    clouds = (_ENTRY.format(cloud=cloud, url=url, user=user, password=password)
-              for cloud, user in ((CLOUD, USER), (ADMIN_CLOUD, ADMIN)))
+    clouds = (
+        _ENTRY.format(cloud=cloud, url=url, user=user, password=password)
+        for cloud, user in ((CLOUD, USER), (ADMIN_CLOUD, ADMIN))
+    )
     return Login('http_basic', accounts(state), f'clouds:\n{"".join(clouds)}')
 
 
@@ -207,10 +227,22 @@ def accounts(state):
 
 def files(state, backend, port, login, *, console=False):
     """Return the text of each file by its name; all for their owner alone."""
-    names = {'state': state, 'v4': V4, 'v6': V6, 'port': port, 'prefix': prefix(state), 'strategy': login.strategy,
-             'section': login.section, 'driver': 'dummy' if backend == 'dummy' else 'linux',
-             'protocols': 'NFS, CEPHFS' if backend == CEPH else 'NFS', 'interval': 600 if backend == ENSURE else 10,
-             'backends': ', '.join(backends(backend)), 'console': str(console).lower()}
-    return {'manila_lite.conf': CONFIG.format(options=OPTIONS[backend].format(**names), **names),
-            'clouds.yaml': login.clouds,
-            **({'networks.yaml': NETWORKS} if backend in (DUAL_STACK, MIGRATION, CLUSTER) else {})}
+    names = {
+        'state': state,
+        'v4': V4,
+        'v6': V6,
+        'port': port,
+        'prefix': prefix(state),
+        'strategy': login.strategy,
+        'section': login.section,
+        'driver': 'dummy' if backend == 'dummy' else 'linux',
+        'protocols': 'NFS, CEPHFS' if backend == CEPH else 'NFS',
+        'interval': 600 if backend == ENSURE else 10,
+        'backends': ', '.join(backends(backend)),
+        'console': str(console).lower(),
+    }
+    return {
+        'manila_lite.conf': CONFIG.format(options=OPTIONS[backend].format(**names), **names),
+        'clouds.yaml': login.clouds,
+        **({'networks.yaml': NETWORKS} if backend in (DUAL_STACK, MIGRATION, CLUSTER) else {}),
+    }

@@ -42,10 +42,16 @@ class Vm(OneShare):
     def _share(self):
         demo = self.demo
         with demo.step('A share'):
-            demo.ask('POST', '/types', {'share_type': {'name': 'default', 'extra_specs': {
-                'driver_handles_share_servers': 'False'}}}, user=settings.ADMIN)
+            demo.ask(
+                'POST',
+                '/types',
+                {'share_type': {'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'False'}}},
+                user=settings.ADMIN,
+            )
             self.share = demo.share(name='demo')
-            self.path = demo.api('GET', f'/shares/{self.share}/export_locations')[1]['export_locations'][0]['path']
+            self.path = demo.api('GET', f'/shares/{self.share}/export_locations')[1]['export_locations'][0][
+                'path'
+            ]
             demo.say(f'{self.share}, exported as {self.path}')
         self.remote = split(self.path)[1]
 
@@ -57,9 +63,22 @@ class Vm(OneShare):
             cmdline = virtiofs_guest.make(images)
             self.compute.start()
             self._tell_clients()
-            demo.say(f'API at {self.compute.url}/v2.1; it reaches the share service as user {settings.SERVICE}')
-            self.server = self.compute.ask('POST', '/v2.1/servers', {'server': {
-                'name': _NAME, 'kernel': 'kernel', 'initrd': 'initrd', 'cmdline': cmdline, 'memory': 160}})['id']
+            demo.say(
+                f'API at {self.compute.url}/v2.1; it reaches the share service as user {settings.SERVICE}'
+            )
+            self.server = self.compute.ask(
+                'POST',
+                '/v2.1/servers',
+                {
+                    'server': {
+                        'name': _NAME,
+                        'kernel': 'kernel',
+                        'initrd': 'initrd',
+                        'cmdline': cmdline,
+                        'memory': 160,
+                    }
+                },
+            )['id']
             self._until('ACTIVE')
             self._stop()
 
@@ -83,6 +102,7 @@ class Vm(OneShare):
             if seen == 'ERROR':
                 raise Trouble(f'server {_NAME}: {document["server"]["fault"]["message"]}')
             return seen in statuses
+
         self.demo.wait(f'server {_NAME} is {" or ".join(statuses)}', is_so, 120)
 
     def _attach(self):
@@ -94,11 +114,15 @@ class Vm(OneShare):
             for row in demo.show('server', 'share', 'list', _NAME):
                 demo.say(f'{row["Tag"]}: {row["Status"]}; it is used when the server starts')
             for rule in self._rules():
-                demo.say(f'access rule for {rule["access_to"]}, the host: {rule["state"]}, locked so that nobody denies it')
+                demo.say(
+                    f'access rule for {rule["access_to"]}, the host: {rule["state"]}, locked so that nobody denies it'
+                )
 
     def _rules(self):
         """Return the access rules as the administrator sees them: the address of the host is hidden from the user."""
-        return self.demo.api('GET', f'/share-access-rules?share_id={self.share}', user=settings.ADMIN)[1]['access_list']
+        return self.demo.api('GET', f'/share-access-rules?share_id={self.share}', user=settings.ADMIN)[1][
+            'access_list'
+        ]
 
     def _boot(self):
         demo = self.demo
@@ -107,8 +131,12 @@ class Vm(OneShare):
             self._until('ACTIVE')
             demo.wait('the guest is up', lambda: 'READY' in self._console(), 180)
             lines = self._console().splitlines()
-            metadata = json.loads(next(line for line in lines if line.startswith('META ')).removeprefix('META '))
-            demo.say('in the guest: curl http://169.254.169.254/openstack/latest/meta_data.json | jq .devices')
+            metadata = json.loads(
+                next(line for line in lines if line.startswith('META ')).removeprefix('META ')
+            )
+            demo.say(
+                'in the guest: curl http://169.254.169.254/openstack/latest/meta_data.json | jq .devices'
+            )
             demo.say(json.dumps(metadata['devices']))
             if f'MOUNTED {_TAG}' not in lines:
                 raise Trouble(f'the guest did not mount {_TAG}: {lines[-20:]}')
@@ -120,8 +148,14 @@ class Vm(OneShare):
     def _files(self):
         demo = self.demo
         with demo.step('Files in the share: of the guest, and of an NFS client elsewhere'):
-            demo.ask('POST', f'/shares/{self.share}/action', {'allow_access': {'access_type': 'ip', 'access_to': V6}})
-            demo.wait('the rules are in force', lambda: all(rule['state'] == 'active' for rule in self._rules()))
+            demo.ask(
+                'POST',
+                f'/shares/{self.share}/action',
+                {'allow_access': {'access_type': 'ip', 'access_to': V6}},
+            )
+            demo.wait(
+                'the rules are in force', lambda: all(rule['state'] == 'active' for rule in self._rules())
+            )
             self._nfs('write', 'from-outside', 'hello from an NFS client')
             self._nfs('write', 'draft', _SCRIPT)
             self._nfs('rename', 'draft', f'do-{_NAME}')

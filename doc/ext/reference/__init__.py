@@ -23,10 +23,18 @@ from reference import (
 )
 
 _SOURCES: dict[str, Callable[[], Iterable[str]]] = {
-    'api-reference': api.lines, 'client-calls': clients.lines, 'conformance': conformance.lines, 'crash-matrix': crash.lines,
-    'data-processing-reference': dataproc.lines, 'manage-reference': manage.lines, 'metrics-reference': metrics.lines,
-    'openapi-documents': openapi.lines, 'proofs': proofs.lines, 'refusals': refusals.lines,
-    'states-reference': states.lines}
+    'api-reference': api.lines,
+    'client-calls': clients.lines,
+    'conformance': conformance.lines,
+    'crash-matrix': crash.lines,
+    'data-processing-reference': dataproc.lines,
+    'manage-reference': manage.lines,
+    'metrics-reference': metrics.lines,
+    'openapi-documents': openapi.lines,
+    'proofs': proofs.lines,
+    'refusals': refusals.lines,
+    'states-reference': states.lines,
+}
 
 
 class _Reference(SphinxDirective):

@@ -29,14 +29,19 @@ def _resource(op: Call) -> str:
 def _op(op: Call) -> Iterator[str]:
     yield from rst.heading(f'{op.method} {op.path}{f" {op.action}" if op.action else ""}', '^')
     yield from ((op.call.__doc__ or '').strip().partition('\n')[0], '')
-    yield from rst.items((
-        ('Microversions', _living(op)), ('Policy', rst.code(op.policy)), ('Names below 2.7', _old(op)),
-        ('Experimental', f'up to {op.experimental_until}' if op.experimental_until else ''),
-        ('Sent again', 'answered as before with the same ``Idempotency-Key``' if op.once else ''),
-        ('Answers', f'{op.ok}; or {", ".join(map(str, _refusals(op)))}'),
-        ('Query', _fields(op.query)),
-        ('Body', _body(op)),
-        ('Shows', _view(op))))
+    yield from rst.items(
+        (
+            ('Microversions', _living(op)),
+            ('Policy', rst.code(op.policy)),
+            ('Names below 2.7', _old(op)),
+            ('Experimental', f'up to {op.experimental_until}' if op.experimental_until else ''),
+            ('Sent again', 'answered as before with the same ``Idempotency-Key``' if op.once else ''),
+            ('Answers', f'{op.ok}; or {", ".join(map(str, _refusals(op)))}'),
+            ('Query', _fields(op.query)),
+            ('Body', _body(op)),
+            ('Shows', _view(op)),
+        )
+    )
 
 
 def _living(thing: Call | Field) -> str:
@@ -84,4 +89,3 @@ def _view(op: Call) -> str:
         return f'{rst.code(key)}: {_fields(op.view.view.fields)}'
     key = getattr(op.view, 'key', None)
     return rst.code(key) if key else ''
-

@@ -9,10 +9,10 @@ from reference import rst
 #: The text before each table.
 _INTRODUCTIONS = {
     'At each place': 'Where a step is refused, it is the backend (or the scheduler) that refuses, and the operation is undone. '
-                     '*Written, not committed*: the client gets no answer, finds that nothing was begun, and asks once more.',
+    '*Written, not committed*: the client gets no answer, finds that nothing was begun, and asks once more.',
     'Messages': 'A lost wake-up is made up for by the poll. A wake-up that comes twice finds nothing to do.',
     'Drivers': 'The driver fails in these ways when it is called. An incomplete or senseless answer may become an error; it '
-               'must not be believed, and must not hang the operation.',
+    'must not be believed, and must not hang the operation.',
 }
 
 

@@ -19,8 +19,15 @@ def lines() -> Iterator[str]:
     for op in offered:
         yield from rst.heading(f'{op.method} {op.path}', '-')
         yield from ((op.call.__doc__ or '').strip().partition('\n')[0], '')
-        yield from rst.items((('Policy', rst.code(op.policy)), ('Answers', str(op.ok)), ('Query', _fields(op.query)),
-                              ('Body', _fields(op.body.fields) if op.body else ''), ('Shows', _view(op))))
+        yield from rst.items(
+            (
+                ('Policy', rst.code(op.policy)),
+                ('Answers', str(op.ok)),
+                ('Query', _fields(op.query)),
+                ('Body', _fields(op.body.fields) if op.body else ''),
+                ('Shows', _view(op)),
+            )
+        )
     yield from rst.heading('Not offered', '-')
     yield f'These answer 501: {rst.codes(sorted({op.path for op in contract.OPS if op.states}))}.'
 
@@ -31,7 +38,7 @@ def _fields(fields: Any) -> str:
 
 def _field(field: Field) -> str:
     only = _ONLY.get(field.until or '') or (_ONLY[contract.V2] if field.since == contract.V2 else '')
-    twice = field.name in ('node_groups', 'add_node_groups')     # once for each version, with other keys in them
+    twice = field.name in ('node_groups', 'add_node_groups')  # once for each version, with other keys in them
     notes = [*(['required'] if field.required else []), *([only] if only and not twice else [])]
     return rst.code(field.name) + (f' ({"; ".join(notes)})' if notes else '')
 

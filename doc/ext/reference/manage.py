@@ -22,8 +22,15 @@ def _command(command: Command) -> Iterator[str]:
         yield from rst.heading(f'{command.category} {command.name}', '^')
     yield from (*(rst.plain(line.strip()) for line in (command.body.__doc__ or '').splitlines()), '')
     if command.arguments:
-        yield from rst.table(('argument', 'what it is'), [
-            _row(one) for found in command.arguments for one in (found if isinstance(found, tuple) else (found,))], (30, 70))
+        yield from rst.table(
+            ('argument', 'what it is'),
+            [
+                _row(one)
+                for found in command.arguments
+                for one in (found if isinstance(found, tuple) else (found,))
+            ],
+            (30, 70),
+        )
 
 
 def _row(one: Argument) -> tuple[str, str]:

@@ -23,6 +23,13 @@ def lines() -> Iterator[str]:
 
 
 def _table(families: Iterable[tuple[Any, tuple[str, ...]]]) -> Iterator[str]:
-    rows = [(rst.code(family.name + ('_total' if family.type == 'counter' else '')), family.type, rst.codes(labels),
-             family.documentation) for family, labels in families]
+    rows = [
+        (
+            rst.code(family.name + ('_total' if family.type == 'counter' else '')),
+            family.type,
+            rst.codes(labels),
+            family.documentation,
+        )
+        for family, labels in families
+    ]
     yield from rst.table(('metric', 'type', 'labels', 'what it is'), sorted(rows), (35, 10, 20, 35))

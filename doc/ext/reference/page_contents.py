@@ -22,14 +22,23 @@ class PageContents(SphinxTransform):
 
     def apply(self, **_: Any) -> None:
         """Do it, but not where the page lists other pages."""
-        sections = [section for section in self.document.findall(nodes.section) if isinstance(section.parent, nodes.section)]
+        sections = [
+            section
+            for section in self.document.findall(nodes.section)
+            if isinstance(section.parent, nodes.section)
+        ]
         if len(sections) <= FEW or next(self.document.findall(addnodes.toctree), None) is not None:
             return
         pending = nodes.pending(parts.Contents)
         pending.details.update({'local': None, 'depth': 1 if len(sections) > MANY else 2})
         self.document.note_pending(pending)
-        topic = nodes.topic('', nodes.title('', 'On this page'), pending, classes=['contents', 'local'],
-                            names=['on this page'])
+        topic = nodes.topic(
+            '',
+            nodes.title('', 'On this page'),
+            pending,
+            classes=['contents', 'local'],
+            names=['on this page'],
+        )
         self.document.note_implicit_target(topic)
         first = sections[0]
         first.parent.insert(first.parent.index(first), topic)

@@ -11,5 +11,7 @@ from reference import rst
 
 def lines() -> Iterator[str]:
     """Yield one table of all calls."""
-    rows = {proofs.label(op): (rst.code(proofs.label(op)), op.since, proofs.proof(op) or 'none') for op in OPS}
+    rows = {
+        proofs.label(op): (rst.code(proofs.label(op)), op.since, proofs.proof(op) or 'none') for op in OPS
+    }
     yield from rst.table(('Call', 'Since', 'Test'), rows.values(), (50, 8, 42))

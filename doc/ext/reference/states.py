@@ -20,18 +20,40 @@ def lines() -> Iterator[str]:
 def _machine(machine: states.Machine) -> Iterator[str]:
     yield from rst.heading(machine.resource_name.capitalize(), '-')
     yield from (f'Column ``{machine.column}``.', '')
-    yield from rst.table(_HEADS, ((verb.name, _listed(verb.allowed, 'nothing: makes the row'), verb.during, verb.ok or 'gone',
-                                   verb.fail, verb.crash.name.lower()) for verb in machine.verbs.values()))
+    yield from rst.table(
+        _HEADS,
+        (
+            (
+                verb.name,
+                _listed(verb.allowed, 'nothing: makes the row'),
+                verb.during,
+                verb.ok or 'gone',
+                verb.fail,
+                verb.crash.name.lower(),
+            )
+            for verb in machine.verbs.values()
+        ),
+    )
     if machine.born:
-        yield from (f'A new row is {machine.born}: making one takes no work, and neither does removing it.', '')
+        yield from (
+            f'A new row is {machine.born}: making one takes no work, and neither does removing it.',
+            '',
+        )
     if machine.waits:
         yield from (f'Nothing runs in {_listed(machine.waits)}: it ends when somebody wants it to.', '')
     if machine.resettable:
         yield from (f'An administrator may set by hand: {_listed(machine.resettable)}.', '')
     for verb in machine.verbs.values():
         begin = _listed(verb.allowed, '(new)').replace(', ', ' | ')
-        yield from ('::', '', f'    {begin}', f'      --{verb.name}--> {verb.during}',
-                    f'        --worked--> {verb.ok or "(gone)"}', f'        --failed--> {verb.fail}', '')
+        yield from (
+            '::',
+            '',
+            f'    {begin}',
+            f'      --{verb.name}--> {verb.during}',
+            f'        --worked--> {verb.ok or "(gone)"}',
+            f'        --failed--> {verb.fail}',
+            '',
+        )
 
 
 def _listed(statuses: Iterable[str], none: str = 'nothing') -> str:

@@ -4,7 +4,13 @@
 import importlib
 import pkgutil
 
-_MACHINERY = frozenset({'bodies', 'call', 'fields', 'literal', 'metadata', 'sentences', 'shapes', 'unknown_fields'})
+_MACHINERY = frozenset(
+    {'bodies', 'call', 'fields', 'literal', 'metadata', 'sentences', 'shapes', 'unknown_fields'}
+)
 
-OPS = [op for info in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name) if info.name not in _MACHINERY
-       for op in importlib.import_module(f'manila_lite.api.contract.{info.name}').OPS]
+OPS = [
+    op
+    for info in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name)
+    if info.name not in _MACHINERY
+    for op in importlib.import_module(f'manila_lite.api.contract.{info.name}').OPS
+]

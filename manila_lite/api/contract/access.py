@@ -31,7 +31,12 @@ SUMMARY = View('access', 'access_list', SUMMARY_FIELDS)
 
 ALLOW = (
     Field('access_type', {'type': 'string', 'enum': ['ip', 'user', 'cert']}, until='2.12', required=True),
-    Field('access_type', {'type': 'string', 'enum': ['ip', 'user', 'cert', 'cephx']}, since='2.13', required=True),
+    Field(
+        'access_type',
+        {'type': 'string', 'enum': ['ip', 'user', 'cert', 'cephx']},
+        since='2.13',
+        required=True,
+    ),
     Field('access_to', {'type': 'string', 'maxLength': 255}, required=True),
     Field('access_level', {'type': ['string', 'null'], 'enum': [*_LEVELS, None]}),
     Field('metadata', {**shapes.METADATA, 'type': ['object', 'null']}, since='2.45'),
@@ -60,17 +65,66 @@ _ACTION = '/shares/{share_id}/action'
 _RULE = '/share-access-rules/{access_id}'
 
 OPS = [
-    Call('POST', _ACTION, v2.allow, rules.ALLOW, One(ACCESS), action='allow_access',
-         body=Body('allow_access', ALLOW, strict=True), once=True),
-    Call('POST', _ACTION, v2.deny, rules.DENY, ok=202, action='deny_access', states=_BUSY,
-         body=Body('deny_access', DENY, strict=True)),
-    Call('POST', _ACTION, v2.list_of_share, rules.ACTION_LIST, Many(SUMMARY), action='access_list', until='2.44'),
-    Call('GET', '/share-access-rules', v2.index, rules.INDEX, Many(SUMMARY, beside=ACCESS.fields), since='2.45', query=FILTERS,
-         states=((errors.NotFound, 400),)),
+    Call(
+        'POST',
+        _ACTION,
+        v2.allow,
+        rules.ALLOW,
+        One(ACCESS),
+        action='allow_access',
+        body=Body('allow_access', ALLOW, strict=True),
+        once=True,
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.deny,
+        rules.DENY,
+        ok=202,
+        action='deny_access',
+        states=_BUSY,
+        body=Body('deny_access', DENY, strict=True),
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.list_of_share,
+        rules.ACTION_LIST,
+        Many(SUMMARY),
+        action='access_list',
+        until='2.44',
+    ),
+    Call(
+        'GET',
+        '/share-access-rules',
+        v2.index,
+        rules.INDEX,
+        Many(SUMMARY, beside=ACCESS.fields),
+        since='2.45',
+        query=FILTERS,
+        states=((errors.NotFound, 400),),
+    ),
     Call('GET', _RULE, v2.show, rules.GET, One(ACCESS), since='2.45'),
-    Call('PUT', _RULE, v2.update, rules.UPDATE, One(ACCESS), since='2.88', states=_BUSY, body=Body('update_access', (
-        Field('access_level', {'type': 'string', 'enum': _LEVELS}, required=True),))),
-    Call('PUT', f'{_RULE}/metadata', v2.set_metadata, rules.UPDATE_METADATA, Plain(shapes.PAIRS, 'metadata'), since='2.45',
-         body=Body('metadata', free=shapes.METADATA)),
+    Call(
+        'PUT',
+        _RULE,
+        v2.update,
+        rules.UPDATE,
+        One(ACCESS),
+        since='2.88',
+        states=_BUSY,
+        body=Body(
+            'update_access', (Field('access_level', {'type': 'string', 'enum': _LEVELS}, required=True),)
+        ),
+    ),
+    Call(
+        'PUT',
+        f'{_RULE}/metadata',
+        v2.set_metadata,
+        rules.UPDATE_METADATA,
+        Plain(shapes.PAIRS, 'metadata'),
+        since='2.45',
+        body=Body('metadata', free=shapes.METADATA),
+    ),
     Call('DELETE', f'{_RULE}/metadata/{{key}}', v2.delete_metadata, rules.DELETE_METADATA, since='2.45'),
 ]

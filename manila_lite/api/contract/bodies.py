@@ -18,12 +18,12 @@ class Body:
 
     key: str
     fields: tuple[Field, ...] = ()
-    free: Schema | None = None          # an entity without fixed fields, such as metadata
+    free: Schema | None = None  # an entity without fixed fields, such as metadata
     missing: type[errors.ManilaLiteError] = errors.Invalid
-    optional: bool = False              # null or {} is accepted
-    keys: tuple[str, ...] = ()          # other accepted keys
-    strict: bool = False                # unknown fields are refused, not ignored
-    alone: bool = False                 # keys beside the entity are refused
+    optional: bool = False  # null or {} is accepted
+    keys: tuple[str, ...] = ()  # other accepted keys
+    strict: bool = False  # unknown fields are refused, not ignored
+    alone: bool = False  # keys beside the entity are refused
 
     def named(self, key: str) -> 'Body':
         """Return the same entity as the body of an action, which has one key."""
@@ -35,8 +35,14 @@ class Body:
 
     def schema(self, version: int) -> Schema:
         """Return the JSON schema of the whole document at a version, as clients may send it."""
-        return self.shown({'type': 'object', 'properties': {self.key: self.entity(version)}, 'required': [self.key],
-                           'additionalProperties': False})
+        return self.shown(
+            {
+                'type': 'object',
+                'properties': {self.key: self.entity(version)},
+                'required': [self.key],
+                'additionalProperties': False,
+            }
+        )
 
     def shown(self, schema: Schema) -> Schema:
         """Return a schema as clients see it: with unknown fields, unless the body is strict."""
@@ -51,12 +57,20 @@ class Body:
         properties = {name: field.schema for field in fields for name in (field.name, *field.aliases)}
         # Fields of other versions may be sent empty: clients send all fields that they know. Of fields that come later,
         # only a strict body refuses values.
-        others = [field for field in self.fields
-                  if self.strict or (field.until is not None and versions.minor(field.until) < version)]
-        properties |= {name: EMPTY for field in others for name in (field.name, *field.aliases) if name not in properties}
-        return {'type': ['object', 'null'] if self.optional else 'object', 'properties': properties,
-                'required': [field.name for field in fields if field.required and not field.aliases],
-                'additionalProperties': False}
+        others = [
+            field
+            for field in self.fields
+            if self.strict or (field.until is not None and versions.minor(field.until) < version)
+        ]
+        properties |= {
+            name: EMPTY for field in others for name in (field.name, *field.aliases) if name not in properties
+        }
+        return {
+            'type': ['object', 'null'] if self.optional else 'object',
+            'properties': properties,
+            'required': [field.name for field in fields if field.required and not field.aliases],
+            'additionalProperties': False,
+        }
 
     def parse(self, version: int, document: Any, ignored: list[str] | None = None) -> Any:
         """Return the entity with every field under its own name.
@@ -65,7 +79,9 @@ class Body:
 
         :raises errors.Invalid: with the name of the field and the reason.
         """
-        key = next((key for key in (self.key, *self.keys) if isinstance(document, dict) and key in document), None)
+        key = next(
+            (key for key in (self.key, *self.keys) if isinstance(document, dict) and key in document), None
+        )
         if key is None or (document[key] is None and not self.optional):
             raise self.missing(f'{self.key}: missing from the request body.')
         ignored = [] if ignored is None else ignored

@@ -58,7 +58,9 @@ class Call:
 
     def lives(self, version: int) -> bool:
         """Say whether the call exists at a version."""
-        return versions.minor(self.since) <= version and (self.until is None or version <= versions.minor(self.until))
+        return versions.minor(self.since) <= version and (
+            self.until is None or version <= versions.minor(self.until)
+        )
 
     def path_at(self, version: int) -> str:
         """Return the path at a version."""
@@ -66,7 +68,11 @@ class Call:
 
     def action_at(self, version: int) -> str | None:
         """Return the key of the action at a version."""
-        if self.action and version < versions.PLAIN_NAMES and versions.minor(self.since) < versions.PLAIN_NAMES:
+        if (
+            self.action
+            and version < versions.PLAIN_NAMES
+            and versions.minor(self.since) < versions.PLAIN_NAMES
+        ):
             return self.old_action or f'os-{self.action}'
         return self.action
 
@@ -74,7 +80,9 @@ class Call:
         """Return the body at a version, under the key it has there."""
         if self.action is None:
             return self.body
-        return (self.body or Body(self.action, optional=True, strict=True)).named(self.action_at(version) or self.action)
+        return (self.body or Body(self.action, optional=True, strict=True)).named(
+            self.action_at(version) or self.action
+        )
 
     def rules(self, document: Any) -> tuple[str, ...]:
         """Return the rules that allow a request with this body; one is enough."""

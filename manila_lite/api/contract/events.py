@@ -11,8 +11,13 @@ from manila_lite.policies import events as rules
 MOST_WAIT = 30
 
 _TEXT = {'type': 'string'}
-_EVENT = document({'id': _TEXT, 'event': {'type': 'string', 'enum': ['operation', 'status', 'pool', 'service', 'reset']},
-                   'data': {'type': 'object'}})
+_EVENT = document(
+    {
+        'id': _TEXT,
+        'event': {'type': 'string', 'enum': ['operation', 'status', 'pool', 'service', 'reset']},
+        'data': {'type': 'object'},
+    }
+)
 #: The JSON form; the other one is ``text/event-stream``.
 EVENTS = Plain(document({'events': {'type': 'array', 'items': _EVENT}, 'last_event_id': _TEXT}))
 
@@ -22,6 +27,4 @@ QUERY = (
     Field('wait', {'type': 'integer', 'minimum': 0, 'maximum': MOST_WAIT}, parse=shapes.integer),
 )
 
-OPS = [
-    Call('GET', '/events', v2.index, rules.INDEX, EVENTS, query=QUERY, strict=True, streams=True),
-]
+OPS = [Call('GET', '/events', v2.index, rules.INDEX, EVENTS, query=QUERY, strict=True, streams=True)]

@@ -21,8 +21,11 @@ SUMMARY_FIELDS = (
 )
 
 SUMMARY = View('export_location', 'export_locations', SUMMARY_FIELDS)
-EXPORT = View('export_location', 'export_locations', (
-    *SUMMARY_FIELDS, Field('created_at', TIME), Field('updated_at', TIME, read=v2.last_set)))
+EXPORT = View(
+    'export_location',
+    'export_locations',
+    (*SUMMARY_FIELDS, Field('created_at', TIME), Field('updated_at', TIME, read=v2.last_set)),
+)
 
 _ALL = '/shares/{share_id}/export_locations'
 _ONE = f'{_ALL}/{{export_location_id}}'
@@ -32,8 +35,18 @@ OPS = [
     Call('GET', _ALL, v2.index, rules.INDEX, Many(SUMMARY), since='2.9'),
     Call('GET', _ONE, v2.show, rules.SHOW, One(EXPORT), since='2.9'),
     Call('GET', _OF_INSTANCE, v2.index_of_instance, rules.INSTANCE_INDEX, Many(SUMMARY), since='2.9'),
-    Call('GET', f'{_OF_INSTANCE}/{{export_location_id}}', v2.show_of_instance, rules.INSTANCE_SHOW, One(EXPORT),
-         since='2.9'),
-    *metadata_ops(_ONE, MetadataCalls('export_locations', actions, ('share_id', 'export_location_id')), rules,
-                  since='2.87'),
+    Call(
+        'GET',
+        f'{_OF_INSTANCE}/{{export_location_id}}',
+        v2.show_of_instance,
+        rules.INSTANCE_SHOW,
+        One(EXPORT),
+        since='2.9',
+    ),
+    *metadata_ops(
+        _ONE,
+        MetadataCalls('export_locations', actions, ('share_id', 'export_location_id')),
+        rules,
+        since='2.87',
+    ),
 ]

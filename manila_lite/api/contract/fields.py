@@ -21,16 +21,36 @@ Schema = Mapping[str, Any]
 
 #: The fields, one of which shows what a filter or sort key of another name looks at.
 _TELLS: Mapping[str, Sequence[str]] = {
-    'display_name': ('name',), 'display_description': ('description',), 'availability_zone_id': ('availability_zone',),
-    'share_type_id': ('share_type', 'share_id'), 'share_network': ('share_network_id',),
+    'display_name': ('name',),
+    'display_description': ('description',),
+    'availability_zone_id': ('availability_zone',),
+    'share_type_id': ('share_type', 'share_id'),
+    'share_network': ('share_network_id',),
     'share_network_id': ('share_networks',),
-    'export_location_id': ('export_locations',), 'export_location_path': ('export_locations',),
-    'created_since': ('created_at',), 'created_before': ('created_at',),
+    'export_location_id': ('export_locations',),
+    'export_location_path': ('export_locations',),
+    'created_since': ('created_at',),
+    'created_before': ('created_at',),
     # When something changed, and how far it is, is in the events and operations of its project.
-    'updated_at': ('created_at',), 'progress': ('status',), 'access_rules_status': ('status',)}
+    'updated_at': ('created_at',),
+    'progress': ('status',),
+    'access_rules_status': ('status',),
+}
 #: Query parameters that look at no field: they choose among the rows of which the caller sees all fields.
-_NO_FIELDS = frozenset({'all_tenants', 'all_projects', 'with_count', 'project_id', 'is_public', 'usage', 'older_than',
-                        'capabilities', 'security_service_id', 'sort_by'})
+_NO_FIELDS = frozenset(
+    {
+        'all_tenants',
+        'all_projects',
+        'with_count',
+        'project_id',
+        'is_public',
+        'usage',
+        'older_than',
+        'capabilities',
+        'security_service_id',
+        'sort_by',
+    }
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +89,9 @@ class Field:
 
     def lives(self, version: int) -> bool:
         """Say whether the field exists at a version."""
-        return versions.minor(self.since) <= version and (self.until is None or version <= versions.minor(self.until))
+        return versions.minor(self.since) <= version and (
+            self.until is None or version <= versions.minor(self.until)
+        )
 
 
 def fields_at(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
@@ -79,10 +101,14 @@ def fields_at(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
 
 # Parsing what clients send ----------------------------------------------------------------------
 
+
 def compiled(schema: Schema) -> Callable[[Any], Any]:
     """Return a validator. Each is made once per schema, since to make one takes a thousand times as long as to use it."""
-    return fastjsonschema.compile({'$schema': 'http://json-schema.org/draft-07/schema#', **schema}, use_default=False,
-                                  formats={'uuid': r'^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$'})
+    return fastjsonschema.compile(
+        {'$schema': 'http://json-schema.org/draft-07/schema#', **schema},
+        use_default=False,
+        formats={'uuid': r'^[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}$'},
+    )
 
 
 def check(validate: Callable[[Any], Any], document: Any) -> None:
@@ -112,6 +138,7 @@ def parse(field: Field, name: str, value: Any) -> Any:
 
 # Showing rows -----------------------------------------------------------------------------------
 
+
 def encode(document: Any) -> bytes:
     """Return an answer as JSON."""
     return orjson.dumps(document, default=_shown, option=orjson.OPT_PASSTHROUGH_DATETIME)
@@ -125,7 +152,9 @@ def _shown(value: Any) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def _by_position(names: tuple[str, ...], read: tuple[str, ...], layout: tuple[str, ...]) -> Callable[..., list[dict[str, Any]]]:
+def _by_position(
+    names: tuple[str, ...], read: tuple[str, ...], layout: tuple[str, ...]
+) -> Callable[..., list[dict[str, Any]]]:
     """Return a function that makes dictionaries from tuples, such as rows of the database, and from more columns.
 
     ``layout`` names the values of a tuple. ``names`` are the keys: first those of the values in ``read``, then those of
@@ -133,19 +162,24 @@ def _by_position(names: tuple[str, ...], read: tuple[str, ...], layout: tuple[st
     """
     places = {name: f'row_{place}' for place, name in enumerate(layout)}
     more = [f'more_{number}' for number in range(len(names) - len(read))]
-    items = ', '.join(f'{name!r}: {value}' for name, value in zip(
-        names, [*(places[name] for name in read), *more], strict=True))
+    items = ', '.join(
+        f'{name!r}: {value}'
+        for name, value in zip(names, [*(places[name] for name in read), *more], strict=True)
+    )
     row = f'({" ".join(f"{place}," for place in places.values())}), {" ".join(f"{name}," for name in more)}'
-    made: Callable[..., list[dict[str, Any]]] = eval(   # noqa: S307 - our own names
-        f'lambda rows, more: [{{{items}}} for {row} in zip(rows, *more)]')
+    made: Callable[..., list[dict[str, Any]]] = eval(  # noqa: S307 - our own names
+        f'lambda rows, more: [{{{items}}} for {row} in zip(rows, *more)]'
+    )
     return made
 
 
 def _by_attribute(names: tuple[str, ...], read: tuple[str, ...]) -> Callable[..., list[dict[str, Any]]]:
     """Return a function like that of ``_by_position``, for objects of any kind."""
     get = operator.attrgetter(*read) if len(read) > 1 else lambda row: [getattr(row, name) for name in read]
-    return lambda rows, more: [dict(zip(names, (*get(row), *others), strict=True))
-                               for row, *others in zip(rows, *more)]        # noqa: B905 - some never end
+    return lambda rows, more: [
+        dict(zip(names, (*get(row), *others), strict=True))
+        for row, *others in zip(rows, *more)  # noqa: B905 - some never end
+    ]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,11 +202,13 @@ class _Plan:
         plain = [field for field in fields if field.read is None or isinstance(field.read, str)]
         same = [field for field in fields if isinstance(field.read, Always)]
         computed = [field for field in fields if callable(field.read)]
-        return cls(tuple(str(field.read or field.name) for field in plain),
-                   tuple(field.read.value for field in same if isinstance(field.read, Always)),
-                   tuple(field.read for field in computed if callable(field.read)),
-                   (*(field.name for field in (*plain, *same, *computed)), *more),
-                   frozenset(field.name for field in fields if field.sparse))
+        return cls(
+            tuple(str(field.read or field.name) for field in plain),
+            tuple(field.read.value for field in same if isinstance(field.read, Always)),
+            tuple(field.read for field in computed if callable(field.read)),
+            (*(field.name for field in (*plain, *same, *computed)), *more),
+            frozenset(field.name for field in fields if field.sparse),
+        )
 
 
 def _without_nulls(document: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
@@ -209,9 +245,16 @@ class View:
         if self.collection:
             more.append(map(req.linked(self.collection), [row.id for row in rows]))
         layout = getattr(rows[0], '_fields', ())
-        make = (_by_position(plan.names, plan.read, layout) if set(plan.read) <= set(layout)
-                else _by_attribute(plan.names, plan.read))
-        return [_without_nulls(document, plan.sparse) for document in make(rows, more)] if plan.sparse else make(rows, more)
+        make = (
+            _by_position(plan.names, plan.read, layout)
+            if set(plan.read) <= set(layout)
+            else _by_attribute(plan.names, plan.read)
+        )
+        return (
+            [_without_nulls(document, plan.sparse) for document in make(rows, more)]
+            if plan.sparse
+            else make(rows, more)
+        )
 
     @functools.cached_property
     def _rules(self) -> tuple[str, ...]:
@@ -221,8 +264,11 @@ class View:
         key = (req.version, *(req.may(rule) for rule in self._rules))
         if key not in self._cache:
             allowed = {None, *(rule for rule, may in zip(self._rules, key[1:], strict=True) if may)}
-            seen = [field if field.rule in allowed else dataclasses.replace(field, read=Always(None))
-                    for field in fields_at(self.fields, req.version) if field.blank or field.rule in allowed]
+            seen = [
+                field if field.rule in allowed else dataclasses.replace(field, read=Always(None))
+                for field in fields_at(self.fields, req.version)
+                if field.blank or field.rule in allowed
+            ]
             self._cache[key] = _Plan.of(seen, ('links',) if self.collection else ())
         return self._cache[key]
 
@@ -232,9 +278,15 @@ class View:
         properties = {field.name: field.schema for field in fields}
         if self.collection:
             properties['links'] = LINKS
-        return {'type': 'object', 'properties': properties, 'additionalProperties': False,
-                'required': [field.name for field in fields if (field.blank or field.rule is None) and not field.sparse]
-                            + (['links'] if self.collection else [])}
+        return {
+            'type': 'object',
+            'properties': properties,
+            'additionalProperties': False,
+            'required': [
+                field.name for field in fields if (field.blank or field.rule is None) and not field.sparse
+            ]
+            + (['links'] if self.collection else []),
+        }
 
 
 class Answer(Protocol):
@@ -284,8 +336,10 @@ class Many:
         """
         shown = {field.name: field.rule for field in (*self.view.fields, *self.beside)}
         name = name.removesuffix('~')
-        return next((shown[one] for one in (name, *_TELLS.get(name, ())) if one in shown),
-                    None if name in _NO_FIELDS else CONTEXT_IS_ADMIN)
+        return next(
+            (shown[one] for one in (name, *_TELLS.get(name, ())) if one in shown),
+            None if name in _NO_FIELDS else CONTEXT_IS_ADMIN,
+        )
 
     def shows(self, name: str) -> bool:
         """Say whether a field has this name."""
@@ -326,8 +380,12 @@ class Plain:
 
 def document(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None) -> Schema:
     """Return the schema of an object with exactly these members."""
-    return {'type': 'object', 'properties': {**required, **(optional or {})}, 'required': list(required),
-            'additionalProperties': False}
+    return {
+        'type': 'object',
+        'properties': {**required, **(optional or {})},
+        'required': list(required),
+        'additionalProperties': False,
+    }
 
 
 # Shapes of values ---------------------------------------------------------------------------------
@@ -335,6 +393,12 @@ def document(required: Mapping[str, Schema], optional: Mapping[str, Schema] | No
 EMPTY: Schema = {'type': ['null', 'object'], 'maxProperties': 0}
 INTEGER: Schema = {'type': 'integer'}
 STRING: Schema = {'type': 'string'}
-LINKS: Schema = {'type': 'array', 'items': {
-    'type': 'object', 'properties': {'rel': {'type': 'string'}, 'href': {'type': 'string'}}, 'required': ['rel', 'href'],
-    'additionalProperties': False}}
+LINKS: Schema = {
+    'type': 'array',
+    'items': {
+        'type': 'object',
+        'properties': {'rel': {'type': 'string'}, 'href': {'type': 'string'}},
+        'required': ['rel', 'href'],
+        'additionalProperties': False,
+    },
+}

@@ -13,21 +13,25 @@ _TEXT = {'type': 'string'}
 _SECONDS = {'type': ['integer', 'null']}
 
 #: ``id`` is that of a resource, or a name such as a host or a table.
-FINDING = View('finding', 'findings', (
-    Field('what', _TEXT),
-    Field('id', _TEXT),
-    Field('state', _TEXT),
-    Field('about', _TEXT),
-    Field('project_id', NULL_STRING),
-    Field('wrong', BOOLEAN),
-    Field('why', _TEXT),
-    Field('mendable', BOOLEAN, read=v2.mendable),
-    Field('age', _SECONDS, read=v2.age),
-    Field('attempts', {'type': ['integer', 'null']}),
-    Field('owner', NULL_STRING),
-    Field('lease_left', _SECONDS, read=v2.lease_left),
-    Field('error', NULL_STRING),
-))
+FINDING = View(
+    'finding',
+    'findings',
+    (
+        Field('what', _TEXT),
+        Field('id', _TEXT),
+        Field('state', _TEXT),
+        Field('about', _TEXT),
+        Field('project_id', NULL_STRING),
+        Field('wrong', BOOLEAN),
+        Field('why', _TEXT),
+        Field('mendable', BOOLEAN, read=v2.mendable),
+        Field('age', _SECONDS, read=v2.age),
+        Field('attempts', {'type': ['integer', 'null']}),
+        Field('owner', NULL_STRING),
+        Field('lease_left', _SECONDS, read=v2.lease_left),
+        Field('error', NULL_STRING),
+    ),
+)
 
 FILTERS = (
     Field('wrong', shapes.FLAG, parse=shapes.flag),
@@ -38,5 +42,12 @@ _WHICH = tuple(Field(name, shapes.TEXT, required=True) for name in ('what', 'id'
 
 OPS = [
     Call('GET', '/findings', v2.index, rules.INDEX, Many(FINDING, paged=True), query=FILTERS, strict=True),
-    Call('POST', '/findings/mend', v2.mend, rules.MEND, Plain(_TEXT, key='mended'), body=Bare('mend', _WHICH, strict=True)),
+    Call(
+        'POST',
+        '/findings/mend',
+        v2.mend,
+        rules.MEND,
+        Plain(_TEXT, key='mended'),
+        body=Bare('mend', _WHICH, strict=True),
+    ),
 ]

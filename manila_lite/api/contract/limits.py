@@ -30,8 +30,13 @@ _NAMES = (
 
 def _living(version: int) -> list[tuple[str, str, str]]:
     """Return (name, resource, part) of every number at a version."""
-    return [(name, resource, part) for resource, since, limit, used in _NAMES if versions.minor(since) <= version
-            for name, part in ((limit, 'limit'), (used, 'in_use')) if name]
+    return [
+        (name, resource, part)
+        for resource, since, limit, used in _NAMES
+        if versions.minor(since) <= version
+        for name, part in ((limit, 'limit'), (used, 'in_use'))
+        if name
+    ]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -11,7 +11,19 @@ _SPACE = r'[ \t\r\n]*'
 _SCALAR = r"""[uU]?'(?:[^'\\\n]|\\.)*'|[uU]?"(?:[^"\\\n]|\\.)*"|-?[0-9]{1,20}|True|False"""
 _PAIR = re.compile(rf'{_SPACE}({_SCALAR}){_SPACE}:{_SPACE}({_SCALAR}){_SPACE}', re.DOTALL)
 _ESCAPE = re.compile(r'\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4}|.)', re.DOTALL)
-_MEANT = {'\n': '', '\\': '\\', "'": "'", '"': '"', 'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
+_MEANT = {
+    '\n': '',
+    '\\': '\\',
+    "'": "'",
+    '"': '"',
+    'a': '\a',
+    'b': '\b',
+    'f': '\f',
+    'n': '\n',
+    'r': '\r',
+    't': '\t',
+    'v': '\v',
+}
 _WORDS = {'True': True, 'False': False}
 
 Scalar = str | int | bool

@@ -10,24 +10,31 @@ from manila_lite.policies import messages as rules
 
 _TEXT = {'type': 'string'}
 
-MESSAGE = View('message', 'messages', (
-    Field('id', ID),
-    Field('project_id', _TEXT),
-    Field('action_id', _TEXT),
-    Field('detail_id', _TEXT),
-    Field('message_level', _TEXT),
-    Field('created_at', TIME),
-    Field('expires_at', NULL_TIME),
-    Field('request_id', NULL_STRING),
-    Field('resource_type', NULL_STRING),
-    Field('resource_id', NULL_STRING),
-    Field('user_message', _TEXT, read=v2.sentence),
-), 'messages')
+MESSAGE = View(
+    'message',
+    'messages',
+    (
+        Field('id', ID),
+        Field('project_id', _TEXT),
+        Field('action_id', _TEXT),
+        Field('detail_id', _TEXT),
+        Field('message_level', _TEXT),
+        Field('created_at', TIME),
+        Field('expires_at', NULL_TIME),
+        Field('request_id', NULL_STRING),
+        Field('resource_type', NULL_STRING),
+        Field('resource_id', NULL_STRING),
+        Field('user_message', _TEXT, read=v2.sentence),
+    ),
+    'messages',
+)
 
 FILTERS = (
     Field('id', _TEXT, aliases=('message_id',)),
-    *(Field(name, _TEXT) for name in ('action_id', 'detail_id', 'message_level', 'request_id', 'resource_id',
-                                      'resource_type')),
+    *(
+        Field(name, _TEXT)
+        for name in ('action_id', 'detail_id', 'message_level', 'request_id', 'resource_id', 'resource_type')
+    ),
     Field('created_since', _TEXT, parse=shapes.time, since='2.52'),
     Field('created_before', _TEXT, parse=shapes.time, since='2.52'),
     *PAGE,

@@ -11,8 +11,9 @@ _ALL = Body('metadata', free=shapes.METADATA)
 _ITEM = Body('meta', free=shapes.METADATA, keys=('metadata',))
 
 
-def metadata_ops(path: str, calls: MetadataCalls, rules: Any, *, since: str = '2.0',
-                 shown: Any = shapes.PAIRS) -> list[Call]:
+def metadata_ops(
+    path: str, calls: MetadataCalls, rules: Any, *, since: str = '2.0', shown: Any = shapes.PAIRS
+) -> list[Call]:
     """Return the six calls below ``path``. ``rules`` names three policies: GET_METADATA, UPDATE_METADATA, DELETE_METADATA."""
     every, one = f'{path}/metadata', f'{path}/metadata/{{key}}'
     read, change, remove = rules.GET_METADATA, rules.UPDATE_METADATA, rules.DELETE_METADATA

@@ -14,9 +14,15 @@ _GB = {'type': ['number', 'string']}
 _CAPABILITIES = {
     'type': 'object',
     'properties': {
-        'pool_name': _TEXT, 'timestamp': _TEXT, 'total_capacity_gb': _GB, 'free_capacity_gb': _GB,
-        'allocated_capacity_gb': _GB, 'provisioned_capacity_gb': _GB, 'reserved_percentage': {'type': 'number'},
-        'thin_provisioning': {'type': 'boolean'}, 'max_over_subscription_ratio': {'type': 'number'},
+        'pool_name': _TEXT,
+        'timestamp': _TEXT,
+        'total_capacity_gb': _GB,
+        'free_capacity_gb': _GB,
+        'allocated_capacity_gb': _GB,
+        'provisioned_capacity_gb': _GB,
+        'reserved_percentage': {'type': 'number'},
+        'thin_provisioning': {'type': 'boolean'},
+        'max_over_subscription_ratio': {'type': 'number'},
     },
 }
 _CAPABILITIES['required'] = [*_CAPABILITIES['properties'], *pools.NOT_REPORTED]

@@ -10,14 +10,19 @@ from manila_lite.api.v2 import qos_types as v2
 from manila_lite.api.v2.related import pairs_of
 from manila_lite.policies import qos_types as rules
 
-QOS_TYPE = View('qos_type', 'qos_types', (
-    Field('id', ID),
-    Field('name', STRING),
-    Field('description', NAME),
-    Field('specs', PAIRS, read=pairs_of),
-    Field('created_at', TIME),
-    Field('updated_at', NULL_TIME),
-), 'qos-types')
+QOS_TYPE = View(
+    'qos_type',
+    'qos_types',
+    (
+        Field('id', ID),
+        Field('name', STRING),
+        Field('description', NAME),
+        Field('specs', PAIRS, read=pairs_of),
+        Field('created_at', TIME),
+        Field('updated_at', NULL_TIME),
+    ),
+    'qos-types',
+)
 
 _VALUE = {'type': ['string', 'boolean', 'number'], 'minLength': 1, 'maxLength': 1023}
 _ANY_SPECS = {'type': 'object', 'additionalProperties': _VALUE}
@@ -37,16 +42,52 @@ _SINCE = '2.94'
 OPS = [
     Call('GET', _ALL, v2.index, rules.INDEX, Many(QOS_TYPE, paged=True), since=_SINCE, query=_FILTERS),
     Call('GET', _ONE, v2.show, rules.SHOW, One(QOS_TYPE), since=_SINCE),
-    Call('POST', _ALL, v2.create, rules.CREATE, One(QOS_TYPE), since=_SINCE, once=True,
-         body=Body('qos_type', _CREATE, strict=True)),
-    Call('PUT', _ONE, v2.update, rules.UPDATE, One(QOS_TYPE), since=_SINCE,
-         body=Body('qos_type', (Field('description', NAME),), strict=True)),
+    Call(
+        'POST',
+        _ALL,
+        v2.create,
+        rules.CREATE,
+        One(QOS_TYPE),
+        since=_SINCE,
+        once=True,
+        body=Body('qos_type', _CREATE, strict=True),
+    ),
+    Call(
+        'PUT',
+        _ONE,
+        v2.update,
+        rules.UPDATE,
+        One(QOS_TYPE),
+        since=_SINCE,
+        body=Body('qos_type', (Field('description', NAME),), strict=True),
+    ),
     Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=204, since=_SINCE),
-    Call('GET', f'{_ONE}/specs', v2.SPECS.named('get_specs'), rules.GET_SPECS, Plain(PAIRS, 'specs'), since=_SINCE),
-    Call('POST', f'{_ONE}/specs', v2.SPECS.named('set_specs'), rules.CREATE_SPEC, Plain(PAIRS, 'specs'), since=_SINCE,
-         body=Body('specs', free=_SPECS)),
+    Call(
+        'GET',
+        f'{_ONE}/specs',
+        v2.SPECS.named('get_specs'),
+        rules.GET_SPECS,
+        Plain(PAIRS, 'specs'),
+        since=_SINCE,
+    ),
+    Call(
+        'POST',
+        f'{_ONE}/specs',
+        v2.SPECS.named('set_specs'),
+        rules.CREATE_SPEC,
+        Plain(PAIRS, 'specs'),
+        since=_SINCE,
+        body=Body('specs', free=_SPECS),
+    ),
     Call('GET', _KEY, v2.SPECS.named('get_spec'), rules.GET_SPEC, Plain(PAIRS), since=_SINCE),
-    Call('PUT', _KEY, v2.SPECS.named('set_spec'), rules.UPDATE_SPEC, Plain(PAIRS), since=_SINCE,
-         body=Bare('body', free=_SPECS)),
+    Call(
+        'PUT',
+        _KEY,
+        v2.SPECS.named('set_spec'),
+        rules.UPDATE_SPEC,
+        Plain(PAIRS),
+        since=_SINCE,
+        body=Bare('body', free=_SPECS),
+    ),
     Call('DELETE', _KEY, v2.delete_spec, rules.DELETE_SPEC, ok=204, since=_SINCE),
 ]

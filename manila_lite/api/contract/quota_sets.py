@@ -19,13 +19,32 @@ def _limit(value: Any) -> int:
     return number
 
 
-_LIMIT = {'type': ['integer', 'string', 'null'], 'minimum': -1, 'maximum': shapes.MAX_INT, 'pattern': r'^-?[0-9]{1,10}$'}
+_LIMIT = {
+    'type': ['integer', 'string', 'null'],
+    'minimum': -1,
+    'maximum': shapes.MAX_INT,
+    'pattern': r'^-?[0-9]{1,10}$',
+}
 
 #: A field for each resource, as bodies have it.
-RESOURCES = tuple(Field(name, _LIMIT, since=since, parse=_limit) for name, since in (
-    ('shares', '2.0'), ('gigabytes', '2.0'), ('snapshots', '2.0'), ('snapshot_gigabytes', '2.0'), ('share_networks', '2.0'),
-    ('share_groups', '2.40'), ('share_group_snapshots', '2.40'), ('share_replicas', '2.53'), ('replica_gigabytes', '2.53'),
-    ('per_share_gigabytes', '2.62'), ('backups', '2.80'), ('backup_gigabytes', '2.80'), ('encryption_keys', '2.90')))
+RESOURCES = tuple(
+    Field(name, _LIMIT, since=since, parse=_limit)
+    for name, since in (
+        ('shares', '2.0'),
+        ('gigabytes', '2.0'),
+        ('snapshots', '2.0'),
+        ('snapshot_gigabytes', '2.0'),
+        ('share_networks', '2.0'),
+        ('share_groups', '2.40'),
+        ('share_group_snapshots', '2.40'),
+        ('share_replicas', '2.53'),
+        ('replica_gigabytes', '2.53'),
+        ('per_share_gigabytes', '2.62'),
+        ('backups', '2.80'),
+        ('backup_gigabytes', '2.80'),
+        ('encryption_keys', '2.90'),
+    )
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,8 +59,11 @@ class Limits(Plain):
     def render(self, limits: dict[str, Any], req: Any) -> dict[str, Any]:
         """Return the document."""
         shown = {'id': limits['id']} if self.named else {}
-        shown.update((field.name, limits[field.name]) for field in fields.fields_at(RESOURCES, req.version)
-                     if field.name in limits)
+        shown.update(
+            (field.name, limits[field.name])
+            for field in fields.fields_at(RESOURCES, req.version)
+            if field.name in limits
+        )
         return super().render(shown, req)
 
     def schema(self, version: int) -> Schema:
@@ -66,17 +88,43 @@ _WHOSE = (
     Field('share_type', {'type': 'string'}, since='2.39'),
 )
 
-_BODY = Body('quota_set', (*RESOURCES, Field('force', shapes.NULL_FLAG, parse=shapes.flag),
-                           Field('tenant_id', shapes.NULL_STRING)), strict=True)
+_BODY = Body(
+    'quota_set',
+    (*RESOURCES, Field('force', shapes.NULL_FLAG, parse=shapes.flag), Field('tenant_id', shapes.NULL_STRING)),
+    strict=True,
+)
 
 _SET = '/quota-sets/{quota_project_id}'
 _OLD = '/os-quota-sets/{quota_project_id}'
 
 OPS = [
     Call('GET', _SET, v2.show, rules.GET, Limits(INTEGER, 'quota_set'), query=_WHOSE, old_path=_OLD),
-    Call('GET', f'{_SET}/detail', v2.detail, rules.GET, Limits(_DETAIL, 'quota_set'), since='2.25', query=_WHOSE),
-    Call('GET', f'{_SET}/defaults', v2.defaults, rules.GET, Limits(INTEGER, 'quota_set'), old_path=f'{_OLD}/defaults'),
-    Call('PUT', _SET, v2.update, rules.UPDATE, Limits(INTEGER, 'quota_set', named=False), query=_WHOSE, body=_BODY,
-         old_path=_OLD),
+    Call(
+        'GET',
+        f'{_SET}/detail',
+        v2.detail,
+        rules.GET,
+        Limits(_DETAIL, 'quota_set'),
+        since='2.25',
+        query=_WHOSE,
+    ),
+    Call(
+        'GET',
+        f'{_SET}/defaults',
+        v2.defaults,
+        rules.GET,
+        Limits(INTEGER, 'quota_set'),
+        old_path=f'{_OLD}/defaults',
+    ),
+    Call(
+        'PUT',
+        _SET,
+        v2.update,
+        rules.UPDATE,
+        Limits(INTEGER, 'quota_set', named=False),
+        query=_WHOSE,
+        body=_BODY,
+        old_path=_OLD,
+    ),
     Call('DELETE', _SET, v2.delete, rules.DELETE, ok=202, query=_WHOSE, old_path=_OLD),
 ]

@@ -10,20 +10,24 @@ from manila_lite.policies import request_notes as rules
 
 #: ``path`` is a template, such as ``/v2/shares/{share_id}``. ``slow`` and ``failed`` say how many of the ``requests`` were so.
 #: A note of several requests has no method, path, status and ids, and the longest of their times.
-NOTE = View('request_note', 'request_notes', (
-    Field('id', ID),
-    Field('created_at', TIME),
-    Field('host', {'type': 'string'}, read='api_host'),
-    Field('method', NULL_STRING),
-    Field('path', NULL_STRING),
-    Field('status', {'type': ['integer', 'null']}, read='code'),
-    Field('seconds', {'type': 'number'}),
-    Field('request_id', NULL_STRING),
-    Field('project_id', NULL_STRING),
-    Field('requests', COUNT),
-    Field('slow', COUNT),
-    Field('failed', COUNT),
-))
+NOTE = View(
+    'request_note',
+    'request_notes',
+    (
+        Field('id', ID),
+        Field('created_at', TIME),
+        Field('host', {'type': 'string'}, read='api_host'),
+        Field('method', NULL_STRING),
+        Field('path', NULL_STRING),
+        Field('status', {'type': ['integer', 'null']}, read='code'),
+        Field('seconds', {'type': 'number'}),
+        Field('request_id', NULL_STRING),
+        Field('project_id', NULL_STRING),
+        Field('requests', COUNT),
+        Field('slow', COUNT),
+        Field('failed', COUNT),
+    ),
+)
 
 FILTERS = (
     Field('slow', shapes.FLAG, parse=shapes.flag),
@@ -32,5 +36,5 @@ FILTERS = (
 )
 
 OPS = [
-    Call('GET', '/request-notes', v2.index, rules.INDEX, Many(NOTE, paged=True), query=FILTERS, strict=True),
+    Call('GET', '/request-notes', v2.index, rules.INDEX, Many(NOTE, paged=True), query=FILTERS, strict=True)
 ]

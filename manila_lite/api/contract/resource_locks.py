@@ -13,18 +13,23 @@ from manila_lite.policies import resource_locks as rules
 _TYPES, _ACTIONS = [resource_locks.SHARE, resource_locks.RULE], [resource_locks.DELETE, resource_locks.SHOW]
 _CONTEXTS = [actions.USER, actions.ADMIN, actions.SERVICE]
 
-LOCK = View('resource_lock', 'resource_locks', (
-    Field('id', ID),
-    Field('user_id', NULL_STRING),
-    Field('project_id', STRING),
-    Field('lock_context', {'type': 'string', 'enum': _CONTEXTS}),
-    Field('resource_type', {'type': 'string', 'enum': _TYPES}),
-    Field('resource_id', ID),
-    Field('resource_action', {'type': 'string', 'enum': _ACTIONS}),
-    Field('lock_reason', NULL_STRING),
-    Field('created_at', TIME),
-    Field('updated_at', NULL_TIME),
-), 'resource-locks')
+LOCK = View(
+    'resource_lock',
+    'resource_locks',
+    (
+        Field('id', ID),
+        Field('user_id', NULL_STRING),
+        Field('project_id', STRING),
+        Field('lock_context', {'type': 'string', 'enum': _CONTEXTS}),
+        Field('resource_type', {'type': 'string', 'enum': _TYPES}),
+        Field('resource_id', ID),
+        Field('resource_action', {'type': 'string', 'enum': _ACTIONS}),
+        Field('lock_reason', NULL_STRING),
+        Field('created_at', TIME),
+        Field('updated_at', NULL_TIME),
+    ),
+    'resource-locks',
+)
 
 CHANGE = (
     Field('resource_action', {'type': ['string', 'null'], 'enum': [*_ACTIONS, None]}),
@@ -39,8 +44,20 @@ CREATE = (
 )
 
 FILTERS = (
-    *(Field(name, STRING) for name in ('id', 'user_id', 'project_id', 'resource_id', 'resource_type', 'resource_action',
-                                       'lock_context', 'lock_reason', 'lock_reason~')),
+    *(
+        Field(name, STRING)
+        for name in (
+            'id',
+            'user_id',
+            'project_id',
+            'resource_id',
+            'resource_type',
+            'resource_action',
+            'lock_context',
+            'lock_reason',
+            'lock_reason~',
+        )
+    ),
     *(Field(name, STRING, parse=shapes.time) for name in ('created_since', 'created_before')),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
     Field('with_count', shapes.FLAG, parse=shapes.flag),
@@ -50,10 +67,33 @@ FILTERS = (
 _LOCK = '/resource-locks/{resource_lock_id}'
 
 OPS = [
-    Call('GET', '/resource-locks', v2.index, rules.GET_ALL, Many(LOCK, counted=True, paged=True), since='2.81', query=FILTERS),
-    Call('POST', '/resource-locks', v2.create, rules.CREATE, One(LOCK), since='2.81',
-         body=Body('resource_lock', CREATE, strict=True)),
+    Call(
+        'GET',
+        '/resource-locks',
+        v2.index,
+        rules.GET_ALL,
+        Many(LOCK, counted=True, paged=True),
+        since='2.81',
+        query=FILTERS,
+    ),
+    Call(
+        'POST',
+        '/resource-locks',
+        v2.create,
+        rules.CREATE,
+        One(LOCK),
+        since='2.81',
+        body=Body('resource_lock', CREATE, strict=True),
+    ),
     Call('GET', _LOCK, v2.show, rules.GET, One(LOCK), since='2.81'),
-    Call('PUT', _LOCK, v2.update, rules.UPDATE, One(LOCK), since='2.81', body=Body('resource_lock', CHANGE, strict=True)),
+    Call(
+        'PUT',
+        _LOCK,
+        v2.update,
+        rules.UPDATE,
+        One(LOCK),
+        since='2.81',
+        body=Body('resource_lock', CHANGE, strict=True),
+    ),
     Call('DELETE', _LOCK, v2.delete, rules.DELETE, ok=204, since='2.81'),
 ]

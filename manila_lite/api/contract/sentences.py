@@ -70,11 +70,15 @@ def _size(words: str, noun: str) -> Callable[[Any], str]:
 
 
 _WRITERS: dict[str, Callable[[Any], str]] = {
-    'additionalProperties': _unknown, 'required': _missing, 'enum': _one_of,
+    'additionalProperties': _unknown,
+    'required': _missing,
+    'enum': _one_of,
     'pattern': lambda bad: f'must match the pattern {bad.rule_definition}',
     'propertyNames': _key,
-    'minLength': _size('at least', 'character'), 'maxLength': _size('at most', 'character'),
-    'minItems': _size('at least', 'item'), 'maxItems': _size('at most', 'item'),
+    'minLength': _size('at least', 'character'),
+    'maxLength': _size('at most', 'character'),
+    'minItems': _size('at least', 'item'),
+    'maxItems': _size('at most', 'item'),
     'const': lambda bad: f'must be {json.dumps(bad.rule_definition)}',
     **dict.fromkeys(('anyOf', 'oneOf'), lambda bad: 'has none of the forms that are allowed here'),
 }

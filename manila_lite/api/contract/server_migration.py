@@ -22,24 +22,76 @@ _WANTED = (
     Field('new_share_network_id', shapes.NULL_REFERENCE, empty_is_null=True),
 )
 _HALF = {'type': 'object', 'additionalProperties': {'type': ['boolean', 'string', 'null']}}
-_CHECKED = {'type': 'object', 'required': ['compatible', 'requested_capabilities', 'supported_capabilities'],
-            'properties': {'compatible': BOOLEAN, 'reason': NULL_STRING, 'requested_capabilities': _HALF,
-                           'supported_capabilities': _HALF}}
+_CHECKED = {
+    'type': 'object',
+    'required': ['compatible', 'requested_capabilities', 'supported_capabilities'],
+    'properties': {
+        'compatible': BOOLEAN,
+        'reason': NULL_STRING,
+        'requested_capabilities': _HALF,
+        'supported_capabilities': _HALF,
+    },
+}
 _PROGRESS = shapes.progress(task_state=NULL_STRING, destination_share_server_id=NULL_STRING)
-_TASK_STATE = {'enum': [None, *(state.value for state in states.Migration if state not in states.BY_HOST),
-                        *states.MIGRATION_ALIASES]}
+_TASK_STATE = {
+    'enum': [
+        None,
+        *(state.value for state in states.Migration if state not in states.BY_HOST),
+        *states.MIGRATION_ALIASES,
+    ]
+}
 
 OPS = [
-    Call('POST', _ACTION, v2.check, rules.CHECK, Plain(_CHECKED), action='migration_check', since=_SINCE,
-         body=Body('migration_check', _WANTED)),
-    Call('POST', _ACTION, v2.start, rules.START, ok=202, action='migration_start', since=_SINCE,
-         states=((errors.WrongState, 409),), body=Body('migration_start', _WANTED)),
-    Call('POST', _ACTION, v2.complete, rules.COMPLETE, Plain({
-        'type': 'object', 'properties': {'destination_share_server_id': ID}}), action='migration_complete', since=_SINCE),
+    Call(
+        'POST',
+        _ACTION,
+        v2.check,
+        rules.CHECK,
+        Plain(_CHECKED),
+        action='migration_check',
+        since=_SINCE,
+        body=Body('migration_check', _WANTED),
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.start,
+        rules.START,
+        ok=202,
+        action='migration_start',
+        since=_SINCE,
+        states=((errors.WrongState, 409),),
+        body=Body('migration_start', _WANTED),
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.complete,
+        rules.COMPLETE,
+        Plain({'type': 'object', 'properties': {'destination_share_server_id': ID}}),
+        action='migration_complete',
+        since=_SINCE,
+    ),
     Call('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since=_SINCE),
     # As in Manila, whose published tests ask for it: a server that is not there is not being migrated.
-    Call('POST', _ACTION, v2.progress, rules.PROGRESS, Plain(_PROGRESS), action='migration_get_progress', since=_SINCE,
-         states=((errors.NotFound, 400),)),
-    Call('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since=_SINCE,
-         body=Body('reset_task_state', (Field('task_state', _TASK_STATE),))),
+    Call(
+        'POST',
+        _ACTION,
+        v2.progress,
+        rules.PROGRESS,
+        Plain(_PROGRESS),
+        action='migration_get_progress',
+        since=_SINCE,
+        states=((errors.NotFound, 400),),
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.reset_task_state,
+        rules.RESET_TASK_STATE,
+        ok=202,
+        action='reset_task_state',
+        since=_SINCE,
+        body=Body('reset_task_state', (Field('task_state', _TASK_STATE),)),
+    ),
 ]

@@ -28,15 +28,42 @@ NAME = {'type': ['string', 'null'], 'maxLength': 255}
 TEXT = {'type': 'string', 'minLength': 1, 'maxLength': 255}
 COUNT = {'type': 'integer', 'minimum': 0}
 SIZE = {'type': ['integer', 'string'], 'minimum': 1, 'maximum': MAX_INT, 'pattern': r'^0*[1-9][0-9]{0,9}$'}
-_FLAGS = [True, False, 'true', 'false', 'True', 'False', 'TRUE', 'FALSE', '1', '0', 1, 0,
-          'yes', 'no', 'on', 'off', 't', 'f', 'y', 'n']
+_FLAGS = [
+    True,
+    False,
+    'true',
+    'false',
+    'True',
+    'False',
+    'TRUE',
+    'FALSE',
+    '1',
+    '0',
+    1,
+    0,
+    'yes',
+    'no',
+    'on',
+    'off',
+    't',
+    'f',
+    'y',
+    'n',
+]
 FLAG = {'type': ['boolean', 'string', 'integer'], 'enum': _FLAGS}
 NULL_FLAG = {'type': ['boolean', 'string', 'integer', 'null'], 'enum': [*_FLAGS, None]}
 #: A key that a URL can name: clients and proxies take out parts of a path that are ``.`` or ``..``.
-KEY = {'minLength': 1, 'maxLength': 255, 'pattern': r'^(?!([\s\S]*/)?\.\.?(/|$))',
-       'description': 'no part between slashes may be . or .., which no URL can name'}
-METADATA = {'type': 'object', 'propertyNames': KEY,
-            'additionalProperties': {'type': 'string', 'minLength': 1, 'maxLength': 1023}}
+KEY = {
+    'minLength': 1,
+    'maxLength': 255,
+    'pattern': r'^(?!([\s\S]*/)?\.\.?(/|$))',
+    'description': 'no part between slashes may be . or .., which no URL can name',
+}
+METADATA = {
+    'type': 'object',
+    'propertyNames': KEY,
+    'additionalProperties': {'type': 'string', 'minLength': 1, 'maxLength': 1023},
+}
 PAIRS = {'type': 'object', 'additionalProperties': {'type': 'string'}}
 
 _PAIRS = 'must be key and value pairs, for instance {"key": "value"}'
@@ -45,9 +72,15 @@ _PAIRS = 'must be key and value pairs, for instance {"key": "value"}'
 def progress(**more: Any) -> dict[str, Any]:
     """Return the schema of a migration's progress, with ``more`` properties that are always present."""
     figures = ('phase', 'bytes_done', 'bytes_total', 'bytes_per_second', 'seconds_left')
-    return {'type': 'object', 'required': ['total_progress', *more], 'properties': {
-        'total_progress': {'type': 'integer', 'minimum': 0, 'maximum': 100}, **more,
-        **{name: {'type': ['integer', 'null']} for name in figures}}}
+    return {
+        'type': 'object',
+        'required': ['total_progress', *more],
+        'properties': {
+            'total_progress': {'type': 'integer', 'minimum': 0, 'maximum': 100},
+            **more,
+            **{name: {'type': ['integer', 'null']} for name in figures},
+        },
+    }
 
 
 def integer(value: Any) -> int:
@@ -87,7 +120,9 @@ def pairs(value: Any) -> dict[str, str]:
     """Return pairs given as JSON, ``{"k": "v"}``, or as Python clients write them, ``{'k': 'v'}``."""
     if not isinstance(value, dict):
         value = _literal(str(value))
-    if not isinstance(value, dict) or not all(isinstance(part, (str, int, bool)) for pair in value.items() for part in pair):
+    if not isinstance(value, dict) or not all(
+        isinstance(part, (str, int, bool)) for pair in value.items() for part in pair
+    ):
         raise ValueError(_PAIRS)
     return {_storable(str(key)): _storable(str(part)) for key, part in value.items()}
 
@@ -132,9 +167,11 @@ def day(value: Any) -> Any:
 
 def one_of(*values: str) -> Callable[[Any], str]:
     """Return a parser of a value that must be one of these; case does not matter."""
+
     def parse(value: Any) -> str:
         text = str(value).lower()
         if text not in values:
             raise ValueError(f'{value!r} is not one of {", ".join(values)}')
         return text
+
     return parse

@@ -9,7 +9,15 @@ from manila_lite.policies import shares as rules
 _ACTION = '/shares/{share_id}/action'
 
 OPS = [
-    Call('POST', _ACTION, v2.soft_delete, rules.SOFT_DELETE, ok=202, action='soft_delete', since='2.69',
-         states=((errors.WrongState, 403),)),
+    Call(
+        'POST',
+        _ACTION,
+        v2.soft_delete,
+        rules.SOFT_DELETE,
+        ok=202,
+        action='soft_delete',
+        since='2.69',
+        states=((errors.WrongState, 403),),
+    ),
     Call('POST', _ACTION, v2.restore, rules.RESTORE, ok=202, or_ok=200, action='restore', since='2.69'),
 ]

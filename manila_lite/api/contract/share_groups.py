@@ -13,22 +13,27 @@ from manila_lite.policies import share_groups as rules
 _TEXT = {'type': 'string'}
 _CONSISTENT = {'enum': [None, 'pool', 'host']}
 
-GROUP = View('share_group', 'share_groups', (
-    Field('id', ID),
-    Field('name', NAME),
-    Field('created_at', TIME),
-    Field('status', {'type': 'string', 'enum': sorted(states.SHARE_GROUP.statuses)}),
-    Field('description', NAME),
-    Field('project_id', _TEXT),
-    Field('availability_zone', NULL_STRING, since='2.34'),
-    Field('share_group_type_id', ID),
-    Field('source_share_group_snapshot_id', NULL_STRING),
-    Field('share_network_id', NULL_STRING),
-    Field('share_types', {'type': 'array', 'items': ID}, read=v2.share_types_of),
-    Field('consistent_snapshot_support', _CONSISTENT, since='2.34'),
-    Field('host', NULL_STRING, rule=rules.LIST_BY_HOST, blank=True),
-    Field('share_server_id', NULL_STRING, rule=rules.LIST_BY_HOST),
-), 'share-groups')
+GROUP = View(
+    'share_group',
+    'share_groups',
+    (
+        Field('id', ID),
+        Field('name', NAME),
+        Field('created_at', TIME),
+        Field('status', {'type': 'string', 'enum': sorted(states.SHARE_GROUP.statuses)}),
+        Field('description', NAME),
+        Field('project_id', _TEXT),
+        Field('availability_zone', NULL_STRING, since='2.34'),
+        Field('share_group_type_id', ID),
+        Field('source_share_group_snapshot_id', NULL_STRING),
+        Field('share_network_id', NULL_STRING),
+        Field('share_types', {'type': 'array', 'items': ID}, read=v2.share_types_of),
+        Field('consistent_snapshot_support', _CONSISTENT, since='2.34'),
+        Field('host', NULL_STRING, rule=rules.LIST_BY_HOST, blank=True),
+        Field('share_server_id', NULL_STRING, rule=rules.LIST_BY_HOST),
+    ),
+    'share-groups',
+)
 SUMMARY = View('share_group', 'share_groups', (Field('id', ID), Field('name', NAME)), 'share-groups')
 
 _NAMES = (Field('name', NAME), Field('description', NAME))
@@ -68,15 +73,43 @@ _ACTION = f'{_ONE}/action'
 _MISSING = errors.Unprocessable
 
 OPS = [
-    _op('GET', '/share-groups', v2.index, rules.GET_ALL, Many(SUMMARY, paged=True, beside=GROUP.fields), query=FILTERS),
+    _op(
+        'GET',
+        '/share-groups',
+        v2.index,
+        rules.GET_ALL,
+        Many(SUMMARY, paged=True, beside=GROUP.fields),
+        query=FILTERS,
+    ),
     _op('GET', '/share-groups/detail', v2.detail, rules.GET_ALL, Many(GROUP, paged=True), query=FILTERS),
     _op('GET', _ONE, v2.ROWS.named('show'), rules.GET, One(GROUP)),
-    _op('POST', '/share-groups', v2.ROWS.named('create'), rules.CREATE, One(GROUP), ok=202, once=True,
-        body=Body('share_group', CREATE, missing=_MISSING)),
-    _op('PUT', _ONE, v2.ROWS.named('update'), rules.UPDATE, One(GROUP),
-        body=Body('share_group', _NAMES, missing=_MISSING)),
+    _op(
+        'POST',
+        '/share-groups',
+        v2.ROWS.named('create'),
+        rules.CREATE,
+        One(GROUP),
+        ok=202,
+        once=True,
+        body=Body('share_group', CREATE, missing=_MISSING),
+    ),
+    _op(
+        'PUT',
+        _ONE,
+        v2.ROWS.named('update'),
+        rules.UPDATE,
+        One(GROUP),
+        body=Body('share_group', _NAMES, missing=_MISSING),
+    ),
     _op('DELETE', _ONE, v2.ROWS.named('delete'), rules.DELETE, ok=202),
     _op('POST', _ACTION, v2.ROWS.named('force_delete'), rules.FORCE_DELETE, ok=202, action='force_delete'),
-    _op('POST', _ACTION, v2.ROWS.named('reset_status'), rules.RESET_STATUS, ok=202, action='reset_status',
-        body=Body('reset_status', (Field('status', _TEXT, required=True),))),
+    _op(
+        'POST',
+        _ACTION,
+        v2.ROWS.named('reset_status'),
+        rules.RESET_STATUS,
+        ok=202,
+        action='reset_status',
+        body=Body('reset_status', (Field('status', _TEXT, required=True),)),
+    ),
 ]

@@ -33,19 +33,55 @@ INSTANCE = View('share_instance', 'share_instances', FIELDS)
 FILTERS = (
     Field('export_location_id', STRING, since='2.35'),
     Field('export_location_path', STRING, since='2.35'),
-    *(Field(name, STRING) for name in ('id', 'share_id', 'project_id', 'host', 'status', 'access_rules_status',
-                                       'share_type_id', 'share_network_id', 'share_server_id')),
+    *(
+        Field(name, STRING)
+        for name in (
+            'id',
+            'share_id',
+            'project_id',
+            'host',
+            'status',
+            'access_rules_status',
+            'share_type_id',
+            'share_network_id',
+            'share_server_id',
+        )
+    ),
     *PAGE,
 )
 
 _ONE = '/share_instances/{share_instance_id}'
 
 OPS = [
-    Call('GET', '/share_instances', v2.index, rules.INDEX, Many(INSTANCE, paged=True), since='2.3', query=FILTERS),
+    Call(
+        'GET',
+        '/share_instances',
+        v2.index,
+        rules.INDEX,
+        Many(INSTANCE, paged=True),
+        since='2.3',
+        query=FILTERS,
+    ),
     Call('GET', _ONE, v2.show, rules.SHOW, One(INSTANCE), since='2.3'),
     Call('GET', '/shares/{share_id}/instances', v2.index_of_share, rules.INDEX, Many(INSTANCE), since='2.3'),
-    Call('POST', f'{_ONE}/action', v2.reset_status, rules.RESET_STATUS, ok=202, since='2.3', action='reset_status',
-         body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),))),
-    Call('POST', f'{_ONE}/action', v2.force_delete, rules.FORCE_DELETE, ok=202, since='2.3', action='force_delete',
-         states=((errors.WrongState, 403),)),
+    Call(
+        'POST',
+        f'{_ONE}/action',
+        v2.reset_status,
+        rules.RESET_STATUS,
+        ok=202,
+        since='2.3',
+        action='reset_status',
+        body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),)),
+    ),
+    Call(
+        'POST',
+        f'{_ONE}/action',
+        v2.force_delete,
+        rules.FORCE_DELETE,
+        ok=202,
+        since='2.3',
+        action='force_delete',
+        states=((errors.WrongState, 403),),
+    ),
 ]

@@ -16,7 +16,7 @@ _SINCE = '2.22'
 
 
 def _flag(name: str, **more: object) -> Field:
-    return Field(name, shapes.FLAG, parse=shapes.flag, **more)      # type: ignore[arg-type]
+    return Field(name, shapes.FLAG, parse=shapes.flag, **more)  # type: ignore[arg-type]
 
 
 _WANTED = (
@@ -35,12 +35,58 @@ _SHORT = Plain(shapes.progress(task_state=NULL_STRING))
 _LONG = Plain(shapes.progress(task_state=NULL_STRING, details={'type': 'object'}))
 
 OPS = [
-    Call('POST', _ACTION, v2.start, rules.START, ok=202, or_ok=200, action='migration_start', since=_SINCE, states=_BUSY,
-         body=Body('migration_start', _WANTED)),
-    Call('POST', _ACTION, v2.complete, rules.COMPLETE, ok=202, action='migration_complete', since=_SINCE, states=_BUSY),
-    Call('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since=_SINCE, states=_BUSY),
-    Call('POST', _ACTION, v2.progress, rules.PROGRESS, _SHORT, action='migration_get_progress', since=_SINCE,
-         until='2.58'),
-    Call('POST', _ACTION, v2.progress_with_details, rules.PROGRESS, _LONG, action='migration_get_progress', since='2.59'),
-    Call('GET', f'{_SHARE}/migration-progress', v2.progress_with_details, rules.PROGRESS, _LONG, since='2.98'),
+    Call(
+        'POST',
+        _ACTION,
+        v2.start,
+        rules.START,
+        ok=202,
+        or_ok=200,
+        action='migration_start',
+        since=_SINCE,
+        states=_BUSY,
+        body=Body('migration_start', _WANTED),
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.complete,
+        rules.COMPLETE,
+        ok=202,
+        action='migration_complete',
+        since=_SINCE,
+        states=_BUSY,
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.cancel,
+        rules.CANCEL,
+        ok=202,
+        action='migration_cancel',
+        since=_SINCE,
+        states=_BUSY,
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.progress,
+        rules.PROGRESS,
+        _SHORT,
+        action='migration_get_progress',
+        since=_SINCE,
+        until='2.58',
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.progress_with_details,
+        rules.PROGRESS,
+        _LONG,
+        action='migration_get_progress',
+        since='2.59',
+    ),
+    Call(
+        'GET', f'{_SHARE}/migration-progress', v2.progress_with_details, rules.PROGRESS, _LONG, since='2.98'
+    ),
 ]

@@ -22,9 +22,14 @@ PLACE_ID = {'type': ['string', 'null'], 'maxLength': 36}
 
 #: Fields for the place of a subnet: name, schema, first version.
 PLACE = (
-    ('neutron_net_id', NULL_STRING, '2.0'), ('neutron_subnet_id', NULL_STRING, '2.0'), ('network_type', NULL_STRING, '2.0'),
-    ('segmentation_id', NULL_INTEGER, '2.0'), ('cidr', NULL_STRING, '2.0'), ('ip_version', NULL_INTEGER, '2.0'),
-    ('gateway', NULL_STRING, '2.18'), ('mtu', NULL_INTEGER, '2.20'),
+    ('neutron_net_id', NULL_STRING, '2.0'),
+    ('neutron_subnet_id', NULL_STRING, '2.0'),
+    ('network_type', NULL_STRING, '2.0'),
+    ('segmentation_id', NULL_INTEGER, '2.0'),
+    ('cidr', NULL_STRING, '2.0'),
+    ('ip_version', NULL_INTEGER, '2.0'),
+    ('gateway', NULL_STRING, '2.18'),
+    ('mtu', NULL_INTEGER, '2.20'),
 )
 
 #: Rules of callers who see the value of a field; others see null.
@@ -37,7 +42,10 @@ def _subnet(*more: Field) -> View:
         Field('availability_zone', NULL_STRING),
         Field('created_at', TIME),
         Field('updated_at', NULL_TIME),
-        *(Field(name, schema, read=subnet_value(name), rule=DETAILS.get(name), blank=True) for name, schema, _ in PLACE),
+        *(
+            Field(name, schema, read=subnet_value(name), rule=DETAILS.get(name), blank=True)
+            for name, schema, _ in PLACE
+        ),
         Field('metadata', shapes.PAIRS, since='2.78', read=pairs_of),
         # An addition to Manila's API, at every version. A subnet without an error has the fields of Manila, and no other.
         Field('error', {'type': 'string'}, sparse=True),
@@ -62,9 +70,25 @@ _ONE = f'{_ALL}/{{share_network_subnet_id}}'
 OPS = [
     Call('GET', _ALL, v2.index, rules.INDEX, Many(SUBNET), since='2.51'),
     Call('GET', _ONE, v2.show, rules.SHOW, One(SUBNET), since='2.51'),
-    Call('POST', _ALL, v2.create, rules.CREATE, One(SUBNET), since='2.51',
-         body=Body('share-network-subnet', CREATE, keys=('share_network_subnet',))),
+    Call(
+        'POST',
+        _ALL,
+        v2.create,
+        rules.CREATE,
+        One(SUBNET),
+        since='2.51',
+        body=Body('share-network-subnet', CREATE, keys=('share_network_subnet',)),
+    ),
     Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=202, since='2.51'),
-    *metadata_ops(_ONE, MetadataCalls('share_network_subnets', actions, ('share_network_id', 'share_network_subnet_id'),
-                                      v2.push_argument), rules, since='2.78'),
+    *metadata_ops(
+        _ONE,
+        MetadataCalls(
+            'share_network_subnets',
+            actions,
+            ('share_network_id', 'share_network_subnet_id'),
+            v2.push_argument,
+        ),
+        rules,
+        since='2.78',
+    ),
 ]

@@ -34,11 +34,17 @@ _FIELDS = (
     Field('encryption_key_ref', NULL_STRING, since='2.90'),
 )
 LISTED = View('share_server', 'share_servers', _FIELDS)
-SERVER = View('share_server', 'share_servers', (
-    *_FIELDS, Field('created_at', TIME), Field('backend_details', shapes.PAIRS, read=v2.details_of)))
+SERVER = View(
+    'share_server',
+    'share_servers',
+    (*_FIELDS, Field('created_at', TIME), Field('backend_details', shapes.PAIRS, read=v2.details_of)),
+)
 
 FILTERS = (
-    *(Field(name, _TEXT) for name in ('id', 'host', 'status', 'project_id', 'share_network_id', 'share_network')),
+    *(
+        Field(name, _TEXT)
+        for name in ('id', 'host', 'status', 'project_id', 'share_network_id', 'share_network')
+    ),
     Field('identifier', _TEXT, since='2.49'),
     Field('share_network_subnet_id', _TEXT, since='2.51'),
     Field('source_share_server_id', _TEXT, since='2.57'),
@@ -54,8 +60,13 @@ MANAGED = (
     Field('identifier', shapes.TEXT, required=True),
     Field('share_network_subnet_id', shapes.NULL_REFERENCE, since='2.51', empty_is_null=True),
     # For the driver alone, which defines the keys.
-    Field('driver_options', {'type': ['object', 'null'], 'additionalProperties': {
-        'type': ['string', 'number', 'boolean', 'null'], 'maxLength': 1023}}),
+    Field(
+        'driver_options',
+        {
+            'type': ['object', 'null'],
+            'additionalProperties': {'type': ['string', 'number', 'boolean', 'null'], 'maxLength': 1023},
+        },
+    ),
 )
 
 OPS = [
@@ -63,12 +74,36 @@ OPS = [
     Call('GET', _ONE, v2.show, rules.SHOW, One(SERVER)),
     Call('GET', f'{_ONE}/details', v2.details, rules.DETAILS, Plain(shapes.PAIRS, 'details')),
     Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=202, states=((errors.WrongState, 403),)),
-    Call('POST', f'{_ONE}/action', v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status', since='2.49',
-         body=Body('reset_status', (Field('status', _TEXT, required=True),))),
-    Call('POST', '/share-servers/manage', v2.manage, rules.MANAGE, One(SERVER), ok=202, since='2.49',
-         body=Body('share_server', MANAGED, missing=errors.Unprocessable),
-         states=((errors.NotFound, 400), (errors.WrongState, 400))),
-    Call('POST', f'{_ONE}/action', v2.unmanage, rules.UNMANAGE, ok=202, action='unmanage', since='2.49',
-         body=Body('unmanage', (Field('force', shapes.FLAG, parse=shapes.flag),), optional=True),
-         states=((errors.Conflict, 400),)),
+    Call(
+        'POST',
+        f'{_ONE}/action',
+        v2.reset_status,
+        rules.RESET_STATUS,
+        ok=202,
+        action='reset_status',
+        since='2.49',
+        body=Body('reset_status', (Field('status', _TEXT, required=True),)),
+    ),
+    Call(
+        'POST',
+        '/share-servers/manage',
+        v2.manage,
+        rules.MANAGE,
+        One(SERVER),
+        ok=202,
+        since='2.49',
+        body=Body('share_server', MANAGED, missing=errors.Unprocessable),
+        states=((errors.NotFound, 400), (errors.WrongState, 400)),
+    ),
+    Call(
+        'POST',
+        f'{_ONE}/action',
+        v2.unmanage,
+        rules.UNMANAGE,
+        ok=202,
+        action='unmanage',
+        since='2.49',
+        body=Body('unmanage', (Field('force', shapes.FLAG, parse=shapes.flag),), optional=True),
+        states=((errors.Conflict, 400),),
+    ),
 ]

@@ -14,17 +14,21 @@ from manila_lite.policies import share_types as rules
 
 _OLD_PUBLIC, _PUBLIC = 'os-share-type-access:is_public', 'share_type_access:is_public'
 
-TYPE = View('share_type', 'share_types', (
-    Field('id', ID),
-    Field('name', {'type': 'string'}),
-    Field(_OLD_PUBLIC, BOOLEAN, until='2.6', read='is_public'),
-    Field(_PUBLIC, BOOLEAN, since='2.7', read='is_public'),
-    Field('required_extra_specs', PAIRS, read=v2.required_of),
-    Field('extra_specs', PAIRS, until='2.23', read=v2.specs_of),
-    Field('extra_specs', PAIRS, since='2.24', read=v2.specs_and_abilities_of),
-    Field('description', NAME, since='2.41'),
-    Field('is_default', BOOLEAN, since='2.46', read=v2.is_default),
-))
+TYPE = View(
+    'share_type',
+    'share_types',
+    (
+        Field('id', ID),
+        Field('name', {'type': 'string'}),
+        Field(_OLD_PUBLIC, BOOLEAN, until='2.6', read='is_public'),
+        Field(_PUBLIC, BOOLEAN, since='2.7', read='is_public'),
+        Field('required_extra_specs', PAIRS, read=v2.required_of),
+        Field('extra_specs', PAIRS, until='2.23', read=v2.specs_of),
+        Field('extra_specs', PAIRS, since='2.24', read=v2.specs_and_abilities_of),
+        Field('description', NAME, since='2.41'),
+        Field('is_default', BOOLEAN, since='2.46', read=v2.is_default),
+    ),
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -85,15 +89,28 @@ _VALUES = (
     Field('description', NAME, since='2.41'),
     Field('is_public', shapes.NULL_FLAG, parse=shapes.flag, aliases=(_PUBLIC, _OLD_PUBLIC)),
 )
-_CREATE = Body('share_type', (
-    Field('name', {**shapes.TEXT, 'pattern': r'\S'}, required=True),
-    Field('extra_specs', _SPEC_VALUES, required=True),
-    *_VALUES), keys=('volume_type',), strict=True)
-_UPDATE = Body('share_type', (Field('name', {**shapes.NAME, 'pattern': r'\S'}), *_VALUES), keys=('volume_type',), strict=True)
+_CREATE = Body(
+    'share_type',
+    (
+        Field('name', {**shapes.TEXT, 'pattern': r'\S'}, required=True),
+        Field('extra_specs', _SPEC_VALUES, required=True),
+        *_VALUES,
+    ),
+    keys=('volume_type',),
+    strict=True,
+)
+_UPDATE = Body(
+    'share_type',
+    (Field('name', {**shapes.NAME, 'pattern': r'\S'}), *_VALUES),
+    keys=('volume_type',),
+    strict=True,
+)
 
 _FILTERS = (
     Field('is_public', {'type': 'string'}, parse=is_public),
-    Field('extra_specs', {'type': 'string'}, since='2.43', parse=shapes.pairs, hidden=type_extra_specs.hidden),
+    Field(
+        'extra_specs', {'type': 'string'}, since='2.43', parse=shapes.pairs, hidden=type_extra_specs.hidden
+    ),
 )
 
 _ONE = '/types/{type_id}'
@@ -114,17 +131,58 @@ OPS = [
     Call('POST', '/types', v2.create, rules.CREATE, _One(TYPE), since='2.24', body=_CREATE),
     Call('PUT', _ONE, v2.update, rules.UPDATE, _One(TYPE), since='2.50', body=_UPDATE),
     Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=202),
-    Call('GET', f'{_ONE}/share_type_access', v2.TYPES.named('list_access'), rules.LIST_ACCESS,
-         Plain(_ACCESS, 'share_type_access'), old_path=f'{_ONE}/os-share-type-access'),
-    Call('POST', _ACTION, v2.TYPES.named('add_access'), rules.ADD_ACCESS, ok=202, action='addProjectAccess',
-         old_action='addProjectAccess', body=_project('addProjectAccess')),
-    Call('POST', _ACTION, v2.TYPES.named('remove_access'), rules.REMOVE_ACCESS, ok=202, action='removeProjectAccess',
-         old_action='removeProjectAccess', body=_project('removeProjectAccess')),
-    Call('GET', f'{_ONE}/extra_specs', v2.SPECS.named('get_specs'), rules.GET_SPECS, Plain(PAIRS, 'extra_specs')),
-    Call('POST', f'{_ONE}/extra_specs', v2.SPECS.named('set_specs'), rules.CREATE_SPEC, Plain(PAIRS, 'extra_specs'),
-         body=Body('extra_specs', free=_SPECS)),
+    Call(
+        'GET',
+        f'{_ONE}/share_type_access',
+        v2.TYPES.named('list_access'),
+        rules.LIST_ACCESS,
+        Plain(_ACCESS, 'share_type_access'),
+        old_path=f'{_ONE}/os-share-type-access',
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.TYPES.named('add_access'),
+        rules.ADD_ACCESS,
+        ok=202,
+        action='addProjectAccess',
+        old_action='addProjectAccess',
+        body=_project('addProjectAccess'),
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.TYPES.named('remove_access'),
+        rules.REMOVE_ACCESS,
+        ok=202,
+        action='removeProjectAccess',
+        old_action='removeProjectAccess',
+        body=_project('removeProjectAccess'),
+    ),
+    Call(
+        'GET',
+        f'{_ONE}/extra_specs',
+        v2.SPECS.named('get_specs'),
+        rules.GET_SPECS,
+        Plain(PAIRS, 'extra_specs'),
+    ),
+    Call(
+        'POST',
+        f'{_ONE}/extra_specs',
+        v2.SPECS.named('set_specs'),
+        rules.CREATE_SPEC,
+        Plain(PAIRS, 'extra_specs'),
+        body=Body('extra_specs', free=_SPECS),
+    ),
     Call('GET', _KEY, v2.SPECS.named('get_spec'), rules.GET_SPEC, Plain(PAIRS)),
-    Call('PUT', _KEY, v2.SPECS.named('set_spec'), rules.UPDATE_SPEC, Plain(PAIRS), body=Bare('body', free=_SPECS)),
+    Call(
+        'PUT',
+        _KEY,
+        v2.SPECS.named('set_spec'),
+        rules.UPDATE_SPEC,
+        Plain(PAIRS),
+        body=Bare('body', free=_SPECS),
+    ),
     Call('DELETE', _KEY, v2.delete_spec_but_snapshots, rules.DELETE_SPEC, until='2.23', ok=202),
     Call('DELETE', _KEY, v2.delete_spec, rules.DELETE_SPEC, since='2.24', ok=202),
 ]

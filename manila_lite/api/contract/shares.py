@@ -37,7 +37,9 @@ FIELDS = (
     Field('snapshot_support', BOOLEAN, since='2.2'),
     Field('task_state', NULL_STRING, since='2.5'),
     Field('export_location', NULL_STRING, until='2.8', read=v2.first_export),
-    Field('export_locations', {'type': 'array', 'items': {'type': 'string'}}, until='2.8', read=v2.exports_of),
+    Field(
+        'export_locations', {'type': 'array', 'items': {'type': 'string'}}, until='2.8', read=v2.exports_of
+    ),
     Field('access_rules_status', {'type': 'string'}, since='2.10', read=v2.rules_status),
     Field('replication_type', NULL_STRING, since='2.11'),
     Field('has_replicas', BOOLEAN, since='2.11', read=v2.has_replicas),
@@ -62,9 +64,12 @@ SHARE = View('share', 'shares', FIELDS, 'shares')
 SUMMARY = View('share', 'shares', (Field('id', ID), Field('name', NAME)), 'shares')
 
 
-
 def _hints(*names: str) -> dict[str, object]:
-    return {'type': ['object', 'null'], 'additionalProperties': False, 'properties': dict.fromkeys(names, NULL_STRING)}
+    return {
+        'type': ['object', 'null'],
+        'additionalProperties': False,
+        'properties': dict.fromkeys(names, NULL_STRING),
+    }
 
 
 _AFFINITY = ('same_host', 'different_host')
@@ -85,9 +90,19 @@ CREATE = (
     Field('consistency_group_id', {'type': 'null'}),
     Field('scheduler_hints', _hints(*_AFFINITY), since='2.65', until='2.66'),
     Field('scheduler_hints', _hints(*_AFFINITY, 'only_host'), since='2.67'),
-    Field('mount_point_name', {'type': ['string', 'null'], 'maxLength': 255, 'pattern': '^[A-Za-z0-9_-]*$'}, since='2.84',
-          empty_is_null=True),
-    Field('encryption_key_ref', shapes.NULL_UUID, since='2.90', parse=encryption.canonical_id, empty_is_null=True),
+    Field(
+        'mount_point_name',
+        {'type': ['string', 'null'], 'maxLength': 255, 'pattern': '^[A-Za-z0-9_-]*$'},
+        since='2.84',
+        empty_is_null=True,
+    ),
+    Field(
+        'encryption_key_ref',
+        shapes.NULL_UUID,
+        since='2.90',
+        parse=encryption.canonical_id,
+        empty_is_null=True,
+    ),
 )
 
 UPDATE = (
@@ -130,35 +145,125 @@ _BUSY = ((errors.WrongState, 400),)
 _ACTION = '/shares/{share_id}/action'
 _ANY_SIZE = {'type': 'object', 'additionalProperties': {'type': 'string'}}
 
-_TASK_STATE = {'enum': [None, *(state.value for state in states.Migration if state not in states.BY_HOST),
-                        *(state.value for state in states.BY_HOST), 'data_copying_cancelled', 'data_copying_error']}
+_TASK_STATE = {
+    'enum': [
+        None,
+        *(state.value for state in states.Migration if state not in states.BY_HOST),
+        *(state.value for state in states.BY_HOST),
+        'data_copying_cancelled',
+        'data_copying_error',
+    ]
+}
 
 OPS = [
-    Call('GET', '/shares', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True, beside=FIELDS),
-         query=FILTERS),
-    Call('GET', '/shares/detail', v2.detail, rules.GET_ALL, Many(SHARE, counted=True, paged=True), query=FILTERS),
+    Call(
+        'GET',
+        '/shares',
+        v2.index,
+        rules.GET_ALL,
+        Many(SUMMARY, counted=True, paged=True, beside=FIELDS),
+        query=FILTERS,
+    ),
+    Call(
+        'GET',
+        '/shares/detail',
+        v2.detail,
+        rules.GET_ALL,
+        Many(SHARE, counted=True, paged=True),
+        query=FILTERS,
+    ),
     Call('GET', '/shares/{share_id}', v2.show, rules.GET, One(SHARE)),
-    Call('POST', '/shares', v2.create, rules.CREATE, One(SHARE), body=Body('share', CREATE, missing=errors.Unprocessable),
-         once=True),
-    Call('PUT', '/shares/{share_id}', v2.update, rules.UPDATE, One(SHARE),
-         body=Body('share', UPDATE, missing=errors.Unprocessable)),
-    Call('DELETE', '/shares/{share_id}', v2.delete, rules.DELETE, ok=202, states=_BUSY_DELETE,
-         query=(Field('share_group_id', {'type': 'string'}),)),
-    Call('POST', _ACTION, v2.force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY_DELETE),
-    Call('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
-         body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),), strict=True)),
-    Call('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since='2.22',
-         # python-manilaclient sends it with each "share set".
-         courtesy=({'task_state': None}, rules.UPDATE),
-         body=Body('reset_task_state', (Field('task_state', _TASK_STATE),), strict=True)),
-    Call('POST', _ACTION, v2.extend, rules.EXTEND, ok=202, action='extend',
-         # Manila gives replicas too large the usual status, and the share itself another.
-         states=(*_BUSY, (errors.OverQuota, 403), (errors.OverReplicaQuota, 413)),
-         body=Body('extend', (_NEW_SIZE, Field('force', shapes.FLAG, since='2.64', parse=shapes.flag)), strict=True)),
-    Call('POST', _ACTION, v2.shrink, rules.SHRINK, ok=202, action='shrink', states=_BUSY,
-         body=Body('shrink', (_NEW_SIZE,), strict=True)),
-    Call('POST', _ACTION, v2.revert, rules.REVERT, ok=202, action='revert', since='2.27',
-         states=((errors.WrongState, 409), (errors.OverQuota, 403)),
-         body=Body('revert', (Field('snapshot_id', shapes.REFERENCE, required=True),), strict=True)),
-    *metadata_ops('/shares/{share_id}', MetadataCalls('shares', actions, ('share_id',)), rules, shown=_ANY_SIZE),
+    Call(
+        'POST',
+        '/shares',
+        v2.create,
+        rules.CREATE,
+        One(SHARE),
+        body=Body('share', CREATE, missing=errors.Unprocessable),
+        once=True,
+    ),
+    Call(
+        'PUT',
+        '/shares/{share_id}',
+        v2.update,
+        rules.UPDATE,
+        One(SHARE),
+        body=Body('share', UPDATE, missing=errors.Unprocessable),
+    ),
+    Call(
+        'DELETE',
+        '/shares/{share_id}',
+        v2.delete,
+        rules.DELETE,
+        ok=202,
+        states=_BUSY_DELETE,
+        query=(Field('share_group_id', {'type': 'string'}),),
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.force_delete,
+        rules.FORCE_DELETE,
+        ok=202,
+        action='force_delete',
+        states=_BUSY_DELETE,
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.reset_status,
+        rules.RESET_STATUS,
+        ok=202,
+        action='reset_status',
+        body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),), strict=True),
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.reset_task_state,
+        rules.RESET_TASK_STATE,
+        ok=202,
+        action='reset_task_state',
+        since='2.22',
+        # python-manilaclient sends it with each "share set".
+        courtesy=({'task_state': None}, rules.UPDATE),
+        body=Body('reset_task_state', (Field('task_state', _TASK_STATE),), strict=True),
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.extend,
+        rules.EXTEND,
+        ok=202,
+        action='extend',
+        # Manila gives replicas too large the usual status, and the share itself another.
+        states=(*_BUSY, (errors.OverQuota, 403), (errors.OverReplicaQuota, 413)),
+        body=Body(
+            'extend', (_NEW_SIZE, Field('force', shapes.FLAG, since='2.64', parse=shapes.flag)), strict=True
+        ),
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.shrink,
+        rules.SHRINK,
+        ok=202,
+        action='shrink',
+        states=_BUSY,
+        body=Body('shrink', (_NEW_SIZE,), strict=True),
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.revert,
+        rules.REVERT,
+        ok=202,
+        action='revert',
+        since='2.27',
+        states=((errors.WrongState, 409), (errors.OverQuota, 403)),
+        body=Body('revert', (Field('snapshot_id', shapes.REFERENCE, required=True),), strict=True),
+    ),
+    *metadata_ops(
+        '/shares/{share_id}', MetadataCalls('shares', actions, ('share_id',)), rules, shown=_ANY_SIZE
+    ),
 ]

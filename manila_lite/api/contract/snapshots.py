@@ -17,21 +17,26 @@ from manila_lite.policies import snapshots as rules
 _STATUS = {'type': 'string', 'enum': sorted(states.SNAPSHOT.statuses)}
 _TEXT = {'type': 'string'}
 
-SNAPSHOT = View('snapshot', 'snapshots', (
-    Field('id', ID),
-    Field('share_id', ID),
-    Field('share_size', {'type': 'integer'}),
-    Field('created_at', TIME),
-    Field('status', _STATUS),
-    Field('name', NAME),
-    Field('description', NAME),
-    Field('size', {'type': 'integer'}),
-    Field('share_proto', _TEXT),
-    Field('provider_location', NULL_STRING, since='2.12', rule=base.CONTEXT_IS_ADMIN),
-    Field('user_id', NULL_STRING, since='2.17'),
-    Field('project_id', _TEXT, since='2.17'),
-    Field('metadata', shapes.PAIRS, since='2.73', read=pairs_of),
-), 'snapshots')
+SNAPSHOT = View(
+    'snapshot',
+    'snapshots',
+    (
+        Field('id', ID),
+        Field('share_id', ID),
+        Field('share_size', {'type': 'integer'}),
+        Field('created_at', TIME),
+        Field('status', _STATUS),
+        Field('name', NAME),
+        Field('description', NAME),
+        Field('size', {'type': 'integer'}),
+        Field('share_proto', _TEXT),
+        Field('provider_location', NULL_STRING, since='2.12', rule=base.CONTEXT_IS_ADMIN),
+        Field('user_id', NULL_STRING, since='2.17'),
+        Field('project_id', _TEXT, since='2.17'),
+        Field('metadata', shapes.PAIRS, since='2.73', read=pairs_of),
+    ),
+    'snapshots',
+)
 SUMMARY = View('snapshot', 'snapshots', (Field('id', ID), Field('name', NAME)), 'snapshots')
 
 _NAMES = (
@@ -69,18 +74,60 @@ _ONE = '/snapshots/{snapshot_id}'
 _ACTION = f'{_ONE}/action'
 
 OPS = [
-    Call('GET', '/snapshots', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True, beside=SNAPSHOT.fields),
-         query=FILTERS),
-    Call('GET', '/snapshots/detail', v2.detail, rules.GET_ALL, Many(SNAPSHOT, counted=True, paged=True), query=FILTERS),
+    Call(
+        'GET',
+        '/snapshots',
+        v2.index,
+        rules.GET_ALL,
+        Many(SUMMARY, counted=True, paged=True, beside=SNAPSHOT.fields),
+        query=FILTERS,
+    ),
+    Call(
+        'GET',
+        '/snapshots/detail',
+        v2.detail,
+        rules.GET_ALL,
+        Many(SNAPSHOT, counted=True, paged=True),
+        query=FILTERS,
+    ),
     Call('GET', _ONE, v2.ROWS.named('show'), rules.GET, One(SNAPSHOT)),
-    Call('POST', '/snapshots', v2.create, rules.CREATE, One(SNAPSHOT), ok=202, states=_BUSY,
-         body=Body('snapshot', CREATE, missing=errors.Unprocessable), once=True),
-    Call('PUT', _ONE, v2.ROWS.named('update'), rules.UPDATE, One(SNAPSHOT),
-         body=Body('snapshot', _NAMES, missing=errors.Unprocessable)),
+    Call(
+        'POST',
+        '/snapshots',
+        v2.create,
+        rules.CREATE,
+        One(SNAPSHOT),
+        ok=202,
+        states=_BUSY,
+        body=Body('snapshot', CREATE, missing=errors.Unprocessable),
+        once=True,
+    ),
+    Call(
+        'PUT',
+        _ONE,
+        v2.ROWS.named('update'),
+        rules.UPDATE,
+        One(SNAPSHOT),
+        body=Body('snapshot', _NAMES, missing=errors.Unprocessable),
+    ),
     Call('DELETE', _ONE, v2.ROWS.named('delete'), rules.DELETE, ok=202, states=_BUSY_DELETE),
-    Call('POST', _ACTION, v2.ROWS.named('force_delete'), rules.FORCE_DELETE, ok=202, action='force_delete',
-         states=_BUSY_DELETE),
-    Call('POST', _ACTION, v2.ROWS.named('reset_status'), rules.RESET_STATUS, ok=202, action='reset_status',
-         body=Body('reset_status', (Field('status', _TEXT, required=True),))),
+    Call(
+        'POST',
+        _ACTION,
+        v2.ROWS.named('force_delete'),
+        rules.FORCE_DELETE,
+        ok=202,
+        action='force_delete',
+        states=_BUSY_DELETE,
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        v2.ROWS.named('reset_status'),
+        rules.RESET_STATUS,
+        ok=202,
+        action='reset_status',
+        body=Body('reset_status', (Field('status', _TEXT, required=True),)),
+    ),
     *metadata_ops(_ONE, MetadataCalls('snapshots', actions.METADATA, ('snapshot_id',)), rules, since='2.73'),
 ]

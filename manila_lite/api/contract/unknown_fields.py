@@ -19,13 +19,23 @@ def take_out(schema: Mapping[str, Any], document: Any, path: str, ignored: list[
     Clients send all fields that they know, and many of them empty. ``path``: that of the document.
     """
     if isinstance(document, list) and isinstance(schema.get('items'), Mapping):
-        return [take_out(schema['items'], item, f'{path}.{number}', ignored) for number, item in enumerate(document)]
+        return [
+            take_out(schema['items'], item, f'{path}.{number}', ignored)
+            for number, item in enumerate(document)
+        ]
     if not isinstance(document, dict) or not _is_closed(schema):
         return document
     known = schema['properties']
-    ignored += [f'{path}.{name}' if path else name for name, value in document.items()
-                if name not in known and value not in (None, {})]
-    return {name: take_out(known[name], value, f'{path}.{name}', ignored) for name, value in document.items() if name in known}
+    ignored += [
+        f'{path}.{name}' if path else name
+        for name, value in document.items()
+        if name not in known and value not in (None, {})
+    ]
+    return {
+        name: take_out(known[name], value, f'{path}.{name}', ignored)
+        for name, value in document.items()
+        if name in known
+    }
 
 
 def _is_closed(schema: Mapping[str, Any]) -> bool:
@@ -38,7 +48,11 @@ def opened(schema: Any) -> Any:
         return [opened(part) for part in schema]
     if not isinstance(schema, Mapping):
         return schema
-    return {key: opened(part) for key, part in schema.items() if key != 'additionalProperties' or not _is_closed(schema)}
+    return {
+        key: opened(part)
+        for key, part in schema.items()
+        if key != 'additionalProperties' or not _is_closed(schema)
+    }
 
 
 def header(ignored: Iterable[str]) -> str:

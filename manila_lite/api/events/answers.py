@@ -34,8 +34,13 @@ class Answers:
         named = req.raw.headers.get('Last-Event-ID') or req.query.get('last_event_id') or ''
         has_loop = bool(req.raw.environ.get(LISTENS))
         listener = self._hub.admit(
-            Audience.of(req, everybody=bool(req.query.get('all_tenants'))), cursor.parse(named), given=bool(named),
-            stream=kind == STREAM, once=kind != STREAM or not has_loop, seconds=_seconds(req, kind, has_loop))
+            Audience.of(req, everybody=bool(req.query.get('all_tenants'))),
+            cursor.parse(named),
+            given=bool(named),
+            stream=kind == STREAM,
+            once=kind != STREAM or not has_loop,
+            seconds=_seconds(req, kind, has_loop),
+        )
         response = webob.Response(status=200, content_type=kind, charset=None, app_iter=())
         response.headers.update(_HEADERS)
         try:
@@ -56,7 +61,9 @@ class Answers:
 def _kind(req: Request) -> str:
     offers: list[Any] = req.raw.accept.acceptable_offers([STREAM, DOCUMENT])
     if not offers:
-        raise errors.NotAcceptable(f'Accept: events come as {STREAM}, or as {DOCUMENT}.', code='media_type_not_offered')
+        raise errors.NotAcceptable(
+            f'Accept: events come as {STREAM}, or as {DOCUMENT}.', code='media_type_not_offered'
+        )
     return str(offers[0][0])
 
 

@@ -30,16 +30,31 @@ from manila_lite.policies import (
 
 #: The rule of the list that has each type of resource: whoever may not list it gets no event of it.
 _LISTED = {
-    'share': shares.GET_ALL, 'snapshot': snapshots.GET_ALL, 'share_replica': share_replicas.GET_ALL,
-    'share_network': share_networks.INDEX, 'share_server': share_servers.INDEX, 'share_group': share_groups.GET_ALL,
-    'share_group_snapshot': share_group_snapshots.GET_ALL, 'share_backup': share_backups.GET_ALL,
+    'share': shares.GET_ALL,
+    'snapshot': snapshots.GET_ALL,
+    'share_replica': share_replicas.GET_ALL,
+    'share_network': share_networks.INDEX,
+    'share_server': share_servers.INDEX,
+    'share_group': share_groups.GET_ALL,
+    'share_group_snapshot': share_group_snapshots.GET_ALL,
+    'share_backup': share_backups.GET_ALL,
 }
 #: The rule of the events of each list that belongs to no project.
 _SEEN = {POOL: pools.DETAIL, SERVICE: services.INDEX}
 #: Every rule that decides on what a caller sees.
-_RULES = frozenset((operations.INDEX, *_LISTED.values(), *_SEEN.values(), *(
-    field.rule for view in (operation_views.OPERATION, pool_views.DETAIL, service_views.SERVICE) for field in view.fields
-    if field.rule)))
+_RULES = frozenset(
+    (
+        operations.INDEX,
+        *_LISTED.values(),
+        *_SEEN.values(),
+        *(
+            field.rule
+            for view in (operation_views.OPERATION, pool_views.DETAIL, service_views.SERVICE)
+            for field in view.fields
+            if field.rule
+        ),
+    )
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,8 +76,15 @@ class Audience:
     def of(cls, req: Request, *, everybody: bool) -> 'Audience':
         """Return the audience of a request. ``everybody``: it asks for all projects, which counts if policy allows it."""
         own, bookmark = (link['href'] for link in req.linked('operations')(''))
-        return cls(req.ctx.project_id or '', everybody and req.may(rules.LIST_ALL_PROJECTS), bool(req.ctx.is_admin),
-                   frozenset(rule for rule in _RULES if req.may(rule)), req.version, (own, bookmark), req.ctx.services)
+        return cls(
+            req.ctx.project_id or '',
+            everybody and req.may(rules.LIST_ALL_PROJECTS),
+            bool(req.ctx.is_admin),
+            frozenset(rule for rule in _RULES if req.may(rule)),
+            req.version,
+            (own, bookmark),
+            req.ctx.services,
+        )
 
     @classmethod
     def operator(cls, services: context.Services) -> 'Audience':
@@ -76,7 +98,10 @@ class Audience:
     def linked(self, collection: str) -> Callable[[str], list[dict[str, str]]]:
         """Return a function from the id of an operation to its links: only operations have any."""
         own, bookmark = self.links
-        return lambda row_id: [{'rel': 'self', 'href': f'{own}{row_id}'}, {'rel': 'bookmark', 'href': f'{bookmark}{row_id}'}]
+        return lambda row_id: [
+            {'rel': 'self', 'href': f'{own}{row_id}'},
+            {'rel': 'bookmark', 'href': f'{bookmark}{row_id}'},
+        ]
 
     def sees(self, record: Record) -> bool:
         """Say whether these callers may know of a change."""

@@ -38,20 +38,36 @@ def render(record: Record, audience: Audience) -> tuple[str, bytes]:
 def _operation(row: Any, audience: Audience) -> bytes:
     document = OPERATION_VIEW.render(row, audience)
     text = fields.encode(document)
-    return text if len(text) <= _LONG or not document.get('report') else fields.encode({**document, 'report': {}})
+    return (
+        text
+        if len(text) <= _LONG or not document.get('report')
+        else fields.encode({**document, 'report': {}})
+    )
 
 
 def _status(status: Any, audience: Audience) -> bytes:
     gone = status.gone and (not audience.is_admin or status.status == DELETED)
-    return orjson.dumps({'resource_type': status.resource_type, 'resource_id': status.resource_id,
-                         'project_id': status.project_id, 'status': DELETED if gone else status.status, 'deleted': gone})
+    return orjson.dumps(
+        {
+            'resource_type': status.resource_type,
+            'resource_id': status.resource_id,
+            'project_id': status.project_id,
+            'status': DELETED if gone else status.status,
+            'deleted': gone,
+        }
+    )
 
 
 def _pool(row: Any, audience: Audience) -> bytes:
     document = DETAIL.render(row, audience)
     capabilities = document['capabilities']
-    return fields.encode({**document, 'total_gb': capabilities['total_capacity_gb'],
-                          'free_gb': capabilities['free_capacity_gb']})
+    return fields.encode(
+        {
+            **document,
+            'total_gb': capabilities['total_capacity_gb'],
+            'free_gb': capabilities['free_capacity_gb'],
+        }
+    )
 
 
 def _service(row: Any, audience: Audience) -> bytes:
@@ -71,7 +87,9 @@ class Batch:
     """
 
     def __init__(self, events: list[tuple[str, bytes]], before: str, after: str):
-        self._events = [(after if number == len(events) else before, *event) for number, event in enumerate(events, 1)]
+        self._events = [
+            (after if number == len(events) else before, *event) for number, event in enumerate(events, 1)
+        ]
         self._after = after
 
     def __bool__(self) -> bool:
@@ -80,12 +98,16 @@ class Batch:
     @functools.cached_property
     def stream(self) -> bytes:
         """The events as server-sent events."""
-        return b''.join(b'id: %b\nevent: %b\ndata: %b\n\n' % (cursor.encode(), event.encode(), data)
-                        for cursor, event, data in self._events)
+        return b''.join(
+            b'id: %b\nevent: %b\ndata: %b\n\n' % (cursor.encode(), event.encode(), data)
+            for cursor, event, data in self._events
+        )
 
     @functools.cached_property
     def document(self) -> bytes:
         """The events as one JSON document."""
-        listed = b','.join(b'{"id":"%b","event":"%b","data":%b}' % (cursor.encode(), event.encode(), data)
-                           for cursor, event, data in self._events)
+        listed = b','.join(
+            b'{"id":"%b","event":"%b","data":%b}' % (cursor.encode(), event.encode(), data)
+            for cursor, event, data in self._events
+        )
         return b'{"events":[%b],"last_event_id":"%b"}' % (listed, self._after.encode())

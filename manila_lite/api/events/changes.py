@@ -56,7 +56,9 @@ class Changes:
         """
         with self._db.reader() as conn:
             now = database_clock.time(conn)
-        with self._db.reader() as conn:     # a transaction of its own, that sees all that was committed before that time
+        with (
+            self._db.reader() as conn
+        ):  # a transaction of its own, that sees all that was committed before that time
             return self._first(conn, now) if self.time is None else self._next(conn, now, self.time)
 
     def look_back(self, since: datetime.datetime) -> list[Record]:
@@ -68,8 +70,12 @@ class Changes:
             found = events.list_changes(conn, since, BACK + 1)
             if len(found) > BACK:
                 raise TooMany
-            return self._records(conn, [(one.source, one.row_id) for one in found], self.time or since,
-                                 {one.row_id: one.at for one in found})
+            return self._records(
+                conn,
+                [(one.source, one.row_id) for one in found],
+                self.time or since,
+                {one.row_id: one.at for one in found},
+            )
 
     def forget(self) -> None:
         """Begin anew."""
@@ -79,16 +85,21 @@ class Changes:
 
     def _first(self, conn: Connection, now: datetime.datetime) -> list[Record]:
         # What was written before is not news. It may be committed after this look; then it is not in this list.
-        self._seen = {(one.source, one.row_id): one.at for one in
-                      events.list_changes(conn, now - _seconds(LATE + SWEEP), MOST)}
+        self._seen = {
+            (one.source, one.row_id): one.at
+            for one in events.list_changes(conn, now - _seconds(LATE + SWEEP), MOST)
+        }
         self.census = events.take_census(conn)
         self.time = self._swept = now
         return []
 
     def _next(self, conn: Connection, now: datetime.datetime, last: datetime.datetime) -> list[Record]:
         sweeps = now - self._swept >= _seconds(SWEEP)
-        found = [one for one in self._list(conn, last - _seconds(LATE + SWEEP if sweeps else SHORT))
-                 if self._seen.get((one.source, one.row_id)) != one.at]
+        found = [
+            one
+            for one in self._list(conn, last - _seconds(LATE + SWEEP if sweeps else SHORT))
+            if self._seen.get((one.source, one.row_id)) != one.at
+        ]
         found.sort(key=lambda one: one.at)
         part = found[:AT_ONCE]
         records = self._records(conn, [(one.source, one.row_id) for one in part], now)
@@ -110,58 +121,105 @@ class Changes:
             raise TooMany
         return found
 
-    def _records(self, conn: Connection, changed: list[tuple[str, str]], now: datetime.datetime,
-                 at: dict[str, datetime.datetime] | None = None) -> list[Record]:
+    def _records(
+        self,
+        conn: Connection,
+        changed: list[tuple[str, str]],
+        now: datetime.datetime,
+        at: dict[str, datetime.datetime] | None = None,
+    ) -> list[Record]:
         """Return the present records of changed rows. ``at``: the times of changes, by id; others count as changed ``now``."""
         at = at or {}
-        rows = events.list_operations(conn, [row_id for source, row_id in changed if source == events.OPERATION])
+        rows = events.list_operations(
+            conn, [row_id for source, row_id in changed if source == events.OPERATION]
+        )
         records = [_of_operation(row, at.get(row.id, now)) for row in rows]
-        records += [_of_status(status, at.get(status.resource_id, now)) for status in events.list_statuses(conn, changed)]
-        return records + _of_deleted(conn, [row for row in rows if row.state in (operations.DONE, operations.FAILED)], at, now)
+        records += [
+            _of_status(status, at.get(status.resource_id, now))
+            for status in events.list_statuses(conn, changed)
+        ]
+        return records + _of_deleted(
+            conn, [row for row in rows if row.state in (operations.DONE, operations.FAILED)], at, now
+        )
 
     def _count(self, conn: Connection, now: datetime.datetime) -> list[Record]:
         """Return the deletions that leave no trace."""
         census = events.take_census(conn)
         gone = self.census - census
-        owners_now = events.owners_of_shares(conn, [row_id for source, row_id, _ in gone if source == 'share_transfer'])
+        owners_now = events.owners_of_shares(
+            conn, [row_id for source, row_id, _ in gone if source == 'share_transfer']
+        )
         records = []
         for source, row_id, project_id in sorted(gone):
             if source == 'share_network':
                 records.append(_deleted(source, row_id, project_id, now))
             elif source == 'share_transfer':
-                if owners_now.get(row_id, project_id) != project_id:       # accepted: gone for the project that gave it
+                if (
+                    owners_now.get(row_id, project_id) != project_id
+                ):  # accepted: gone for the project that gave it
                     records.append(_deleted('share', row_id, project_id, now))
             else:
-                records.append(Record(RESET, (RESET, source), None, source, None, (row_id, now), now, about=source))
-        if census != self.census:       # else the same object: whoever derives something from it need not do so again
+                records.append(
+                    Record(RESET, (RESET, source), None, source, None, (row_id, now), now, about=source)
+                )
+        if (
+            census != self.census
+        ):  # else the same object: whoever derives something from it need not do so again
             self.census = census
         return records
 
 
 def _of_operation(row: Any, at: datetime.datetime) -> Record:
     # A worker that renews its claim changes nothing that anybody sees.
-    state = (row.state, row.owner is not None, row.undoing, row.topic, row.host, row.step, row.steps, row.attempts, row.error,
-             row.next_run_at, hash(row.text))
+    state = (
+        row.state,
+        row.owner is not None,
+        row.undoing,
+        row.topic,
+        row.host,
+        row.step,
+        row.steps,
+        row.attempts,
+        row.error,
+        row.next_run_at,
+        hash(row.text),
+    )
     return Record(OPERATION, (OPERATION, row.id), row.project_id, row.resource_type, row, state, at)
 
 
 def _of_status(status: events.Status, at: datetime.datetime) -> Record:
-    return Record(STATUS, _key(status.resource_type, status.resource_id), status.project_id, status.resource_type, status,
-                  (status, at), at)
+    return Record(
+        STATUS,
+        _key(status.resource_type, status.resource_id),
+        status.project_id,
+        status.resource_type,
+        status,
+        (status, at),
+        at,
+    )
 
 
 def _deleted(resource_type: str, resource_id: str, project_id: str | None, at: datetime.datetime) -> Record:
     status = events.Status(resource_type, resource_id, project_id, DELETED, gone=True)
     # Beside the change of another project, which may have the resource now.
-    return Record(STATUS, (*_key(resource_type, resource_id), project_id), project_id, resource_type, status, (status, at), at)
+    return Record(
+        STATUS,
+        (*_key(resource_type, resource_id), project_id),
+        project_id,
+        resource_type,
+        status,
+        (status, at),
+        at,
+    )
 
 
 def _key(resource_type: str, resource_id: str) -> tuple[Hashable, ...]:
     return STATUS, resource_type, resource_id
 
 
-def _of_deleted(conn: Connection, ended: Iterable[Any], at: dict[str, datetime.datetime], now: datetime.datetime,
-                ) -> list[Record]:
+def _of_deleted(
+    conn: Connection, ended: Iterable[Any], at: dict[str, datetime.datetime], now: datetime.datetime
+) -> list[Record]:
     """Return the deletions of resources that ended operations are about."""
     of = {(row.resource_type, row.resource_id): row for row in ended}
     gone = of.keys() - events.list_existing(conn, of.keys())

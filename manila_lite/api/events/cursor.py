@@ -5,7 +5,7 @@ import dataclasses
 import datetime
 import re
 
-EPOCH = datetime.datetime(1970, 1, 1)        # noqa: DTZ001 - as in the database
+EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - as in the database
 _MILLISECOND = datetime.timedelta(milliseconds=1)
 _FORM = re.compile(r'1-([0-9a-f]{1,12})-([0-9a-f]{8})-([0-9a-f]{1,12})-([0-9a-f]{8})', re.ASCII)
 #: Characters of a cursor that a request may have.

@@ -20,7 +20,7 @@ class Digests:
             source, _, project_id = row
             digest = zlib.crc32('\0'.join(row).encode('utf-8', 'surrogateescape'))
             for key in ((source, ''),) if source in (POOL, SERVICE) else (('', project_id), (_ALL, '')):
-                self._of[key] ^= digest         # in any order
+                self._of[key] ^= digest  # in any order
 
     def of(self, audience: Audience) -> str:
         """Return the digest of an audience's view, in eight characters."""

@@ -61,21 +61,41 @@ class Hub:
 
     # Any thread
 
-    def admit(self, audience: Audience, cursor: Cursor | None, *, given: bool, stream: bool, once: bool,
-              seconds: float) -> Listener:
+    def admit(
+        self,
+        audience: Audience,
+        cursor: Cursor | None,
+        *,
+        given: bool,
+        stream: bool,
+        once: bool,
+        seconds: float,
+    ) -> Listener:
         """Return a listener, which has a place until it is closed. It gets nothing before ``listen``.
 
         :raises errors.Busy: there are too many already, of this project or of all.
         """
         own, project_id = self._conf.events, audience.project_id
         with self._changed:
-            if (self._counts.total() >= min(own.max_listeners, self._conf.api.max_connections // 2)
-                    or self._counts[project_id] >= own.max_listeners_per_project):
-                raise errors.Busy('Too many clients of this project, or of all projects, listen to events. Listen again in a '
-                                  'moment.')
+            if (
+                self._counts.total() >= min(own.max_listeners, self._conf.api.max_connections // 2)
+                or self._counts[project_id] >= own.max_listeners_per_project
+            ):
+                raise errors.Busy(
+                    'Too many clients of this project, or of all projects, listen to events. Listen again in a '
+                    'moment.'
+                )
             self._counts[project_id] += 1
-        return Listener(audience, cursor, given=given, stream=stream, once=once, until=time.monotonic() + seconds,
-                        buffer=own.listener_buffer, leave=self._leave)
+        return Listener(
+            audience,
+            cursor,
+            given=given,
+            stream=stream,
+            once=once,
+            until=time.monotonic() + seconds,
+            buffer=own.listener_buffer,
+            leave=self._leave,
+        )
 
     def listen(self, listener: Listener) -> None:
         """Give the listener the events that it missed, and all that follow."""
@@ -112,12 +132,14 @@ class Hub:
             except Exception:
                 LOG.exception('Events: the look for changes failed')
             with self._changed:
-                self._new += new        # those wait for the next look, or for the first that does not fail
+                self._new += new  # those wait for the next look, or for the first that does not fail
 
     def _await(self) -> list[Listener] | None:
         """Wait for the time of the next look, or for a new listener. Return the new ones; None if nobody listens."""
         with self._changed:
-            while self._counts and not self._has_come and (left := self._looked + EVERY - time.monotonic()) > 0:
+            while (
+                self._counts and not self._has_come and (left := self._looked + EVERY - time.monotonic()) > 0
+            ):
                 self._changed.wait(left)
             for group in list(self._groups.values()):
                 group.listeners = [one for one in group.listeners if not one.is_closed]
@@ -142,9 +164,11 @@ class Hub:
             self._begin()
         self._looked = time.monotonic()
         try:
-            self._found += self._changes.look()     # kept, if what follows fails
+            self._found += self._changes.look()  # kept, if what follows fails
         except TooMany:
-            LOG.warning('Events: more changes at once than are worth an event each; clients load everything anew')
+            LOG.warning(
+                'Events: more changes at once than are worth an event each; clients load everything anew'
+            )
             self._begin()
             self._has_lost = True
             self._changes.look()
@@ -152,8 +176,9 @@ class Hub:
         if self._history is None:
             self._history = History(now, MOST, KEPT)
         everybody = [*(group.audience for group in self._groups.values()), *(one.audience for one in new)]
-        changed, known = self._standing.look({kind for kind in (POOL, SERVICE)
-                                              if any(one.sees_kind(kind) for one in everybody)}, now)
+        changed, known = self._standing.look(
+            {kind for kind in (POOL, SERVICE) if any(one.sees_kind(kind) for one in everybody)}, now
+        )
         if known:
             self._history.prepend(known, self._history.since)
         news = self._remember([*self._found, *changed], self._history, now)
@@ -181,7 +206,9 @@ class Hub:
     def _position(self, audience: Audience) -> str:
         if self._digests[0] is not self._changes.census:
             self._digests = self._changes.census, Digests(self._changes.census)
-        return str(Cursor(self._changes.time or EPOCH, self._name, self._number, self._digests[1].of(audience)))
+        return str(
+            Cursor(self._changes.time or EPOCH, self._name, self._number, self._digests[1].of(audience))
+        )
 
     def _welcome(self, listener: Listener, history: History) -> None:
         audience = listener.audience
@@ -207,8 +234,9 @@ class Hub:
             return None if listener.given else []
         if cursor.hub == self._name:
             return history.after_look(cursor.look) if cursor.look <= self._number else None
-        if (cursor.time > now + datetime.timedelta(seconds=_AHEAD)
-                or cursor.census != self._digests[1].of(listener.audience)):
+        if cursor.time > now + datetime.timedelta(seconds=_AHEAD) or cursor.census != self._digests[1].of(
+            listener.audience
+        ):
             return None
         need = cursor.time - datetime.timedelta(seconds=BEFORE)
         self._look_back(history, need, now)
@@ -227,4 +255,3 @@ class Hub:
 
 def _reset(at: datetime.datetime) -> Record:
     return Record(RESET, RESET, None, RESET, None, at, at)
-

@@ -32,8 +32,18 @@ class Listener:
     The hub's thread puts batches in; the thread that serves the connection takes bytes out.
     """
 
-    def __init__(self, audience: Audience, cursor: Cursor | None, *, given: bool, stream: bool, once: bool, until: float,
-                 buffer: int, leave: Callable[['Listener'], None]):
+    def __init__(
+        self,
+        audience: Audience,
+        cursor: Cursor | None,
+        *,
+        given: bool,
+        stream: bool,
+        once: bool,
+        until: float,
+        buffer: int,
+        leave: Callable[['Listener'], None],
+    ):
         self.audience, self.cursor, self.given, self.buffer = audience, cursor, given, buffer
         self.is_closed = False
         #: Called by the hub's thread when there are bytes to take.
@@ -54,7 +64,9 @@ class Listener:
         with self._lock:
             if self._stream:
                 # The position alone, without an event, until there is one: a client that comes back sends it.
-                self._unsent.append(b'retry: %d\n' % retry + (b'\n' if missed else b'id: %b\n\n' % position.encode()))
+                self._unsent.append(
+                    b'retry: %d\n' % retry + (b'\n' if missed else b'id: %b\n\n' % position.encode())
+                )
             self._is_welcome = True
             self._add(missed, position)
             if self._once and time.monotonic() >= self._until:
@@ -99,7 +111,9 @@ class Listener:
                 return True
             if now < self._beat_at or not self._stream:
                 return False
-            self._unsent.append(b': keep-alive\n' + (b'id: %b\n\n' % self._position.encode() if self._position else b'\n'))
+            self._unsent.append(
+                b': keep-alive\n' + (b'id: %b\n\n' % self._position.encode() if self._position else b'\n')
+            )
             return True
 
     def end(self) -> None:

@@ -75,7 +75,9 @@ class History:
 
     def prepend(self, records: Iterable[Record], since: datetime.datetime) -> None:
         """Add older changes; with them the history is complete from ``since`` on."""
-        older = collections.OrderedDict((record.key, record) for record in sorted(records, key=lambda one: one.at))
+        older = collections.OrderedDict(
+            (record.key, record) for record in sorted(records, key=lambda one: one.at)
+        )
         older.update(self._records)
         for key in self._records:
             older.move_to_end(key)

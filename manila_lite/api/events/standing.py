@@ -30,16 +30,24 @@ class Standing:
         self._due = time.monotonic() + EVERY
         looks = [self._look_at(event, now) for event in (POOL, SERVICE) if event in wanted]
         new: tuple[list[Record], list[Record]] = ([], [])
-        for event, states, records in looks:        # only now, since all the above may fail
+        for event, states, records in looks:  # only now, since all the above may fail
             new[event not in self._known].extend(records)
             self._known[event] = states
         return new
 
     def _look_at(self, event: str, now: Any) -> tuple[str, dict[Any, Any], list[Record]]:
         with self._db.reader() as conn:
-            states, rows = (self._pools if event == POOL else self._services)(conn, self._known.get(event, {}))
-        return event, states, [Record(event, (event, key), None, event, row, states[key], now, about=event)
-                               for key, row in rows]
+            states, rows = (self._pools if event == POOL else self._services)(
+                conn, self._known.get(event, {})
+            )
+        return (
+            event,
+            states,
+            [
+                Record(event, (event, key), None, event, row, states[key], now, about=event)
+                for key, row in rows
+            ],
+        )
 
     def _pools(self, conn: Connection, known: dict[Any, Any]) -> tuple[dict[Any, Any], list[tuple[Any, Any]]]:
         states = {mark[0]: tuple(mark) for mark in services.list_pool_versions(conn)}
@@ -47,11 +55,22 @@ class Standing:
         rows = services.list_pools(conn, changed) if changed else []
         return states, [(row.host, row) for row in rows if self._is_up(row)]
 
-    def _services(self, conn: Connection, known: dict[Any, Any]) -> tuple[dict[Any, Any], list[tuple[Any, Any]]]:
+    def _services(
+        self, conn: Connection, known: dict[Any, Any]
+    ) -> tuple[dict[Any, Any], list[tuple[Any, Any]]]:
         found = {row.id: row for row in services.list_services(conn)}
         # A heartbeat alone is not worth an event.
-        states = {key: (self._is_up(row), row.disabled, row.disabled_reason, row.ensuring, row.zone, services.release_of(row))
-                  for key, row in found.items()}
+        states = {
+            key: (
+                self._is_up(row),
+                row.disabled,
+                row.disabled_reason,
+                row.ensuring,
+                row.zone,
+                services.release_of(row),
+            )
+            for key, row in found.items()
+        }
         return states, [(key, row) for key, row in found.items() if known.get(key) != states[key]]
 
     def _is_up(self, row: Any) -> bool:

@@ -4,4 +4,4 @@
 import sys
 
 # pecan imports Mako, which colours its error pages where it finds Pygments: a twelfth of the start of an API. We have no pages.
-sys.modules.setdefault('mako.ext.pygmentplugin', None)      # type: ignore[arg-type]
+sys.modules.setdefault('mako.ext.pygmentplugin', None)  # type: ignore[arg-type]

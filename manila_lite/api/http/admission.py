@@ -35,8 +35,14 @@ _SHORT = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 class Admission:
     """Accepts connections from ``listener``. ``make`` creates one; ``welcome`` is called with it."""
 
-    def __init__(self, listener: Listener, table: Table, limits: Limits,
-                 make: Callable[[socket.socket, tuple[Any, ...]], Connection], welcome: Callable[[Connection], None]):
+    def __init__(
+        self,
+        listener: Listener,
+        table: Table,
+        limits: Limits,
+        make: Callable[[socket.socket, tuple[Any, ...]], Connection],
+        welcome: Callable[[Connection], None],
+    ):
         self._listener, self._table, self._limits = listener, table, limits
         self._make, self._welcome = make, welcome
         self._most = limits.connections
@@ -84,7 +90,9 @@ class Admission:
         if own and table.count_of(conn.origin) > own:
             conn.surplus = True
         elif len(table) > most:
-            conn.surplus = not self._lose((one for one in table.expendable(spare=conn) if not one.surplus), 'full')
+            conn.surplus = not self._lose(
+                (one for one in table.expendable(spare=conn) if not one.surplus), 'full'
+            )
         if own and table.count_of(conn.origin) > own + SURPLUS:
             self._lose(table.expendable(spare=conn, origin=conn.origin), 'address')
         if len(table) > most + SURPLUS:
@@ -94,9 +102,12 @@ class Admission:
     def _shrink(self, error: OSError) -> bool:
         """Close connections after a lack of descriptors, and lower the limit. Return whether any could be closed."""
         self._most = max(_LEAST, min(self._most, len(self._table) - _SPARE))
-        LOG.warning('No connection can be accepted (%s): the oldest idle ones are closed, and %s is the maximum until half '
-                    'of them are closed. See max_connections, and LimitNOFILE of the unit.', os.strerror(error.errno or 0),
-                    self._most)
+        LOG.warning(
+            'No connection can be accepted (%s): the oldest idle ones are closed, and %s is the maximum until half '
+            'of them are closed. See max_connections, and LimitNOFILE of the unit.',
+            os.strerror(error.errno or 0),
+            self._most,
+        )
         made = False
         while len(self._table) > self._most and self._lose(self._table.expendable(), 'descriptors'):
             made = True

@@ -50,8 +50,13 @@ class _RequestId(request_id.RequestId):
 
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
             there = {name.lower() for name, _ in headers}
-            names = [name for name in (request_id.HTTP_RESP_HEADER_REQUEST_ID, *self.compat_headers) if name not in there]
+            names = [
+                name
+                for name in (request_id.HTTP_RESP_HEADER_REQUEST_ID, *self.compat_headers)
+                if name not in there
+            ]
             return start_response(status, [*headers, *((name, new_id) for name in names)], *more)
+
         return self.application(environ, start)
 
 
@@ -64,7 +69,7 @@ class _Unread(webob.Request):
 
     path_info = '/'
     method = 'GET'
-    accept = None       # answers are JSON whatever the caller prefers
+    accept = None  # answers are JSON whatever the caller prefers
     GET = params = webob.multidict.NoVars()
 
 
@@ -75,8 +80,13 @@ class _Pecan(pecan.Pecan):
         """Keep the status; pecan would change it to 204."""
 
 
-def make(services: context.Services, api: Definition = SHARE, *, most: int | None = None,
-         note: request_log.Note | None = None) -> Callable[..., Any]:
+def make(
+    services: context.Services,
+    api: Definition = SHARE,
+    *,
+    most: int | None = None,
+    note: request_log.Note | None = None,
+) -> Callable[..., Any]:
     """Return the WSGI application of an API. ``most``: the largest body, in bytes, if the API has a limit of its own.
 
     ``note``: is called after each request.
@@ -84,12 +94,16 @@ def make(services: context.Services, api: Definition = SHARE, *, most: int | Non
     :raises errors.BadConfig: the authentication strategy, the policy file or the rate limits cannot work as configured.
     """
     memoise.install()
-    _ = services.enforcer       # a policy file that cannot be read is known at the start
+    _ = services.enforcer  # a policy file that cannot be read is known at the start
     _tune_garbage_collector()
     answers = events.Answers(services) if api is SHARE else None
-    inner = _with_events(_Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread), answers)
+    inner = _with_events(
+        _Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread), answers
+    )
     app = _limit_body(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
-    peers = client_address.ClientAddresses(services.conf.api.trusted_proxies, services.conf.rate_limits.ipv6_prefix)
+    peers = client_address.ClientAddresses(
+        services.conf.api.trusted_proxies, services.conf.rate_limits.ipv6_prefix
+    )
     limits = rate_limits.Limits(services.conf, api, peers)
     logins = login_checks.LoginChecks(services.turns, limits)
     page = console.Console(services, api, logins) if api is SHARE and services.conf.console.enabled else None
@@ -97,7 +111,9 @@ def make(services: context.Services, api: Definition = SHARE, *, most: int | Non
     app = auth.protect(app, services.conf, api, logins)
     app = app if page is None else page.outside(app)
     app = readiness.answer_readiness(_answer_healthcheck(app), services)
-    app = host_header.check_sent_host(forwarded.apply(host_header.check_forwarded_host(app, api), peers), services.conf, api)
+    app = host_header.check_sent_host(
+        forwarded.apply(host_header.check_forwarded_host(app, api), peers), services.conf, api
+    )
     app = retry_after.spare_clients(limits.of_addresses(app))
     app = _answer_failures(trace.middleware(app, services.conf), api)
     return _RequestId(request_log.log_requests(app, note))
@@ -105,19 +121,23 @@ def make(services: context.Services, api: Definition = SHARE, *, most: int | Non
 
 def _answer_failures(app: Callable[..., Any], api: Definition) -> Callable[..., Any]:
     """Answer in the API's shape where a layer around the calls fails, such as the check of a login."""
+
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         try:
             return app(environ, start_response)
         except Exception as error:
             return api.fault(error)(environ, start_response)
+
     return wrapped
 
 
 def _with_events(app: Any, answers: events.Answers | None) -> Callable[..., Any]:
     """Let the handler of events find what answers clients that listen at this process."""
+
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         environ[HUB] = answers
         return app(environ, start_response)
+
     return wrapped
 
 
@@ -135,6 +155,7 @@ def _tune_garbage_collector() -> None:
 
 def _limit_body(app: Callable[..., Any], most: int, reply: Reply) -> Callable[..., Any]:
     """Refuse bodies over the limit with a 413 in the API's shape. Chunked bodies are read here and get a length."""
+
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         if environ.get('wsgi.input_terminated') and not environ.get('CONTENT_LENGTH'):
             try:
@@ -145,8 +166,11 @@ def _limit_body(app: Callable[..., Any], most: int, reply: Reply) -> Callable[..
         if not (length.isascii() and length.isdigit()):
             return reply(400, 'Content-Length: is not a number.', 'invalid_input')(environ, start_response)
         if int(length) > most:
-            return reply(413, f'The body is larger than {most} bytes.', 'body_too_large')(environ, start_response)
+            return reply(413, f'The body is larger than {most} bytes.', 'body_too_large')(
+                environ, start_response
+            )
         return app(environ, start_response)
+
     return wrapped
 
 
@@ -160,12 +184,15 @@ def _answer_healthcheck(app: Callable[..., Any]) -> Callable[..., Any]:
     """Let oslo.middleware's health check answer ``/healthcheck`` and no other path."""
     try:
         check = healthcheck.Healthcheck(app, {'path': '/healthcheck', 'detailed': False})
-    except oslo_exceptions.ConfigInvalid:       # its own text has a field left open; there is no other mistake
-        raise errors.BadConfig('[healthcheck] backends: choose one of disable_by_file and enable_by_files') from None
+    except oslo_exceptions.ConfigInvalid:  # its own text has a field left open; there is no other mistake
+        raise errors.BadConfig(
+            '[healthcheck] backends: choose one of disable_by_file and enable_by_files'
+        ) from None
 
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         if environ.get('PATH_INFO', '').rstrip('/') != '/healthcheck':
             return app(environ, start_response)
         environ[request_log.ROUTE] = request_log.HEALTHCHECK
         return check(environ, start_response)
+
     return wrapped

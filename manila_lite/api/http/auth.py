@@ -24,11 +24,27 @@ from manila_lite.api.http.password_file import PasswordFile
 
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 
-_IDENTITY = ('HTTP_X_USER_ID', 'HTTP_X_USER', 'HTTP_X_USER_NAME', 'HTTP_X_PROJECT_ID', 'HTTP_X_PROJECT_NAME',
-             'HTTP_X_TENANT_ID', 'HTTP_X_TENANT_NAME', 'HTTP_X_TENANT', 'HTTP_X_ROLES', 'HTTP_X_ROLE',
-             'HTTP_X_DOMAIN_ID', 'HTTP_X_USER_DOMAIN_ID', 'HTTP_X_PROJECT_DOMAIN_ID', 'HTTP_X_IS_ADMIN_PROJECT',
-             'HTTP_OPENSTACK_SYSTEM_SCOPE', 'HTTP_X_SERVICE_ROLES', 'HTTP_X_SERVICE_USER_ID', 'HTTP_X_SERVICE_PROJECT_ID',
-             'HTTP_X_IDENTITY_STATUS')
+_IDENTITY = (
+    'HTTP_X_USER_ID',
+    'HTTP_X_USER',
+    'HTTP_X_USER_NAME',
+    'HTTP_X_PROJECT_ID',
+    'HTTP_X_PROJECT_NAME',
+    'HTTP_X_TENANT_ID',
+    'HTTP_X_TENANT_NAME',
+    'HTTP_X_TENANT',
+    'HTTP_X_ROLES',
+    'HTTP_X_ROLE',
+    'HTTP_X_DOMAIN_ID',
+    'HTTP_X_USER_DOMAIN_ID',
+    'HTTP_X_PROJECT_DOMAIN_ID',
+    'HTTP_X_IS_ADMIN_PROJECT',
+    'HTTP_OPENSTACK_SYSTEM_SCOPE',
+    'HTTP_X_SERVICE_ROLES',
+    'HTTP_X_SERVICE_USER_ID',
+    'HTTP_X_SERVICE_PROJECT_ID',
+    'HTTP_X_IDENTITY_STATUS',
+)
 
 
 def _set(environ: dict[str, Any], user: str, project: str, roles: str) -> None:
@@ -42,12 +58,14 @@ def noauth(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi:
 
     A token of the form ``user:project[:role,role]`` names another caller.
     """
+
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         user, project, roles = (environ.get('HTTP_X_AUTH_TOKEN', '').split(':') + ['', '', ''])[:3]
         if not project:
             user, project = 'admin', conf.api.noauth_project
         _set(environ, user, project, roles or 'admin,member,reader')
         return app(environ, start_response)
+
     return wrapped
 
 
@@ -56,10 +74,16 @@ def check_listener(conf: Any, address: str, option: str) -> None:
 
     :raises errors.BadConfig: the strategy is noauth, other machines may reach the address, and no option allows that.
     """
-    if conf.auth_strategy == 'noauth' and not ipaddress.ip_address(address).is_loopback and not conf.api.allow_remote_noauth:
-        raise errors.BadConfig(f'{option}: auth_strategy noauth asks for no login, so each caller at {address} is an '
-                               'administrator. Listen on 127.0.0.1 or ::1, choose another auth_strategy, or set [api] '
-                               'allow_remote_noauth')
+    if (
+        conf.auth_strategy == 'noauth'
+        and not ipaddress.ip_address(address).is_loopback
+        and not conf.api.allow_remote_noauth
+    ):
+        raise errors.BadConfig(
+            f'{option}: auth_strategy noauth asks for no login, so each caller at {address} is an '
+            'administrator. Listen on 127.0.0.1 or ::1, choose another auth_strategy, or set [api] '
+            'allow_remote_noauth'
+        )
 
 
 def http_basic(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi:
@@ -77,6 +101,7 @@ def http_basic(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Ws
         project, roles = accounts.get(user, ('', ''))
         _set(environ, user, project, roles)
         return app(environ, start_response)
+
     return wrapped
 
 
@@ -85,7 +110,9 @@ def _accounts(lines: list[str]) -> dict[str, tuple[str, str]]:
     for line in lines:
         parts = line.split(':')
         if len(parts) != 3 or not all(parts):
-            raise errors.BadConfig(f'[api] http_basic_accounts: {line!r} is not of the form user:project:role+role')
+            raise errors.BadConfig(
+                f'[api] http_basic_accounts: {line!r} is not of the form user:project:role+role'
+            )
         users[parts[0]] = (parts[1], parts[2].replace('+', ','))
     return users
 
@@ -123,7 +150,7 @@ class _Passwords:
         except webob.exc.HTTPException:
             raise errors.Unauthorized from None
         with self._logins.password(environ, user, seen=digest in self._users):
-            if self._remembered(digest) is None:        # a request that came before had the same header
+            if self._remembered(digest) is None:  # a request that came before had the same header
                 self._check(digest, user, password)
         return user
 
@@ -139,8 +166,12 @@ class _Passwords:
 
 
 def _refuse(api: Definition) -> webob.Response:
-    return api.reply(401, 'The user or the password is wrong, or none was sent (HTTP Basic).', 'unauthorized',
-                     {'WWW-Authenticate': 'Basic realm="manila_lite"'})
+    return api.reply(
+        401,
+        'The user or the password is wrong, or none was sent (HTTP Basic).',
+        'unauthorized',
+        {'WWW-Authenticate': 'Basic realm="manila_lite"'},
+    )
 
 
 def keystone(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi:
@@ -156,11 +187,14 @@ def _homely(app: Wsgi, api: Definition) -> Wsgi:
     A browser sends such requests with the password that it keeps or, where no login is needed, without. It cannot send
     a Keystone token.
     """
+
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         if environ['REQUEST_METHOD'] in ('GET', 'HEAD') or is_of_this_site(environ):
             return app(environ, start_response)
-        return api.reply(403, 'Origin: web pages of other sites may not change anything here.',
-                         'foreign_origin')(environ, start_response)
+        return api.reply(
+            403, 'Origin: web pages of other sites may not change anything here.', 'foreign_origin'
+        )(environ, start_response)
+
     return wrapped
 
 
@@ -178,7 +212,10 @@ def _host(origin: str) -> str | None:
 
 
 STRATEGIES: dict[str, Callable[[Wsgi, Any, Definition, LoginChecks], Wsgi]] = {
-    'noauth': noauth, 'http_basic': http_basic, 'keystone': keystone}
+    'noauth': noauth,
+    'http_basic': http_basic,
+    'keystone': keystone,
+}
 
 
 def protect(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi:
@@ -188,11 +225,14 @@ def protect(app: Wsgi, conf: Any, api: Definition, logins: LoginChecks) -> Wsgi:
     """
     strategy = STRATEGIES.get(conf.auth_strategy)
     if strategy is None:
-        raise errors.BadConfig(f'auth_strategy: {conf.auth_strategy!r} is not one of {", ".join(sorted(STRATEGIES))}')
+        raise errors.BadConfig(
+            f'auth_strategy: {conf.auth_strategy!r} is not one of {", ".join(sorted(STRATEGIES))}'
+        )
     guarded = strategy(app if strategy is keystone else _homely(app, api), conf, api, logins)
 
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         if environ.get('PATH_INFO', '') in api.public:
             return app(environ, start_response)
         return guarded(environ, start_response)
+
     return wrapped

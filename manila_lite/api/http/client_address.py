@@ -77,7 +77,7 @@ class ClientAddresses:
                 break
             said = parse_address(text)
             if said is None:
-                break       # not an address, so the hop before it counts
+                break  # not an address, so the hop before it counts
             address = said
         return address
 

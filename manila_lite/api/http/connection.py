@@ -21,13 +21,15 @@ _PREFIX = 64
 class State(enum.Enum):
     """The event that a connection waits for."""
 
-    IDLE = 'idle'           #: a request
-    HEAD = 'headers'        #: the rest of the headers
-    BODY = 'body'           #: the rest of the body
-    WORKING = 'working'     #: the application; a worker thread has the connection, and no other thread touches it
-    LISTEN = 'listen'       #: events, whose listener is kept in the thread of all connections
-    ANSWER = 'answer'       #: the client, which has not taken all of the answer
-    LINGER = 'linger'       #: the client, which may still be sending unwanted data
+    IDLE = 'idle'  #: a request
+    HEAD = 'headers'  #: the rest of the headers
+    BODY = 'body'  #: the rest of the body
+    WORKING = (
+        'working'  #: the application; a worker thread has the connection, and no other thread touches it
+    )
+    LISTEN = 'listen'  #: events, whose listener is kept in the thread of all connections
+    ANSWER = 'answer'  #: the client, which has not taken all of the answer
+    LINGER = 'linger'  #: the client, which may still be sending unwanted data
 
 
 class Connection:

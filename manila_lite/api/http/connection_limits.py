@@ -33,8 +33,13 @@ class Limits:
         most = self.connections if soft == resource.RLIM_INFINITY else int(soft * _SHARE)
         if most >= self.connections:
             return self
-        LOG.warning('Only %s of %s connections are possible, with %s file descriptors: see LimitNOFILE of the unit, or '
-                    'ulimit -n.', most, self.connections, soft)
+        LOG.warning(
+            'Only %s of %s connections are possible, with %s file descriptors: see LimitNOFILE of the unit, or '
+            'ulimit -n.',
+            most,
+            self.connections,
+            soft,
+        )
         return dataclasses.replace(self, connections=most)
 
 
@@ -43,5 +48,11 @@ DEFAULTS = Limits()
 
 def read_limits(group: Any) -> Limits:
     """Return the limits that the options of a group set (see ``conf.api.CONNECTIONS``)."""
-    return Limits(group.max_connections, group.max_connections_per_address, group.idle_timeout, group.header_timeout,
-                  group.body_timeout, group.answer_timeout)
+    return Limits(
+        group.max_connections,
+        group.max_connections_per_address,
+        group.idle_timeout,
+        group.header_timeout,
+        group.body_timeout,
+        group.answer_timeout,
+    )

@@ -78,14 +78,19 @@ class Table:
         while (conn := next(iter(self._in[state]), None)) is not None and conn.since <= limit:
             yield conn
 
-    def expendable(self, order: tuple[State, ...] = EXPENDABLE, *, spare: Connection | None = None,
-                   origin: str | None = None) -> Iterator[Connection]:
+    def expendable(
+        self,
+        order: tuple[State, ...] = EXPENDABLE,
+        *,
+        spare: Connection | None = None,
+        origin: str | None = None,
+    ) -> Iterator[Connection]:
         """Yield the connections that can be closed, best first, without ``spare``.
 
         First come those of the address with most of them (or of ``origin`` alone), for each state the oldest first.
         """
         greedy = origin or next((name for name, _ in self._origins.most_common(1)), '')
-        for of_greedy in (True, False)[:1 if origin else 2]:
+        for of_greedy in (True, False)[: 1 if origin else 2]:
             for state in order:
                 for conn in self._in[state]:
                     if conn is not spare and (conn.origin == greedy) is of_greedy:

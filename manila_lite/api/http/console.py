@@ -25,11 +25,19 @@ _PAGES = {PREFIX: 'console/', f'{PREFIX}/api': './#/api', f'{PREFIX}/api/': '../
 SESSION, SETTINGS, PROJECTS = f'{PREFIX}/session', f'{PREFIX}/settings', f'{PREFIX}/projects'
 #: The page loads nothing from elsewhere, runs no text as a program, asks no other host, and is shown in no other page.
 _OWN = tuple(f"{kind}-src 'self'" for kind in ('script', 'style', 'img', 'connect'))
-_NONE = tuple(f"{kind} 'none'" for kind in ('default-src', 'base-uri', 'form-action', 'frame-ancestors', 'trusted-types'))
+_NONE = tuple(
+    f"{kind} 'none'"
+    for kind in ('default-src', 'base-uri', 'form-action', 'frame-ancestors', 'trusted-types')
+)
 POLICY = '; '.join((*_OWN, *_NONE, "require-trusted-types-for 'script'"))
-HEADERS = {'Content-Security-Policy': POLICY, 'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY',
-           'Referrer-Policy': 'no-referrer', 'Cross-Origin-Opener-Policy': 'same-origin',
-           'Cross-Origin-Resource-Policy': 'same-origin'}
+HEADERS = {
+    'Content-Security-Policy': POLICY,
+    'X-Content-Type-Options': 'nosniff',
+    'X-Frame-Options': 'DENY',
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+}
 _READ = ('GET', 'HEAD')
 
 
@@ -44,10 +52,16 @@ class Console:
         self._logins = logins
         self._api = api
         self._files = files.load()
-        self._calls = {('POST', SESSION): self._log_in, ('DELETE', SESSION): self._log_out,
-                       ('GET', SETTINGS): self._settings, ('GET', PROJECTS): self._projects}
-        self._allowed = {path: [method for method, other in (*self._calls, ('GET', SESSION)) if other == path]
-                         for path in (SESSION, SETTINGS, PROJECTS)}
+        self._calls = {
+            ('POST', SESSION): self._log_in,
+            ('DELETE', SESSION): self._log_out,
+            ('GET', SETTINGS): self._settings,
+            ('GET', PROJECTS): self._projects,
+        }
+        self._allowed = {
+            path: [method for method, other in (*self._calls, ('GET', SESSION)) if other == path]
+            for path in (SESSION, SETTINGS, PROJECTS)
+        }
 
     def outside(self, app: Wsgi) -> Wsgi:
         """Answer requests for the console; give requests of its page to the API the token of their session.
@@ -69,19 +83,30 @@ class Console:
             except errors.Forbidden as foreign:
                 return self._api.fault(foreign)(environ, start_response)
             return app(environ, start_response)
+
         return wrapped
 
     def inside(self, app: Wsgi) -> Wsgi:
         """Tell the page who its user is."""
+
         def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
             if environ.get('PATH_INFO', '') != SESSION:
                 return app(environ, start_response)
             ctx = context.RequestContext.from_environ(environ, services=self._services, overwrite=False)
             is_administrator = self._services.enforcer.decide('context_is_admin', ctx, {}, own=False)
-            return _json({'session': {
-                'user_id': ctx.user_id, 'user_name': environ.get('HTTP_X_USER_NAME') or ctx.user_id,
-                'project_id': ctx.project_id, 'project_name': environ.get('HTTP_X_PROJECT_NAME') or ctx.project_id,
-                'roles': sorted(ctx.roles), 'administrator': is_administrator}})(environ, start_response)
+            return _json(
+                {
+                    'session': {
+                        'user_id': ctx.user_id,
+                        'user_name': environ.get('HTTP_X_USER_NAME') or ctx.user_id,
+                        'project_id': ctx.project_id,
+                        'project_name': environ.get('HTTP_X_PROJECT_NAME') or ctx.project_id,
+                        'roles': sorted(ctx.roles),
+                        'administrator': is_administrator,
+                    }
+                }
+            )(environ, start_response)
+
         return wrapped
 
     def _answer(self, raw: webob.Request, path: str) -> webob.Response:
@@ -107,22 +132,35 @@ class Console:
         file = self._files.get(path.removeprefix(f'{PREFIX}/') or files.INDEX)
         if file is None:
             raise errors.NotFound('The console has no such file. Its page is /console/.', code='no_such_path')
-        response = webob.Response(file.packed, content_type=file.media, charset='UTF-8', content_encoding='gzip',
-                                  conditional_response=True)
+        response = webob.Response(
+            file.packed,
+            content_type=file.media,
+            charset='UTF-8',
+            content_encoding='gzip',
+            conditional_response=True,
+        )
         if 'Accept-Encoding' not in raw.headers or 'gzip' not in raw.accept_encoding:
             response.decode_content()
-        response.etag = file.tag, False         # weak: it is the same for both forms
-        response.cache_control = 'no-cache'     # asked for each time: files of two releases do not fit together
+        response.etag = file.tag, False  # weak: it is the same for both forms
+        response.cache_control = 'no-cache'  # asked for each time: files of two releases do not fit together
         response.vary = ('Accept-Encoding',)
         return response
 
     def _wrong_method(self, raw: webob.Request, allowed: list[str]) -> webob.Response:
-        return self._api.reply(405, f'{raw.method} is not allowed here; allowed: {", ".join(sorted(allowed))}.',
-                               'wrong_method', {'Allow': ', '.join(sorted(allowed))})
+        return self._api.reply(
+            405,
+            f'{raw.method} is not allowed here; allowed: {", ".join(sorted(allowed))}.',
+            'wrong_method',
+            {'Allow': ', '.join(sorted(allowed))},
+        )
 
     def _settings(self, raw: webob.Request) -> webob.Response:
-        return _json({'auth_strategy': self._services.conf.auth_strategy,
-                      'user_domain': self._services.conf.console.user_domain})
+        return _json(
+            {
+                'auth_strategy': self._services.conf.auth_strategy,
+                'user_domain': self._services.conf.console.user_domain,
+            }
+        )
 
     def _log_in(self, raw: webob.Request) -> webob.Response:
         token, projects = self._sessions.log_in(raw)
@@ -148,4 +186,6 @@ def _keystone(conf: Any) -> Any:
 
 
 def _json(document: dict[str, Any]) -> webob.Response:
-    return webob.Response(orjson.dumps(document), content_type='application/json', charset='UTF-8', cache_control='no-store')
+    return webob.Response(
+        orjson.dumps(document), content_type='application/json', charset='UTF-8', cache_control='no-store'
+    )

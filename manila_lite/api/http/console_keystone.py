@@ -36,7 +36,9 @@ class Keystone:
         own = login.Login(conf)
         url = conf.console.identity_url or own.url
         if not url:
-            raise errors.BadConfig('[console] identity_url: missing; the login of [keystone_authtoken] has no URL of Keystone')
+            raise errors.BadConfig(
+                '[console] identity_url: missing; the login of [keystone_authtoken] has no URL of Keystone'
+            )
         # The plugins for version 3 look nothing up, and want its own URL.
         self._url = url.rstrip('/') if url.rstrip('/').endswith('/v3') else url.rstrip('/') + '/v3'
         self._tls = conf[login.TOKENS]
@@ -58,9 +60,13 @@ class Keystone:
                 return first, []
             projects = self._projects(session)
             if len(projects) == 1:
-                return str(self._session(v3.Token(self._url, first, project_id=projects[0]['id'])).get_token()), []
+                return str(
+                    self._session(v3.Token(self._url, first, project_id=projects[0]['id'])).get_token()
+                ), []
         if not projects:
-            raise errors.Unauthorized('The user has no role in any project. Have the operator add one.', code='unauthorized')
+            raise errors.Unauthorized(
+                'The user has no role in any project. Have the operator add one.', code='unauthorized'
+            )
         return None, projects
 
     def projects(self, token: str) -> list[dict[str, str]]:
@@ -77,30 +83,60 @@ class Keystone:
 
         :raises errors.Unavailable: Keystone does not answer.
         """
-        with contextlib.suppress(errors.Unauthorized), _explained(_ENDED), contextlib.suppress(exceptions.NotFound):
-            self._session().delete(f'{self._url}/auth/tokens', authenticated=False,
-                                   headers={'X-Auth-Token': token, 'X-Subject-Token': token})
+        with (
+            contextlib.suppress(errors.Unauthorized),
+            _explained(_ENDED),
+            contextlib.suppress(exceptions.NotFound),
+        ):
+            self._session().delete(
+                f'{self._url}/auth/tokens',
+                authenticated=False,
+                headers={'X-Auth-Token': token, 'X-Subject-Token': token},
+            )
 
     def _identity(self, document: dict[str, Any], token: str | None, project: str) -> Any:
-        user, password = (console_session.word(document, name, console_session.LONGEST_NAME) for name in ('user', 'password'))
+        user, password = (
+            console_session.word(document, name, console_session.LONGEST_NAME)
+            for name in ('user', 'password')
+        )
         if not user and not password and token and project:
             return v3.Token(self._url, token, project_id=project)
         if not (user and password):
             raise errors.Invalid('user, password: both are needed to log in.')
         scope: dict[str, Any] = {'project_id': project} if project else {'unscoped': True}
-        return v3.Password(self._url, username=user, password=password, reauthenticate=False,
-                           user_domain_name=console_session.word(document, 'user_domain') or 'Default', **scope)
+        return v3.Password(
+            self._url,
+            username=user,
+            password=password,
+            reauthenticate=False,
+            user_domain_name=console_session.word(document, 'user_domain') or 'Default',
+            **scope,
+        )
 
     def _projects(self, session: Any, headers: dict[str, str] | None = None) -> list[dict[str, str]]:
-        found = session.get(f'{self._url}/auth/projects', headers=headers or {}, authenticated=not headers).json()['projects']
-        return sorted(({'id': row['id'], 'name': row['name'], 'domain_id': row.get('domain_id') or ''}
-                       for row in found if row.get('enabled', True)), key=lambda row: (row['name'], row['id']))
+        found = session.get(
+            f'{self._url}/auth/projects', headers=headers or {}, authenticated=not headers
+        ).json()['projects']
+        return sorted(
+            (
+                {'id': row['id'], 'name': row['name'], 'domain_id': row.get('domain_id') or ''}
+                for row in found
+                if row.get('enabled', True)
+            ),
+            key=lambda row: (row['name'], row['id']),
+        )
 
     def _session(self, auth: Any = None) -> Any:
         """Return a session of its own for each user: it may keep cookies."""
         own = self._tls
-        return sessions.Session().load_from_options(auth=auth, cacert=own.cafile, cert=own.certfile, key=own.keyfile,
-                                                    insecure=own.insecure, timeout=login.PATIENCE)
+        return sessions.Session().load_from_options(
+            auth=auth,
+            cacert=own.cafile,
+            cert=own.certfile,
+            key=own.keyfile,
+            insecure=own.insecure,
+            timeout=login.PATIENCE,
+        )
 
 
 @contextlib.contextmanager

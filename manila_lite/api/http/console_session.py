@@ -28,7 +28,7 @@ _LARGEST, _LONGEST = 16384, 3000
 _LONGEST_LINE, _LONGEST_COOKIE = 8192, 4096
 #: Characters of a name or a password for Keystone; bcrypt reads fewer.
 LONGEST_NAME = 1024
-_WORD = re.compile(r'[!-9;-~]{1,255}', re.ASCII)       # no blank and no colon
+_WORD = re.compile(r'[!-9;-~]{1,255}', re.ASCII)  # no blank and no colon
 _TOKEN = re.compile(r'[!-~]+', re.ASCII)
 
 
@@ -64,13 +64,17 @@ class Sessions:
         if strategy == 'noauth':
             return _noauth_token(document), []
         if self._keystone is None:
-            raise errors.Invalid(f'auth_strategy {strategy} has no sessions: send the password with each request.')
+            raise errors.Invalid(
+                f'auth_strategy {strategy} has no sessions: send the password with each request.'
+            )
         user = word(document, 'user', LONGEST_NAME)
         with self._logins.password(raw.environ, user) if user else self._logins.turns.login():
             token, projects = self._keystone.log_in(document, _token(raw.environ))
         if token is not None and len(token) > _LONGEST:
-            raise errors.Unavailable('The token of Keystone is too long for a cookie. Have the operator use Fernet tokens.',
-                                     code='identity_unavailable')
+            raise errors.Unavailable(
+                'The token of Keystone is too long for a cookie. Have the operator use Fernet tokens.',
+                code='identity_unavailable',
+            )
         return token, projects
 
     def log_out(self, raw: webob.Request) -> None:
@@ -99,20 +103,28 @@ def must_be_from_page(environ: dict[str, Any]) -> None:
     :raises errors.Forbidden: the header is missing, or a page of another site sent it.
     """
     if _HEADER_KEY not in environ:
-        raise errors.Forbidden(f'{HEADER}: missing; only the page of the console may ask this.', code='foreign_origin')
+        raise errors.Forbidden(
+            f'{HEADER}: missing; only the page of the console may ask this.', code='foreign_origin'
+        )
     if not _is_from_page(environ):
-        raise errors.Forbidden('Origin: web pages of other sites may not use the console.', code='foreign_origin')
+        raise errors.Forbidden(
+            'Origin: web pages of other sites may not use the console.', code='foreign_origin'
+        )
 
 
 def set_cookie(response: webob.Response, raw: webob.Request, token: str | None) -> None:
     """Give the browser a token to keep until it ends. None: forget the one that it has."""
     secure = raw.scheme == 'https'
     value = None if token is None else base64.urlsafe_b64encode(token.encode()).decode().rstrip('=')
-    response.set_cookie(_SECURE if secure else _COOKIE, value, path='/', httponly=True, secure=secure, samesite='strict')
+    response.set_cookie(
+        _SECURE if secure else _COOKIE, value, path='/', httponly=True, secure=secure, samesite='strict'
+    )
 
 
 def _is_from_page(environ: dict[str, Any]) -> bool:
-    return environ.get('HTTP_SEC_FETCH_SITE', 'same-origin') == 'same-origin' and auth.is_of_this_site(environ)
+    return environ.get('HTTP_SEC_FETCH_SITE', 'same-origin') == 'same-origin' and auth.is_of_this_site(
+        environ
+    )
 
 
 def _token(environ: dict[str, Any]) -> str | None:
@@ -133,8 +145,14 @@ def _cookie(line: str, name: str) -> str:
     WebOb's parser is not used: its time grows with the square of the line, which anybody may send.
     """
     pairs = (pair.partition('=') for pair in line.split(';'))
-    return next((value.strip(' \t').removeprefix('"').removesuffix('"') for key, _, value in pairs
-                 if key.strip(' \t') == name), '')
+    return next(
+        (
+            value.strip(' \t').removeprefix('"').removesuffix('"')
+            for key, _, value in pairs
+            if key.strip(' \t') == name
+        ),
+        '',
+    )
 
 
 def _document(raw: webob.Request) -> dict[str, Any]:
@@ -162,5 +180,7 @@ def _noauth_token(document: dict[str, Any]) -> str:
     parts = [word(document, 'user'), word(document, 'project'), word(document, 'roles') or 'member,reader']
     for name, value in zip(('user', 'project', 'roles'), parts, strict=True):
         if not _WORD.fullmatch(value):
-            raise errors.Invalid(f'{name}: must have letters, digits and signs of ASCII, without blanks and colons.')
+            raise errors.Invalid(
+                f'{name}: must have letters, digits and signs of ASCII, without blanks and colons.'
+            )
     return ':'.join(parts)

@@ -62,8 +62,9 @@ class Definition:
         """The calls by path."""
         return Routes(self.ops)
 
-    def fault(self, error: BaseException, special: tuple[tuple[type, int], ...] = (), *,
-              administrator: bool = False) -> webob.Response:
+    def fault(
+        self, error: BaseException, special: tuple[tuple[type, int], ...] = (), *, administrator: bool = False
+    ) -> webob.Response:
         """Return the reply for an exception. ``administrator``: the caller has the rights of one."""
         return faults.response(error, special, self.reply, administrator=administrator)
 

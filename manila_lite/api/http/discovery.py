@@ -50,11 +50,17 @@ def _method(raw: webob.Request) -> webob.Response:
 
 
 def _versions(raw: webob.Request, conf: Any, status: int) -> webob.Response:
-    entry = {'id': 'v2.0', 'status': 'CURRENT', 'version': versions.show(versions.MAX),
-             'min_version': versions.show(versions.MIN), 'updated': _UPDATED,
-             'links': [{'rel': 'self', 'href': f'{base(raw, conf)}/v2/'}],
-             'media-types': [{'base': 'application/json',
-                              'type': 'application/vnd.openstack.share+json;version=1'}]}
+    entry = {
+        'id': 'v2.0',
+        'status': 'CURRENT',
+        'version': versions.show(versions.MAX),
+        'min_version': versions.show(versions.MIN),
+        'updated': _UPDATED,
+        'links': [{'rel': 'self', 'href': f'{base(raw, conf)}/v2/'}],
+        'media-types': [
+            {'base': 'application/json', 'type': 'application/vnd.openstack.share+json;version=1'}
+        ],
+    }
     return _json({'versions': [entry]}, status)
 
 
@@ -71,11 +77,16 @@ def _description(raw: webob.Request) -> webob.Response:
     """Answer with the OpenAPI document of a version: of the query, else of the header, else the newest."""
     version = _described(raw)
     packed, tag = openapi.compressed(version)
-    response = webob.Response(packed, content_type='application/json', charset='UTF-8', content_encoding='gzip',
-                              conditional_response=True)
+    response = webob.Response(
+        packed,
+        content_type='application/json',
+        charset='UTF-8',
+        content_encoding='gzip',
+        conditional_response=True,
+    )
     if 'Accept-Encoding' not in raw.headers or 'gzip' not in raw.accept_encoding:
         response.decode_content()
-    response.etag = tag, False         # weak: it is the same for both forms
+    response.etag = tag, False  # weak: it is the same for both forms
     response.cache_control = 'public, max-age=3600'
     response.vary = ('Accept-Encoding', versions.HEADER)
     response.headers[versions.HEADER] = versions.show(version)
@@ -104,4 +115,6 @@ def _identity(raw: webob.Request, parts: list[str]) -> webob.Response:
 
 
 def _json(document: dict[str, Any], status: int) -> webob.Response:
-    return webob.Response(orjson.dumps(document), status=status, content_type='application/json', charset='UTF-8')
+    return webob.Response(
+        orjson.dumps(document), status=status, content_type='application/json', charset='UTF-8'
+    )

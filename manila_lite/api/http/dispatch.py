@@ -77,12 +77,16 @@ class Root:
         req.prefix, *parts = self._parts(req.raw)
         match = self._routes.find(parts, req.version)
         if match is None:
-            raise errors.NotFound(f'{req.raw.path_info} is not a path of this API at {self.api.show(req.version)}.',
-                                  code='no_such_path')
+            raise errors.NotFound(
+                f'{req.raw.path_info} is not a path of this API at {self.api.show(req.version)}.',
+                code='no_such_path',
+            )
         # All calls of a path have one template; only names of parameters may differ.
         req.raw.environ[request_log.ROUTE] = f'/{req.prefix}{match.ops[0].path_at(req.version)}'
         req.params = match.params
-        req.ctx.resource_uuid = next((value for name, value in match.params.items() if name != 'project_id'), None)
+        req.ctx.resource_uuid = next(
+            (value for name, value in match.params.items() if name != 'project_id'), None
+        )
         document = _document(req.raw)
         op = self._choose(match, req, document)
         try:
@@ -112,24 +116,37 @@ class Root:
         parts = path.removeprefix('/').split('/')
         if parts[0] not in self.api.prefixes:
             below = ' or '.join(f'/{prefix}/' for prefix in self.api.prefixes)
-            raise errors.NotFound(f'{path} is not a path of this API; its paths begin with {below}.', code='no_such_path')
+            raise errors.NotFound(
+                f'{path} is not a path of this API; its paths begin with {below}.', code='no_such_path'
+            )
         return parts
 
     def _choose(self, match: Match, req: Request, document: Any) -> Call:
         """Return the call of the path for the request's method and, for actions, the body's key."""
         ops = [op for op in match.ops if op.method == req.raw.method]
         if not ops and match.skipped:
-            raise errors.NotFound(f'{req.raw.path_info} has no id before {match.skipped}.', code='no_such_path')
+            raise errors.NotFound(
+                f'{req.raw.path_info} has no id before {match.skipped}.', code='no_such_path'
+            )
         if not ops:
-            raise _WrongMethod(f'{req.raw.method} is not allowed here; allowed: '
-                               f'{", ".join(sorted({op.method for op in match.ops}))}.')
+            raise _WrongMethod(
+                f'{req.raw.method} is not allowed here; allowed: '
+                f'{", ".join(sorted({op.method for op in match.ops}))}.'
+            )
         experimental = req.raw.headers.get(versions.EXPERIMENTAL_HEADER, '').lower() == 'true'
-        ops = [op for op in ops if experimental or not op.experimental_until
-               or req.version > versions.minor(op.experimental_until)]
+        ops = [
+            op
+            for op in ops
+            if experimental
+            or not op.experimental_until
+            or req.version > versions.minor(op.experimental_until)
+        ]
         if not ops:
-            raise errors.NotFound(f'{req.raw.path_info} is experimental at {self.api.show(req.version)}; send the header '
-                                  f'{versions.EXPERIMENTAL_HEADER}: true.',
-                                  code='no_such_path')
+            raise errors.NotFound(
+                f'{req.raw.path_info} is experimental at {self.api.show(req.version)}; send the header '
+                f'{versions.EXPERIMENTAL_HEADER}: true.',
+                code='no_such_path',
+            )
         if ops[0].action is None:
             return ops[0]
         keys = list(document) if isinstance(document, dict) else []
@@ -138,8 +155,10 @@ class Root:
                 return op
         if not keys:
             raise errors.Invalid('body: must be an object with one action as its key.')
-        raise errors.NotFound(f'{keys[0]}: is not an action of this resource at {self.api.show(req.version)}.',
-                              code='no_such_action')
+        raise errors.NotFound(
+            f'{keys[0]}: is not an action of this resource at {self.api.show(req.version)}.',
+            code='no_such_action',
+        )
 
     def _made(self, op: Call, call: Callable[[Request], Any], req: Request) -> webob.Response:
         answer = call(req)
@@ -155,16 +174,20 @@ class Root:
         req.ctx.project_id = given
 
     def _show(self, op: Call, req: Request, answer: Any) -> webob.Response:
-        if isinstance(answer, webob.Response):      # its body follows later
+        if isinstance(answer, webob.Response):  # its body follows later
             return answer
         if op.view is None or req.ok:
-            response = webob.Response(status=req.ok or op.ok, content_type='application/json', charset='UTF-8')
+            response = webob.Response(
+                status=req.ok or op.ok, content_type='application/json', charset='UTF-8'
+            )
             response.headers.update(req.headers)
             return response
         shown = op.view.render(answer, req)
         if self.services.conf.api.response_validation:
             _check_answer(op, req.version, shown)
-        return webob.Response(fields.encode(shown), status=op.ok, content_type='application/json', charset='UTF-8')
+        return webob.Response(
+            fields.encode(shown), status=op.ok, content_type='application/json', charset='UTF-8'
+        )
 
 
 def _document(raw: webob.Request) -> Any:
@@ -200,9 +223,11 @@ faults.STATUS[_WrongMethod] = 405
 
 def _must_be_short(raw: webob.Request, most: int) -> None:
     if len(raw.environ.get('QUERY_STRING', '')) > most:
-        raise errors.Invalid(f'query: is longer than {errors.count(most, "character")} ([limits] query_length). Send a '
-                             'shorter query.',
-                             code='query_too_long')
+        raise errors.Invalid(
+            f'query: is longer than {errors.count(most, "character")} ([limits] query_length). Send a '
+            'shorter query.',
+            code='query_too_long',
+        )
 
 
 def _query(op: Call, req: Request) -> dict[str, Any]:
@@ -217,10 +242,12 @@ def _query(op: Call, req: Request) -> dict[str, Any]:
         values = {}
         for name, text in sent:
             if len(name) + len(text) > most:
-                raise errors.Invalid(f'{name[:_SHOWN]}: is longer than {errors.count(most, "character")} ([limits] '
-                                     'filter_length). Use a '
-                                     'shorter filter.',
-                                     code='filter_too_long')
+                raise errors.Invalid(
+                    f'{name[:_SHOWN]}: is longer than {errors.count(most, "character")} ([limits] '
+                    'filter_length). Use a '
+                    'shorter filter.',
+                    code='filter_too_long',
+                )
             if '\x00' in text:
                 raise errors.Invalid(f'{name}: holds a NUL character.')
             if name not in known:
@@ -284,8 +311,11 @@ def _body(op: Call, version: int) -> Body | None:
 
 @functools.lru_cache(maxsize=4096)
 def _known(op: Call, version: int) -> dict[str, Any]:
-    return {name: (field, fields.compiled(field.schema) if not _loose(field) else None)
-            for field in fields.fields_at(op.query, version) for name in (field.name, *field.aliases)}
+    return {
+        name: (field, fields.compiled(field.schema) if not _loose(field) else None)
+        for field in fields.fields_at(op.query, version)
+        for name in (field.name, *field.aliases)
+    }
 
 
 def _loose(field: fields.Field) -> bool:
@@ -302,4 +332,6 @@ def _check_answer(op: Call, version: int, shown: Any) -> None:
     try:
         _answer_schema(op, version)(orjson.loads(fields.encode(shown)))
     except fastjsonschema.JsonSchemaValueException as bad:
-        raise RuntimeError(f'{op.name} at {versions.show(version)} answers with what its schema forbids: {bad}') from bad
+        raise RuntimeError(
+            f'{op.name} at {versions.show(version)} answers with what its schema forbids: {bad}'
+        ) from bad

@@ -50,14 +50,31 @@ class EventLoop(threading.Thread):
     the limit of connections.
     """
 
-    def __init__(self, listener: Listener, settings: Any, limits: Limits, hand_over: Callable[[Connection], None],
-                 urgent: Callable[[Connection], bool]):
+    def __init__(
+        self,
+        listener: Listener,
+        settings: Any,
+        limits: Limits,
+        hand_over: Callable[[Connection], None],
+        urgent: Callable[[Connection], bool],
+    ):
         super().__init__(name='http', daemon=True)
         self._settings, self._hand_over, self._urgent = settings, hand_over, urgent
-        self._patience = {State.IDLE: limits.idle, State.HEAD: limits.header, State.BODY: limits.body,
-                          State.ANSWER: limits.answer, State.LINGER: _LINGER}
-        self._handlers = {State.IDLE: self._read, State.HEAD: self._read, State.BODY: self._read,
-                          State.ANSWER: self._send, State.LINGER: self._skip, State.LISTEN: self._deliver}
+        self._patience = {
+            State.IDLE: limits.idle,
+            State.HEAD: limits.header,
+            State.BODY: limits.body,
+            State.ANSWER: limits.answer,
+            State.LINGER: _LINGER,
+        }
+        self._handlers = {
+            State.IDLE: self._read,
+            State.HEAD: self._read,
+            State.BODY: self._read,
+            State.ANSWER: self._send,
+            State.LINGER: self._skip,
+            State.LISTEN: self._deliver,
+        }
         self._table = Table()
         self._listener: Listener | None = listener
         self._admission = Admission(listener, self._table, limits, self._make, self._welcome)
@@ -87,7 +104,7 @@ class EventLoop(threading.Thread):
     def tell(self, conn: Connection) -> None:
         """Take note that there are events for a connection that listens."""
         self._with_events.put(conn)
-        if self._rung:      # set back before the notes are read
+        if self._rung:  # set back before the notes are read
             return
         with self._guard:
             self._rung = True
@@ -117,7 +134,7 @@ class EventLoop(threading.Thread):
             self._wake = None
         for conn in self._table.all():
             if conn.state is State.WORKING:
-                with contextlib.suppress(OSError):      # the worker closes it when it gives it back
+                with contextlib.suppress(OSError):  # the worker closes it when it gives it back
                     conn.socket.shutdown(socket.SHUT_RDWR)
             else:
                 self._table.close(conn)
@@ -166,7 +183,7 @@ class EventLoop(threading.Thread):
         try:
             what(conn)
         except OSError:
-            self._table.close(conn)     # the client is gone
+            self._table.close(conn)  # the client is gone
         except Exception:
             LOG.exception('Connections: unexpected error')
             self._table.close(conn)
@@ -213,8 +230,11 @@ class EventLoop(threading.Thread):
             self._refuse(conn)
         elif conn.surplus and not self._urgent(conn):
             agent = request.inheaders.get(b'User-Agent', b'').decode('latin-1')
-            request.simple_response(_FULL, 'There are too many connections. Try again in a moment.',
-                                    f'{retry_after.HEADER}: 1\r\n' if retry_after.suits(agent) else '')
+            request.simple_response(
+                _FULL,
+                'There are too many connections. Try again in a moment.',
+                f'{retry_after.HEADER}: 1\r\n' if retry_after.suits(agent) else '',
+            )
             self._refuse(conn)
         else:
             self._table.move(conn, State.WORKING)
@@ -224,7 +244,7 @@ class EventLoop(threading.Thread):
         state = State.BODY if conn.incoming.in_body else State.HEAD if len(conn.incoming) else State.IDLE
         if state is not conn.state:
             self._table.move(conn, state)
-        conn.flush()        # 100 Continue
+        conn.flush()  # 100 Continue
         self._poll.modify(conn.fd, _IN)
         self._table.weigh(conn)
         self._admission.lighten()

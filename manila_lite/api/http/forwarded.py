@@ -11,25 +11,32 @@ from manila_lite.api.http.client_address import ClientAddresses
 
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 
-_NAMES = frozenset(('HTTP_FORWARDED', *(f'HTTP_X_FORWARDED_{name}' for name in ('PROTO', 'HOST', 'FOR', 'PREFIX'))))
+_NAMES = frozenset(
+    ('HTTP_FORWARDED', *(f'HTTP_X_FORWARDED_{name}' for name in ('PROTO', 'HOST', 'FOR', 'PREFIX')))
+)
 
 
 def apply(app: Wsgi, peers: ClientAddresses) -> Wsgi:
     """Let ``app`` see requests as the proxy got them. Headers of other peers are removed."""
+
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        if not _NAMES.isdisjoint(environ):      # most requests carry none of them
+        if not _NAMES.isdisjoint(environ):  # most requests carry none of them
             if peers.is_proxy(environ):
                 _apply(environ)
             else:
                 for name in _NAMES:
                     environ.pop(name, None)
         return app(environ, start_response)
+
     return wrapped
 
 
 def _apply(environ: dict[str, Any]) -> None:
-    scheme, host = _of_forwarded(environ['HTTP_FORWARDED']) if environ.get('HTTP_FORWARDED') else (
-        environ.get(f'HTTP_X_FORWARDED_{name}', '') for name in ('PROTO', 'HOST'))
+    scheme, host = (
+        _of_forwarded(environ['HTTP_FORWARDED'])
+        if environ.get('HTTP_FORWARDED')
+        else (environ.get(f'HTTP_X_FORWARDED_{name}', '') for name in ('PROTO', 'HOST'))
+    )
     if scheme := _first(scheme):
         environ['wsgi.url_scheme'] = scheme.lower()
     if host := _first(host):

@@ -39,14 +39,14 @@ class Sized:
         self._length = length
 
     def __len__(self) -> int:
-        return 0        # it stays where it came
+        return 0  # it stays where it came
 
     def take(self, came: bytearray) -> bytes | None:
         """Return the body and leave the data after it; return None while it is not complete."""
         if len(came) < self._length:
             return None
-        body = bytes(came[:self._length])
-        del came[:self._length]
+        body = bytes(came[: self._length])
+        del came[: self._length]
         return body
 
 
@@ -56,8 +56,9 @@ class Chunked:
     def __init__(self, most: int):
         self._most, self._idle = most, 0
         self._body, self._ends = body, ends = bytearray(), []
-        self._parser = httptools.HttpRequestParser(types.SimpleNamespace(
-            on_body=body.extend, on_message_complete=lambda: ends.append(len(body))))
+        self._parser = httptools.HttpRequestParser(
+            types.SimpleNamespace(on_body=body.extend, on_message_complete=lambda: ends.append(len(body)))
+        )
         self._parser.feed_data(_CHUNKS_FOLLOW)
 
     def __len__(self) -> int:
@@ -69,7 +70,7 @@ class Chunked:
         try:
             self._parser.feed_data(came)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as bad:
-            if not self._ends:      # else it is wrong after the body
+            if not self._ends:  # else it is wrong after the body
                 raise Refused(_LARGE if 'overflow' in str(bad) else _BAD, f'body: {bad}') from None
         self._idle = 0 if len(self) > held else self._idle + len(came)
         came.clear()
@@ -108,16 +109,16 @@ class Request(server.HTTPRequest):
 
     def read(self, head: bytes) -> None:
         """Read the first line and the headers: after that the request is either ``ready`` or ``refused``."""
-        head = head.removeprefix(b'\r\n')       # RFC 9112, 2.2
+        head = head.removeprefix(b'\r\n')  # RFC 9112, 2.2
         self.line, *lines = head.split(b'\n')
-        if len(max(lines, key=len)) >= MAX_LINE:        # before they are parsed
+        if len(max(lines, key=len)) >= MAX_LINE:  # before they are parsed
             self.simple_response(_BAD, f'A header line is longer than {MAX_LINE} bytes.')
             return
         self._parser = httptools.HttpRequestParser(self)
         try:
             self._parser.feed_data(head)
         except httptools.HttpParserUpgrade:
-            pass        # the server knows no other protocol, and reads on as if none was asked for
+            pass  # the server knows no other protocol, and reads on as if none was asked for
         except httptools.HttpParserError as bad:
             self.simple_response(_LARGE if 'overflow' in str(bad) else _BAD, f'Malformed request: {bad}.')
             return
@@ -127,7 +128,10 @@ class Request(server.HTTPRequest):
 
     def _settle(self) -> None:
         self.twice = b', '.join(name for name in _ONCE if len(self.inheaders.get(name, ())) > 1).decode()
-        self.inheaders = {name: b', '.join(values) if name in _LISTS else values[-1] for name, values in self.inheaders.items()}
+        self.inheaders = {
+            name: b', '.join(values) if name in _LISTS else values[-1]
+            for name, values in self.inheaders.items()
+        }
         for status, wrong, message in _REFUSALS:
             if wrong(self):
                 self.simple_response(status, message.format(request=self))
@@ -143,7 +147,11 @@ class Request(server.HTTPRequest):
 
     def body(self) -> Sized | Chunked:
         """Return the object that finds the end of the body."""
-        return Chunked(self.server.max_request_body_size) if self.chunked_read else Sized(int(self.inheaders.get(_LENGTH, 0)))
+        return (
+            Chunked(self.server.max_request_body_size)
+            if self.chunked_read
+            else Sized(int(self.inheaders.get(_LENGTH, 0)))
+        )
 
     def whole(self, body: Any, length: int) -> None:
         """Set the complete body. The application sees the same form whether it came in chunks or not."""
@@ -156,8 +164,10 @@ class Request(server.HTTPRequest):
     def simple_response(self, status: str, msg: str = '', more: str = '') -> None:
         """Refuse the request, without reading the rest of it. ``more``: headers, each with its end of line."""
         self.refused, self.ready, self.close_connection = status, False, True
-        self.conn.write(f'{self.server.protocol} {status}\r\nContent-Length: {len(msg)}\r\nContent-Type: text/plain\r\n'
-                        f'{more}Connection: close\r\n\r\n{msg}'.encode('latin-1', 'replace'))
+        self.conn.write(
+            f'{self.server.protocol} {status}\r\nContent-Length: {len(msg)}\r\nContent-Type: text/plain\r\n'
+            f'{more}Connection: close\r\n\r\n{msg}'.encode('latin-1', 'replace')
+        )
 
     def respond(self) -> None:
         """Let the application write the answer; with a ``listener``, only its beginning."""
@@ -179,16 +189,36 @@ class Request(server.HTTPRequest):
 
 #: What the parser lets through and is refused all the same: the status, the case, and the message.
 _REFUSALS: tuple[tuple[str, Callable[[Request], bool], str], ...] = (
-    (_BAD, lambda it: not it.version or it.line != b'%s %s HTTP/%s\r' % (it.method, it.uri, it.version.encode()),
-     'Malformed Request-Line: a method, a target and a version, with one blank between them, are expected.'),
-    ('505 HTTP Version Not Supported', lambda it: it.version not in ('1.0', '1.1'), 'HTTP/1.1 and HTTP/1.0 are understood.'),
+    (
+        _BAD,
+        lambda it: not it.version or it.line != b'%s %s HTTP/%s\r' % (it.method, it.uri, it.version.encode()),
+        'Malformed Request-Line: a method, a target and a version, with one blank between them, are expected.',
+    ),
+    (
+        '505 HTTP Version Not Supported',
+        lambda it: it.version not in ('1.0', '1.1'),
+        'HTTP/1.1 and HTTP/1.0 are understood.',
+    ),
     ('405 Method Not Allowed', lambda it: it.method == b'CONNECT', 'CONNECT: this is no proxy.'),
-    (_BAD, lambda it: it.uri[:1] != b'/' or it.uri[:2] == b'//' or b'#' in it.uri,
-     'Malformed Request-URI: a path that starts with one slash, without a #fragment, is expected.'),
+    (
+        _BAD,
+        lambda it: it.uri[:1] != b'/' or it.uri[:2] == b'//' or b'#' in it.uri,
+        'Malformed Request-URI: a path that starts with one slash, without a #fragment, is expected.',
+    ),
     (_BAD, lambda it: bool(it.twice), '{request.twice} is there twice.'),
-    (_BAD, lambda it: it.inheaders.get(_CODING, b'chunked').lower() != b'chunked',
-     'Transfer-Encoding: only "chunked" is understood.'),
-    (_BAD, lambda it: _CODING in it.inheaders and it.version == '1.0', 'Transfer-Encoding: HTTP/1.0 has none.'),
-    (_LARGE, lambda it: 0 < it.server.max_request_body_size < int(it.inheaders.get(_LENGTH, 0)),
-     'body: it is more than {request.server.max_request_body_size} bytes.'),
+    (
+        _BAD,
+        lambda it: it.inheaders.get(_CODING, b'chunked').lower() != b'chunked',
+        'Transfer-Encoding: only "chunked" is understood.',
+    ),
+    (
+        _BAD,
+        lambda it: _CODING in it.inheaders and it.version == '1.0',
+        'Transfer-Encoding: HTTP/1.0 has none.',
+    ),
+    (
+        _LARGE,
+        lambda it: 0 < it.server.max_request_body_size < int(it.inheaders.get(_LENGTH, 0)),
+        'body: it is more than {request.server.max_request_body_size} bytes.',
+    ),
 )

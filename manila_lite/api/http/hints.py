@@ -17,12 +17,14 @@ class NextStep(Protocol):
 
 def from_tables(by_code: Mapping[str, str], for_administrators: Mapping[str, str]) -> NextStep:
     """Return the function that finds the next step in these tables. A row of the code itself precedes all patterns."""
+
     @functools.cache
     def next_step(status: int, code: str, *, administrator: bool = False) -> str:
         tables = (for_administrators, by_code) if administrator else (by_code,)
         exact = (rows[code] for rows in tables if code in rows)
         patterns = (step for rows in tables for row, step in rows.items() if fnmatch.fnmatchcase(code, row))
         return next(exact, '') or next(patterns, '') or BY_STATUS.get(status, BY_STATUS[500])
+
     return next_step
 
 

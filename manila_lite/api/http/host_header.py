@@ -28,8 +28,11 @@ _Wrong = errors.ManilaLiteError | None
 _HOST = re.compile(r'(\[[0-9A-Fa-f:.]{2,45}\]|[0-9A-Za-z_.-]{1,253})(?::[0-9]{1,5})?', re.ASCII)
 _LOOPBACK = frozenset(('localhost', 'localhost.localdomain', 'localhost6', 'ip6-localhost', 'ip6-loopback'))
 #: Headers that name the caller, and the strategy under which a comma in one means that it was sent twice; None: every one.
-_WHO = {'HTTP_AUTHORIZATION': ('Authorization', None), 'HTTP_X_AUTH_TOKEN': ('X-Auth-Token', 'keystone'),
-        'HTTP_X_SERVICE_TOKEN': ('X-Service-Token', 'keystone')}
+_WHO = {
+    'HTTP_AUTHORIZATION': ('Authorization', None),
+    'HTTP_X_AUTH_TOKEN': ('X-Auth-Token', 'keystone'),
+    'HTTP_X_SERVICE_TOKEN': ('X-Service-Token', 'keystone'),
+}
 _INSTEAD = 'Use its IP address or localhost, or have the operator add the name to [api] allowed_hosts.'
 
 
@@ -55,6 +58,7 @@ def _guarded(app: Wsgi, api: Definition, checks: tuple[Callable[[dict[str, Any]]
             if wrong := check(environ):
                 return api.fault(wrong)(environ, start_response)
         return app(environ, start_response)
+
     return wrapped
 
 
@@ -63,11 +67,20 @@ def _malformed(message: str) -> errors.Invalid:
 
 
 def _one_caller(conf: Any) -> Callable[[dict[str, Any]], _Wrong]:
-    looked_at = {key: name for key, (name, strategy) in _WHO.items() if strategy in (None, conf.auth_strategy)}
+    looked_at = {
+        key: name for key, (name, strategy) in _WHO.items() if strategy in (None, conf.auth_strategy)
+    }
 
     def check(environ: dict[str, Any]) -> _Wrong:
-        return next((_malformed(f'{name}: is there twice, or holds a comma.') for key, name in looked_at.items()
-                     if ',' in environ.get(key, '')), None)
+        return next(
+            (
+                _malformed(f'{name}: is there twice, or holds a comma.')
+                for key, name in looked_at.items()
+                if ',' in environ.get(key, '')
+            ),
+            None,
+        )
+
     return check
 
 
@@ -92,13 +105,16 @@ def _one_host(known: frozenset[str] | None) -> Callable[[dict[str, Any]], _Wrong
         name = matched[1].lower().rstrip('.')
         if known is None or name in known or name.endswith('.localhost') or _is_literal(name):
             return None
-        return errors.Forbidden(f'Host: {name} is not known as a name of this service. {_INSTEAD}', code='foreign_host')
+        return errors.Forbidden(
+            f'Host: {name} is not known as a name of this service. {_INSTEAD}', code='foreign_host'
+        )
 
     def check(environ: dict[str, Any]) -> _Wrong:
         host = environ.get('HTTP_HOST')
         if not host or environ.get('PATH_INFO', '') in HEALTH:
-            return None     # browsers always send one, and health checks may use any
+            return None  # browsers always send one, and health checks may use any
         return about(host)
+
     return check
 
 
@@ -121,4 +137,3 @@ def _is_literal(name: str) -> bool:
     except ValueError:
         return False
     return True
-

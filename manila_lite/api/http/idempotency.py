@@ -44,7 +44,9 @@ def answer(req: Request, document: Any, make: Callable[[], webob.Response]) -> w
 def _key_of(req: Request) -> str:
     key = req.raw.headers[HEADER]
     if not _KEY.fullmatch(key):
-        raise errors.Invalid(f'{HEADER}: must be 1 to 255 visible ASCII characters without quotes and backslashes.')
+        raise errors.Invalid(
+            f'{HEADER}: must be 1 to 255 visible ASCII characters without quotes and backslashes.'
+        )
     return _hash([req.ctx.project_id, req.ctx.user_id, key.strip('"')])
 
 
@@ -80,15 +82,22 @@ class _Once:
 
     def _claim(self) -> bool:
         with self._db.writer() as conn:
-            return idempotency_keys.claim(conn, self._key, self._request_hash, self._owner,
-                                          seconds=self._conf.idempotency_claim, keep=self._conf.idempotency_keep)
+            return idempotency_keys.claim(
+                conn,
+                self._key,
+                self._request_hash,
+                self._owner,
+                seconds=self._conf.idempotency_claim,
+                keep=self._conf.idempotency_keep,
+            )
 
     def _make(self, make: Callable[[], webob.Response]) -> webob.Response:
         try:
             with self._db.together() as whole:
                 response = make()
-                if not idempotency_keys.store_answer(whole.connection, self._key, self._owner, response.status_int,
-                                                     response.text):
+                if not idempotency_keys.store_answer(
+                    whole.connection, self._key, self._owner, response.status_int, response.text
+                ):
                     raise _Lost
         except _Lost:
             return self._stored_answer()
@@ -98,7 +107,9 @@ class _Once:
         with self._db.reader() as conn:
             kept = idempotency_keys.get(conn, self._key)
         if kept is not None and kept.request != self._request_hash:
-            raise errors.KeyReused(f'{HEADER}: was sent with another request before; take a new key for each request.')
+            raise errors.KeyReused(
+                f'{HEADER}: was sent with another request before; take a new key for each request.'
+            )
         if kept is None or kept.code is None:
             raise errors.InFlight('The same request is being answered; send it again in a moment.')
         return _replayed(kept)
@@ -109,8 +120,12 @@ class _Once:
             with self._db.writer() as conn:
                 idempotency_keys.release(conn, self._key, self._owner)
         except engine.UNUSABLE:
-            LOG.warning('The %s of a request that failed stays claimed for up to %s seconds',
-                        HEADER, self._conf.idempotency_claim, exc_info=True)
+            LOG.warning(
+                'The %s of a request that failed stays claimed for up to %s seconds',
+                HEADER,
+                self._conf.idempotency_claim,
+                exc_info=True,
+            )
 
 
 class _Lost(Exception):

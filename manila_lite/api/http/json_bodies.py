@@ -22,7 +22,7 @@ def read(text: bytes) -> Any:
         document = orjson.loads(text)
     except orjson.JSONDecodeError as bad:
         raise errors.Invalid(f'body: is not JSON: {bad}.', code='malformed_body') from None
-    if text.count(b'[') + text.count(b'{') > DEEPEST and _is_deep(document):    # few bodies have that many
+    if text.count(b'[') + text.count(b'{') > DEEPEST and _is_deep(document):  # few bodies have that many
         raise errors.Invalid(f'body: is nested more than {DEEPEST} levels deep.', code='malformed_body')
     return document
 
@@ -30,6 +30,10 @@ def read(text: bytes) -> Any:
 def _is_deep(document: Any) -> bool:
     level = [document]
     for _ in range(DEEPEST + 1):
-        level = [part for one in level if isinstance(one, (dict, list))
-                 for part in (one.values() if isinstance(one, dict) else one)]
+        level = [
+            part
+            for one in level
+            if isinstance(one, (dict, list))
+            for part in (one.values() if isinstance(one, dict) else one)
+        ]
     return bool(level)

@@ -32,11 +32,12 @@ _NO_KEYSTONE = 'Keystone cannot be reached to check the token. The log of the se
 
 #: Seconds until a silent Keystone counts as away, if the operator sets no timeout; keystonemiddleware would wait for ever.
 _PATIENCE = 10
+_REQUEST = _request._AuthTokenRequest  # noqa: SLF001 - there is no public list of the headers
 #: Keys of the environ that name the caller: the middleware removes those that the client sent, and sets its own.
 IDENTITY = frozenset(
-    f'HTTP_{name.upper().replace("-", "_")}' for name in (
-        *_request._AuthTokenRequest({})._all_auth_headers(),                # noqa: SLF001 - there is no public list
-        _request._AuthTokenRequest._SYSTEM_SCOPE_HEADER))                   # noqa: SLF001 - set, but not removed
+    f'HTTP_{name.upper().replace("-", "_")}'
+    for name in (*_REQUEST({})._all_auth_headers(), _REQUEST._SYSTEM_SCOPE_HEADER)  # noqa: SLF001 - the last is not removed
+)
 #: The one of them that the application does not read: it is large.
 _CATALOG = 'HTTP_X_SERVICE_CATALOG'
 
@@ -70,12 +71,15 @@ class _Tokens(auth_token.AuthProtocol):
             if status.startswith('401'):
                 headers = [*headers, *self._reject_auth_headers]
             return start_response(status, headers, *more)
+
         return self._app(environ, start)
 
     def _remember(self, request: webob.Request) -> None:
         token, expires = request.environ.get('HTTP_X_AUTH_TOKEN'), request.token_auth.user.expires
         if token and expires and request.service_token is None and _is_valid_everywhere(request.token_info):
-            headers = {name: request.environ[name] for name in IDENTITY - {_CATALOG} if name in request.environ}
+            headers = {
+                name: request.environ[name] for name in IDENTITY - {_CATALOG} if name in request.environ
+            }
             self._memory.remember(token, headers, expires.timestamp())
 
     def _create_session(self, **kwargs: Any) -> Any:
@@ -90,11 +94,13 @@ class _Tokens(auth_token.AuthProtocol):
             return answer
         except webob.exc.HTTPUnauthorized as refused:
             said = _NO_SERVICE if request.user_token and request.user_token_valid else _NO_USER
-            return self._api.reply(401, said, 'unauthorized', {'WWW-Authenticate': refused.headers['WWW-Authenticate']})
+            return self._api.reply(
+                401, said, 'unauthorized', {'WWW-Authenticate': refused.headers['WWW-Authenticate']}
+            )
         except errors.Busy as busy:
             return self._api.fault(busy)
         except webob.exc.HTTPServiceUnavailable:
-            pass    # logged
+            pass  # logged
         except exceptions.ClientException as bad:
             LOG.error('Keystone cannot be reached to check a token: %s', bad)
         return self._api.reply(503, _NO_KEYSTONE, 'identity_unavailable')
@@ -103,7 +109,7 @@ class _Tokens(auth_token.AuthProtocol):
 def _is_valid_everywhere(info: dict[str, Any]) -> bool:
     """Say whether a token is valid for each request: not only for some paths, nor only for one connection."""
     token = info.get('token')
-    if token is None:       # of version 2 of Keystone
+    if token is None:  # of version 2 of Keystone
         return False
     return 'bind' not in token and (token.get('application_credential') or {}).get('access_rules') is None
 
@@ -113,6 +119,7 @@ def _in_turn(verify: Callable[..., Any], turns: ThreadReserve) -> Callable[..., 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         with turns.login():
             return verify(*args, **kwargs)
+
     return wrapped
 
 
@@ -126,7 +133,7 @@ def guard(app: Wsgi, conf: Any, api: Definition, turns: ThreadReserve) -> Wsgi:
         guarded = _Tokens(app, {'oslo_config_config': conf, 'delay_auth_decision': False}, api, turns)
     except exceptions.AuthPluginException as bad:
         raise login.refused(conf, login.TOKENS, bad) from None
-    login.load(conf, login.TOKENS)      # without one, the middleware would fail at each request
+    login.load(conf, login.TOKENS)  # without one, the middleware would fail at each request
     # Keystone's access rules use this name, unless the operator sets another. The option exists since the line above.
     conf.set_default('service_type', api.service_type, group=login.TOKENS)
     return guarded

@@ -33,14 +33,18 @@ def load(conf: Any, group: str, hint: str = '') -> Any:
     """
     section = conf[group].auth_section
     if section and 'auth_type' not in conf[section]:
-        conf.register_opt(next(option for option in loading.get_auth_common_conf_options() if option.dest == 'auth_type'),
-                          group=section)
+        conf.register_opt(
+            next(option for option in loading.get_auth_common_conf_options() if option.dest == 'auth_type'),
+            group=section,
+        )
     try:
         auth = loading.load_auth_from_conf_options(conf, group)
     except exceptions.AuthPluginException as bad:
         raise refused(conf, group, bad) from None
     if auth is None:
-        raise errors.BadConfig(f'[{group}] auth_type: missing; it says how to log in, for instance "password"{hint}')
+        raise errors.BadConfig(
+            f'[{group}] auth_type: missing; it says how to log in, for instance "password"{hint}'
+        )
     return auth
 
 
@@ -64,11 +68,19 @@ class Login:
         self._auth = load(conf, group)
         own = conf[group]
         self._session = sessions.Session().load_from_options(
-            auth=self._auth, cacert=own.cafile, cert=own.certfile, key=own.keyfile, insecure=own.insecure, timeout=PATIENCE)
+            auth=self._auth,
+            cacert=own.cafile,
+            cert=own.certfile,
+            key=own.keyfile,
+            insecure=own.insecure,
+            timeout=PATIENCE,
+        )
         self.section = own.auth_section or group
         self._values = conf[self.section]
         self._access: Any = None
-        self.url: str | None = self._auth.auth_url if isinstance(self._auth, identity.BaseIdentityPlugin) else None
+        self.url: str | None = (
+            self._auth.auth_url if isinstance(self._auth, identity.BaseIdentityPlugin) else None
+        )
 
     def failure(self) -> str | None:
         """Log in or, if that was done before, ask Keystone for its versions. Return why it does not answer, or None.
@@ -78,15 +90,17 @@ class Login:
         if self.url is None:
             return None
         try:
-            access = self._auth.get_access(self._session)       # the same one until it expires
+            access = self._auth.get_access(self._session)  # the same one until it expires
             if access is self._access:
                 self._session.get(self.url, authenticated=False)
             self._access = access
         except _REFUSALS as bad:
             name = next((name for name in _WHO if self._values.get(name)), 'auth_type')
-            raise errors.BadConfig(f'[{self.section}] {name}: Keystone at {self.url} refuses the login of '
-                                   f'{self._values[name]!r}: wrong name or password, or no role in the project '
-                                   f'({_line(bad)})') from None
+            raise errors.BadConfig(
+                f'[{self.section}] {name}: Keystone at {self.url} refuses the login of '
+                f'{self._values[name]!r}: wrong name or password, or no role in the project '
+                f'({_line(bad)})'
+            ) from None
         except exceptions.ClientException as away:
             return _line(away)
         return None

@@ -30,7 +30,7 @@ class LoginChecks:
         :raises errors.TooManyRequests: too many logins of this address have failed.
         """
         with self.turns.login() if seen else self.turns.login(self._limits.limited_address(environ), name):
-            if not seen:        # now, since others of the address may have failed while this one was in line
+            if not seen:  # now, since others of the address may have failed while this one was in line
                 self._limits.check_failed_logins(environ)
             try:
                 yield

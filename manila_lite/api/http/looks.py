@@ -20,7 +20,7 @@ class Look:
         self._ask, self._away, self._holds, self._holds_bad = ask, away, holds, holds_bad
         self._lock = threading.Lock()
         self._known: str | None = away
-        self._until = 0.0                           # of the monotonic clock
+        self._until = 0.0  # of the monotonic clock
         self._under_way: threading.Event | None = None
         self._asked = False
 

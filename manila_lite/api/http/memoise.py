@@ -72,5 +72,5 @@ def cached(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
             kind = type(asked)
         return known(asked) if kind is types.FunctionType else stock(asked)
 
-    ask.remembers = known       # type: ignore[attr-defined]
+    ask.remembers = known  # type: ignore[attr-defined]
     return ask

@@ -35,37 +35,42 @@ BY_CODE = {
     '*_item_not_found': 'Show the resource to see the keys that it has.',
     '*_spec_not_found': 'Show the type to see the keys that it has.',
     '*not_found': _NOT_FOUND,
-
     # Of the request itself.
-    'no_such_path': _OPENAPI, 'wrong_method': _OPENAPI,
+    'no_such_path': _OPENAPI,
+    'wrong_method': _OPENAPI,
     'no_such_action': 'Check the action in /openapi.json; some actions need a newer microversion.',
     'media_type_not_offered': 'Send Accept: text/event-stream, or Accept: application/json.',
     'microversion_out_of_range': _VERSIONS,
     'malformed_body': 'Send one complete JSON document, with its length.',
     'malformed_header': 'Send the header once, in the form that RFC 9110 defines.',
     'wrong_media_type': 'Send Content-Type: application/json.',
-    'body_too_large': 'Send a smaller body.', 'query_too_long': 'Send a shorter query.',
+    'body_too_large': 'Send a smaller body.',
+    'query_too_long': 'Send a shorter query.',
     'filter_too_long': 'Filter by a shorter value.',
     'foreign_host': 'Use the IP address of the service, or have its name added to [api] allowed_hosts.',
     'foreign_origin': "Send the request from a program, or from a page of the API's own host.",
     'too_many_failed_logins': 'Check the user and the password, and log in again after the number of seconds in Retry-After.',
-    'rate_limited': _RETRY_AFTER, 'too_many_waiting': _RETRY_AFTER,
+    'rate_limited': _RETRY_AFTER,
+    'too_many_waiting': _RETRY_AFTER,
     'idempotency_key_reused': 'Use a new key for a new request.',
     'idempotency_key_in_flight': 'Wait for the answer to the first request, or send this one again in a moment.',
     'changed_meanwhile': 'Check the resources of the request, and send it again if it still applies.',
-
     # Of limits.
     'over_quota_per_share_gigabytes': 'Ask for a smaller share, or ask the operator for a higher quota.',
     'over_quota*': 'Delete resources that are no longer needed, or ask the operator for a higher quota.',
     'over_limit*': 'Delete items that are no longer needed, or ask the operator for a higher limit.',
-
     # Of the services behind the API.
-    'identity_unavailable': _AGAIN, 'neutron_unavailable': _AGAIN, 'secret_unavailable': _OPERATOR,
-    'service_down': _OPERATOR, 'service_disabled': _OPERATOR, 'backend_down': _OPERATOR, 'backend_silent': _OPERATOR,
-    'network_plugin_broken': _OPERATOR, 'network_not_reachable': 'Choose another network, or ask the operator.',
+    'identity_unavailable': _AGAIN,
+    'neutron_unavailable': _AGAIN,
+    'secret_unavailable': _OPERATOR,
+    'service_down': _OPERATOR,
+    'service_disabled': _OPERATOR,
+    'backend_down': _OPERATOR,
+    'backend_silent': _OPERATOR,
+    'network_plugin_broken': _OPERATOR,
+    'network_not_reachable': 'Choose another network, or ask the operator.',
     'backups_not_configured': 'Ask the operator to configure a type of backup.',
     'no_valid_host': 'Send the request again later, or ask the operator for another host.',
-
     # Of a status that changes.
     'already_ensuring': 'Wait until that check of the shares has ended, and send the request again.',
     'already_evacuating': 'Wait until that evacuation has ended, or stop it with POST /services/stop-evacuation.',
@@ -78,7 +83,6 @@ BY_CODE = {
     'share_network_not_active': _until('the share network is active'),
     'snapshot_not_available': _until('the snapshot is available'),
     'share_not_exported': 'Wait until the share has an export location, and send the request again.',
-
     # Of resources that are in use.
     'share_has_snapshots': 'Delete the snapshots first.',
     'share_has_instances': 'Delete the second share instance first.',
@@ -93,7 +97,7 @@ BY_CODE = {
     'share_type_in_use': 'Delete the shares of this type first.',
     'qos_type_in_use': 'Remove the QoS type from the share type that names it first.',
     'share_network_in_use': 'Delete the shares and share groups of the share network first. If a share server stays, ask the '
-                            'operator to delete it.',
+    'operator to delete it.',
     'share_network_has_subnets': 'Delete all subnets but one first.',
     'subnet_in_use': 'Delete the shares in the subnet first. If a share server stays, ask the operator to delete it.',
     'security_service_in_use': 'Remove the security service from its share networks first, or create another one.',
@@ -104,22 +108,19 @@ BY_CODE = {
     'subnet_without_network': 'Add a subnet with the ids of a network and of a subnet, or choose another share network.',
     'active_replica': 'Promote another replica first.',
     'not_active_replica': 'Promote this replica.',
-
     'already_exists': 'Use the existing one, or choose another name.',
-
     # Of resource locks.
     '*_locked': 'List the locks with openstack share lock list; the user that placed a lock can delete it.',
     'lock_of_another': 'Ask the user that placed the lock, or an administrator.',
     'lock_failed': 'Leave lock_visibility and lock_deletion out, or ask an administrator.',
     'too_late_to_lock': 'Choose another resource: this one is being deleted.',
-
     # Of migrations and share servers.
     'already_migrating': 'Wait for the end of that migration, or cancel it. openstack share migration show, or openstack share '
-                         'server migration show, has its progress.',
+    'server migration show, has its progress.',
     'already_there': 'Leave it there, or choose another destination.',
     'not_migrating': 'Check the task state with openstack share show, or openstack share server show.',
     'destination_down': 'Start manila-share on the host of the destination, or cancel with manila-manage migration cancel '
-                        '--force.',
+    '--force.',
     'cut_over_failed': 'Repeat migration_complete once the cause is repaired; the user message names it.',
     'migration_not_cancellable': 'Complete the migration, and move the data back afterwards.',
     'migration_refused': 'Choose another destination, or fewer demands such as writable or nondisruptive.',
@@ -130,14 +131,12 @@ BY_CODE = {
     'identifier_in_use': 'Choose a share server of the backend that is not managed.',
     'share_already_managed': 'Choose a share of the backend that is not managed.',
     'snapshot_already_managed': 'Choose a snapshot of the backend that is not managed.',
-
     # Of access rules and transfers.
     'access_rule_exists': 'Use the existing rule, or delete it first.',
     'access_rules_in_error': 'Delete the access rules in error, and send the request again.',
     'wrong_auth_key': 'Ask the owner of the share for the key. If the key is lost, the owner has to create another transfer.',
     'share_not_transferable': 'Choose another share, or copy the data to a share of the other project.',
     'share_of_another_project': 'Choose a share of your own project, or ask its owner to send the request.',
-
     # Of abilities that are missing.
     'share_type_unfit': 'Choose a share type that the pool and its zone offer.',
     'share_type_without_qos_type': 'Choose another share type, and tell the operator.',
@@ -155,7 +154,6 @@ BY_CODE = {
     'replication_not_supported': 'Choose a share whose type has the extra spec replication_type.',
     'encryption_key_differs': 'Leave encryption_key_ref out: the new share gets the key of the snapshot.',
     'encryption_not_supported': 'Leave encryption_key_ref out, or choose a share type with encryption_support.',
-
     # Of networks.
     'network_not_known': 'Choose a network of the project; with Neutron, openstack network list shows them.',
     'subnet_not_known': 'Choose a subnet of the network; with Neutron, openstack subnet list shows them.',
@@ -163,7 +161,7 @@ BY_CODE = {
     'not_one_subnet': 'Name one subnet in share_network_subnet_id.',
     'no_default_subnet': 'Add the new subnet to the share network, and delete the old one.',
     'same_change_pending': 'Show the share network once the other request has its answer; send this one again if it still '
-                           'applies.',
+    'applies.',
     'subnet_denied': 'Choose another subnet, or another share network.',
     'security_service_denied': 'Choose another security service, or another share network.',
     'subnets_overlap': 'Choose a subnet with other addresses.',
@@ -187,7 +185,8 @@ FOR_ADMINISTRATORS = {
     'network_not_reachable': 'Choose another network, or set [neutron] physical_network.',
     'backups_not_configured': 'Configure a type of backup in enabled_backup_types.',
     'no_valid_host': 'Add or enable a host, and send the request again.',
-    'secret_unavailable': _LOG, 'internal_error': _LOG,
+    'secret_unavailable': _LOG,
+    'internal_error': _LOG,
     'finding_not_found': 'List the findings again with GET /findings.',
     'finding_not_mendable': 'Do what the finding says, and list the findings again with GET /findings.',
     'wrong_state': 'Wait until the status is right, or reset it; then send the request again.',
@@ -197,7 +196,7 @@ FOR_ADMINISTRATORS = {
     'snapshot_not_available': 'Wait until the snapshot is available, or reset its status; then send the request again.',
     'share_has_snapshots': 'Delete the snapshots first; before a share is unmanaged, unmanage them.',
     'share_network_in_use': 'Delete the shares and share groups of the share network first, and delete or unmanage its share '
-                            'servers, as the message says.',
+    'servers, as the message says.',
     'subnet_in_use': 'Delete the shares in the subnet first, and delete or unmanage its share servers, as the message says.',
     '*_locked': 'List the locks with openstack share lock list, and delete them first.',
     'lock_of_another': 'Ask the user or the service that placed the lock.',
@@ -206,7 +205,8 @@ FOR_ADMINISTRATORS = {
     'share_type_not_accessible': 'Give the project access with openstack share type access create.',
     'replica_not_in_sync': 'Wait until the replica is in sync, or resynchronize it.',
     'forbidden': 'Change what the message names, or the policy ([oslo_policy] policy_file) if that denies the request.',
-    '*_item_not_found': BY_CODE['*_item_not_found'], '*_spec_not_found': BY_CODE['*_spec_not_found'],
+    '*_item_not_found': BY_CODE['*_item_not_found'],
+    '*_spec_not_found': BY_CODE['*_spec_not_found'],
     '*not_found': 'Check the id in the list of all projects.',
 }
 

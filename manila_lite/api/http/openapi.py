@@ -21,16 +21,26 @@ _JSON = 'application/json'
 _ALWAYS = (400, 401, 403, 404, 406, 429, 503)
 _OF_CHANGES = (409, 413)
 _SECURITY = {
-    'token': {'type': 'apiKey', 'in': 'header', 'name': 'X-Auth-Token',
-              'description': 'A token of Keystone; without Keystone, "user:project:role,role" names the caller.'},
+    'token': {
+        'type': 'apiKey',
+        'in': 'header',
+        'name': 'X-Auth-Token',
+        'description': 'A token of Keystone; without Keystone, "user:project:role,role" names the caller.',
+    },
     'password': {'type': 'http', 'scheme': 'basic'},
 }
 
 #: The whole text to some, each event to others; its data are those of the JSON form.
-_STREAM = {'description': 'Server-sent events: lines of id, event and data. The data are as in the JSON form.'}
+_STREAM = {
+    'description': 'Server-sent events: lines of id, event and data. The data are as in the JSON form.'
+}
 
-_ONCE = {'name': idempotency.HEADER, 'in': 'header', 'schema': {'type': 'string', 'pattern': idempotency.PATTERN},
-         'description': 'A request with the same key gets the same answer again, and creates nothing new.'}
+_ONCE = {
+    'name': idempotency.HEADER,
+    'in': 'header',
+    'schema': {'type': 'string', 'pattern': idempotency.PATTERN},
+    'description': 'A request with the same key gets the same answer again, and creates nothing new.',
+}
 
 
 @functools.lru_cache(maxsize=len(versions.HISTORY))
@@ -52,16 +62,27 @@ def document(version: int) -> dict[str, Any]:
         paths.setdefault(path, {})[method.lower()] = _operation(ops, version)
     return {
         'openapi': '3.1.0',
-        'info': {'title': 'Shared file systems', 'version': versions.show(version),
-                 'description': 'The Shared File Systems API v2 of OpenStack as manila_lite serves it at microversion '
-                                f'{versions.show(version)}. A project id may stand between /v2 and each path.'},
+        'info': {
+            'title': 'Shared file systems',
+            'version': versions.show(version),
+            'description': 'The Shared File Systems API v2 of OpenStack as manila_lite serves it at microversion '
+            f'{versions.show(version)}. A project id may stand between /v2 and each path.',
+        },
         'servers': [{'url': '/v2'}],
         'security': [{'token': []}, {'password': []}],
         'paths': paths,
-        'components': {'securitySchemes': _SECURITY, 'schemas': {'error': faults.SCHEMA},
-                       'responses': {'error': {'description': 'Why not.', 'headers': _headers(),
-                                               'content': _content({'$ref': '#/components/schemas/error'})}},
-                       'parameters': {'version': _version_header(version), 'once': _ONCE}},
+        'components': {
+            'securitySchemes': _SECURITY,
+            'schemas': {'error': faults.SCHEMA},
+            'responses': {
+                'error': {
+                    'description': 'Why not.',
+                    'headers': _headers(),
+                    'content': _content({'$ref': '#/components/schemas/error'}),
+                }
+            },
+            'parameters': {'version': _version_header(version), 'once': _ONCE},
+        },
     }
 
 
@@ -82,13 +103,24 @@ def _operation(ops: list[Call], version: int) -> dict[str, Any]:
         'summary': '; '.join(dict.fromkeys(_summary(op) for op in ops)),
         'tags': [resource_type],
         'x-policies': sorted({op.policy for op in ops}),
-        'parameters': [{'$ref': '#/components/parameters/version'}, *_path(first.path_at(version)), *_query(ops, version),
-                       *_once(ops)],
+        'parameters': [
+            {'$ref': '#/components/parameters/version'},
+            *_path(first.path_at(version)),
+            *_query(ops, version),
+            *_once(ops),
+        ],
         'responses': _responses(ops, version),
     }
-    bodies = [{**body.schema(version), 'description': _summary(op)} for op in ops if (body := op.body_at(version)) is not None]
+    bodies = [
+        {**body.schema(version), 'description': _summary(op)}
+        for op in ops
+        if (body := op.body_at(version)) is not None
+    ]
     if bodies:
-        operation['requestBody'] = {'required': True, 'content': _content(bodies[0] if len(bodies) == 1 else {'anyOf': bodies})}
+        operation['requestBody'] = {
+            'required': True,
+            'content': _content(bodies[0] if len(bodies) == 1 else {'anyOf': bodies}),
+        }
     return operation
 
 
@@ -101,18 +133,28 @@ def _summary(op: Call) -> str:
 
 
 def _version_header(version: int) -> dict[str, Any]:
-    return {'name': versions.HEADER, 'in': 'header', 'required': version != versions.MIN,
-            'schema': {'type': 'string', 'enum': [versions.show(version)]}}
+    return {
+        'name': versions.HEADER,
+        'in': 'header',
+        'required': version != versions.MIN,
+        'schema': {'type': 'string', 'enum': [versions.show(version)]},
+    }
 
 
 def _path(path: str) -> list[dict[str, Any]]:
-    return [{'name': name, 'in': 'path', 'required': True, 'schema': {'type': 'string', 'minLength': 1}}
-            for name in re.findall(r'{(\w+)}', path)]
+    return [
+        {'name': name, 'in': 'path', 'required': True, 'schema': {'type': 'string', 'minLength': 1}}
+        for name in re.findall(r'{(\w+)}', path)
+    ]
 
 
 def _query(ops: list[Call], version: int) -> list[dict[str, Any]]:
-    return [{'name': name, 'in': 'query', 'schema': field.schema}
-            for op in ops for field in fields.fields_at(op.query, version) for name in (field.name, *field.aliases)]
+    return [
+        {'name': name, 'in': 'query', 'schema': field.schema}
+        for op in ops
+        for field in fields.fields_at(op.query, version)
+        for name in (field.name, *field.aliases)
+    ]
 
 
 def _once(ops: list[Call]) -> list[dict[str, Any]]:
@@ -123,8 +165,10 @@ def _responses(ops: list[Call], version: int) -> dict[str, Any]:
     responses: dict[str, Any] = {}
     for status in sorted({status for op in ops for status in (op.ok, op.or_ok) if status}):
         views = [op.view.schema(version) for op in ops if op.ok == status and op.view is not None]
-        responses[str(status)] = {'description': 'Done.' if status != 202 else 'Begun.',
-                                  'headers': _headers(*(name for op in ops if op.ok == status for name in op.headers))}
+        responses[str(status)] = {
+            'description': 'Done.' if status != 202 else 'Begun.',
+            'headers': _headers(*(name for op in ops if op.ok == status for name in op.headers)),
+        }
         # If one action of the path has no answer, the answers of others cannot be required.
         if views and all(op.view is not None for op in ops if op.ok == status):
             responses[str(status)]['content'] = _content(views[0] if len(views) == 1 else {'anyOf': views})
@@ -150,9 +194,13 @@ def refusals(op: Call, version: int) -> Iterable[int]:
 
 def _headers(*more: str) -> dict[str, Any]:
     return {name: {'schema': {'type': 'string'}} for name in more} | {
-            versions.HEADER: {'schema': {'type': 'string'}, 'description': 'The version that answered.'},
-            'X-OpenStack-Request-ID': {'schema': {'type': 'string'}},
-            unknown_fields.HEADER: {'schema': {'type': 'string'}, 'description': 'Fields of the request that were ignored.'}}
+        versions.HEADER: {'schema': {'type': 'string'}, 'description': 'The version that answered.'},
+        'X-OpenStack-Request-ID': {'schema': {'type': 'string'}},
+        unknown_fields.HEADER: {
+            'schema': {'type': 'string'},
+            'description': 'Fields of the request that were ignored.',
+        },
+    }
 
 
 def _content(schema: fields.Schema) -> dict[str, Any]:

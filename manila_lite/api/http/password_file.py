@@ -44,7 +44,7 @@ class PasswordFile:
         known = hashes.get(user)
         try:
             right = bcrypt.checkpw(password, (known or _stand_in(hashes, user)).encode())
-        except ValueError:      # bcrypt refuses some passwords outright, such as those with a NUL
+        except ValueError:  # bcrypt refuses some passwords outright, such as those with a NUL
             right = False
         if known is None or not right:
             raise errors.Unauthorized('The user or the password is wrong.', code='unauthorized')
@@ -60,8 +60,10 @@ class PasswordFile:
                         hashes.setdefault(user, text)
         except OSError as bad:
             LOG.error('[api] http_basic_auth_user_file: %s', bad)
-            raise errors.Unavailable('The password file cannot be read. The log of the service has the cause.',
-                                     code='identity_unavailable') from None
+            raise errors.Unavailable(
+                'The password file cannot be read. The log of the service has the cause.',
+                code='identity_unavailable',
+            ) from None
         return hashes
 
 

@@ -37,7 +37,9 @@ class Limits:
         self._peers = peers
         self._exempt = client_address.parse_networks('[rate_limits] address_exempt', own.address_exempt)
         self._local = token_buckets.LocalBuckets(own.most_buckets)
-        self._buckets: token_buckets.LocalBuckets | token_buckets.SharedBuckets | None = self._shared(own.memcached_servers)
+        self._buckets: token_buckets.LocalBuckets | token_buckets.SharedBuckets | None = self._shared(
+            own.memcached_servers
+        )
 
     def _shared(self, servers: list[str]) -> token_buckets.SharedBuckets | None:
         if not servers:
@@ -46,30 +48,40 @@ class Limits:
 
     def of_addresses(self, app: Wsgi) -> Wsgi:
         """Wrap ``app`` with the limit of addresses. It goes before all middleware that trusts a proxy's headers."""
+
         def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
             own = self._conf.rate_limits
             free = not own.address_rate or environ.get('PATH_INFO', '') in self._free
             address = None if free else self.limited_address(environ)
             if address is not None:
-                refused = self._take('address', address, token_buckets.RateLimit(own.address_rate, own.address_burst))
+                refused = self._take(
+                    'address', address, token_buckets.RateLimit(own.address_rate, own.address_burst)
+                )
                 if refused is not None:
                     return self._api.fault(refused)(environ, start_response)
             return app(environ, start_response)
+
         return wrapped
 
     def of_projects(self, app: Wsgi) -> Wsgi:
         """Wrap ``app`` with the limit of projects, and of users without a project. It goes behind the login."""
+
         def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
             own = self._conf.rate_limits
             # Public paths need no login, so their headers were not checked.
             if own.project_rate and environ.get('PATH_INFO', '') not in self._api.public:
                 project = environ.get('HTTP_X_PROJECT_ID')
                 if project not in own.project_exempt:
-                    kind, name = ('project', project) if project else ('user', environ.get('HTTP_X_USER_ID', ''))
-                    refused = self._take(kind, name, token_buckets.RateLimit(own.project_rate, own.project_burst))
+                    kind, name = (
+                        ('project', project) if project else ('user', environ.get('HTTP_X_USER_ID', ''))
+                    )
+                    refused = self._take(
+                        kind, name, token_buckets.RateLimit(own.project_rate, own.project_burst)
+                    )
                     if refused is not None:
                         return self._api.fault(refused)(environ, start_response)
             return app(environ, start_response)
+
         return wrapped
 
     def limited_address(self, environ: dict[str, Any]) -> str | None:
@@ -85,8 +97,11 @@ class Limits:
         address, wait = self._failed_login(environ, keep=False)
         if wait:
             seconds = math.ceil(wait)
-            raise errors.TooManyRequests(f'Too many logins of address {address} have failed. The next one is checked in '
-                                         f'{seconds} s.', seconds, code='too_many_failed_logins')
+            raise errors.TooManyRequests(
+                f'Too many logins of address {address} have failed. The next one is checked in {seconds} s.',
+                seconds,
+                code='too_many_failed_logins',
+            )
 
     def count_failed_login(self, environ: dict[str, Any]) -> None:
         """Count a failed login of an address."""
@@ -106,13 +121,18 @@ class Limits:
         if not wait:
             return None
         seconds = math.ceil(wait)
-        return errors.TooManyRequests(f'Too many requests of {kind} {name}: {rate.a_second:g} a second are allowed, and up to '
-                                      f'{rate.burst} at once. Send it again in {seconds} s.', seconds)
+        return errors.TooManyRequests(
+            f'Too many requests of {kind} {name}: {rate.a_second:g} a second are allowed, and up to '
+            f'{rate.burst} at once. Send it again in {seconds} s.',
+            seconds,
+        )
 
     def _bucket(self, kind: str, name: str, rate: token_buckets.RateLimit, *, keep: bool = True) -> float:
         if self._buckets is None:
             self._buckets = self._inherited()
-        return self._buckets.take(f'{self._api.service_type} {"/".join(self._api.prefixes)} {kind} {name}', rate, keep=keep)
+        return self._buckets.take(
+            f'{self._api.service_type} {"/".join(self._api.prefixes)} {kind} {name}', rate, keep=keep
+        )
 
     def _inherited(self) -> token_buckets.LocalBuckets | token_buckets.SharedBuckets:
         """Return buckets in the memcached that tokens are cached in, if there is one; else those of this process.
@@ -123,5 +143,8 @@ class Limits:
         try:
             return self._shared(servers or []) or self._local
         except errors.BadConfig as bad:
-            LOG.warning('Each process counts requests for itself, though [keystone_authtoken] names a memcached: %s', bad)
+            LOG.warning(
+                'Each process counts requests for itself, though [keystone_authtoken] names a memcached: %s',
+                bad,
+            )
             return self._local

@@ -32,7 +32,9 @@ _NO_KEYSTONE = 'Keystone does not answer: tokens cannot be checked'
 _NO_LOGIN = 'Keystone refuses the login of this service: tokens cannot be checked'
 _NO_BROKER = 'the broker does not answer: work is found by polling, seconds later'
 _NO_SCHEDULER = 'no scheduler is up: new shares wait for manila-scheduler'
-_NO_CLOCK = 'no scheduler claims work: the clock of its host differs from that of the database; new shares wait'
+_NO_CLOCK = (
+    'no scheduler claims work: the clock of its host differs from that of the database; new shares wait'
+)
 _CLOCK = 'the clock of this host is {} that of the database'
 _NO_QUEUES = 'the broker refuses the login of this service: work is found by polling, seconds later'
 
@@ -49,7 +51,7 @@ class Readiness:
         if services.conf.auth_strategy == 'keystone':
             self._missing.append(Look(self._look_at_keystone, _NO_KEYSTONE, _HOLDS_LOGIN, _HOLDS_FAILURE))
         self._degraded = [Look(self._look_at_broker, _NO_BROKER, _HOLDS_LOGIN, _HOLDS_FAILURE)]
-        if services.db.migrations is None:      # not of a sibling
+        if services.db.migrations is None:  # not of a sibling
             self._degraded.append(Look(self._look_at_schedulers, _NO_SCHEDULER, _HOLDS_LOGIN, _HOLDS))
         self._degraded.append(Look(self._look_at_clock, _NO_DATABASE, _HOLDS_LOGIN, _HOLDS))
 
@@ -57,8 +59,10 @@ class Readiness:
         """Return what is missing, and what is degraded, in words. Both are empty if all is well."""
         end = time.monotonic() + _PATIENCE
         mine = {look for look in (*self._missing, *self._degraded) if look.begin()}
-        missing, degraded = ([look.end(end - time.monotonic()) if look in mine else look.known for look in looks]
-                             for looks in (self._missing, self._degraded))
+        missing, degraded = (
+            [look.end(end - time.monotonic()) if look in mine else look.known for look in looks]
+            for looks in (self._missing, self._degraded)
+        )
         return [word for word in missing if word], [word for word in degraded if word]
 
     def _look_at_database(self) -> str | None:
@@ -70,7 +74,9 @@ class Readiness:
         return _OLD if now is None or now in self._newest[:-1] else None
 
     def _look_at_keystone(self) -> str | None:
-        from manila_lite.api.http.login import Login  # its packages are slow to import, and not for every strategy
+        from manila_lite.api.http.login import (
+            Login,
+        )  # its packages are slow to import, and not for every strategy
 
         self._login = self._login or Login(self._conf)
         try:
@@ -83,7 +89,7 @@ class Readiness:
             with self._database.reader() as conn:
                 rows = queries.list_services(conn, {'binary': 'manila-scheduler'})
         except UNUSABLE:
-            return None     # the database is missing, or its tables are
+            return None  # the database is missing, or its tables are
         down, most = self._conf.service_down_time, self._conf.operations.max_clock_difference
         faults = [queries.clock_fault(row, down, most) for row in rows]
         if any(queries.is_up(row, down) and not fault for row, fault in zip(rows, faults, strict=True)):
@@ -95,7 +101,7 @@ class Readiness:
             with self._database.reader() as conn:
                 ahead = database_clock.compare(conn)[1]
         except UNUSABLE:
-            return None     # the database is missing
+            return None  # the database is missing
         agrees = abs(ahead) <= self._conf.operations.max_clock_difference
         return None if agrees else _CLOCK.format(queries.clock_words(ahead))
 
@@ -115,6 +121,7 @@ def answer_readiness(app: Callable[..., Any], services: context.Services) -> Cal
             return app(environ, start_response)
         environ[request_log.ROUTE] = request_log.HEALTHCHECK
         return _answer(environ, readiness)(environ, start_response)
+
     return wrapped
 
 
@@ -122,8 +129,12 @@ def _answer(environ: dict[str, Any], readiness: Readiness) -> webob.Response:
     if environ.get('REQUEST_METHOD') not in ('GET', 'HEAD'):
         return webob.Response(status=405, allow=('GET', 'HEAD'))
     missing, degraded = readiness.read()
-    response = webob.Response(orjson.dumps({'ready': not missing, 'missing': missing, 'degraded': degraded}),
-                              status=503 if missing else 200, content_type='application/json', charset='UTF-8')
+    response = webob.Response(
+        orjson.dumps({'ready': not missing, 'missing': missing, 'degraded': degraded}),
+        status=503 if missing else 200,
+        content_type='application/json',
+        charset='UTF-8',
+    )
     response.cache_control = 'no-store'
     if missing:
         response.retry_after = 1

@@ -34,6 +34,7 @@ def log_requests(app: Callable[..., Any], note: Note | None = None) -> Callable[
 
     Neither query nor headers nor bodies are logged: they may hold secrets.
     """
+
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         seen: dict[str, Any] = {'status': 500, 'length': '-'}
 
@@ -43,8 +44,10 @@ def log_requests(app: Callable[..., Any], note: Note | None = None) -> Callable[
             return start_response(status, headers, *more)
 
         began = time.perf_counter()
-        ctx = context.RequestContext(request_id=environ.get('openstack.request_id'),
-                                     global_request_id=environ.get('openstack.global_request_id'))
+        ctx = context.RequestContext(
+            request_id=environ.get('openstack.request_id'),
+            global_request_id=environ.get('openstack.global_request_id'),
+        )
         method, path = environ.get('REQUEST_METHOD', '-'), _readable(environ.get('PATH_INFO', ''))
         with context.working(ctx, f'{method} {path}'):
             try:
@@ -55,6 +58,7 @@ def log_requests(app: Callable[..., Any], note: Note | None = None) -> Callable[
                 _log(method, path, environ.get(ROUTE, metrics.OTHER), seen, seconds)
                 if note is not None:
                     note(environ, seen['status'], seconds)
+
     return wrapped
 
 
@@ -67,6 +71,14 @@ def _log(method: str, path: str, route: str, seen: dict[str, Any], seconds: floa
     metrics.request(route, method, seen['status'], seconds)
     known = getattr(oslo_context.get_current(), 'project_id', None)
     level = logging.DEBUG if route == HEALTHCHECK else logging.INFO
-    whose = f' for: {seen["for"]}' if seen['for'] else ''       # the request of a client that is itself a service
-    (LOG if known else STRANGERS).log(level, '%s %s status: %s length: %s time: %.4f%s', quote(method, safe=''), path,
-                                      seen['status'], seen['length'], seconds, whose)
+    whose = f' for: {seen["for"]}' if seen['for'] else ''  # the request of a client that is itself a service
+    (LOG if known else STRANGERS).log(
+        level,
+        '%s %s status: %s length: %s time: %.4f%s',
+        quote(method, safe=''),
+        path,
+        seen['status'],
+        seen['length'],
+        seconds,
+        whose,
+    )

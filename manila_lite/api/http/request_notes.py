@@ -40,7 +40,9 @@ class Notes:
     def __init__(self, services: context.Services):
         self._db, self._host = services.db, services.conf.host[:_NAME]
         self._slow = services.conf.api.slow_request or math.inf
-        self._streams = frozenset(f'/{prefix}{op.path}' for op in SHARE.ops if op.streams for prefix in SHARE.prefixes)
+        self._streams = frozenset(
+            f'/{prefix}{op.path}' for op in SHARE.ops if op.streams for prefix in SHARE.prefixes
+        )
         self._lock = threading.Lock()
         self._unwritten = UnwrittenNotes()
         self._thread: threading.Thread | None = None
@@ -71,11 +73,21 @@ class Notes:
             return
         method = environ.get('REQUEST_METHOD')
         project_id = getattr(oslo_context.get_current(), 'project_id', None)
-        self._keep({
-            'created_at': timeutils.utcnow(), 'api_host': self._host, 'path': path, 'code': status, 'seconds': seconds,
-            'method': method if method in metrics.METHODS else metrics.OTHER,
-            'request_id': environ.get(request_id.ENV_REQUEST_ID), 'project_id': project_id[:_NAME] if project_id else None,
-            'requests': 1, 'slow': int(is_slow), 'failed': int(is_failed)})
+        self._keep(
+            {
+                'created_at': timeutils.utcnow(),
+                'api_host': self._host,
+                'path': path,
+                'code': status,
+                'seconds': seconds,
+                'method': method if method in metrics.METHODS else metrics.OTHER,
+                'request_id': environ.get(request_id.ENV_REQUEST_ID),
+                'project_id': project_id[:_NAME] if project_id else None,
+                'requests': 1,
+                'slow': int(is_slow),
+                'failed': int(is_failed),
+            }
+        )
 
     def _keep(self, note: Note) -> None:
         with self._lock:
@@ -126,6 +138,6 @@ def _find_path(environ: dict[str, Any]) -> str:
         prefix, *parts = raw.path_info.removeprefix('/').split('/')
         version = SHARE.version(raw)
         match = SHARE.routes.find(parts, version) if prefix in SHARE.prefixes else None
-    except Exception:       # the path, or the version, is none
+    except Exception:  # the path, or the version, is none
         return metrics.OTHER
     return f'/{prefix}{match.ops[0].path_at(version)}' if match else metrics.OTHER

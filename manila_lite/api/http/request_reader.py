@@ -68,8 +68,12 @@ class RequestReader:
         self._seen = 0
         self._request = request = framing.Request(self._settings, self._conn)
         if 0 < self._most < stop:
-            status = '413 Request Entity Too Large' if b'\n' in head[:self._most] else '414 Request-URI Too Long'
-            request.simple_response(status, f'The first line and the headers are more than {self._most} bytes.')
+            status = (
+                '413 Request Entity Too Large' if b'\n' in head[: self._most] else '414 Request-URI Too Long'
+            )
+            request.simple_response(
+                status, f'The first line and the headers are more than {self._most} bytes.'
+            )
         else:
             request.read(head)
         if request.ready:

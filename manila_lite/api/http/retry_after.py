@@ -22,6 +22,7 @@ def suits(user_agent: str) -> bool:
 
 def spare_clients(app: Callable[..., Any]) -> Callable[..., Any]:
     """Take the header out of answers to clients that break on it, but for 413."""
+
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         if suits(environ.get('HTTP_USER_AGENT', '')):
             return app(environ, start_response)
@@ -30,5 +31,7 @@ def spare_clients(app: Callable[..., Any]) -> Callable[..., Any]:
             if not status.startswith('413'):
                 headers = [(name, value) for name, value in headers if name.lower() != HEADER.lower()]
             return start_response(status, headers, *more)
+
         return app(environ, start)
+
     return wrapped

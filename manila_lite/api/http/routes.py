@@ -81,5 +81,6 @@ class Routes:
 
 def _fits(path: str, names: list[str]) -> bool:
     parts = path.strip('/').split('/')
-    return len(parts) == len(names) and all(part.startswith('{') or part == name
-                                            for part, name in zip(parts, names, strict=True))
+    return len(parts) == len(names) and all(
+        part.startswith('{') or part == name for part, name in zip(parts, names, strict=True)
+    )

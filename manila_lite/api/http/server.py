@@ -55,9 +55,19 @@ class Settings:
 class ApiServer:
     """Serves ``app`` on ``host`` (name, IPv4 or IPv6) and ``port`` (0: any free one)."""
 
-    def __init__(self, app: Any, host: str, port: int, threads: int = 8, *, max_body: int = 0,
-                 max_header: int = MAX_HEADER, listener: Listener | None = None, limits: Limits = DEFAULTS,
-                 options: str = 'osapi_share_listen and osapi_share_listen_port'):
+    def __init__(
+        self,
+        app: Any,
+        host: str,
+        port: int,
+        threads: int = 8,
+        *,
+        max_body: int = 0,
+        max_header: int = MAX_HEADER,
+        listener: Listener | None = None,
+        limits: Limits = DEFAULTS,
+        options: str = 'osapi_share_listen and osapi_share_listen_port',
+    ):
         """``max_body`` and ``max_header`` are in bytes; 0 for no limit. ``listener``: from ``listen`` of another server.
 
         ``options``: the names of the options for the address, for messages.
@@ -88,8 +98,9 @@ class ApiServer:
             return Listener(self._bind(), self._settings.wsgi_app)
         except OSError as error:
             reason = os.strerror(error.errno) if (error.errno or 0) > 0 else str(error)
-            raise errors.BadConfig(f'cannot listen on {self.address}: {reason} '
-                                   f'(options {self._options})') from error
+            raise errors.BadConfig(
+                f'cannot listen on {self.address}: {reason} (options {self._options})'
+            ) from error
 
     def start(self) -> None:
         """Start answering requests, and set ``port`` to the real one.
@@ -98,15 +109,24 @@ class ApiServer:
         """
         listener = self._listener or self.listen()
         if not self._is_at(*listener.socket.getsockname()[:2]):
-            LOG.warning('Not listening on %s yet: that needs a restart (options %s)', self.address, self._options)
+            LOG.warning(
+                'Not listening on %s yet: that needs a restart (options %s)', self.address, self._options
+            )
         self.port = listener.socket.getsockname()[1]
         self._settings.bind_addr = (self.host, self.port)
         self._crowd = EventLoop(listener, self._settings, self._limits.fitting(), self._hand_over, _is_health)
-        self._workers = [threading.Thread(target=self._work, args=(requests,), name=name, daemon=True)
-                         for name, requests in (('http health', self._health),
-                                                *((f'http {number}', self._requests) for number in range(self._threads)))]
-        LOG.info('Listening on %s%s', self.address,
-                 f', for this machine only (options {self._options})' if self._is_private() else '')
+        self._workers = [
+            threading.Thread(target=self._work, args=(requests,), name=name, daemon=True)
+            for name, requests in (
+                ('http health', self._health),
+                *((f'http {number}', self._requests) for number in range(self._threads)),
+            )
+        ]
+        LOG.info(
+            'Listening on %s%s',
+            self.address,
+            f', for this machine only (options {self._options})' if self._is_private() else '',
+        )
         for thread in (*self._workers, self._crowd):
             thread.start()
 
@@ -125,10 +145,14 @@ class ApiServer:
         return found[0], str(found[4][0])
 
     def _bind(self) -> socket.socket:
-        listener = socket.create_server((self.host, self.port), family=self._resolve()[0], backlog=BACKLOG,
-                                        dualstack_ipv6=self.host in _ANY and socket.has_dualstack_ipv6())
+        listener = socket.create_server(
+            (self.host, self.port),
+            family=self._resolve()[0],
+            backlog=BACKLOG,
+            dualstack_ipv6=self.host in _ANY and socket.has_dualstack_ipv6(),
+        )
         listener.setblocking(False)
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)      # connections have it from here
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections have it from here
         return listener
 
     def _hand_over(self, conn: Connection) -> None:

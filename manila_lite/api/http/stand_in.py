@@ -44,7 +44,10 @@ class StandIn(threading.Thread):
                 self._room, self._stands = _MOST, False
                 continue
             if not self._stands:
-                LOG.warning('No process of the API has done anything for %s s: their master answers /healthcheck', _SILENT)
+                LOG.warning(
+                    'No process of the API has done anything for %s s: their master answers /healthcheck',
+                    _SILENT,
+                )
             self._stands = True
             self._stand_in()
 
@@ -53,12 +56,12 @@ class StandIn(threading.Thread):
             connections = [taken.enter_context(one) for one in self._accepted()]
             time.sleep(_SETTLE)
             for one in connections:
-                with contextlib.suppress(OSError):      # the client is gone
+                with contextlib.suppress(OSError):  # the client is gone
                     self._serve(one)
 
     def _accepted(self) -> list[socket.socket]:
         found: list[socket.socket] = []
-        with contextlib.suppress(OSError):              # no more, or the end
+        with contextlib.suppress(OSError):  # no more, or the end
             while self._room > 0:
                 found.append(self._listener.socket.accept()[0])
                 self._room -= 1
@@ -69,13 +72,15 @@ class StandIn(threading.Thread):
         if not _asks_health(connection):
             self._listener.pass_on(connection)
             return
-        connection.recv(_HEAD)      # the kernel resets a connection of which something was not read
+        connection.recv(_HEAD)  # the kernel resets a connection of which something was not read
         connection.sendall(self._answer(str(connection.getpeername()[0])))
         connection.shutdown(socket.SHUT_WR)
 
     def _answer(self, address: str) -> bytes:
         """Return the answer of the application, which the master has made, too: its check may have settings."""
-        answer = webob.Request.blank(_PATHS[0].decode(), {'REMOTE_ADDR': address}).get_response(self._listener.app)
+        answer = webob.Request.blank(_PATHS[0].decode(), {'REMOTE_ADDR': address}).get_response(
+            self._listener.app
+        )
         answer.headers['Connection'] = 'close'
         head = ''.join(f'{name}: {value}\r\n' for name, value in answer.headers.items())
         return f'HTTP/1.1 {answer.status}\r\n{head}\r\n'.encode() + answer.body

@@ -91,14 +91,21 @@ class _Server:
     def __init__(self, address: str, timeout: float):
         try:
             base = importlib.import_module('pymemcache.client.base')
-            self._client: Any = base.PooledClient(base.normalize_server_spec(address), connect_timeout=timeout,
-                                                  timeout=timeout, max_pool_size=256)
+            self._client: Any = base.PooledClient(
+                base.normalize_server_spec(address),
+                connect_timeout=timeout,
+                timeout=timeout,
+                max_pool_size=256,
+            )
         except ImportError:
-            raise errors.BadConfig('[rate_limits] memcached_servers: pymemcache is not installed; pip install '
-                                   '"manila-lite[memcached]"') from None
+            raise errors.BadConfig(
+                '[rate_limits] memcached_servers: pymemcache is not installed; pip install '
+                '"manila-lite[memcached]"'
+            ) from None
         except ValueError as bad:
-            raise errors.BadConfig(f'[rate_limits] memcached_servers: {address!r} is not of the form host:port '
-                                   f'({bad})') from None
+            raise errors.BadConfig(
+                f'[rate_limits] memcached_servers: {address!r} is not of the form host:port ({bad})'
+            ) from None
         self._address = address
         self._lock = threading.Lock()
         self._away = False
@@ -111,7 +118,7 @@ class _Server:
         try:
             wait = self._exchange(key, rate, keep)
         except Exception as bad:
-            self._client.close()        # other connections of the pool may be dead, too; each would look like another outage
+            self._client.close()  # other connections of the pool may be dead, too; each would look like another outage
             self._is(bad)
             return None
         self._is(None)
@@ -154,8 +161,12 @@ class _Server:
                 return
             self._away, self._asked_again = away, time.monotonic() + _AGAIN
         if away:
-            LOG.warning('memcached %s cannot be used for rate limits, and each process counts for itself: %s: %s',
-                        self._address, type(why).__name__, why)
+            LOG.warning(
+                'memcached %s cannot be used for rate limits, and each process counts for itself: %s: %s',
+                self._address,
+                type(why).__name__,
+                why,
+            )
         else:
             LOG.info('memcached %s can be used for rate limits again', self._address)
 

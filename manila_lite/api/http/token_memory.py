@@ -28,7 +28,7 @@ class TokenMemory:
         self._most = most
         self._key = os.urandom(32)
         self._lock = threading.Lock()
-        self._known: dict[bytes, _Known] = {}       # the oldest first
+        self._known: dict[bytes, _Known] = {}  # the oldest first
 
     def find(self, token: str) -> Mapping[str, Any] | None:
         """Return the headers of a token, or None if it is not known, or no longer, or has expired."""

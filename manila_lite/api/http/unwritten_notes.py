@@ -55,7 +55,10 @@ class UnwrittenNotes:
 
 def _count(counted: Note, note: Note) -> Note:
     """Return a note of one more request, of which nothing is known but its time and how long it took."""
-    return {'created_at': note['created_at'], 'api_host': note['api_host'],
-            **dict.fromkeys(('method', 'path', 'code', 'request_id', 'project_id')),
-            'seconds': max(counted.get('seconds', 0.0), note['seconds']),
-            **{name: counted.get(name, 0) + note[name] for name in ('requests', 'slow', 'failed')}}
+    return {
+        'created_at': note['created_at'],
+        'api_host': note['api_host'],
+        **dict.fromkeys(('method', 'path', 'code', 'request_id', 'project_id')),
+        'seconds': max(counted.get('seconds', 0.0), note['seconds']),
+        **{name: counted.get(name, 0) + note[name] for name in ('requests', 'slow', 'failed')},
+    }

@@ -36,9 +36,14 @@ def state_of(row: Any, req: Request) -> str:
 
 def allow(req: Request) -> Any:
     """Add an access rule to a share."""
-    row, metadata = actions.allow(req.ctx, req.params['share_id'], req.body, ipv6=req.version >= versions.IPV6_RULES,
-                                  despite_errors=req.version >= versions.STATES_OF_RULES,
-                                  despite_replicas=_despite_replicas(req))
+    row, metadata = actions.allow(
+        req.ctx,
+        req.params['share_id'],
+        req.body,
+        ipv6=req.version >= versions.IPV6_RULES,
+        despite_errors=req.version >= versions.STATES_OF_RULES,
+        despite_replicas=_despite_replicas(req),
+    )
     # Its creator sees the new rule even if it was created with locks.
     req.related |= {'metadata': {row.id: metadata}, 'hidden': {}}
     return row
@@ -50,8 +55,13 @@ def _despite_replicas(req: Request) -> bool:
 
 def deny(req: Request) -> None:
     """Remove an access rule of a share."""
-    actions.deny(req.ctx, req.params['share_id'], req.body['access_id'], unrestrict=bool(req.body.get('unrestrict')),
-                 despite_replicas=_despite_replicas(req))
+    actions.deny(
+        req.ctx,
+        req.params['share_id'],
+        req.body['access_id'],
+        unrestrict=bool(req.body.get('unrestrict')),
+        despite_replicas=_despite_replicas(req),
+    )
 
 
 def list_of_share(req: Request) -> list[Any]:

@@ -14,7 +14,9 @@ from manila_lite.db.queries import export_locations, share_instances, share_repl
 
 def metadata_of(row: Any, req: Request) -> dict[str, str]:
     """Read a location's metadata; ``preferred`` is a field of its own."""
-    return {key: value for key, value in related.pairs_of(row, req).items() if key != export_locations.PREFERRED}
+    return {
+        key: value for key, value in related.pairs_of(row, req).items() if key != export_locations.PREFERRED
+    }
 
 
 def last_set(row: Any, req: Request) -> Any:
@@ -38,8 +40,11 @@ def show(req: Request) -> Any:
 
 def _instances(conn: Connection, req: Request, share: Any) -> list[str]:
     """Return the instances whose locations are listed. Below 2.47 those of replicas are listed last."""
-    others = (share_replicas.list_non_active(conn, share.id)
-              if share.replication_type and req.version < versions.EXPORTS_OF_REPLICAS else ())
+    others = (
+        share_replicas.list_non_active(conn, share.id)
+        if share.replication_type and req.version < versions.EXPORTS_OF_REPLICAS
+        else ()
+    )
     return [share.instance_id, *(replica.id for replica in others)]
 
 
@@ -57,13 +62,19 @@ def show_of_instance(req: Request) -> Any:
 
 def _list(conn: Connection, req: Request, *instance_ids: str) -> list[Any]:
     by_instance = shares.export_locations_of(conn, instance_ids)
-    rows = [row for instance_id in instance_ids for row in by_instance.get(instance_id, ())
-            if req.ctx.is_admin or not row.is_admin_only]
+    rows = [
+        row
+        for instance_id in instance_ids
+        for row in by_instance.get(instance_id, ())
+        if req.ctx.is_admin or not row.is_admin_only
+    ]
     related.load_pairs(conn, req, models.export_location_metadata, rows)
     return rows
 
 
 def _one(conn: Connection, req: Request, *instance_ids: str) -> Any:
-    row = export_locations.get(conn, instance_ids, req.params['export_location_id'], hidden=bool(req.ctx.is_admin))
+    row = export_locations.get(
+        conn, instance_ids, req.params['export_location_id'], hidden=bool(req.ctx.is_admin)
+    )
     related.load_pairs(conn, req, models.export_location_metadata, [row])
     return row

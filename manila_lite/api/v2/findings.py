@@ -35,19 +35,25 @@ def index(req: Request) -> list[doctor.Finding]:
     found = doctor.look(req.ctx.services, req.query.get('older_than') or 0)
     wanted = req.query.get('wrong')
     shown = sorted((one for one in found if wanted in (None, one.wrong)), key=lambda one: not one.wrong)
-    return shown[req.page.offset:][:req.page.limit]
+    return shown[req.page.offset :][: req.page.limit]
 
 
 def mend(req: Request) -> str:
     """Mend a finding, beside running work. Return a description of what was done."""
     what, which, state = (req.body[name] for name in ('what', 'id', 'state'))
-    gone = errors.NotFound(f'{what} {which} with the state {state} is not among the findings.', code='finding_not_found')
-    found = [one for one in doctor.look(req.ctx.services) if (one.what, one.id, one.state) == (what, which, state)]
+    gone = errors.NotFound(
+        f'{what} {which} with the state {state} is not among the findings.', code='finding_not_found'
+    )
+    found = [
+        one for one in doctor.look(req.ctx.services) if (one.what, one.id, one.state) == (what, which, state)
+    ]
     if not found:
         raise gone
     one = next((one for one in found if one.mend), found[0])
     if one.mend is None:
-        raise errors.Conflict(f'{what} {which} cannot be mended by this call: {one.why}.', code='finding_not_mendable')
+        raise errors.Conflict(
+            f'{what} {which} cannot be mended by this call: {one.why}.', code='finding_not_mendable'
+        )
     said = doctor.mend(req.ctx.services, one)
     if said is None:
         raise gone

@@ -35,7 +35,7 @@ NEXT_STEPS = {
     Detail.SECURITY_SERVICE_DENIED: 'Choose another security service, or another share network.',
     Detail.SUBNET_DENIED: 'Choose another subnet, or another share network.',
     Detail.SUBNET_NOT_ADDED: 'Add the subnet again; share servers that have it keep it. While no share server is in it, you '
-                             'can delete it instead.',
+    'can delete it instead.',
     Detail.SECURITY_SERVICE_NOT_UPDATED: _AGAIN,
     Detail.SERVER_NOT_MANAGED: 'Correct the cause, and manage it again.',
     Detail.SERVER_NOT_UNMANAGED: 'Correct the cause, and unmanage it again.',
@@ -46,7 +46,7 @@ NEXT_STEPS = {
     Detail.ATTRIBUTES_LOST: 'Cancel the migration if you need them.',
     Detail.FORMER_EXPORT_OPEN: 'Have all clients mount the new export locations.',
     Detail.SHARE_BROKEN: 'Ask the operator, with the request id {request_id}; openstack share service ensure shares repairs '
-                         'what can be repaired.',
+    'what can be repaired.',
     Detail.NOT_ENSURED: 'Do nothing: the share is checked again automatically.',
     Detail.NO_BACKEND_READY: '',
     Detail.METADATA_NOT_PUSHED: 'Set the metadata again, or ask the operator.',

@@ -52,11 +52,15 @@ class MetadataCalls(SharedCalls):
 
     def merge_metadata(self, req: Request) -> dict[str, str]:
         """Set some keys of the metadata."""
-        return dict(self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=False, **self.more(req)))
+        return dict(
+            self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=False, **self.more(req))
+        )
 
     def replace_metadata(self, req: Request) -> dict[str, str]:
         """Replace all metadata."""
-        return dict(self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=True, **self.more(req)))
+        return dict(
+            self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=True, **self.more(req))
+        )
 
     def get_metadata_item(self, req: Request) -> dict[str, str]:
         """Show one key of the metadata."""

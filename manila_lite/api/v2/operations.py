@@ -12,9 +12,14 @@ from manila_lite.policies import operations as rules
 #: Fields of the progress that are shown, for kinds of operations that have them.
 PROGRESS = ('percent', 'bytes_done', 'bytes_total', 'done', 'total', 'seconds_left')
 #: Parts of the report, by the kind of the operation.
-REPORT = {ensure.KIND: ('configuration', 'repairs', 'reasons', 'servers'), evacuation.KIND: ('plan', 'moving', 'left')}
-_UNSAID = {rows.OPEN: 'It has failed so far and is tried again.',
-           rows.PARKED: 'It was stopped for an administrator to examine.'}
+REPORT = {
+    ensure.KIND: ('configuration', 'repairs', 'reasons', 'servers'),
+    evacuation.KIND: ('plan', 'moving', 'left'),
+}
+_UNSAID = {
+    rows.OPEN: 'It has failed so far and is tried again.',
+    rows.PARKED: 'It was stopped for an administrator to examine.',
+}
 _FAILED = 'It failed; an administrator can see the cause.'
 
 

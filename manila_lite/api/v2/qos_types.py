@@ -53,13 +53,21 @@ def delete(req: Request) -> None:
 
 # Specs ------------------------------------------------------------------------------------------
 
+
 def _read_specs(req: Request) -> dict[str, str]:
     with req.ctx.db.reader() as conn:
         return key_values.of(conn, models.qos_type_specs, qos_types.get(conn, req.params['qos_type_id']).id)
 
 
-SPECS = SpecCalls('qos_types', 'QoS type', 'spec', 'qos_type_id', read=_read_specs, change=actions.set_specs,
-                  item_name='QoS spec')
+SPECS = SpecCalls(
+    'qos_types',
+    'QoS type',
+    'spec',
+    'qos_type_id',
+    read=_read_specs,
+    change=actions.set_specs,
+    item_name='QoS spec',
+)
 
 
 def delete_spec(req: Request) -> None:

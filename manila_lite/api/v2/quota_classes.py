@@ -17,5 +17,7 @@ def show(req: Request) -> dict[str, Any]:
 
 def update(req: Request) -> dict[str, Any]:
     """Set limits of a quota class."""
-    values = {key: value for key, value in req.body.items() if value is not None and key not in ('class_name', 'id')}
+    values = {
+        key: value for key, value in req.body.items() if value is not None and key not in ('class_name', 'id')
+    }
     return actions.update_class(req.ctx, req.params['class_name'], values)

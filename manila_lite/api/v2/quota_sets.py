@@ -23,7 +23,9 @@ def _project(req: Request, rule: str = rules.GET) -> str:
 
 
 def _scope(conn: Connection, req: Request) -> actions.Scope:
-    return actions.get_scope(conn, req.ctx, _project(req), req.query.get('user_id'), req.query.get('share_type'))
+    return actions.get_scope(
+        conn, req.ctx, _project(req), req.query.get('user_id'), req.query.get('share_type')
+    )
 
 
 def show(req: Request) -> dict[str, Any]:
@@ -43,16 +45,31 @@ def detail(req: Request) -> dict[str, Any]:
 def defaults(req: Request) -> dict[str, Any]:
     """Show the default limits of a project. They are the same for each, so every reader may see those of any project."""
     with req.ctx.db.reader() as conn:
-        return {'id': req.params['quota_project_id'], **quotas.class_limits(conn, req.ctx.conf, quotas.DEFAULT_CLASS)}
+        return {
+            'id': req.params['quota_project_id'],
+            **quotas.class_limits(conn, req.ctx.conf, quotas.DEFAULT_CLASS),
+        }
 
 
 def update(req: Request) -> dict[str, Any]:
     """Set limits of a project, or of a user or share type in it."""
-    values = {key: value for key, value in req.body.items() if value is not None and key not in ('force', 'tenant_id')}
-    return actions.update(req.ctx, _project(req, rules.UPDATE), req.query.get('user_id'), req.query.get('share_type'),
-                          values, force=bool(req.body.get('force')))
+    values = {
+        key: value
+        for key, value in req.body.items()
+        if value is not None and key not in ('force', 'tenant_id')
+    }
+    return actions.update(
+        req.ctx,
+        _project(req, rules.UPDATE),
+        req.query.get('user_id'),
+        req.query.get('share_type'),
+        values,
+        force=bool(req.body.get('force')),
+    )
 
 
 def delete(req: Request) -> None:
     """Reset limits of a project, or of a user or share type in it, to the defaults."""
-    actions.delete(req.ctx, _project(req, rules.DELETE), req.query.get('user_id'), req.query.get('share_type'))
+    actions.delete(
+        req.ctx, _project(req, rules.DELETE), req.query.get('user_id'), req.query.get('share_type')
+    )

@@ -49,7 +49,16 @@ def choose_project(req: Request, filters: dict[str, Any], rule: str, *, alone: b
 
 
 #: Query parameters that are no filters.
-_NO_FILTERS = {'all_tenants', 'all_projects', 'limit', 'marker', 'offset', 'sort_dir', 'sort_key', 'with_count'}
+_NO_FILTERS = {
+    'all_tenants',
+    'all_projects',
+    'limit',
+    'marker',
+    'offset',
+    'sort_dir',
+    'sort_key',
+    'with_count',
+}
 
 
 def finds_nothing(req: Request) -> bool:
@@ -61,8 +70,16 @@ def finds_nothing(req: Request) -> bool:
 Load = Callable[[Connection, Request, list[Any]], None]
 
 
-def list_of_project(req: Request, filters: dict[str, Any], rule: str, *, rows: Callable[..., list[Any]],
-                    count: Callable[..., int] | None = None, load: Load | None = None, alone: bool = False) -> list[Any]:
+def list_of_project(
+    req: Request,
+    filters: dict[str, Any],
+    rule: str,
+    *,
+    rows: Callable[..., list[Any]],
+    count: Callable[..., int] | None = None,
+    load: Load | None = None,
+    alone: bool = False,
+) -> list[Any]:
     """List the rows of one project, or of all; see ``choose_project``.
 
     ``rows`` and ``count`` are queries of the resource type. ``load``: loads related data of the rows for the view.

@@ -12,8 +12,13 @@ from manila_lite.policies import resource_locks as rules
 
 def index(req: Request) -> list[Any]:
     """List resource locks, the newest first."""
-    return related.list_of_project(req, dict(req.query), rules.GET_ALL_PROJECTS,
-                                   rows=resource_locks.list_locks, count=resource_locks.count)
+    return related.list_of_project(
+        req,
+        dict(req.query),
+        rules.GET_ALL_PROJECTS,
+        rows=resource_locks.list_locks,
+        count=resource_locks.count,
+    )
 
 
 def create(req: Request) -> Any:
@@ -24,7 +29,9 @@ def create(req: Request) -> Any:
 def show(req: Request) -> Any:
     """Show one resource lock."""
     with req.ctx.db.reader() as conn:
-        return resource_locks.get(conn, req.params['resource_lock_id'], project_id=actions.visible_project(req.ctx))
+        return resource_locks.get(
+            conn, req.params['resource_lock_id'], project_id=actions.visible_project(req.ctx)
+        )
 
 
 def update(req: Request) -> Any:

@@ -58,7 +58,9 @@ def _list(conn: Connection, req: Request) -> list[Any]:
 
 
 #: Calls that need no shaping.
-ROWS = RowCalls('security_services', 'security service', 'security_service_id', actions, security_services.get)
+ROWS = RowCalls(
+    'security_services', 'security service', 'security_service_id', actions, security_services.get
+)
 
 
 def update(req: Request) -> Any:

@@ -33,7 +33,9 @@ def index(req: Request) -> list[Any]:
     with req.ctx.db.reader() as conn:
         rows = services.list_services(conn, filters)
     # The state depends on the clock. There are few services, so both filters are applied here.
-    return [row for row in rows if state in (None, state_of(row, req)) and status in (None, status_of(row, req))]
+    return [
+        row for row in rows if state in (None, state_of(row, req)) and status in (None, status_of(row, req))
+    ]
 
 
 def ensure(req: Request) -> None:
@@ -63,5 +65,6 @@ def enable(req: Request) -> Any:
 
 def disable(req: Request) -> Any:
     """Disable a service, so that it gets no new shares."""
-    return actions.set_disabled(req.ctx, req.body['host'], req.body['binary'], disabled=True,
-                                reason=req.body.get('disabled_reason'))
+    return actions.set_disabled(
+        req.ctx, req.body['host'], req.body['binary'], disabled=True, reason=req.body.get('disabled_reason')
+    )

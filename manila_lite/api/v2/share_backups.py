@@ -13,8 +13,13 @@ from manila_lite.policies import share_backups as rules
 
 def _list(req: Request) -> list[Any]:
     """List share backups, in either form."""
-    return related.list_of_project(req, dict(req.query), rules.GET_ALL_PROJECTS,
-                                   rows=share_backups.list_backups, count=share_backups.count)
+    return related.list_of_project(
+        req,
+        dict(req.query),
+        rules.GET_ALL_PROJECTS,
+        rows=share_backups.list_backups,
+        count=share_backups.count,
+    )
 
 
 def index(req: Request) -> list[Any]:

@@ -13,13 +13,29 @@ from manila_lite.db.queries import share_group_snapshots
 from manila_lite.policies import share_group_snapshots as rules
 
 #: Columns of a member's row that are shown unchanged.
-_AS_IT_IS = ('id', 'share_group_snapshot_id', 'share_id', 'name', 'project_id', 'size', 'share_proto', 'created_at')
+_AS_IT_IS = (
+    'id',
+    'share_group_snapshot_id',
+    'share_id',
+    'name',
+    'project_id',
+    'size',
+    'share_proto',
+    'created_at',
+)
 
 
 def members_of(row: Any, req: Request) -> list[dict[str, Any]]:
     """Read the members, loaded for all rows at once. Protocol and size are shown under two names each."""
-    return [{**{name: getattr(member, name) for name in _AS_IT_IS}, 'share_protocol': member.share_proto,
-             'share_size': member.size, 'status': row.status} for member in req.related['members'].get(row.id, [])]
+    return [
+        {
+            **{name: getattr(member, name) for name in _AS_IT_IS},
+            'share_protocol': member.share_proto,
+            'share_size': member.size,
+            'status': row.status,
+        }
+        for member in req.related['members'].get(row.id, [])
+    ]
 
 
 def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
@@ -37,13 +53,20 @@ def detail(req: Request) -> list[Any]:
 
 
 def _list(req: Request, load: related.Load | None = None) -> list[Any]:
-    return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS,
-                                   rows=share_group_snapshots.list_snapshots, load=load)
+    return related.list_of_project(
+        req, dict(req.query), rules.LIST_ALL_PROJECTS, rows=share_group_snapshots.list_snapshots, load=load
+    )
 
 
 #: Calls that need no shaping.
-ROWS = RowCalls('share_group_snapshots', 'share group snapshot', 'share_group_snapshot_id', actions,
-                share_group_snapshots.get, _load)
+ROWS = RowCalls(
+    'share_group_snapshots',
+    'share group snapshot',
+    'share_group_snapshot_id',
+    actions,
+    share_group_snapshots.get,
+    _load,
+)
 
 
 def members(req: Request) -> list[dict[str, Any]]:

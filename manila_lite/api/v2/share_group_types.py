@@ -18,7 +18,9 @@ def is_default(row: Any, req: Request) -> bool:
 # Types ------------------------------------------------------------------------------------------
 
 #: Calls that are the same for every kind of type.
-TYPES = TypeCalls('share_group_types', 'share group type', share_group_types, 'share_group_type_id', 'group_specs')
+TYPES = TypeCalls(
+    'share_group_types', 'share group type', share_group_types, 'share_group_type_id', 'group_specs'
+)
 
 
 def default(req: Request) -> Any:
@@ -42,8 +44,14 @@ def delete(req: Request) -> None:
 
 # Group specs ------------------------------------------------------------------------------------
 
-SPECS = SpecCalls('share_group_types', 'share group type', 'group spec', 'share_group_type_id',
-                  read=lambda req: dict(TYPES.show(req).group_specs), change=actions.set_specs)
+SPECS = SpecCalls(
+    'share_group_types',
+    'share group type',
+    'group spec',
+    'share_group_type_id',
+    read=lambda req: dict(TYPES.show(req).group_specs),
+    change=actions.set_specs,
+)
 
 
 def delete_spec(req: Request) -> None:

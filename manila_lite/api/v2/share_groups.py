@@ -34,8 +34,9 @@ def detail(req: Request) -> list[Any]:
 
 
 def _list(req: Request, load: related.Load | None = None) -> list[Any]:
-    return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS,
-                                   rows=share_groups.list_groups, load=load)
+    return related.list_of_project(
+        req, dict(req.query), rules.LIST_ALL_PROJECTS, rows=share_groups.list_groups, load=load
+    )
 
 
 #: Calls that need no shaping.

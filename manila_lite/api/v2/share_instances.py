@@ -81,4 +81,3 @@ def _share_of(req: Request) -> str:
 
 def _get(conn: Connection, req: Request) -> Any:
     return share_instances.get(conn, req.ctx, req.params['share_instance_id'])
-

@@ -37,8 +37,9 @@ def show(req: Request) -> Any:
 
 def create(req: Request) -> Any:
     """Add a subnet to a share network."""
-    row, metadata = actions.create(req.ctx, req.params['share_network_id'], req.body,
-                                   several=req.version >= versions.SEVERAL_SUBNETS)
+    row, metadata = actions.create(
+        req.ctx, req.params['share_network_id'], req.body, several=req.version >= versions.SEVERAL_SUBNETS
+    )
     req.related['metadata'] = {row.id: metadata}
     return row
 

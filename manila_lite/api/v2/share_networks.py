@@ -31,16 +31,20 @@ def subnets_of(row: Any, req: Request) -> list[Any]:
 
 def first_subnet(name: str) -> Callable[[Any, Request], Any]:
     """Return a reader of one value of the only subnet that versions below 2.51 show: that for all zones, or the oldest."""
+
     def read(row: Any, req: Request) -> Any:
         subnets = sorted(subnets_of(row, req), key=lambda subnet: subnet.availability_zone_id is not None)
         return subnet_value(name)(subnets[0], req) if subnets else None
+
     return read
 
 
 def subnet_value(name: str) -> Callable[[Any, Request], Any]:
     """Return a reader of one value of a subnet."""
+
     def read(subnet: Any, req: Request) -> Any:
         return getattr(subnet, (_WANTED.get(name) if subnet.in_default_network else None) or name)
+
     return read
 
 
@@ -53,11 +57,13 @@ def load_subnets(conn: Connection, req: Request, rows: list[Any]) -> None:
 def load_metadata(conn: Connection, req: Request, subnets: list[Any]) -> None:
     """Load the metadata of these subnets for the view."""
     if req.version >= versions.SUBNET_METADATA:
-        req.related['metadata'] = key_values.of_many(conn, models.share_network_subnet_metadata,
-                                                     [subnet.id for subnet in subnets])
+        req.related['metadata'] = key_values.of_many(
+            conn, models.share_network_subnet_metadata, [subnet.id for subnet in subnets]
+        )
 
 
 # Lists ------------------------------------------------------------------------------------------
+
 
 def index(req: Request) -> list[Any]:
     """List ids and names of share networks."""
@@ -70,22 +76,33 @@ def detail(req: Request) -> list[Any]:
 
 
 def _list(req: Request, load: related.Load | None = None) -> list[Any]:
-    return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS,
-                                   rows=share_networks.list_networks, load=load, alone=True)
+    return related.list_of_project(
+        req,
+        dict(req.query),
+        rules.LIST_ALL_PROJECTS,
+        rows=share_networks.list_networks,
+        load=load,
+        alone=True,
+    )
 
 
 # One share network ------------------------------------------------------------------------------
 
 #: Calls that need no shaping.
-ROWS = RowCalls('share_networks', 'share network', 'share_network_id', actions, share_networks.get, load_subnets)
+ROWS = RowCalls(
+    'share_networks', 'share network', 'share_network_id', actions, share_networks.get, load_subnets
+)
 
 
 def update(req: Request) -> Any:
     """Change the name or description of a share network, or the Neutron ids of its default subnet."""
-    return related.loaded(req, actions.update(req.ctx, req.params['share_network_id'], req.body), load_subnets)
+    return related.loaded(
+        req, actions.update(req.ctx, req.params['share_network_id'], req.body), load_subnets
+    )
 
 
 # Checks at backends ------------------------------------------------------------------------------
+
 
 def check_subnet(req: Request) -> dict[str, Any]:
     """Check whether a subnet can be added: true, false, or null while not all backends have answered."""
@@ -101,14 +118,27 @@ def check_new_security_service(req: Request) -> dict[str, Any]:
 
 def check_other_security_service(req: Request) -> dict[str, Any]:
     """Check whether a security service can replace another: true, false, or null while not all backends have answered."""
-    return _check_service(req, 'update_security_service', req.body['new_service_id'], req.body['current_service_id'])
+    return _check_service(
+        req, 'update_security_service', req.body['new_service_id'], req.body['current_service_id']
+    )
 
 
 def _check_service(req: Request, operation: str, new_id: str, current_id: str | None) -> dict[str, Any]:
-    answers = service_actions.check(req.ctx, req.params['share_network_id'], new_id, current_id,
-                                    reset=bool(req.body.get('reset_operation')))
-    return {**_answer(req, answers), 'requested_operation': {
-        'operation': operation, 'current_security_service': current_id, 'new_security_service': new_id}}
+    answers = service_actions.check(
+        req.ctx,
+        req.params['share_network_id'],
+        new_id,
+        current_id,
+        reset=bool(req.body.get('reset_operation')),
+    )
+    return {
+        **_answer(req, answers),
+        'requested_operation': {
+            'operation': operation,
+            'current_security_service': current_id,
+            'new_security_service': new_id,
+        },
+    }
 
 
 def _answer(req: Request, by_host: dict[str, bool | None] | None) -> dict[str, Any]:
@@ -119,17 +149,23 @@ def _answer(req: Request, by_host: dict[str, bool | None] | None) -> dict[str, A
 
 # Security services ------------------------------------------------------------------------------
 
+
 def add_security_service(req: Request) -> Any:
     """Add a security service to a share network."""
-    row = service_actions.add(req.ctx, req.params['share_network_id'], req.body['security_service_id'],
-                              in_use=req.version >= versions.SECURITY_SERVICES_IN_USE)
+    row = service_actions.add(
+        req.ctx,
+        req.params['share_network_id'],
+        req.body['security_service_id'],
+        in_use=req.version >= versions.SECURITY_SERVICES_IN_USE,
+    )
     return related.loaded(req, row, load_subnets)
 
 
 def update_security_service(req: Request) -> Any:
     """Replace a security service of a share network by another."""
-    row = service_actions.update(req.ctx, req.params['share_network_id'], req.body['current_service_id'],
-                                 req.body['new_service_id'])
+    row = service_actions.update(
+        req.ctx, req.params['share_network_id'], req.body['current_service_id'], req.body['new_service_id']
+    )
     return related.loaded(req, row, load_subnets)
 
 

@@ -79,7 +79,9 @@ def force_delete(req: Request) -> None:
 
 def promote(req: Request) -> Any:
     """Promote a replica to be the active one; 200 means that it is active already."""
-    row, changes = actions.promote(req.ctx, req.params['share_replica_id'], req.body.get('quiesce_wait_time') or 0)
+    row, changes = actions.promote(
+        req.ctx, req.params['share_replica_id'], req.body.get('quiesce_wait_time') or 0
+    )
     if not changes:
         req.ok = 200
     return related.loaded(req, row, _load)
@@ -105,8 +107,11 @@ def exports(req: Request) -> list[Any]:
     """List the export locations of a replica."""
     with req.ctx.db.reader() as conn:
         row = req.related['replica'] = _get(conn, req)
-        rows = [place for place in shares.export_locations_of(conn, (row.id,)).get(row.id, ())
-                if req.ctx.is_admin or not place.is_admin_only]
+        rows = [
+            place
+            for place in shares.export_locations_of(conn, (row.id,)).get(row.id, ())
+            if req.ctx.is_admin or not place.is_admin_only
+        ]
         related.load_pairs(conn, req, models.export_location_metadata, rows)
         return rows
 
@@ -115,6 +120,8 @@ def export(req: Request) -> Any:
     """Show one export location of a replica."""
     with req.ctx.db.reader() as conn:
         row = req.related['replica'] = _get(conn, req)
-        place = places.get(conn, (row.id,), req.params['replica_export_location_id'], hidden=bool(req.ctx.is_admin))
+        place = places.get(
+            conn, (row.id,), req.params['replica_export_location_id'], hidden=bool(req.ctx.is_admin)
+        )
         related.load_pairs(conn, req, models.export_location_metadata, [place])
         return place

@@ -43,7 +43,9 @@ def index(req: Request) -> list[Any]:
     """List share servers."""
     with req.ctx.db.reader() as conn:
         project_id = None if req.ctx.is_admin else req.ctx.project_id or ''
-        rows = [] if finds_nothing(req) else share_servers.list_servers(conn, req.query, project_id=project_id)
+        rows = (
+            [] if finds_nothing(req) else share_servers.list_servers(conn, req.query, project_id=project_id)
+        )
         req.related['subnets'] = share_servers.subnets_of(conn, [row.id for row in rows])
     return rows
 

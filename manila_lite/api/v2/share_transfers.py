@@ -23,7 +23,10 @@ def index(req: Request) -> list[Any]:
     filters = dict(req.query)
     project_id = related.choose_project(req, filters, rules.GET_ALL_PROJECTS)
     # An accepted transfer is deleted, so none has a destination.
-    if filters.get('resource_type') not in (None, RESOURCE_TYPE) or filters.get('destination_project_id') is not None:
+    if (
+        filters.get('resource_type') not in (None, RESOURCE_TYPE)
+        or filters.get('destination_project_id') is not None
+    ):
         return []
     with req.ctx.db.reader() as conn:
         return share_transfers.list_transfers(conn, filters, req.page, project_id=project_id)
@@ -54,5 +57,9 @@ def delete(req: Request) -> None:
 
 def accept(req: Request) -> None:
     """Accept a transfer of a share."""
-    actions.accept(req.ctx, req.params['transfer_id'], req.body['auth_key'],
-                   clear_rules=bool(req.body.get('clear_access_rules')))
+    actions.accept(
+        req.ctx,
+        req.params['transfer_id'],
+        req.body['auth_key'],
+        clear_rules=bool(req.body.get('clear_access_rules')),
+    )

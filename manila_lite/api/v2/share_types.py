@@ -18,6 +18,7 @@ _NEEDED = frozenset({type_extra_specs.DHSS})
 
 # Reading rows -----------------------------------------------------------------------------------
 
+
 def specs_of(row: Any, req: Request) -> Mapping[str, str]:
     """Read the extra specs: all of them for administrators, the visible ones for users."""
     return row.extra_specs if req.ctx.is_admin else type_extra_specs.visible_specs(row.extra_specs)
@@ -80,8 +81,14 @@ def delete(req: Request) -> None:
 
 # Extra specs ------------------------------------------------------------------------------------
 
-SPECS = SpecCalls('share_types', 'share type', 'extra spec', 'type_id',
-                  read=lambda req: specs_of(TYPES.show(req), req), change=actions.set_specs)
+SPECS = SpecCalls(
+    'share_types',
+    'share type',
+    'extra spec',
+    'type_id',
+    read=lambda req: specs_of(TYPES.show(req), req),
+    change=actions.set_specs,
+)
 
 
 def delete_spec(req: Request) -> None:

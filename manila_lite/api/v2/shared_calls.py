@@ -23,5 +23,10 @@ class SharedCalls:
 
         def call(req: Request) -> Any:
             return method(req)
-        call.__module__, call.__name__, call.__doc__ = self.resource_type, name, method.__doc__.format(self=self)
+
+        call.__module__, call.__name__, call.__doc__ = (
+            self.resource_type,
+            name,
+            method.__doc__.format(self=self),
+        )
         return call

@@ -14,10 +14,14 @@ from manila_lite.policies import shares as rules
 
 # Reading rows -----------------------------------------------------------------------------------
 
+
 def exports_of(row: Any, req: Request) -> list[str]:
     """Read a share's export paths, as versions below 2.9 show them."""
-    return [export.path for export in req.related.get('exports', {}).get(row.instance_id, ())
-            if not export.is_admin_only or req.ctx.is_admin]
+    return [
+        export.path
+        for export in req.related.get('exports', {}).get(row.instance_id, ())
+        if not export.is_admin_only or req.ctx.is_admin
+    ]
 
 
 def first_export(row: Any, req: Request) -> str | None:
@@ -42,6 +46,7 @@ _BY_EXPORT = {'export_location_id', 'export_location_path'}
 
 # Lists ------------------------------------------------------------------------------------------
 
+
 def index(req: Request) -> list[Any]:
     """List ids and names of shares."""
     return _list(req, detail=False)
@@ -56,7 +61,7 @@ def _list(req: Request, *, detail: bool) -> list[Any]:
     filters = dict(req.query)
     scope: dict[str, Any] = {'project_id': related.choose_project(req, filters, rules.LIST_ALL_PROJECTS)}
     if filters.get('share_server_id') is not None and req.ctx.is_admin:
-        scope['project_id'] = None      # all shares of the server, of any project
+        scope['project_id'] = None  # all shares of the server, of any project
     public = filters.pop('is_public', None)
     if not _BY_EXPORT.isdisjoint(filters):
         filters['admin_exports'] = req.ctx.is_admin
@@ -72,6 +77,7 @@ def _list(req: Request, *, detail: bool) -> list[Any]:
 
 # One share --------------------------------------------------------------------------------------
 
+
 def show(req: Request) -> Any:
     """Show one share."""
     with req.ctx.db.reader() as conn:
@@ -84,14 +90,18 @@ def create(req: Request) -> Any:
     """Create a share."""
     if key := req.body.get('encryption_key_ref'):
         key_manager.vet(req.ctx, req.raw.headers.get('X-Auth-Token'), key)
-    row, metadata = actions.create(req.ctx, {**req.body, 'zones_of_type': req.version >= versions.ZONES_OF_TYPES})
+    row, metadata = actions.create(
+        req.ctx, {**req.body, 'zones_of_type': req.version >= versions.ZONES_OF_TYPES}
+    )
     req.related['metadata'] = {row.id: metadata}
     return row
 
 
 def update(req: Request) -> Any:
     """Change the name, description or visibility of a share."""
-    return related.loaded(req, actions.update(req.ctx, req.params['share_id'], req.body), related.load_for_shares)
+    return related.loaded(
+        req, actions.update(req.ctx, req.params['share_id'], req.body), related.load_for_shares
+    )
 
 
 def delete(req: Request) -> None:

@@ -12,7 +12,9 @@ from manila_lite.db.queries import snapshot_access, snapshot_instances, snapshot
 
 def allow(req: Request) -> Any:
     """Add an access rule to a snapshot."""
-    return actions.allow(req.ctx, req.params['snapshot_id'], req.body, ipv6=req.version >= versions.IPV6_RULES)
+    return actions.allow(
+        req.ctx, req.params['snapshot_id'], req.body, ipv6=req.version >= versions.IPV6_RULES
+    )
 
 
 def deny(req: Request) -> None:
@@ -65,5 +67,6 @@ def _exports(conn: Connection, req: Request, snapshot_id: str) -> list[Any]:
 
 
 def _export(conn: Connection, req: Request, snapshot_id: str) -> Any:
-    return snapshot_access.get_export_location(conn, snapshot_id, req.params['snapshot_export_location_id'],
-                                  hidden=bool(req.ctx.is_admin))
+    return snapshot_access.get_export_location(
+        conn, snapshot_id, req.params['snapshot_export_location_id'], hidden=bool(req.ctx.is_admin)
+    )

@@ -14,6 +14,7 @@ from manila_lite.policies import snapshots as rules
 
 # Lists ------------------------------------------------------------------------------------------
 
+
 def index(req: Request) -> list[Any]:
     """List ids and names of snapshots."""
     return _list(req)
@@ -26,8 +27,9 @@ def detail(req: Request) -> list[Any]:
 
 def _list(req: Request, load: related.Load | None = None) -> list[Any]:
     filters = {**req.query, 'deferred': req.may(rules.LIST_DELETED)}
-    return related.list_of_project(req, filters, rules.LIST_ALL_PROJECTS,
-                                   rows=snapshots.list_snapshots, count=snapshots.count, load=load)
+    return related.list_of_project(
+        req, filters, rules.LIST_ALL_PROJECTS, rows=snapshots.list_snapshots, count=snapshots.count, load=load
+    )
 
 
 def _load(conn: Connection, req: Request, rows: list[Any]) -> None:

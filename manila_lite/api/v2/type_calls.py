@@ -28,7 +28,9 @@ class TypeCalls(SharedCalls):
         """List {self.resource_name}s: public ones, and the private ones that the project may use. Administrators may filter."""
         public = req.query.get('is_public', True) if req.ctx.is_admin else None
         with req.ctx.db.reader() as conn:
-            rows: list[Any] = self.types.list_types(conn, req.ctx, is_public=public, **{self.specs: req.query.get(self.specs)})
+            rows: list[Any] = self.types.list_types(
+                conn, req.ctx, is_public=public, **{self.specs: req.query.get(self.specs)}
+            )
         return rows
 
     def show(self, req: Request) -> Any:

@@ -28,9 +28,13 @@ _UNREAD = 141
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog='manila-manage', description=__doc__)
     parser.add_argument('--version', action='version', version=release.VERSION)
-    parser.add_argument('--config-file', action='append', default=[], help='configuration file; may be given more than once')
+    parser.add_argument(
+        '--config-file', action='append', default=[], help='configuration file; may be given more than once'
+    )
     parser.add_argument('--config-dir', action='append', default=[], help='directory of configuration files')
-    parsers = parser.add_subparsers(dest='category', metavar='COMMAND', required=True, parser_class=CategoryParser)
+    parsers = parser.add_subparsers(
+        dest='category', metavar='COMMAND', required=True, parser_class=CategoryParser
+    )
     for name, category in CATEGORIES.items():
         parsers.add_parser(name, category=name, help=category.help)
     return parser
@@ -48,7 +52,9 @@ def main() -> int:
     try:
         status = setup.run(body)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())      # Python writes what is left when it ends
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # Python writes what is left when it ends
         return _UNREAD
     return status if ended else USAGE
 
@@ -56,12 +62,18 @@ def main() -> int:
 def _run(argv: Sequence[str]) -> int:
     args = _parser().parse_args(argv)
     log.register_options(cfg.CONF)
-    cfg.CONF.set_default('use_stderr', True)        # standard output is for the command's results
-    conf = setup.configure([*(f'--config-file={name}' for name in args.config_file),
-                            *(f'--config-dir={name}' for name in args.config_dir)],
-                           messages=False, logged=args.logged, program='manila-manage' if args.logged else None)
+    cfg.CONF.set_default('use_stderr', True)  # standard output is for the command's results
+    conf = setup.configure(
+        [
+            *(f'--config-file={name}' for name in args.config_file),
+            *(f'--config-dir={name}' for name in args.config_dir),
+        ],
+        messages=False,
+        logged=args.logged,
+        program='manila-manage' if args.logged else None,
+    )
     if args.category != 'db' or args.command != 'sync':
-        logging.getLogger('alembic').setLevel(logging.WARNING)      # alembic logs each revision that it runs
+        logging.getLogger('alembic').setLevel(logging.WARNING)  # alembic logs each revision that it runs
     try:
         return args.body(Call(conf, Database(conf, hurried=True), args))
     except errors.BadConfig:

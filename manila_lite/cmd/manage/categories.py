@@ -40,8 +40,13 @@ CATEGORIES = {
 
 def commands(*categories: str) -> list[Command]:
     """Return the commands of the categories, by default of all. Their modules are imported."""
-    return [command for name in categories or CATEGORIES for module in CATEGORIES[name].modules
-            for command in importlib.import_module(f'manila_lite.cmd.manage.{module}').COMMANDS if command.category == name]
+    return [
+        command
+        for name in categories or CATEGORIES
+        for module in CATEGORIES[name].modules
+        for command in importlib.import_module(f'manila_lite.cmd.manage.{module}').COMMANDS
+        if command.category == name
+    ]
 
 
 class CategoryParser(argparse.ArgumentParser):
@@ -63,8 +68,9 @@ class CategoryParser(argparse.ArgumentParser):
             self.description = None if named else command.body.__doc__
             _add(self, command)
         if named:
-            parsers = self.add_subparsers(dest='command', metavar='COMMAND', required=not unnamed,
-                                          parser_class=argparse.ArgumentParser)
+            parsers = self.add_subparsers(
+                dest='command', metavar='COMMAND', required=not unnamed, parser_class=argparse.ArgumentParser
+            )
             for command in named:
                 said = command.body.__doc__ or ''
                 _add(parsers.add_parser(command.name, help=said.splitlines()[0], description=said), command)

@@ -19,7 +19,9 @@ def trash(call: Call) -> int:
     command, and share managers may run. It can be repeated.
     """
     for name in _backends(call):
-        print(f'{name}: {repairs.flatten_trash(call.conf[name])} directories were too deep, and were moved up')
+        print(
+            f'{name}: {repairs.flatten_trash(call.conf[name])} directories were too deep, and were moved up'
+        )
     return GOOD
 
 
@@ -28,7 +30,11 @@ def objects(call: Call) -> int:
 
     Clients write such objects with the key of their share, beside its size. Exit status: 1 there are some.
     """
-    problems = [f'{name}: {problem}' for name in _backends(call) for problem in repairs.strange_objects(call.conf[name])]
+    problems = [
+        f'{name}: {problem}'
+        for name in _backends(call)
+        for problem in repairs.strange_objects(call.conf[name])
+    ]
     print('\n'.join(problems or ['No namespace has objects beside CephFS.']))
     return WRONG if problems else GOOD
 
@@ -44,7 +50,9 @@ def _backends(call: Call) -> Iterator[str]:
             yield name
 
 
-_ARGUMENTS = (argument('backends', nargs='*', metavar='BACKEND', help='default: each backend with this driver'),)
+_ARGUMENTS = (
+    argument('backends', nargs='*', metavar='BACKEND', help='default: each backend with this driver'),
+)
 COMMANDS: Sequence[Command] = (
     Command('cephfs', 'trash', trash, _ARGUMENTS, logged=False),
     Command('cephfs', 'objects', objects, _ARGUMENTS, logged=False),

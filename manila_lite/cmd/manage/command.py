@@ -50,10 +50,14 @@ class Call:
 
 def table(heads: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     """Return a table of the ``heads``, escaped."""
-    lines = [['' if row[head] is None else log_lines.escaped(str(row[head])) for head in heads] for row in rows]
+    lines = [
+        ['' if row[head] is None else log_lines.escaped(str(row[head])) for head in heads] for row in rows
+    ]
     widths = [max([len(head), *(len(line[at]) for line in lines)]) for at, head in enumerate(heads)]
-    return '\n'.join('  '.join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-                     for line in (heads, *lines))
+    return '\n'.join(
+        '  '.join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        for line in (heads, *lines)
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,8 +79,14 @@ def one_of(*arguments: Argument) -> tuple[Argument, ...]:
 
 
 #: An argument of every listing; the second spelling is an old one.
-FORMAT = argument('--format', '--format_output', dest='format', choices=['table', 'json', 'yaml'], default='table',
-                  help='default: table')
+FORMAT = argument(
+    '--format',
+    '--format_output',
+    dest='format',
+    choices=['table', 'json', 'yaml'],
+    default='table',
+    help='default: table',
+)
 
 
 @dataclasses.dataclass(frozen=True)

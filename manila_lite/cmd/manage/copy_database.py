@@ -25,7 +25,9 @@ def copy(call: Call) -> int:
     are copied, 1 the copy was refused or failed, 130 Ctrl-C was pressed.
     """
     if schema_revisions.current(call.db) != schema_revisions.head(call.db):
-        raise errors.Conflict('the schema of the configured database is not the newest: run "manila-manage db sync" first')
+        raise errors.Conflict(
+            'the schema of the configured database is not the newest: run "manila-manage db sync" first'
+        )
     rows: dict[str, int] = {}
     try:
         with _target(call) as target, copy_database.one_moment(call.db) as source:
@@ -35,11 +37,13 @@ def copy(call: Call) -> int:
             with display() as show:
                 rows = copy_database.copy(source, target, lambda step: show.update(_progress(step)))
     except KeyboardInterrupt:
-        if not rows:        # else the copy was complete before Ctrl-C
+        if not rows:  # else the copy was complete before Ctrl-C
             print('manila-manage: nothing was copied', file=sys.stderr)
             return STOPPED
-    print(f'{sum(rows.values())} rows of {len(rows)} tables are in {where}. Let [database] connection name that on every host, '
-          'and do not start a service on the old one again.')
+    print(
+        f'{sum(rows.values())} rows of {len(rows)} tables are in {where}. Let [database] connection name that on every host, '
+        'and do not start a service on the old one again.'
+    )
     return GOOD
 
 
@@ -55,8 +59,10 @@ def _target(call: Call) -> Iterator[Database]:
         named = conf.database.connection
     except (cfg.Error, OSError, ValueError):
         # oslo.config's error would quote the line, which may hold the password
-        raise errors.BadConfig(f'--to-config: {call.args.to_config} cannot be read as a configuration file; '
-                               'in it a $ is written as $$') from None
+        raise errors.BadConfig(
+            f'--to-config: {call.args.to_config} cannot be read as a configuration file; '
+            'in it a $ is written as $$'
+        ) from None
     if not named:
         raise errors.BadConfig(f'--to-config: {call.args.to_config} has no [database] connection')
     option = '--to' if call.args.to else '--to-config'
@@ -80,21 +86,40 @@ def _refuse(call: Call, source: Connection, target: Database) -> None:
     running = [] if call.args.force else copy_database.alive(source, call.conf.service_down_time)
     if running:
         longest = max(call.conf.service_down_time, call.conf.operations.lease)
-        raise errors.Conflict(f'{"; ".join(running)}. Stop every manila-api, manila-scheduler and manila-share first. A '
-                              f'process that was killed counts as running for {longest:g} s. Add --force to copy anyway: '
-                              'later changes in the old database are lost.')
+        raise errors.Conflict(
+            f'{"; ".join(running)}. Stop every manila-api, manila-scheduler and manila-share first. A '
+            f'process that was killed counts as running for {longest:g} s. Add --force to copy anyway: '
+            'later changes in the old database are lost.'
+        )
 
 
 def _progress(step: copy_database.Step) -> Progress:
-    return Progress(step.table.replace('_', ' '), 100 * step.done // step.of,
-                    f'{fraction(step.done, step.of, "rows")}, {100 * step.all_done // step.all_of} % of all')
+    return Progress(
+        step.table.replace('_', ' '),
+        100 * step.done // step.of,
+        f'{fraction(step.done, step.of, "rows")}, {100 * step.all_done // step.all_of} % of all',
+    )
 
 
 COMMANDS: Sequence[Command] = (
-    Command('db', 'copy', copy, [
-        one_of(argument('--to', metavar='URL',
-                        help='URL of the target database; other users of this host can see it in the list of processes'),
-               argument('--to-config', metavar='FILE',
-                        help='configuration file with the target as [database] connection; for URLs with a password')),
-        argument('--force', action='store_true', help='copy even if services seem to be alive')]),
+    Command(
+        'db',
+        'copy',
+        copy,
+        [
+            one_of(
+                argument(
+                    '--to',
+                    metavar='URL',
+                    help='URL of the target database; other users of this host can see it in the list of processes',
+                ),
+                argument(
+                    '--to-config',
+                    metavar='FILE',
+                    help='configuration file with the target as [database] connection; for URLs with a password',
+                ),
+            ),
+            argument('--force', action='store_true', help='copy even if services seem to be alive'),
+        ],
+    ),
 )

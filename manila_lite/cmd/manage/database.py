@@ -55,10 +55,12 @@ def stamp(call: Call) -> int:
 
     known, before = schema_revisions.revisions(call.db), schema_revisions.current(call.db)
     schema_migrations.stamp(call.db, call.args.revision)
-    if before in known and call.args.revision in known[:known.index(before)]:
-        print(f'Warning: the tables were of revision {before}. "manila-manage db sync" would make what is there already, and '
-              f'fail; "manila-manage db stamp {before}" undoes this. "manila-manage doctor --fix" makes missing triggers.',
-              file=sys.stderr)
+    if before in known and call.args.revision in known[: known.index(before)]:
+        print(
+            f'Warning: the tables were of revision {before}. "manila-manage db sync" would make what is there already, and '
+            f'fail; "manila-manage db stamp {before}" undoes this. "manila-manage doctor --fix" makes missing triggers.',
+            file=sys.stderr,
+        )
     print(f'The recorded revision of the schema is {call.args.revision} now.')
     return GOOD
 
@@ -68,9 +70,11 @@ def downgrade(call: Call) -> int:
 
     Nothing is changed, and the exit status is 1.
     """
-    raise errors.Conflict('the schema cannot be downgraded, and nothing was changed.\n'
-                          'To go back, restore the backup that was made before the upgrade, and install the old release: '
-                          'doc/source/admin/backup.rst')
+    raise errors.Conflict(
+        'the schema cannot be downgraded, and nothing was changed.\n'
+        'To go back, restore the backup that was made before the upgrade, and install the old release: '
+        'doc/source/admin/backup.rst'
+    )
 
 
 def _known(call: Call, revision: str | None) -> None:
@@ -82,7 +86,9 @@ def _known(call: Call, revision: str | None) -> None:
 def purge(call: Call) -> int:
     """Delete finished operations older than a number of days, expired messages, and expired answers."""
     with call.db.writer() as conn:
-        gone = operations.delete_ended(conn, timeutils.utcnow() - datetime.timedelta(days=call.args.age_in_days))
+        gone = operations.delete_ended(
+            conn, timeutils.utcnow() - datetime.timedelta(days=call.args.age_in_days)
+        )
         expired = messages.delete_expired(conn)
         answers = idempotency_keys.delete_expired(conn)
         request_notes.delete_old(conn)
@@ -95,7 +101,13 @@ COMMANDS = (
     Command('db', 'version', version),
     Command('db', 'check', check),
     Command('db', 'stamp', stamp, [argument('revision', help='revision of the schema')]),
-    Command('db', 'downgrade', downgrade, [argument('revision', nargs='?', help='any revision; it is refused')]),
-    Command('db', 'purge', purge, [argument('age_in_days', type=days,
-                                            help='keep operations that ended within this number of days')]),
+    Command(
+        'db', 'downgrade', downgrade, [argument('revision', nargs='?', help='any revision; it is refused')]
+    ),
+    Command(
+        'db',
+        'purge',
+        purge,
+        [argument('age_in_days', type=days, help='keep operations that ended within this number of days')],
+    ),
 )

@@ -30,7 +30,9 @@ def examine(call: Call) -> int:
     services = call.services()
     failed = _fix(call, services) if call.args.fix else False
     findings = doctor.look(services, call.args.older_than)
-    call.show(_HEADS, [_line(finding) if call.args.format == 'table' else finding.as_dict() for finding in findings])
+    call.show(
+        _HEADS, [_line(finding) if call.args.format == 'table' else finding.as_dict() for finding in findings]
+    )
     wrong = sum(finding.wrong for finding in findings)
     mendable = any(finding.wrong and finding.mend for finding in findings)
     if call.args.format == 'table':
@@ -65,7 +67,10 @@ def _mend(services: context.Services, finding: doctor.Finding) -> bool | None:
     if said is None:
         return False
     # Not on standard output, which may hold JSON for programs.
-    print(log_lines.escaped(f'{finding.what} {finding.id} {finding.state}: {" ".join(said.split())}'), file=sys.stderr)
+    print(
+        log_lines.escaped(f'{finding.what} {finding.id} {finding.state}: {" ".join(said.split())}'),
+        file=sys.stderr,
+    )
     return done
 
 
@@ -75,8 +80,16 @@ def _line(finding: doctor.Finding) -> Mapping[str, Any]:
         why += f'; last error: {finding.error}'
     if finding.lease_left is not None and finding.lease_left > 0:
         why += f'; lease for {finding.lease_left:.0f} s'
-    return {'wrong': '!' if finding.wrong else '', 'what': finding.what, 'id': finding.id, 'state': finding.state,
-            'about': finding.about, 'age': _age(finding.age), 'tries': finding.attempts, 'why': ' '.join(why.split())}
+    return {
+        'wrong': '!' if finding.wrong else '',
+        'what': finding.what,
+        'id': finding.id,
+        'state': finding.state,
+        'about': finding.about,
+        'age': _age(finding.age),
+        'tries': finding.attempts,
+        'why': ' '.join(why.split()),
+    }
 
 
 def _age(seconds: float | None) -> str:
@@ -84,8 +97,20 @@ def _age(seconds: float | None) -> str:
 
 
 COMMANDS: Sequence[Command] = (
-    Command('doctor', '', examine, [
-        argument('--fix', action='store_true', help='repair the problems'),
-        argument('--older-than', type=natural, default=0, metavar='SECONDS', help='skip findings younger than this'),
-        FORMAT]),
+    Command(
+        'doctor',
+        '',
+        examine,
+        [
+            argument('--fix', action='store_true', help='repair the problems'),
+            argument(
+                '--older-than',
+                type=natural,
+                default=0,
+                metavar='SECONDS',
+                help='skip findings younger than this',
+            ),
+            FORMAT,
+        ],
+    ),
 )

@@ -28,7 +28,9 @@ def follow(call: Call) -> int:
     A terminal shows a bar; other output gets a line for each change. Exit status: 0 every share was checked, 1 some shares
     could not be checked or are broken, 130 Ctrl-C was pressed (the check continues).
     """
-    return show(call, call.args.run if uuidutils.is_uuid_like(call.args.run) else _newest(call, call.args.run))
+    return show(
+        call, call.args.run if uuidutils.is_uuid_like(call.args.run) else _newest(call, call.args.run)
+    )
 
 
 def start(call: Call) -> int:
@@ -41,8 +43,11 @@ def start(call: Call) -> int:
         raise errors.Invalid('host: cannot name a pool beside --share or --server.')
     services_of = call.services()
     try:
-        operation_id = workflow.request(context.admin(services_of), host, workflow.Part(
-            call.args.share, call.args.server, pool, call.args.dry_run))
+        operation_id = workflow.request(
+            context.admin(services_of),
+            host,
+            workflow.Part(call.args.share, call.args.server, pool, call.args.dry_run),
+        )
     finally:
         services_of.bus.close()
     print(f'operation {operation_id}', file=sys.stderr, flush=True)
@@ -60,7 +65,9 @@ def _newest(call: Call, host: str) -> str:
         runs = rows.list_of_resource(conn, str(service.id), ensure.KIND)
     if not runs:
         raise errors.NotFound(f'There is no recent check of the shares on host {host}.')
-    print(f'operation {runs[-1].id} ({EnsureShares.from_json(runs[-1].data).why})', file=sys.stderr, flush=True)
+    print(
+        f'operation {runs[-1].id} ({EnsureShares.from_json(runs[-1].data).why})', file=sys.stderr, flush=True
+    )
     return str(runs[-1].id)
 
 
@@ -69,12 +76,15 @@ def show(call: Call, operation_id: str) -> int:
 
     :raises errors.NotFound: there is no such check.
     """
+
     def look() -> Progress:
         with call.db.reader() as conn:
             op = rows.get(conn, operation_id)
         if op is None or op.kind != ensure.KIND:
-            raise errors.NotFound(f'Operation {operation_id} is no check of shares, or its record was deleted, because it '
-                                  'ended long ago.')
+            raise errors.NotFound(
+                f'Operation {operation_id} is no check of shares, or its record was deleted, because it '
+                'ended long ago.'
+            )
         return progress(op)
 
     return watch(look, call.args.every)
@@ -86,8 +96,14 @@ def progress(op: Any) -> Progress:
     percent, left, broken, detail = _figures(data.progress) if data.progress else (None, None, 0, '')
     if op.state == rows.DONE:
         heard = '.' if data.dry_run else ': their owners have a message.'
-        hint = '\n'.join([*([f'{broken} are broken{heard}'] if broken else []), *_repairs(data),
-                          *_reasons(op, data), *_configuration(data)])
+        hint = '\n'.join(
+            [
+                *([f'{broken} are broken{heard}'] if broken else []),
+                *_repairs(data),
+                *_reasons(op, data),
+                *_configuration(data),
+            ]
+        )
         now = Progress('inspected' if data.dry_run else 'checked', 100, detail, hint=hint, ended=not broken)
     elif op.state == rows.OPEN:
         now = Progress('checking', percent, detail, None if left is None else round(left))
@@ -99,8 +115,16 @@ def progress(op: Any) -> Progress:
 
 def _figures(figures: Figures) -> tuple[int | None, float | None, int, str]:
     """Return the percentage, the seconds that are left, the number of broken shares, and all figures in words."""
-    counts = {'repaired': figures.repaired, 'skipped': figures.skipped, 'broken': figures.broken, 'failed': figures.failed}
-    texts = [fraction(figures.done, figures.total, 'shares'), *(f'{count} {name}' for name, count in counts.items() if count)]
+    counts = {
+        'repaired': figures.repaired,
+        'skipped': figures.skipped,
+        'broken': figures.broken,
+        'failed': figures.failed,
+    }
+    texts = [
+        fraction(figures.done, figures.total, 'shares'),
+        *(f'{count} {name}' for name, count in counts.items() if count),
+    ]
     percent = 100 * figures.done // figures.total if figures.total else None
     return percent, figures.seconds_left, figures.broken, ', '.join(filter(None, texts))
 
@@ -119,23 +143,52 @@ def _reasons(op: Any, data: EnsureShares) -> list[str]:
 
 
 #: Lines about options of the backend's section that differ from the values that were in use.
-_CHANGED = {'applied': 'new values in use: {}', 'restart': 'changed, but in use only after a restart of the backend: {}'}
+_CHANGED = {
+    'applied': 'new values in use: {}',
+    'restart': 'changed, but in use only after a restart of the backend: {}',
+}
 
 
 def _configuration(data: EnsureShares) -> list[str]:
     changes = data.configuration.changes if data.configuration else {}
     would = 'would be: ' if data.dry_run else ''
-    return [would + line.format(', '.join(changes[name])) for name, line in _CHANGED.items() if changes.get(name)]
+    return [
+        would + line.format(', '.join(changes[name])) for name, line in _CHANGED.items() if changes.get(name)
+    ]
 
 
 COMMANDS: Sequence[Command] = (
-    Command('ensure', 'start', start, [
-        argument('host', help='backend or pool, as host@backend or host@backend#pool'),
-        argument('--share', metavar='ID', help='only this share'),
-        argument('--server', metavar='ID', help='only the shares of this share server'),
-        argument('--dry-run', action='store_true', help='repair nothing; print the repairs that are due'),
-        argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')]),
-    Command('ensure', 'watch', follow, [
-        argument('run', help='operation id, or host@backend for the newest check'),
-        argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')]),
+    Command(
+        'ensure',
+        'start',
+        start,
+        [
+            argument('host', help='backend or pool, as host@backend or host@backend#pool'),
+            argument('--share', metavar='ID', help='only this share'),
+            argument('--server', metavar='ID', help='only the shares of this share server'),
+            argument('--dry-run', action='store_true', help='repair nothing; print the repairs that are due'),
+            argument(
+                '--every',
+                type=seconds,
+                default=1.0,
+                metavar='SECONDS',
+                help='seconds between two updates; default: 1',
+            ),
+        ],
+    ),
+    Command(
+        'ensure',
+        'watch',
+        follow,
+        [
+            argument('run', help='operation id, or host@backend for the newest check'),
+            argument(
+                '--every',
+                type=seconds,
+                default=1.0,
+                metavar='SECONDS',
+                help='seconds between two updates; default: 1',
+            ),
+        ],
+    ),
 )

@@ -62,8 +62,13 @@ def _plan(call: Call, switches: Sequence[Mapping[str, Any]]) -> tuple[int, Evacu
         names = evacuation.names(conn, data.plan) if data else {}
     if status > WRONG or op is None or data is None or op.state != rows.DONE:
         return status, None
-    moves = [*switches, *({'name': names.get(resource_id, ''), 'id': resource_id, **move}
-                          for resource_id, move in data.plan.items())]
+    moves = [
+        *switches,
+        *(
+            {'name': names.get(resource_id, ''), 'id': resource_id, **move}
+            for resource_id, move in data.plan.items()
+        ),
+    ]
     if moves or call.args.format != 'table':
         call.show(_HEADS, moves)
     if not moves and not data.left:
@@ -101,8 +106,15 @@ def _say(call: Call, text: str) -> None:
 
 def _begin(call: Call, *, dry_run: bool) -> str:
     args = call.args
-    wish = workflow.Wish(to=tuple(args.to), any_zone=args.any_zone, writable=args.writable, nondisruptive=args.nondisruptive,
-                         by_host=args.by_host, at_once=args.at_once, dry_run=dry_run)
+    wish = workflow.Wish(
+        to=tuple(args.to),
+        any_zone=args.any_zone,
+        writable=args.writable,
+        nondisruptive=args.nondisruptive,
+        by_host=args.by_host,
+        at_once=args.at_once,
+        dry_run=dry_run,
+    )
     operation_id = str(_with_bus(call, lambda ctx: workflow.request(ctx, args.host, wish)))
     print(f'operation {operation_id}', file=sys.stderr, flush=True)
     return operation_id
@@ -138,7 +150,9 @@ def stop(call: Call) -> int:
     Those that are under way go on. The backends stay disabled: "openstack share service set --enable" enables them.
     """
     _with_bus(call, lambda ctx: workflow.stop(ctx, call.args.host))
-    print(f'{call.args.host} is not evacuated any further. Migrations that are under way go on; its backends stay disabled.')
+    print(
+        f'{call.args.host} is not evacuated any further. Migrations that are under way go on; its backends stay disabled.'
+    )
     return GOOD
 
 
@@ -151,8 +165,10 @@ def _show(call: Call, operation_id: str, out: TextIO | None = None) -> int:
             data = Evacuate.from_json(op.data) if op is not None and op.kind == evacuation.KIND else None
             names = evacuation.names(conn, list(data.left)[:_MOST]) if data else {}
         if op is None or data is None:
-            raise errors.NotFound(f'Operation {operation_id} is no evacuation, or its record was deleted, because it ended '
-                                  'long ago.')
+            raise errors.NotFound(
+                f'Operation {operation_id} is no evacuation, or its record was deleted, because it ended '
+                'long ago.'
+            )
         if op.state != rows.OPEN:
             ended.append(data)
         return progress(op, data, names)
@@ -169,16 +185,30 @@ def _tell_disabled(call: Call, host: str, out: TextIO | None) -> None:
     with call.db.reader() as conn:
         backends = evacuation.disabled_backends(conn, host)
     for backend in backends:
-        print(f'{log_lines.escaped(backend)} is disabled and gets no new shares. To enable it: '
-              f'openstack share service set --enable {log_lines.escaped(backend)} manila-share', file=out, flush=True)
+        print(
+            f'{log_lines.escaped(backend)} is disabled and gets no new shares. To enable it: '
+            f'openstack share service set --enable {log_lines.escaped(backend)} manila-share',
+            file=out,
+            flush=True,
+        )
 
 
 def progress(op: Any, data: Evacuate, names: Mapping[str, str]) -> Progress:
     """Return the progress of an evacuation or of its plan, from its operation's row and data. ``names``: by id."""
     figures, dry_run = data.progress, data.dry_run
-    detail = ', '.join(filter(None, (
-        fraction(None if figures.total is None else figures.done, figures.total, 'resources'),
-        *(f'{count} {name}' for name, count in (('moving', figures.moving), ('left', figures.left)) if count))))
+    detail = ', '.join(
+        filter(
+            None,
+            (
+                fraction(None if figures.total is None else figures.done, figures.total, 'resources'),
+                *(
+                    f'{count} {name}'
+                    for name, count in (('moving', figures.moving), ('left', figures.left))
+                    if count
+                ),
+            ),
+        )
+    )
     percent, left = figures.percent, figures.seconds_left
     if op.state == rows.OPEN:
         return Progress('planning' if dry_run else 'evacuating', percent, detail, left)
@@ -188,14 +218,25 @@ def progress(op: Any, data: Evacuate, names: Mapping[str, str]) -> Progress:
         return Progress('empty', 100, detail, ended=True)
     if op.state == rows.DONE:
         return Progress('planned', 100, detail, hint='\n'.join(stays), ended=not stays)
-    return Progress('stopped' if op.error_code == workflow.STOPPED else 'failed', percent, detail,
-                    hint='\n'.join([op.error or '', *stays]), ended=False)
+    return Progress(
+        'stopped' if op.error_code == workflow.STOPPED else 'failed',
+        percent,
+        detail,
+        hint='\n'.join([op.error or '', *stays]),
+        ended=False,
+    )
 
 
 def _stays(op: Any, left: Mapping[str, str], names: Mapping[str, str]) -> list[str]:
     """Return a line for each resource that cannot move, up to a number."""
     more = [f'and {len(left) - _MOST} more; see GET /v2/operations/{op.id}'] if len(left) > _MOST else []
-    return [*(f'{_called(resource_id, names)} stays: {reason}' for resource_id, reason in list(left.items())[:_MOST]), *more]
+    return [
+        *(
+            f'{_called(resource_id, names)} stays: {reason}'
+            for resource_id, reason in list(left.items())[:_MOST]
+        ),
+        *more,
+    ]
 
 
 def _called(resource_id: str, names: Mapping[str, str]) -> str:
@@ -204,7 +245,9 @@ def _called(resource_id: str, names: Mapping[str, str]) -> str:
     return f'{log_lines.escaped(name)} ({resource_id})' if name else resource_id
 
 
-_EVERY = argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')
+_EVERY = argument(
+    '--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1'
+)
 
 
 def _at_once(text: str) -> int:
@@ -240,28 +283,70 @@ def drain(call: Call) -> int:
 
 
 _HOW = (
-    argument('--to', action='append', default=[], metavar='PLACE',
-             help='host, backend or pool that may be a destination; may be given more than once; default: all others in '
-                  'the same availability zone'),
+    argument(
+        '--to',
+        action='append',
+        default=[],
+        metavar='PLACE',
+        help='host, backend or pool that may be a destination; may be given more than once; default: all others in '
+        'the same availability zone',
+    ),
     argument('--any-zone', action='store_true', help='also move to other availability zones'),
     argument('--writable', action='store_true', help='only where clients can write during the copy'),
     argument('--nondisruptive', action='store_true', help='only where clients do not notice the move'),
-    argument('--at-once', type=_at_once, default=workflow.AT_ONCE, metavar='N',
-             help=f'migrations at the same time; default: {workflow.AT_ONCE}'),
+    argument(
+        '--at-once',
+        type=_at_once,
+        default=workflow.AT_ONCE,
+        metavar='N',
+        help=f'migrations at the same time; default: {workflow.AT_ONCE}',
+    ),
     argument('--dry-run', action='store_true', help='only show the plan'),
-    argument('--yes', action='store_true', help='do not ask'), FORMAT, _EVERY)
+    argument('--yes', action='store_true', help='do not ask'),
+    FORMAT,
+    _EVERY,
+)
 COMMANDS: Sequence[Command] = (
-    Command('evacuate', 'start', start, [
-        argument('host', help='backend as host@backend, or a host with all its backends'),
-        argument('--by-host', action='store_true',
-                 help='let the host of the destination copy shares and share servers that its driver cannot move'),
-        *_HOW]),
-    Command('host', 'drain', drain, [
-        argument('host', help='machine of backends with failover, or one of these as machine@backend; or a host with all its '
-                              'backends, or a backend as host@backend'),
-        argument('--undo', action='store_true', help='let the machine serve backends with failover again'),
-        argument('--no-copies', action='store_false', dest='by_host', help='move nothing by a copy of the host'), *_HOW]),
-    Command('evacuate', 'watch', follow, [
-        argument('run', help='operation id, or the host or backend'), _EVERY]),
-    Command('evacuate', 'stop', stop, [argument('host', help='the host or backend, as it was given to "evacuate start"')]),
+    Command(
+        'evacuate',
+        'start',
+        start,
+        [
+            argument('host', help='backend as host@backend, or a host with all its backends'),
+            argument(
+                '--by-host',
+                action='store_true',
+                help='let the host of the destination copy shares and share servers that its driver cannot move',
+            ),
+            *_HOW,
+        ],
+    ),
+    Command(
+        'host',
+        'drain',
+        drain,
+        [
+            argument(
+                'host',
+                help='machine of backends with failover, or one of these as machine@backend; or a host with all its '
+                'backends, or a backend as host@backend',
+            ),
+            argument(
+                '--undo', action='store_true', help='let the machine serve backends with failover again'
+            ),
+            argument(
+                '--no-copies', action='store_false', dest='by_host', help='move nothing by a copy of the host'
+            ),
+            *_HOW,
+        ],
+    ),
+    Command(
+        'evacuate', 'watch', follow, [argument('run', help='operation id, or the host or backend'), _EVERY]
+    ),
+    Command(
+        'evacuate',
+        'stop',
+        stop,
+        [argument('host', help='the host or backend, as it was given to "evacuate start"')],
+    ),
 )

@@ -52,18 +52,27 @@ class Watcher:
         try:
             found = self._changes.look()
             now = self._changes.time
-            changed, _ = self._standing.look({records.POOL, records.SERVICE} if self._project is None else set(), now)
+            changed, _ = self._standing.look(
+                {records.POOL, records.SERVICE} if self._project is None else set(), now
+            )
         except changes.TooMany:
             return [(records.RESET, {})]
         except engine.TRANSIENT as bad:
-            print(f'manila-manage: the database does not answer: {log_lines.escaped(str(bad))}', file=sys.stderr)
+            print(
+                f'manila-manage: the database does not answer: {log_lines.escaped(str(bad))}', file=sys.stderr
+            )
             return []
         self._history = self._history or records.History(now or cursor.EPOCH, hub.MOST, hub.KEPT)
-        news = [record for record in (*found, *changed) if self._history.is_news(record)
-                and self._project in (None, record.project_id)]
+        news = [
+            record
+            for record in (*found, *changed)
+            if self._history.is_news(record) and self._project in (None, record.project_id)
+        ]
         for record in news:
             self._history.add(record)
-        return [(event, json.loads(data)) for event, data in (render(record, self._audience) for record in news)]
+        return [
+            (event, json.loads(data)) for event, data in (render(record, self._audience) for record in news)
+        ]
 
 
 def _line(event: str, data: Any) -> str:
@@ -73,9 +82,15 @@ def _line(event: str, data: Any) -> str:
 
 def _operation(data: Any) -> tuple[Any, ...]:
     percent = data['progress']['percent']
-    return (data['kind'], data['resource_id'], 'undoing' if data['undoing'] else data['state'],
-            f'{data["phase"]} ({data["step"]} of {data["steps"]})', '' if percent is None else f'{percent} %', data['host'],
-            data['error'])
+    return (
+        data['kind'],
+        data['resource_id'],
+        'undoing' if data['undoing'] else data['state'],
+        f'{data["phase"]} ({data["step"]} of {data["steps"]})',
+        '' if percent is None else f'{percent} %',
+        data['host'],
+        data['error'],
+    )
 
 
 def _status(data: Any) -> tuple[Any, ...]:
@@ -95,13 +110,28 @@ def _reset(data: Any) -> tuple[Any, ...]:
 
 
 _WORDS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
-    records.OPERATION: _operation, records.STATUS: _status, records.POOL: _pool, records.SERVICE: _service,
-    records.RESET: _reset}
+    records.OPERATION: _operation,
+    records.STATUS: _status,
+    records.POOL: _pool,
+    records.SERVICE: _service,
+    records.RESET: _reset,
+}
 
 COMMANDS = (
-    Command('watch', '', follow, (
-        argument('--project', help='only changes of this project (id)'),
-        argument('--json', action='store_true', help='print each change as a JSON document of one line'),
-        argument('--every', type=seconds, default=1.0, metavar='SECONDS',
-                 help='seconds between two looks at the database; default: 1'))),
+    Command(
+        'watch',
+        '',
+        follow,
+        (
+            argument('--project', help='only changes of this project (id)'),
+            argument('--json', action='store_true', help='print each change as a JSON document of one line'),
+            argument(
+                '--every',
+                type=seconds,
+                default=1.0,
+                metavar='SECONDS',
+                help='seconds between two looks at the database; default: 1',
+            ),
+        ),
+    ),
 )

@@ -17,11 +17,24 @@ def service_list(call: Call) -> int:
     with call.db.reader() as conn:
         rows = services.list_services(conn)
     down = call.conf.service_down_time
-    call.show(('binary', 'host', 'zone', 'status', 'state', 'heartbeat', 'release'), [
-        {'binary': row.binary, 'host': row.host, 'zone': row.zone, 'status': 'disabled' if row.disabled else 'enabled',
-         'state': _state(row, down), 'heartbeat': row.heartbeat_at, 'stopped': bool(row.stopped),
-         'disabled_reason': row.disabled_reason, 'lease_owner': row.lease_owner,
-         'release': services.release_of(row)} for row in rows])
+    call.show(
+        ('binary', 'host', 'zone', 'status', 'state', 'heartbeat', 'release'),
+        [
+            {
+                'binary': row.binary,
+                'host': row.host,
+                'zone': row.zone,
+                'status': 'disabled' if row.disabled else 'enabled',
+                'state': _state(row, down),
+                'heartbeat': row.heartbeat_at,
+                'stopped': bool(row.stopped),
+                'disabled_reason': row.disabled_reason,
+                'lease_owner': row.lease_owner,
+                'release': services.release_of(row),
+            }
+            for row in rows
+        ],
+    )
     return GOOD
 
 
@@ -37,22 +50,43 @@ def service_cleanup(call: Call) -> int:
     Exit status 1: some services without a heartbeat still have shares or operations.
     """
     if call.args.down < call.conf.service_down_time:
-        raise errors.Invalid(f'--down: {call.args.down} s is less than service_down_time, {call.conf.service_down_time} s')
+        raise errors.Invalid(
+            f'--down: {call.args.down} s is less than service_down_time, {call.conf.service_down_time} s'
+        )
     shown = []
     with call.db.writer() as conn:
         before = database_clock.time(conn) - datetime.timedelta(seconds=call.args.down)
         for row in hosts.list_silent_services(conn, before):
             gone = hosts.delete_silent_service(conn, row.id, before)
-            shown.append({'binary': row.binary, 'host': row.host, 'heartbeat': row.heartbeat_at,
-                          'result': 'removed' if gone else 'kept: shares or operations need it' if row.used
-                          else 'kept: it is up again'})
-        shown += [{'binary': f'machine {row.machine}', 'host': row.backend_host, 'heartbeat': row.seen_at, 'result': 'removed'}
-                  for row in backend_machines.list_silent(conn, before)
-                  if backend_machines.delete_silent(conn, row.backend_host, row.machine, before)]
+            shown.append(
+                {
+                    'binary': row.binary,
+                    'host': row.host,
+                    'heartbeat': row.heartbeat_at,
+                    'result': 'removed'
+                    if gone
+                    else 'kept: shares or operations need it'
+                    if row.used
+                    else 'kept: it is up again',
+                }
+            )
+        shown += [
+            {
+                'binary': f'machine {row.machine}',
+                'host': row.backend_host,
+                'heartbeat': row.seen_at,
+                'result': 'removed',
+            }
+            for row in backend_machines.list_silent(conn, before)
+            if backend_machines.delete_silent(conn, row.backend_host, row.machine, before)
+        ]
     call.show(('binary', 'host', 'heartbeat', 'result'), shown)
     if not shown:
-        print('Nothing was deleted: each service and machine had a heartbeat in the last '
-              f'{call.args.down:g} seconds (--down).', file=sys.stderr)
+        print(
+            'Nothing was deleted: each service and machine had a heartbeat in the last '
+            f'{call.args.down:g} seconds (--down).',
+            file=sys.stderr,
+        )
     return WRONG if any(one['result'].startswith('kept: shares') for one in shown) else GOOD
 
 
@@ -61,17 +95,44 @@ def host_list(call: Call) -> int:
     with call.db.reader() as conn:
         rows = hosts.list_backends(conn, call.args.zone)
     down = call.conf.service_down_time
-    call.show(('host', 'zone', 'status', 'state', 'pools', 'shares'), [
-        {'host': row.host, 'zone': row.zone, 'status': 'disabled' if row.disabled else 'enabled',
-         'state': _state(row, down), 'pools': row.pools, 'shares': row.shares} for row in rows])
+    call.show(
+        ('host', 'zone', 'status', 'state', 'pools', 'shares'),
+        [
+            {
+                'host': row.host,
+                'zone': row.zone,
+                'status': 'disabled' if row.disabled else 'enabled',
+                'state': _state(row, down),
+                'pools': row.pools,
+                'shares': row.shares,
+            }
+            for row in rows
+        ],
+    )
     return GOOD
 
 
 COMMANDS: Sequence[Command] = (
     Command('service', 'list', service_list, [FORMAT]),
-    Command('service', 'cleanup', service_cleanup, [
-        argument('--down', type=natural, default=3600, metavar='SECONDS',
-                 help='minimum time without a heartbeat; default: 3600'),
-        FORMAT]),
-    Command('host', 'list', host_list, [argument('zone', nargs='?', help='availability zone; default: all'), FORMAT]),
+    Command(
+        'service',
+        'cleanup',
+        service_cleanup,
+        [
+            argument(
+                '--down',
+                type=natural,
+                default=3600,
+                metavar='SECONDS',
+                help='minimum time without a heartbeat; default: 3600',
+            ),
+            FORMAT,
+        ],
+    ),
+    Command(
+        'host',
+        'list',
+        host_list,
+        [argument('zone', nargs='?', help='availability zone; default: all'), FORMAT],
+    ),
 )

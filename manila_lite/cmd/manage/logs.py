@@ -21,11 +21,15 @@ _LONGEST = 1 << 20
 _SYSLOGS = (Path('/var/log/syslog'), Path('/var/log/messages'))
 _JOURNAL = "journalctl --unit 'manila-*'"
 #: Options that send the log elsewhere, and the hint on where to look then.
-_ELSEWHERE = {'log_config_append': 'The file of log_config_append has the destination of the log',
-              'use_journal': f'The log goes to the journal: {_JOURNAL} --priority err',
-              'use_syslog': 'The log goes to syslog: "manila-manage logs syslog" shows its newest lines'}
-_STDERR = ('The log goes to standard error, which systemd and containers keep: '
-           f"{_JOURNAL} --grep ' (ERROR|CRITICAL) '")
+_ELSEWHERE = {
+    'log_config_append': 'The file of log_config_append has the destination of the log',
+    'use_journal': f'The log goes to the journal: {_JOURNAL} --priority err',
+    'use_syslog': 'The log goes to syslog: "manila-manage logs syslog" shows its newest lines',
+}
+_STDERR = (
+    'The log goes to standard error, which systemd and containers keep: '
+    f"{_JOURNAL} --grep ' (ERROR|CRITICAL) '"
+)
 
 
 def log_errors(call: Call) -> int:
@@ -58,7 +62,10 @@ def _files(conf: cfg.ConfigOpts) -> list[Path]:
         elsewhere = next((said for name, said in _ELSEWHERE.items() if conf[name]), _STDERR)
         raise errors.NotFound(f'no log file is configured by log_file or log_dir. {elsewhere}')
     folder = Path(conf.log_dir or '')
-    files = {*([folder / conf.log_file] if conf.log_file else []), *(folder.glob('*.log') if conf.log_dir else [])}
+    files = {
+        *([folder / conf.log_file] if conf.log_file else []),
+        *(folder.glob('*.log') if conf.log_dir else []),
+    }
     if not files:
         raise errors.NotFound(f'log_dir: there is no readable *.log in {folder}')
     return sorted(files, key=_written)
@@ -68,7 +75,7 @@ def _written(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:
-        return 0        # opening the file fails too, and is reported
+        return 0  # opening the file fails too, and is reported
 
 
 def _bad_lines(path: Path) -> Iterator[bytes]:
@@ -100,13 +107,18 @@ def log_syslog(call: Call) -> int:
     """
     path = call.args.file or next((path for path in _SYSLOGS if path.exists()), None)
     if path is None:
-        raise errors.NotFound(f'there is neither {_SYSLOGS[0]} nor {_SYSLOGS[1]}. Name the file with --file, or read the '
-                              f'journal: {_JOURNAL} --lines {call.args.lines}')
+        raise errors.NotFound(
+            f'there is neither {_SYSLOGS[0]} nor {_SYSLOGS[1]}. Name the file with --file, or read the '
+            f'journal: {_JOURNAL} --lines {call.args.lines}'
+        )
     programs = metadata.distribution('manila-lite').entry_points.select(group='console_scripts').names
-    ours = re.compile(rf'(?<![\w-])(?:manila_lite|{"|".join(map(re.escape, sorted(programs)))})(?![\w-])'.encode())
+    ours = re.compile(
+        rf'(?<![\w-])(?:manila_lite|{"|".join(map(re.escape, sorted(programs)))})(?![\w-])'.encode()
+    )
     try:
-        newest = collections.deque((line for line, _ in _lines(path) if ours.search(line)),
-                                   maxlen=min(call.args.lines, sys.maxsize))
+        newest = collections.deque(
+            (line for line, _ in _lines(path) if ours.search(line)), maxlen=min(call.args.lines, sys.maxsize)
+        )
     except OSError as bad:
         raise errors.NotFound(f'{path}: {bad.strerror}') from None
     for line in newest:
@@ -123,7 +135,14 @@ def _write(line: bytes) -> None:
 
 COMMANDS: Sequence[Command] = (
     Command('logs', 'errors', log_errors, logged=False),
-    Command('logs', 'syslog', log_syslog, [
-        argument('lines', nargs='?', type=natural, default=10, help='number of lines; default: 10'),
-        argument('--file', type=Path, help='path of another file')], logged=False),
+    Command(
+        'logs',
+        'syslog',
+        log_syslog,
+        [
+            argument('lines', nargs='?', type=natural, default=10, help='number of lines; default: 10'),
+            argument('--file', type=Path, help='path of another file'),
+        ],
+        logged=False,
+    ),
 )

@@ -22,17 +22,30 @@ def machines(call: Call) -> int:
     with call.db.reader() as conn:
         backends = switch.list_backends(conn)
     name = call.args.host
-    call.show(('backend', 'machine', 'stage', 'status', 'seen', 'problem'), [
-        _shown(one, row) for host, one in backends.items() for row in one.rows
-        if name in (None, row.machine, host, host.partition('@')[0])])
+    call.show(
+        ('backend', 'machine', 'stage', 'status', 'seen', 'problem'),
+        [
+            _shown(one, row)
+            for host, one in backends.items()
+            for row in one.rows
+            if name in (None, row.machine, host, host.partition('@')[0])
+        ],
+    )
     return GOOD
 
 
 def _shown(one: Machines, row: Any) -> dict[str, Any]:
     ago = max(0.0, (timeutils.utcnow() - row.seen_at).total_seconds())
-    return {'backend': one.host, 'machine': row.machine, 'stage': row.stage if row.expires_at > one.now else 'gone',
-            'status': 'drained' if row.drained else 'enabled', 'seen': f'{ago:.0f} s ago' if ago < 100 else str(row.seen_at),
-            'problem': row.problem, 'seen_at': row.seen_at, 'has_lease': one.serves(row.machine)}
+    return {
+        'backend': one.host,
+        'machine': row.machine,
+        'stage': row.stage if row.expires_at > one.now else 'gone',
+        'status': 'drained' if row.drained else 'enabled',
+        'seen': f'{ago:.0f} s ago' if ago < 100 else str(row.seen_at),
+        'problem': row.problem,
+        'seen_at': row.seen_at,
+        'has_lease': one.serves(row.machine),
+    }
 
 
 def look_up(call: Call) -> switch.Names:
@@ -48,9 +61,19 @@ def look_up(call: Call) -> switch.Names:
 
 def moves(names: switch.Names) -> list[dict[str, Any]]:
     """Return the switches as rows of a plan of an evacuation."""
-    return [{'resource_type': 'backend', 'name': '', 'id': one.host, 'size': None, 'shares': None, 'from': names.machine,
-             'to': ' or '.join(row.machine for row in one.takers(names.machine)), 'clients': 'pause'}
-            for one in switch.plan(names)]
+    return [
+        {
+            'resource_type': 'backend',
+            'name': '',
+            'id': one.host,
+            'size': None,
+            'shares': None,
+            'from': names.machine,
+            'to': ' or '.join(row.machine for row in one.takers(names.machine)),
+            'clients': 'pause',
+        }
+        for one in switch.plan(names)
+    ]
 
 
 def run(call: Call, out: TextIO) -> int:
@@ -58,10 +81,16 @@ def run(call: Call, out: TextIO) -> int:
     with call.db.writer() as conn:
         hosts = switch.begin(conn, call.args.host)
     machine = call.args.host.partition('@')[0]
-    status = max([watch(lambda host=host: _progress(call, host, machine), call.args.every, out) for host in hosts],  # type: ignore[misc] - of the lambda
-                 default=GOOD)
-    print(f'{machine} is drained: it serves none of its backends with failover while another machine can. To end that: '
-          f'manila-manage host drain {call.args.host} --undo', file=out, flush=True)
+    status = max(
+        [watch(lambda host=host: _progress(call, host, machine), call.args.every, out) for host in hosts],  # type: ignore[misc] - of the lambda
+        default=GOOD,
+    )
+    print(
+        f'{machine} is drained: it serves none of its backends with failover while another machine can. To end that: '
+        f'manila-manage host drain {call.args.host} --undo',
+        file=out,
+        flush=True,
+    )
     return status
 
 
@@ -71,8 +100,13 @@ def _progress(call: Call, host: str, machine: str) -> Progress:
     if one is None:
         raise errors.NotFound(f'The backend {host} is gone.')
     text, ended = switch.stage(one, machine)
-    return Progress('switched' if ended else 'switching' if ended is None else 'not switched', detail=f'{host}: {text}',
-                    percent=100 if ended else None, hint='' if ended is None else f'{host}: {text}', ended=ended)
+    return Progress(
+        'switched' if ended else 'switching' if ended is None else 'not switched',
+        detail=f'{host}: {text}',
+        percent=100 if ended else None,
+        hint='' if ended is None else f'{host}: {text}',
+        ended=ended,
+    )
 
 
 def undo(call: Call) -> int:
@@ -83,14 +117,22 @@ def undo(call: Call) -> int:
     with call.db.writer() as conn:
         names = switch.look_up(conn, call.args.host)
         if not names.backends:
-            raise errors.NotFound(f'There is no machine {call.args.host} of a backend with failover; see "manila-manage host '
-                                  'machines". To use an evacuated backend again: "openstack share service set --enable".')
+            raise errors.NotFound(
+                f'There is no machine {call.args.host} of a backend with failover; see "manila-manage host '
+                'machines". To use an evacuated backend again: "openstack share service set --enable".'
+            )
         switch.set_drained(conn, names, drained=False)
-    print(f'{names.machine} may serve again: {", ".join(one.host for one in names.backends)}', file=sys.stdout)
+    print(
+        f'{names.machine} may serve again: {", ".join(one.host for one in names.backends)}', file=sys.stdout
+    )
     return GOOD
 
 
 COMMANDS: Sequence[Command] = (
-    Command('host', 'machines', machines, [
-        argument('host', nargs='?', help='machine, host, or backend as host@backend; default: all'), FORMAT]),
+    Command(
+        'host',
+        'machines',
+        machines,
+        [argument('host', nargs='?', help='machine, host, or backend as host@backend; default: all'), FORMAT],
+    ),
 )

@@ -21,10 +21,19 @@ from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
 
 #: Words for the steps; all other steps are shown as "preparing".
-_WORDS = {rows.PLACE: 'looking for room', 'start': 'starting', 'copy': 'copying', 'wait': 'ready',
-          'catch_up': 'copying the last changes', 'cut_over': 'cutting over', 'close': 'closing the former exports'}
-_COMMANDS = {server_migration_queries.KIND: 'openstack share server migration',
-             share_migration.KIND: 'openstack share migration'}
+_WORDS = {
+    rows.PLACE: 'looking for room',
+    'start': 'starting',
+    'copy': 'copying',
+    'wait': 'ready',
+    'catch_up': 'copying the last changes',
+    'cut_over': 'cutting over',
+    'close': 'closing the former exports',
+}
+_COMMANDS = {
+    server_migration_queries.KIND: 'openstack share server migration',
+    share_migration.KIND: 'openstack share migration',
+}
 _MIGRATIONS = {migrations.kind: migrations for migrations in (SERVERS, SHARES)}
 _COPIED = ('wait', 'catch_up', 'cut_over', 'close')
 
@@ -41,9 +50,13 @@ def follow(call: Call) -> int:
     def look() -> Progress:
         with call.db.reader() as conn:
             op = rows.get(conn, operation_id)
-            task_state = migration_rows.task_states_of(conn, [op.resource_id]).get(op.resource_id) if op else None
+            task_state = (
+                migration_rows.task_states_of(conn, [op.resource_id]).get(op.resource_id) if op else None
+            )
         if op is None:
-            raise errors.NotFound(f'The migration of {call.args.id} ended so long ago that its record was deleted.')
+            raise errors.NotFound(
+                f'The migration of {call.args.id} ended so long ago that its record was deleted.'
+            )
         return progress(op, task_state)
 
     return watch(look, call.args.every)
@@ -54,10 +67,14 @@ def _get_newest(conn: Connection, resource_id: str) -> str:
 
     :raises errors.NotFound: there is none.
     """
-    migrations = [*rows.list_of_resource(conn, resource_id, share_migration.KIND),
-                  *filter(None, [server_migration_queries.last(conn, resource_id)])]
+    migrations = [
+        *rows.list_of_resource(conn, resource_id, share_migration.KIND),
+        *filter(None, [server_migration_queries.last(conn, resource_id)]),
+    ]
     if not migrations:
-        migrations = [op for op in [server_migration_queries.last(conn, _server_of(conn, resource_id) or '')] if op]
+        migrations = [
+            op for op in [server_migration_queries.last(conn, _server_of(conn, resource_id) or '')] if op
+        ]
     if not migrations:
         raise errors.NotFound(f'There is no migration of a share server or share {resource_id}.')
     return str(max(migrations, key=lambda op: op.created_at).id)
@@ -83,19 +100,30 @@ def progress(op: Any, task_state: str | None) -> Progress:
     detail = fraction(to_gib(known['bytes_done']), to_gib(known['bytes_total']), 'GiB')
     hint = ''
     if step == 'wait':
-        hint = (f'The copy is ready. To cut over: {_COMMANDS[op.kind]} complete {op.resource_id}'
-                if task_state in COMPLETION else f'It ends when its destination is up: its task state is {task_state}.')
-    return Progress(_WORDS.get(step, 'preparing'), known['total_progress'], detail, known['seconds_left'], hint)
+        hint = (
+            f'The copy is ready. To cut over: {_COMMANDS[op.kind]} complete {op.resource_id}'
+            if task_state in COMPLETION
+            else f'It ends when its destination is up: its task state is {task_state}.'
+        )
+    return Progress(
+        _WORDS.get(step, 'preparing'), known['total_progress'], detail, known['seconds_left'], hint
+    )
 
 
 def _ended(op: Any) -> Progress:
     if op.state == rows.DONE:
         return Progress('moved', 100, ended=True)
     if op.state == rows.PARKED:
-        return Progress('set aside', hint=f'{op.error or ""} See "manila-manage doctor".'.strip(), ended=False)
+        return Progress(
+            'set aside', hint=f'{op.error or ""} See "manila-manage doctor".'.strip(), ended=False
+        )
     if op.data.get('cut'):
-        return Progress('failed', hint=f'{op.error} Everything is kept. To try once more: {_COMMANDS[op.kind]} complete '
-                                       f'{op.resource_id}', ended=False)
+        return Progress(
+            'failed',
+            hint=f'{op.error} Everything is kept. To try once more: {_COMMANDS[op.kind]} complete '
+            f'{op.resource_id}',
+            ended=False,
+        )
     if op.error_code == Cancelled.code:
         return Progress('called off', hint='Everything is as before the migration.', ended=False)
     return Progress('failed', hint=f'{op.error} Everything is as before the migration.', ended=False)
@@ -135,10 +163,28 @@ def _get_open(conn: Connection, resource_id: str) -> Any:
 
 
 COMMANDS: Sequence[Command] = (
-    Command('migration', 'cancel', cancel, [
-        argument('id', metavar='ID', help='id of a share server (the source) or of a share'),
-        argument('--force', action='store_true', required=True, help='without the destination; required')]),
-    Command('migration', 'watch', follow, [
-        argument('id', metavar='ID', help='id of a share server (source or target) or of a share'),
-        argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')]),
+    Command(
+        'migration',
+        'cancel',
+        cancel,
+        [
+            argument('id', metavar='ID', help='id of a share server (the source) or of a share'),
+            argument('--force', action='store_true', required=True, help='without the destination; required'),
+        ],
+    ),
+    Command(
+        'migration',
+        'watch',
+        follow,
+        [
+            argument('id', metavar='ID', help='id of a share server (source or target) or of a share'),
+            argument(
+                '--every',
+                type=seconds,
+                default=1.0,
+                metavar='SECONDS',
+                help='seconds between two updates; default: 1',
+            ),
+        ],
+    ),
 )

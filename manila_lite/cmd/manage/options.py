@@ -13,13 +13,17 @@ from manila_lite.cmd.manage.command import FORMAT, GOOD, Call, Command, argument
 
 def config_list(call: Call) -> int:
     """List the options with their present values. Secrets are hidden."""
-    call.show(('option', 'value', 'set by'), [
-        line for line in _lines(call.conf) if not call.args.changed or line['changed']])
+    call.show(
+        ('option', 'value', 'set by'),
+        [line for line in _lines(call.conf) if not call.args.changed or line['changed']],
+    )
     return GOOD
 
 
 def _lines(conf: cfg.ConfigOpts) -> Iterator[dict[str, Any]]:
-    for group, opt in sorted(settings.registered(conf), key=lambda pair: (pair[0] != 'DEFAULT', pair[0], pair[1].dest)):
+    for group, opt in sorted(
+        settings.registered(conf), key=lambda pair: (pair[0] != 'DEFAULT', pair[0], pair[1].dest)
+    ):
         yield {'option': f'[{group}] {opt.name}', **_value(conf, group, opt)}
 
 
@@ -32,7 +36,11 @@ def _value(conf: cfg.ConfigOpts, group: str, opt: cfg.Opt) -> dict[str, Any]:
     where = conf.get_location(opt.dest, None if group == 'DEFAULT' else group)
     changed = where is not None and where.location.is_user_controlled
     shown = '****' if opt.secret and value else value
-    return {'value': shown, 'set by': (where.detail or where.location.name) if changed else 'default', 'changed': changed}
+    return {
+        'value': shown,
+        'set by': (where.detail or where.location.name) if changed else 'default',
+        'changed': changed,
+    }
 
 
 def version_list(call: Call) -> int:
@@ -42,9 +50,18 @@ def version_list(call: Call) -> int:
 
 
 COMMANDS: Sequence[Command] = (
-    Command('config', 'list', config_list, [
-        argument('--changed', action='store_true',
-                 help='only options set in files or in the environment'), FORMAT], logged=False),
+    Command(
+        'config',
+        'list',
+        config_list,
+        [
+            argument(
+                '--changed', action='store_true', help='only options set in files or in the environment'
+            ),
+            FORMAT,
+        ],
+        logged=False,
+    ),
     Command('version', '', version_list, logged=False),
     Command('version', 'list', version_list, logged=False),
 )

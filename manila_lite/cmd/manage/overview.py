@@ -52,12 +52,20 @@ class Overview:
     @property
     def summary(self) -> tuple[str, ...]:
         """The figures as lines."""
-        now = (f'{self.at:%Y-%m-%d %H:%M:%S} UTC', f'operations: {self.running} running, {self.waiting} waiting',
-               f'copying {self.rate:.1f} MiB/s')
-        ended = (f'last {name}: {", ".join(f"{counts.get(state, 0)} {state}" for state in rows.ENDED)}'
-                 for name, counts in self.ended.items())
-        return ('   '.join(now), '   '.join(ended),
-                f'requests in the last hour: {self.bad.slow} slow, {self.bad.failed} failed (5xx)')
+        now = (
+            f'{self.at:%Y-%m-%d %H:%M:%S} UTC',
+            f'operations: {self.running} running, {self.waiting} waiting',
+            f'copying {self.rate:.1f} MiB/s',
+        )
+        ended = (
+            f'last {name}: {", ".join(f"{counts.get(state, 0)} {state}" for state in rows.ENDED)}'
+            for name, counts in self.ended.items()
+        )
+        return (
+            '   '.join(now),
+            '   '.join(ended),
+            f'requests in the last hour: {self.bad.slow} slow, {self.bad.failed} failed (5xx)',
+        )
 
 
 class Looker:
@@ -81,11 +89,18 @@ class Looker:
             bad, worst = request_notes.count(conn), request_notes.list_worst(conn, WORST)
         shown = OPERATION.render_all(found, self._reader)
         rates = self._measure(shown, now)
-        return Overview(now, running, waiting, ended, sum(filter(None, rates.values())),
-                        [_operation(one, rates[one['id']], now) for one in shown],
-                        [self._pool(row) for row in pools],
-                        sorted((self._service(row) for row in all_services), key=lambda line: not line['is_bad']),
-                        bad, [_request(row, now) for row in worst])
+        return Overview(
+            now,
+            running,
+            waiting,
+            ended,
+            sum(filter(None, rates.values())),
+            [_operation(one, rates[one['id']], now) for one in shown],
+            [self._pool(row) for row in pools],
+            sorted((self._service(row) for row in all_services), key=lambda line: not line['is_bad']),
+            bad,
+            [_request(row, now) for row in worst],
+        )
 
     def _measure(self, shown: Sequence[Line], now: datetime.datetime) -> dict[str, float | None]:
         self._rates = {one['id']: self._rates.get(one['id']) or Rate() for one in shown}
@@ -95,18 +110,33 @@ class Looker:
         is_finite = math.isfinite(row.total_gb) and math.isfinite(row.free_gb) and row.total_gb > 0
         promised = row.provisioned_gb + row.claimed_gb
         is_up = services.is_up(row, self._down)
-        return {'pool': row.host, 'used': 100 * (row.total_gb - row.free_gb) / row.total_gb if is_finite else None,
-                'GiB used': fraction(row.total_gb - row.free_gb, row.total_gb, '').strip() if is_finite else 'unknown',
-                'GiB promised': f'{promised:.1f} ({promised / row.total_gb:.0%})' if is_finite else f'{promised:.1f}',
-                'backend': _state(is_up=is_up, disabled=row.disabled), 'is_bad': not is_up}
+        return {
+            'pool': row.host,
+            'used': 100 * (row.total_gb - row.free_gb) / row.total_gb if is_finite else None,
+            'GiB used': fraction(row.total_gb - row.free_gb, row.total_gb, '').strip()
+            if is_finite
+            else 'unknown',
+            'GiB promised': f'{promised:.1f} ({promised / row.total_gb:.0%})'
+            if is_finite
+            else f'{promised:.1f}',
+            'backend': _state(is_up=is_up, disabled=row.disabled),
+            'is_bad': not is_up,
+        }
 
     def _service(self, row: Any) -> Line:
         is_up, fault = services.is_up(row, self._down), services.clock_fault(row, self._down, self._clocks)
         ahead = services.clock_ahead_of(row)
-        return {'service': row.binary, 'host': row.host, 'zone': row.zone or '',
-                'state': _state(is_up=is_up, disabled=row.disabled), 'heartbeat': _age(row.heartbeat_at, row.as_of),
-                'clock': '' if ahead is None else f'{ahead:+.1f} s', 'release': services.release_of(row) or '',
-                'reason': fault or row.disabled_reason or '', 'is_bad': not is_up or bool(fault)}
+        return {
+            'service': row.binary,
+            'host': row.host,
+            'zone': row.zone or '',
+            'state': _state(is_up=is_up, disabled=row.disabled),
+            'heartbeat': _age(row.heartbeat_at, row.as_of),
+            'clock': '' if ahead is None else f'{ahead:+.1f} s',
+            'release': services.release_of(row) or '',
+            'reason': fault or row.disabled_reason or '',
+            'is_bad': not is_up or bool(fault),
+        }
 
 
 class Rate:
@@ -119,7 +149,7 @@ class Rate:
         """Return the rate in MiB/s of the last half minute; None if it is not known yet."""
         if done is None:
             return None
-        if self._seen and done < self._seen[-1][1]:     # it began anew
+        if self._seen and done < self._seen[-1][1]:  # it began anew
             self._seen.clear()
         self._seen.append((now, done))
         while (now - self._seen[0][0]).total_seconds() > _WINDOW:
@@ -131,19 +161,35 @@ class Rate:
 
 def _operation(one: Line, rate: float | None, now: datetime.datetime) -> Line:
     known = one['progress']
-    figures = (fraction(to_gib(known['bytes_done']), to_gib(known['bytes_total']), 'GiB')
-               or fraction(known['done'], known['total'], 'done'))
-    return {'operation': one['kind'], 'resource': one['resource_id'], 'state': _state_of(one),
-            'phase': f'{one["phase"]} ({one["step"]} of {one["steps"]})', 'percent': known['percent'], 'figures': figures,
-            'rate': '' if rate is None else f'{rate:.1f} MiB/s', 'left': time_left(_seconds_left(known, rate)),
-            'age': _age(one['created_at'], now), 'host': one['host'], 'error': one['error'] or '',
-            'is_bad': one['state'] == rows.PARKED or bool(one['error'])}
+    figures = fraction(to_gib(known['bytes_done']), to_gib(known['bytes_total']), 'GiB') or fraction(
+        known['done'], known['total'], 'done'
+    )
+    return {
+        'operation': one['kind'],
+        'resource': one['resource_id'],
+        'state': _state_of(one),
+        'phase': f'{one["phase"]} ({one["step"]} of {one["steps"]})',
+        'percent': known['percent'],
+        'figures': figures,
+        'rate': '' if rate is None else f'{rate:.1f} MiB/s',
+        'left': time_left(_seconds_left(known, rate)),
+        'age': _age(one['created_at'], now),
+        'host': one['host'],
+        'error': one['error'] or '',
+        'is_bad': one['state'] == rows.PARKED or bool(one['error']),
+    }
 
 
 def _request(row: Any, now: datetime.datetime) -> Line:
-    return {'request': f'{row.method} {row.path}' if row.path else f'{row.requests} further requests',
-            'status': row.code or '', 'seconds': f'{row.seconds:.2f}', 'age': _age(row.created_at, now), 'host': row.api_host,
-            'request id': row.request_id or '', 'is_bad': bool(row.failed)}
+    return {
+        'request': f'{row.method} {row.path}' if row.path else f'{row.requests} further requests',
+        'status': row.code or '',
+        'seconds': f'{row.seconds:.2f}',
+        'age': _age(row.created_at, now),
+        'host': row.api_host,
+        'request id': row.request_id or '',
+        'is_bad': bool(row.failed),
+    }
 
 
 def _seconds_left(known: Mapping[str, Any], rate: float | None) -> int | None:

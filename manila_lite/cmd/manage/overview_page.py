@@ -39,12 +39,40 @@ class _Part:
 
 
 _PARTS = (
-    _Part('operations', (('operation', 0), ('resource', 0), ('state', 0), ('phase', 100), ('figures', 140), ('rate', 120),
-                         ('left', 0), ('age', 80), ('host', 160), ('error', 120)), ('percent', 'state')),
+    _Part(
+        'operations',
+        (
+            ('operation', 0),
+            ('resource', 0),
+            ('state', 0),
+            ('phase', 100),
+            ('figures', 140),
+            ('rate', 120),
+            ('left', 0),
+            ('age', 80),
+            ('host', 160),
+            ('error', 120),
+        ),
+        ('percent', 'state'),
+    ),
     _Part('pools', (('pool', 0), ('GiB used', 0), ('GiB promised', 80), ('backend', 80)), ('used', 'pool')),
-    _Part('services', (('service', 0), ('host', 0), ('zone', 120), ('state', 0), ('heartbeat', 80), ('clock', 120),
-                       ('release', 100), ('reason', 100))),
-    _Part('requests', (('request', 0), ('status', 0), ('seconds', 0), ('age', 80), ('host', 120), ('request id', 100))),
+    _Part(
+        'services',
+        (
+            ('service', 0),
+            ('host', 0),
+            ('zone', 120),
+            ('state', 0),
+            ('heartbeat', 80),
+            ('clock', 120),
+            ('release', 100),
+            ('reason', 100),
+        ),
+    ),
+    _Part(
+        'requests',
+        (('request', 0), ('status', 0), ('seconds', 0), ('age', 80), ('host', 120), ('request id', 100)),
+    ),
 )
 
 
@@ -60,7 +88,9 @@ class Page:
         heads = [_text(line, 'bold') for line in self._now.summary] + [_text(self._trouble, 'bold red')]
         yield from heads
         lines = [getattr(self._now, part.name) for part in _PARTS]
-        rooms = share_out(height - len(heads) - _AROUND * len(_PARTS), [max(len(these), 1) for these in lines])
+        rooms = share_out(
+            height - len(heads) - _AROUND * len(_PARTS), [max(len(these), 1) for these in lines]
+        )
         for part, these, room in zip(_PARTS, lines, rooms, strict=True):
             yield from _draw(part, these, room, width)
 
@@ -69,14 +99,16 @@ def share_out(room: int, wanted: Sequence[int]) -> list[int]:
     """Return how many lines each part gets: what it wants, or, if there is too little room, an even part of what is left."""
     given = [0] * len(wanted)
     left = max(room, 0)
-    for sharers, at in zip(range(len(wanted), 0, -1), sorted(range(len(wanted)), key=wanted.__getitem__), strict=True):
+    for sharers, at in zip(
+        range(len(wanted), 0, -1), sorted(range(len(wanted)), key=wanted.__getitem__), strict=True
+    ):
         given[at] = min(wanted[at], left // sharers)
         left -= given[at]
     return given
 
 
 def _draw(part: _Part, lines: Sequence[Line], room: int, width: int) -> Iterator[RenderableType]:
-    shown = lines if len(lines) <= room else lines[:max(room - 1, 0)]
+    shown = lines if len(lines) <= room else lines[: max(room - 1, 0)]
     drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style='bold')
     heads = part.shown(width)
     for head in heads:

@@ -21,9 +21,18 @@ def secret_list(call: Call) -> int:
     """Count the secrets by their encryption. Exit status 1: some are plain, or encrypted with a key that is missing here."""
     _need_schema(call)
     counts = renewal.count_secrets(call.conf, call.db)
-    call.show(('secrets', *_STATES), [{'secrets': kind, **{state: counted[state] for state in _STATES}}
-                                      for kind, counted in counts.items()])
-    return WRONG if any(counted[state] for counted in counts.values() for state in (renewal.PLAIN, renewal.LOST)) else GOOD
+    call.show(
+        ('secrets', *_STATES),
+        [
+            {'secrets': kind, **{state: counted[state] for state in _STATES}}
+            for kind, counted in counts.items()
+        ],
+    )
+    return (
+        WRONG
+        if any(counted[state] for counted in counts.values() for state in (renewal.PLAIN, renewal.LOST))
+        else GOOD
+    )
 
 
 def reencrypt(call: Call) -> int:
@@ -34,8 +43,10 @@ def reencrypt(call: Call) -> int:
     """
     _need_schema(call)
     if call.conf.upgrade_levels.operations == BEFORE_ENCRYPTION:
-        raise errors.Conflict(f'[upgrade_levels] operations is pinned to {BEFORE_ENCRYPTION}, for processes that cannot read '
-                              'encrypted secrets: set it to auto when they are stopped')
+        raise errors.Conflict(
+            f'[upgrade_levels] operations is pinned to {BEFORE_ENCRYPTION}, for processes that cannot read '
+            'encrypted secrets: set it to auto when they are stopped'
+        )
     total = sum(sum(counted.values()) for counted in renewal.count_secrets(call.conf, call.db).values())
     done: Counter[str] = Counter()
     lost: list[str] = []
@@ -46,18 +57,28 @@ def reencrypt(call: Call) -> int:
                 lost += [f'{secret.kind}: {secret.id}' for secret, state in portion if state == renewal.LOST]
                 if portion:
                     total = max(total, done.total())
-                    show.update(Progress(portion[0][0].kind, 100 * done.total() // total,
-                                         fraction(done.total(), total, 'secrets')))
+                    show.update(
+                        Progress(
+                            portion[0][0].kind,
+                            100 * done.total() // total,
+                            fraction(done.total(), total, 'secrets'),
+                        )
+                    )
     except KeyboardInterrupt:
         print('manila-manage: stopped; run it again for the rest', file=sys.stderr)
         return STOPPED
-    print(f'{done[renewal.PLAIN] + done[renewal.ANOTHER]} secrets were encrypted again, {done[renewal.FIRST]} had the first '
-          'key already.')
+    print(
+        f'{done[renewal.PLAIN] + done[renewal.ANOTHER]} secrets were encrypted again, {done[renewal.FIRST]} had the first '
+        'key already.'
+    )
     for one in lost[:_NAMED]:
         print(f'manila-manage: no key decrypts one of the {one}', file=sys.stderr)
     if lost:
-        print(f'manila-manage: {len(lost)} secrets cannot be decrypted with the keys of this host: add their key to the '
-              'file, or have them set again', file=sys.stderr)
+        print(
+            f'manila-manage: {len(lost)} secrets cannot be decrypted with the keys of this host: add their key to the '
+            'file, or have them set again',
+            file=sys.stderr,
+        )
     return WRONG if lost else GOOD
 
 

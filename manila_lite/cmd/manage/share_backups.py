@@ -31,7 +31,9 @@ def update_host(call: Call) -> int:
         if not call.args.force:
             _check(call, conn, old, new)
         backups, deletions = share_backups.move_deletions(conn, old, new)
-    print(f'From {old} to {new}: {errors.count(backups, "backup")}, {errors.count(deletions, "waiting deletion")}.')
+    print(
+        f'From {old} to {new}: {errors.count(backups, "backup")}, {errors.count(deletions, "waiting deletion")}.'
+    )
     return GOOD
 
 
@@ -41,14 +43,20 @@ def _is_backend(name: str) -> bool:
 
 
 def _check(call: Call, conn: Connection, old: str, new: str) -> None:
-    up = {row.host: services.is_up(row, call.conf.service_down_time)
-          for row in services.list_services(conn, {'binary': 'manila-share'})}
+    up = {
+        row.host: services.is_up(row, call.conf.service_down_time)
+        for row in services.list_services(conn, {'binary': 'manila-share'})
+    }
     if not up.get(new):
-        raise errors.Invalid(f'{new} is not up: start its manila-share first, and see "manila-manage host list".{_FORCE}')
+        raise errors.Invalid(
+            f'{new} is not up: start its manila-share first, and see "manila-manage host list".{_FORCE}'
+        )
     if up.get(old):
         raise errors.Conflict(f'{old} is up: it can delete its backups itself.{_FORCE}')
     if busy := hosts.count_claimed_operations(conn, old):
-        raise errors.Conflict(f'{errors.count(busy, "operation")} of {old} in progress: wait until the leases end.{_FORCE}')
+        raise errors.Conflict(
+            f'{errors.count(busy, "operation")} of {old} in progress: wait until the leases end.{_FORCE}'
+        )
 
 
 def delete(call: Call) -> int:
@@ -65,8 +73,10 @@ def delete(call: Call) -> int:
     finally:
         reached.bus.close()
         transport.cleanup()
-    print(f'The record of backup {backup_id} is gone. Nothing else was touched: {backup_id} may still be a directory in the '
-          f'export of type {backup.backup_type}, or at {backup.host}.')
+    print(
+        f'The record of backup {backup_id} is gone. Nothing else was touched: {backup_id} may still be a directory in the '
+        f'export of type {backup.backup_type}, or at {backup.host}.'
+    )
     return GOOD
 
 
@@ -80,18 +90,44 @@ def _forget(conn: Connection, ctx: context.RequestContext, backup: Any) -> None:
 
 def _refuse(conn: Connection, backup: Any) -> None:
     if backup.status not in _UNWANTED:
-        raise errors.WrongState(f'backup {backup.id} is {backup.status}: delete it with "openstack share backup delete".'
-                                f'{_FORCE}')
+        raise errors.WrongState(
+            f'backup {backup.id} is {backup.status}: delete it with "openstack share backup delete".{_FORCE}'
+        )
     if share_backups.is_claimed(conn, backup.id):
-        raise errors.WrongState(f'backup {backup.id} has an operation in progress: wait until that has ended.{_FORCE}')
+        raise errors.WrongState(
+            f'backup {backup.id} has an operation in progress: wait until that has ended.{_FORCE}'
+        )
 
 
 COMMANDS: Sequence[Command] = (
-    Command('share_backup', 'update_host', update_host, [
-        argument('--currenthost', required=True, metavar='HOST', help='backend that made the backups, as host@backend'),
-        argument('--newhost', required=True, metavar='HOST', help='backend for their deletion, as host@backend'),
-        argument('--force', action='store_true', help='even if the new backend is not up, or the old one is')]),
-    Command('share_backup', 'delete', delete, [
-        argument('backup', help='id of the backup'),
-        argument('--force', action='store_true', help='in any status, even during an operation on the backup')]),
+    Command(
+        'share_backup',
+        'update_host',
+        update_host,
+        [
+            argument(
+                '--currenthost',
+                required=True,
+                metavar='HOST',
+                help='backend that made the backups, as host@backend',
+            ),
+            argument(
+                '--newhost', required=True, metavar='HOST', help='backend for their deletion, as host@backend'
+            ),
+            argument(
+                '--force', action='store_true', help='even if the new backend is not up, or the old one is'
+            ),
+        ],
+    ),
+    Command(
+        'share_backup',
+        'delete',
+        delete,
+        [
+            argument('backup', help='id of the backup'),
+            argument(
+                '--force', action='store_true', help='in any status, even during an operation on the backup'
+            ),
+        ],
+    ),
 )

@@ -24,11 +24,15 @@ def update_capabilities(call: Call) -> int:
         servers = _get_servers(conn, call.args.share_servers, call.args.host)
         changes = [_as_shown(row, call.args) for row in servers]
         if not call.args.dry_run:
-            share_server_capabilities.write(conn, [row.id for row in servers], call.args.capabilities, call.args.value)
+            share_server_capabilities.write(
+                conn, [row.id for row in servers], call.args.capabilities, call.args.value
+            )
     call.show(('id', 'host', 'result'), changes)
     if call.args.format == 'table':
         count = sum(one['changed'] for one in changes)
-        print(f'{count} of {errors.count(len(servers), "share server")} {"would be" if call.args.dry_run else "were"} changed.')
+        print(
+            f'{count} of {errors.count(len(servers), "share server")} {"would be" if call.args.dry_run else "were"} changed.'
+        )
     return GOOD
 
 
@@ -39,8 +43,10 @@ def _get_servers(conn: Connection, server_ids: Sequence[str] | None, host: str |
     """
     servers = share_server_capabilities.find(conn, server_ids, host)
     if missing := sorted(set(server_ids or ()) - {row.id for row in servers}):
-        raise errors.NotFound(f'There are no share servers {", ".join(missing)}{f" on {host}" if host else ""}; '
-                              'nothing was changed.')
+        raise errors.NotFound(
+            f'There are no share servers {", ".join(missing)}{f" on {host}" if host else ""}; '
+            'nothing was changed.'
+        )
     if not servers:
         raise errors.NotFound(f'There are no share servers on {host}; nothing was changed.')
     return servers
@@ -49,7 +55,13 @@ def _get_servers(conn: Connection, server_ids: Sequence[str] | None, host: str |
 def _as_shown(row: Any, args: Any) -> dict[str, Any]:
     differs = [name for name in args.capabilities if getattr(row, name) != args.value]
     result = f'{", ".join(differs)}: {not args.value} -> {args.value}' if differs else 'is so already'
-    return {'id': row.id, 'host': row.host, 'result': result, 'changed': bool(differs), 'dry_run': args.dry_run}
+    return {
+        'id': row.id,
+        'host': row.host,
+        'result': result,
+        'changed': bool(differs),
+        'dry_run': args.dry_run,
+    }
 
 
 def id_list(text: str) -> list[str]:
@@ -74,12 +86,32 @@ def boolean(text: str) -> bool:
 
 
 COMMANDS: Sequence[Command] = (
-    Command('share_server', 'update_share_server_capabilities', update_capabilities, [
-        argument('--share_servers', type=id_list, metavar='ID,ID', help='ids of share servers, separated by commas'),
-        argument('--host', metavar='HOST',
-                 help='all share servers of this host or host@backend; with --share_servers: only those of it'),
-        argument('--capabilities', type=capability_list, required=True, metavar='NAME,NAME',
-                 help=f'one or more of {", ".join(share_server_capabilities.NAMES)}'),
-        argument('--value', type=boolean, required=True, metavar='BOOLEAN', help='True or False'),
-        argument('--dry-run', action='store_true', help='only show the changes'), FORMAT]),
+    Command(
+        'share_server',
+        'update_share_server_capabilities',
+        update_capabilities,
+        [
+            argument(
+                '--share_servers',
+                type=id_list,
+                metavar='ID,ID',
+                help='ids of share servers, separated by commas',
+            ),
+            argument(
+                '--host',
+                metavar='HOST',
+                help='all share servers of this host or host@backend; with --share_servers: only those of it',
+            ),
+            argument(
+                '--capabilities',
+                type=capability_list,
+                required=True,
+                metavar='NAME,NAME',
+                help=f'one or more of {", ".join(share_server_capabilities.NAMES)}',
+            ),
+            argument('--value', type=boolean, required=True, metavar='BOOLEAN', help='True or False'),
+            argument('--dry-run', action='store_true', help='only show the changes'),
+            FORMAT,
+        ],
+    ),
 )

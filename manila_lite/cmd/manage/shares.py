@@ -32,8 +32,10 @@ def update_host(call: Call) -> int:
     """
     old, new = call.args.currenthost, call.args.newhost
     if _shape(old) != _shape(new) or old == new:
-        raise errors.Invalid('--currenthost and --newhost must be two names of one kind: host, host@backend or '
-                             'host@backend#pool')
+        raise errors.Invalid(
+            '--currenthost and --newhost must be two names of one kind: host, host@backend or '
+            'host@backend#pool'
+        )
     with call.db.writer() as conn:
         if not call.args.force:
             _check(call, conn, old, new)
@@ -53,17 +55,23 @@ def _shape(host: str) -> tuple[bool, bool]:
 def _check(call: Call, conn: Connection, old: str, new: str) -> None:
     backend = old.partition('#')[0]
     if not hosts.exists(conn, new):
-        raise errors.Invalid(f'no service reports {new}: start its manila-share first, and see "manila-manage host list".'
-                             f'{_FORCE}')
+        raise errors.Invalid(
+            f'no service reports {new}: start its manila-share first, and see "manila-manage host list".'
+            f'{_FORCE}'
+        )
     if new.partition('#')[0] == backend:
         return
-    up = [row.host for row in services.list_services(conn, {'binary': 'manila-share'})
-          if hosts.is_below(row.host, backend)
-          and services.is_up(row, call.conf.service_down_time)]
+    up = [
+        row.host
+        for row in services.list_services(conn, {'binary': 'manila-share'})
+        if hosts.is_below(row.host, backend) and services.is_up(row, call.conf.service_down_time)
+    ]
     if up:
         raise errors.Conflict(f'{", ".join(up)} is up: stop it first.{_FORCE}')
     if busy := hosts.count_claimed_operations(conn, old):
-        raise errors.Conflict(f'{errors.count(busy, "operation")} of {backend} in progress: wait until the leases end.{_FORCE}')
+        raise errors.Conflict(
+            f'{errors.count(busy, "operation")} of {backend} in progress: wait until the leases end.{_FORCE}'
+        )
 
 
 def delete(call: Call) -> int:
@@ -74,9 +82,11 @@ def delete(call: Call) -> int:
         share = shares.get(conn, ctx, share_id)
         work = share_records.list_open_operations(conn, share_id)
         if count := share_backups.count_of(conn, share_id):
-            raise errors.Conflict(f'share {share_id} has {errors.count(count, "backup")}, which need its record: '
-                                  f'delete {errors.them(count)} first, or forget '
-                                  'them with "manila-manage share_backup delete".')
+            raise errors.Conflict(
+                f'share {share_id} has {errors.count(count, "backup")}, which need its record: '
+                f'delete {errors.them(count)} first, or forget '
+                'them with "manila-manage share_backup delete".'
+            )
         if not call.args.force:
             _refuse(conn, share, work)
         for row in {(row.resource_id, row.kind) for row in work}:
@@ -84,31 +94,70 @@ def delete(call: Call) -> int:
         gone = share_records.delete_snapshots(conn, share_id)
         shares.delete(conn, share_id)
     more = f', and of {errors.count(gone, "snapshot")}' if gone else ''
-    print(f'The record of share {share_id} is gone{more}. The backend was not touched: '
-          f'instance {share.instance_id} may still be on {share.host or "no host"}.')
+    print(
+        f'The record of share {share_id} is gone{more}. The backend was not touched: '
+        f'instance {share.instance_id} may still be on {share.host or "no host"}.'
+    )
     return GOOD
 
 
 def _refuse(conn: Connection, share: Any, work: list[Any]) -> None:
     if share.status not in _BROKEN and not share.status.endswith('_error'):
-        raise errors.WrongState(f'share {share.id} is {share.status}: delete it with "openstack share delete".{_FORCE}')
+        raise errors.WrongState(
+            f'share {share.id} is {share.status}: delete it with "openstack share delete".{_FORCE}'
+        )
     if any(row.held for row in work):
-        raise errors.WrongState(f'share {share.id} has an operation in progress: wait until that has ended.{_FORCE}')
+        raise errors.WrongState(
+            f'share {share.id} has an operation in progress: wait until that has ended.{_FORCE}'
+        )
     if count := snapshots.count_of(conn, share.id):
-        raise errors.Conflict(f'share {share.id} has {errors.count(count, "snapshot")}: delete {errors.them(count)} '
-                              f'first.{_FORCE}')
+        raise errors.Conflict(
+            f'share {share.id} has {errors.count(count, "snapshot")}: delete {errors.them(count)} '
+            f'first.{_FORCE}'
+        )
     if count := share_group_snapshots.count_members(conn, share.id):
-        raise errors.Conflict(f'share {share.id} is in {errors.count(count, "snapshot")} of its group: delete '
-                              f'{errors.them(count)} first.{_FORCE}')
+        raise errors.Conflict(
+            f'share {share.id} is in {errors.count(count, "snapshot")} of its group: delete '
+            f'{errors.them(count)} first.{_FORCE}'
+        )
 
 
 COMMANDS: Sequence[Command] = (
-    Command('share', 'update_host', update_host, [
-        argument('--currenthost', required=True, metavar='HOST', help='host, backend or pool of the shares in the records'),
-        argument('--newhost', required=True, metavar='HOST', help='actual host, backend or pool of the shares'),
-        argument('--force', action='store_true', help='even if no service reports the new host, or the old host is up')]),
-    Command('share', 'delete', delete, [
-        one_of(argument('share', nargs='?', default=argparse.SUPPRESS, help='id of the share'),
-               argument('--share_id', dest='share', metavar='SHARE', help='id of the share; old spelling')),
-        argument('--force', action='store_true', help='in any status, with snapshots, even during an operation on the share')]),
+    Command(
+        'share',
+        'update_host',
+        update_host,
+        [
+            argument(
+                '--currenthost',
+                required=True,
+                metavar='HOST',
+                help='host, backend or pool of the shares in the records',
+            ),
+            argument(
+                '--newhost', required=True, metavar='HOST', help='actual host, backend or pool of the shares'
+            ),
+            argument(
+                '--force',
+                action='store_true',
+                help='even if no service reports the new host, or the old host is up',
+            ),
+        ],
+    ),
+    Command(
+        'share',
+        'delete',
+        delete,
+        [
+            one_of(
+                argument('share', nargs='?', default=argparse.SUPPRESS, help='id of the share'),
+                argument('--share_id', dest='share', metavar='SHARE', help='id of the share; old spelling'),
+            ),
+            argument(
+                '--force',
+                action='store_true',
+                help='in any status, with snapshots, even during an operation on the share',
+            ),
+        ],
+    ),
 )

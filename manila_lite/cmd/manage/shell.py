@@ -54,7 +54,7 @@ def script(call: Call) -> int:
         try:
             runpy.run_path(path, init_globals=names, run_name='__main__')
         except Exception:
-            traceback.print_exc()       # show the script's author where any error happened
+            traceback.print_exc()  # show the script's author where any error happened
             return WRONG
     return GOOD
 
@@ -72,7 +72,7 @@ def _names(call: Call) -> Iterator[Names]:
 def _interact(call: Call, kind: str) -> int:
     if not _is_installed(kind):
         raise errors.NotFound(f'{kind} is not installed: the package is called {kind}')
-    sys.excepthook = sys.__excepthook__     # the log's hook would write each mistyped name as CRITICAL
+    sys.excepthook = sys.__excepthook__  # the log's hook would write each mistyped name as CRITICAL
     with _names(call) as names:
         _SHELLS[kind](names)
     return GOOD
@@ -83,6 +83,7 @@ def _python(names: Names) -> None:
         with contextlib.suppress(ImportError):
             import readline
             import rlcompleter
+
             readline.set_completer(rlcompleter.Completer(names).complete)
             readline.parse_and_bind('tab: complete')
     code.interact(_BANNER, local=names, exitmsg='')
@@ -90,6 +91,7 @@ def _python(names: Names) -> None:
 
 def _ipython(names: Names) -> None:
     import IPython
+
     print(_BANNER)
     IPython.start_ipython(argv=['--no-banner'], user_ns=names)
 
@@ -97,8 +99,9 @@ def _ipython(names: Names) -> None:
 def _bpython(names: Names) -> None:
     if not sys.stdin.isatty():
         raise errors.Invalid('bpython needs a terminal')
-    sys.modules.pop('greenlet', None)       # blocked for oslo.service, which is loaded by now; bpython needs it
+    sys.modules.pop('greenlet', None)  # blocked for oslo.service, which is loaded by now; bpython needs it
     import bpython
+
     bpython.embed(names, args=['--quiet'], banner=_BANNER)
 
 
@@ -112,11 +115,24 @@ def _is_installed(kind: str) -> bool:
 
 
 COMMANDS: Sequence[Command] = (
-    Command('shell', 'run', run, [argument('--shell', choices=list(_SHELLS), help='default: the first installed one')]),
+    Command(
+        'shell',
+        'run',
+        run,
+        [argument('--shell', choices=list(_SHELLS), help='default: the first installed one')],
+    ),
     Command('shell', 'python', python),
     Command('shell', 'ipython', ipython),
     Command('shell', 'bpython', bpython),
-    Command('shell', 'script', script, [
-        one_of(argument('path', nargs='?', default=argparse.SUPPRESS, help='path of the file'),
-               argument('--path', dest='path', metavar='PATH', help='path of the file; old spelling'))]),
+    Command(
+        'shell',
+        'script',
+        script,
+        [
+            one_of(
+                argument('path', nargs='?', default=argparse.SUPPRESS, help='path of the file'),
+                argument('--path', dest='path', metavar='PATH', help='path of the file; old spelling'),
+            )
+        ],
+    ),
 )

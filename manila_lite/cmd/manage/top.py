@@ -56,8 +56,19 @@ def _look(looker: Looker, before: Overview) -> tuple[Overview, Page]:
 
 
 COMMANDS = (
-    Command('top', '', show, (
-        argument('--once', action='store_true', help='show it once, as plain text, at a terminal, too'),
-        argument('--every', type=seconds, default=1.0, metavar='SECONDS',
-                 help='seconds between two looks at the database; default: 1'))),
+    Command(
+        'top',
+        '',
+        show,
+        (
+            argument('--once', action='store_true', help='show it once, as plain text, at a terminal, too'),
+            argument(
+                '--every',
+                type=seconds,
+                default=1.0,
+                metavar='SECONDS',
+                help='seconds between two looks at the database; default: 1',
+            ),
+        ),
+    ),
 )

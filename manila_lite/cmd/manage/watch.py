@@ -83,7 +83,13 @@ class _Lines:
         if now.change == self._last:
             return
         self._last = now.change
-        parts = (now.phase, '' if now.percent is None else f'{now.percent} %', now.detail, _left(now), now.hint)
+        parts = (
+            now.phase,
+            '' if now.percent is None else f'{now.percent} %',
+            now.detail,
+            _left(now),
+            now.hint,
+        )
         print('  '.join(part for part in parts if part), file=self._out, flush=True)
 
 
@@ -94,9 +100,13 @@ class _Bar:
         from rich import console, progress  # they are slow to import, and not for output into pipes
 
         self._progress = progress.Progress(
-            progress.TextColumn('{task.description}', markup=False), progress.BarColumn(), progress.TaskProgressColumn(),
-            progress.TextColumn('{task.fields[detail]}', markup=False), progress.TextColumn('{task.fields[left]}'),
-            console=console.Console(file=out))
+            progress.TextColumn('{task.description}', markup=False),
+            progress.BarColumn(),
+            progress.TaskProgressColumn(),
+            progress.TextColumn('{task.fields[detail]}', markup=False),
+            progress.TextColumn('{task.fields[left]}'),
+            console=console.Console(file=out),
+        )
         self._task = self._progress.add_task('', total=None, detail='', left='')
         self._hint = ''
 
@@ -112,8 +122,14 @@ class _Bar:
         if now.hint and now.hint != self._hint:
             self._progress.console.print(now.hint, markup=False, highlight=False)
         self._hint = now.hint
-        self._progress.update(self._task, description=now.phase, total=None if now.percent is None else 100,
-                              completed=now.percent or 0, detail=now.detail, left=_left(now))
+        self._progress.update(
+            self._task,
+            description=now.phase,
+            total=None if now.percent is None else 100,
+            completed=now.percent or 0,
+            detail=now.detail,
+            left=_left(now),
+        )
 
 
 def _left(now: Progress) -> str:

@@ -31,7 +31,9 @@ def exact(foreign_keys: Iterable[ForeignKey]) -> None:
     with _orphans_are_let_be(conn):
         _drop(conn, {table for table, *_ in keys})
         for table in sa.inspect(conn).get_table_names():
-            conn.exec_driver_sql(f'ALTER TABLE {conn.dialect.identifier_preparer.quote(table)} CONVERT TO {into}')
+            conn.exec_driver_sql(
+                f'ALTER TABLE {conn.dialect.identifier_preparer.quote(table)} CONVERT TO {into}'
+            )
         for table, column, target, gone in keys:
             op.create_foreign_key(f'fk_{table}_{column}', table, target, [column], ['id'], ondelete=gone)
 

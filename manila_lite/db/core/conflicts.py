@@ -55,13 +55,19 @@ def retry(work: _Work) -> _Work:
 
 def repeating(work: _Work, worth: tuple[type[Exception], ...] = (DBDeadlock,)) -> _Work:
     """Return the work as a function that repeats it, some times, after errors of these types."""
+
     def is_worth_it(error: Exception) -> bool:
         if not isinstance(error, worth):
             return False
         LOG.info('A transaction was taken back, or lost its connection: %s', brief(error))
         return True
-    return cast(_Work, wrap_db_retry(max_retries=_TRIES, retry_interval=_PAUSE, max_retry_interval=1,
-                                     exception_checker=is_worth_it)(work))
+
+    return cast(
+        _Work,
+        wrap_db_retry(
+            max_retries=_TRIES, retry_interval=_PAUSE, max_retry_interval=1, exception_checker=is_worth_it
+        )(work),
+    )
 
 
 def brief(error: BaseException) -> str:

@@ -9,11 +9,16 @@ import sqlalchemy
 from manila_lite import errors
 
 #: The schemes of URLs with which this product was tried, and what to install for each.
-_DRIVERS = {'sqlite': '', 'postgresql+psycopg2': 'the extra postgresql (psycopg2-binary)',
-            'mysql+pymysql': 'the extra mysql (PyMySQL)',
-            'mysql+mysqldb': 'mysqlclient, or write mysql+pymysql and install the extra mysql (PyMySQL)'}
-_FORM = ('write DRIVER://USER:PASSWORD@HOST/DATABASE, or sqlite:////PATH; in the password write @ as %40, / as %2F, : as %3A '
-         'and % as %25')
+_DRIVERS = {
+    'sqlite': '',
+    'postgresql+psycopg2': 'the extra postgresql (psycopg2-binary)',
+    'mysql+pymysql': 'the extra mysql (PyMySQL)',
+    'mysql+mysqldb': 'mysqlclient, or write mysql+pymysql and install the extra mysql (PyMySQL)',
+}
+_FORM = (
+    'write DRIVER://USER:PASSWORD@HOST/DATABASE, or sqlite:////PATH; in the password write @ as %40, / as %2F, : as %3A '
+    'and % as %25'
+)
 
 
 def check(url: str, option: str = '[database] connection') -> None:

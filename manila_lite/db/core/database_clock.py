@@ -20,7 +20,10 @@ class now(FunctionElement[datetime.datetime]):  # noqa: N801 - a function of SQL
 
 
 #: By dialect. Others are MariaDB, and its family.
-_TEXTS = {'sqlite': "strftime('%Y-%m-%d %H:%M:%f000', 'now')", 'postgresql': "(statement_timestamp() AT TIME ZONE 'UTC')"}
+_TEXTS = {
+    'sqlite': "strftime('%Y-%m-%d %H:%M:%f000', 'now')",
+    'postgresql': "(statement_timestamp() AT TIME ZONE 'UTC')",
+}
 
 
 @compiles(now)

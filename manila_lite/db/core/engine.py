@@ -36,7 +36,9 @@ UNUSABLE = (sqlalchemy.exc.ArgumentError, sqlalchemy.exc.OperationalError, oslo_
 
 
 #: The error of libpq since version 14 if there is no connection, but may be one later; oslo.db knows older wordings.
-AWAY = r'.*connection to server .*failed:(?!.*(authentication failed|does not exist|pg_hba.conf|not permitted))'
+AWAY = (
+    r'.*connection to server .*failed:(?!.*(authentication failed|does not exist|pg_hba.conf|not permitted))'
+)
 
 
 @exc_filters.filters('postgresql', sqlalchemy.exc.OperationalError, AWAY)
@@ -47,7 +49,8 @@ def _unreachable(error: Any, match: Any, engine_name: str, is_disconnect: bool) 
 def is_lost(error: BaseException) -> bool:
     """Say whether an error means that the database does not answer, or that a connection to it broke."""
     return isinstance(error, oslo_db_exception.DBConnectionError) or (
-        isinstance(error, sqlalchemy.exc.DBAPIError) and error.connection_invalidated)
+        isinstance(error, sqlalchemy.exc.DBAPIError) and error.connection_invalidated
+    )
 
 
 class Database:
@@ -58,15 +61,21 @@ class Database:
     database is away, since somebody waits at a terminal, and can try again.
     """
 
-    def __init__(self, conf: Any, migrations: Path | None = None, lock: Callable[[], Any] = threading.Lock, *,
-                 hurried: bool = False):
+    def __init__(
+        self,
+        conf: Any,
+        migrations: Path | None = None,
+        lock: Callable[[], Any] = threading.Lock,
+        *,
+        hurried: bool = False,
+    ):
         self._conf = conf
         self._hurried = hurried
         self.migrations = migrations
         self._lock = threading.Lock()
         self._turn = lock()
-        self._own = threading.local()        # of each thread
-        self._engines: tuple[Engine, Engine] | None = None      # of writers and of readers
+        self._own = threading.local()  # of each thread
+        self._engines: tuple[Engine, Engine] | None = None  # of writers and of readers
 
     @property
     def engine(self) -> Engine:
@@ -87,10 +96,23 @@ class Database:
         options = dict(self._conf.database)
         full = options.pop('sqlite_synchronous_full')
         size = options.pop('sqlite_pool_size')
-        known = {key: value for key, value in options.items()
-                 if key in ('connection', 'slave_connection', 'connection_recycle_time', 'max_pool_size',
-                            'max_overflow', 'pool_timeout', 'connection_debug', 'connection_trace',
-                            'mysql_sql_mode', 'mysql_wsrep_sync_wait')}
+        known = {
+            key: value
+            for key, value in options.items()
+            if key
+            in (
+                'connection',
+                'slave_connection',
+                'connection_recycle_time',
+                'max_pool_size',
+                'max_overflow',
+                'pool_timeout',
+                'connection_debug',
+                'connection_trace',
+                'mysql_sql_mode',
+                'mysql_wsrep_sync_wait',
+            )
+        }
         # oslo.db would try for minutes, in the thread that comes first, and no signal could end that. Services try again
         # by themselves, and requests have an answer.
         known['max_retries'] = 0
@@ -104,9 +126,11 @@ class Database:
             self._tune_sqlite(engine, full, size)
         elif engine.dialect.name in ('mysql', 'mariadb'):
             _tune_mariadb(engine)
-        statement_events.observe(engine, traced=trace.is_on(self._conf) and self._conf.profiler.trace_sqlalchemy)
+        statement_events.observe(
+            engine, traced=trace.is_on(self._conf) and self._conf.profiler.trace_sqlalchemy
+        )
         reader = manager.reader.get_engine()
-        for one in {engine, reader}:        # they are the same, unless reads have a connection of their own
+        for one in {engine, reader}:  # they are the same, unless reads have a connection of their own
             idle_connections.tune(one)
         return engine, reader
 
@@ -114,14 +138,23 @@ class Database:
         if engine.url.database not in (None, '', ':memory:'):
             # oslo.db insists on NullPool for files; there is no public way to change it afterwards.
             old = engine.pool
-            engine.pool = pool.QueuePool(old._creator, pool_size=size, max_overflow=size,
-                                         _dispatch=old.dispatch, dialect=engine.dialect)
+            engine.pool = pool.QueuePool(
+                old._creator,
+                pool_size=size,
+                max_overflow=size,
+                _dispatch=old.dispatch,
+                dialect=engine.dialect,
+            )
         synchronous = 'FULL' if full else 'NORMAL'
 
         @event.listens_for(engine, 'connect')
         def connected(dbapi: Any, record: Any) -> None:
-            for pragma in (f'busy_timeout={_BUSY_TIMEOUT_MS}', 'journal_mode=WAL',
-                           f'synchronous={synchronous}', 'foreign_keys=ON'):
+            for pragma in (
+                f'busy_timeout={_BUSY_TIMEOUT_MS}',
+                'journal_mode=WAL',
+                f'synchronous={synchronous}',
+                'foreign_keys=ON',
+            ):
                 dbapi.execute(f'PRAGMA {pragma}')
 
         for deferred in list(engine.dispatch.begin):  # oslo.db's own, which begins deferred
@@ -194,7 +227,7 @@ class Database:
     def _look(self) -> Iterator[Connection]:
         with _interrupts(), self._both()[1].connect() as conn:
             conn.begin()
-            yield conn      # to close the connection ends the transaction
+            yield conn  # to close the connection ends the transaction
 
     def dispose(self) -> None:
         """Close all connections."""
@@ -251,7 +284,8 @@ def _tune_mariadb(engine: Engine) -> None:
         # see the state of the transaction's first read.
         with dbapi.cursor() as cursor:
             cursor.execute('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
-    engine.dispose()    # oslo.db opened a connection before this listener existed
+
+    engine.dispose()  # oslo.db opened a connection before this listener existed
 
 
 def insert_ignore(conn: Connection, table: sqlalchemy.Table, values: dict) -> bool:

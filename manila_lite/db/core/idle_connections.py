@@ -21,15 +21,16 @@ def tune(engine: Engine) -> None:
 
     Whoever takes a connection ends its transaction. oslo.db offers neither setting.
     """
-    engine.pool._pre_ping = False                               # noqa: SLF001 - there is no public way
-    engine.pool._reset_on_return = ResetStyle.reset_none        # noqa: SLF001 - there is no public way
+    engine.pool._pre_ping = False  # noqa: SLF001 - there is no public way
+    engine.pool._reset_on_return = ResetStyle.reset_none  # noqa: SLF001 - there is no public way
     event.listen(engine, 'checkin', _returned)
 
     # After oslo.db's listener, which replaces connections that were inherited by a fork.
     @event.listens_for(engine, 'checkout')
     def taken(dbapi: Any, record: Any, proxy: Any) -> None:
-        if time.monotonic() - record.info.get(_USED, time.monotonic()) > ALIVE \
-                and not engine.dialect._do_ping_w_event(dbapi):     # noqa: SLF001 - what SQLAlchemy itself does
+        if time.monotonic() - record.info.get(
+            _USED, time.monotonic()
+        ) > ALIVE and not engine.dialect._do_ping_w_event(dbapi):  # noqa: SLF001 - what SQLAlchemy itself does
             raise sqlalchemy.exc.InvalidatePoolError
 
 

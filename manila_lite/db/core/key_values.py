@@ -33,11 +33,15 @@ def of_many(conn: Connection, table: sa.Table, owner_ids: Iterable[str]) -> dict
 @functools.cache
 def _of_owners(table: sa.Table) -> Among:
     # In the order of the primary key, so that nothing is sorted.
-    return Among(sa.select(table.c.owner_id, table.c.key, table.c.value).order_by(table.c.owner_id, table.c.key),
-                 table.c.owner_id)
+    return Among(
+        sa.select(table.c.owner_id, table.c.key, table.c.value).order_by(table.c.owner_id, table.c.key),
+        table.c.owner_id,
+    )
 
 
-def merge(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str], conf: Any = None) -> None:
+def merge(
+    conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str], conf: Any = None
+) -> None:
     """Add these pairs to the owner's, or replace those of the same keys.
 
     :raises errors.OverLimit: they would be too many.
@@ -63,20 +67,29 @@ def _hold_owner(conn: Connection, table: sa.Table, owner_id: str) -> None:
 def merge_many(conn: Connection, table: sa.Table, wanted: Mapping[str, Mapping[str, str]]) -> None:
     """Do as ``merge`` for several owners in at most three statements. Only changes are written."""
     had = of_many(conn, table, wanted) if any(wanted.values()) else {}
-    changed = [{'owner_id': owner, 'key': key, 'value': value} for owner, values in wanted.items()
-               for key, value in values.items() if had.get(owner, {}).get(key) != value]
+    changed = [
+        {'owner_id': owner, 'key': key, 'value': value}
+        for owner, values in wanted.items()
+        for key, value in values.items()
+        if had.get(owner, {}).get(key) != value
+    ]
     if not changed:
         return
-    conn.execute(table.delete().where(table.c.owner_id.in_({row['owner_id'] for row in changed}),
-                                      sa.tuple_(table.c.owner_id, table.c.key).in_(
-                                          [(row['owner_id'], row['key']) for row in changed])))
+    conn.execute(
+        table.delete().where(
+            table.c.owner_id.in_({row['owner_id'] for row in changed}),
+            sa.tuple_(table.c.owner_id, table.c.key).in_([(row['owner_id'], row['key']) for row in changed]),
+        )
+    )
     _insert(table).execute_many(conn, changed)
 
 
 def _count(conn: Connection, table: sa.Table, owner_id: str, keys: Collection[str]) -> tuple[int, int]:
     """Return how many pairs the owner has, and how many of them have these keys."""
     mine = sa.select(sa.func.count()).select_from(table).where(table.c.owner_id == owner_id)
-    return conn.execute(mine).scalar_one(), conn.execute(mine.where(table.c.key.in_(keys))).scalar_one() if keys else 0
+    return conn.execute(mine).scalar_one(), conn.execute(
+        mine.where(table.c.key.in_(keys))
+    ).scalar_one() if keys else 0
 
 
 def _must_fit(conf: Any, table: sa.Table, owner_id: str, had: int, will: int) -> None:
@@ -85,8 +98,14 @@ def _must_fit(conf: Any, table: sa.Table, owner_id: str, had: int, will: int) ->
     limits.check(conf, 'metadata_items', f'{owner} {owner_id}', had, will)
 
 
-def replace(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str],
-            keep: Iterable[str] = (), conf: Any = None) -> None:
+def replace(
+    conn: Connection,
+    table: sa.Table,
+    owner_id: str,
+    values: Mapping[str, str],
+    keep: Iterable[str] = (),
+    conf: Any = None,
+) -> None:
     """Set the owner's pairs to exactly these, and keep its pairs of the keys in ``keep``.
 
     :raises errors.OverLimit: they would be too many.
@@ -100,7 +119,9 @@ def replace(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[st
     insert(conn, table, owner_id, values)
 
 
-def insert(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str], conf: Any = None) -> None:
+def insert(
+    conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str, str], conf: Any = None
+) -> None:
     """Insert pairs of an owner that has none of these keys yet, and with ``conf`` none at all.
 
     :raises errors.OverLimit: they are too many.
@@ -109,7 +130,8 @@ def insert(conn: Connection, table: sa.Table, owner_id: str, values: Mapping[str
         _must_fit(conf, table, owner_id, 0, len(values))
     if values:
         _insert(table).execute_many(
-            conn, [{'owner_id': owner_id, 'key': key, 'value': value} for key, value in values.items()])
+            conn, [{'owner_id': owner_id, 'key': key, 'value': value} for key, value in values.items()]
+        )
 
 
 @functools.cache
@@ -117,7 +139,9 @@ def _insert(table: sa.Table) -> Write:
     return Write(table.insert())
 
 
-def remove(conn: Connection, table: sa.Table, owner_id: str, key: str, item_name: str = 'metadata item') -> None:
+def remove(
+    conn: Connection, table: sa.Table, owner_id: str, key: str, item_name: str = 'metadata item'
+) -> None:
     """Delete the pair.
 
     :raises errors.NotFound: the owner has no such key.
@@ -126,7 +150,11 @@ def remove(conn: Connection, table: sa.Table, owner_id: str, key: str, item_name
         raise errors.NotFound.of(item_name, key)
 
 
-def matching(table: sa.Table, owner: sa.ColumnElement[Any], wanted: Mapping[str, str]) -> list[sa.ColumnElement[bool]]:
+def matching(
+    table: sa.Table, owner: sa.ColumnElement[Any], wanted: Mapping[str, str]
+) -> list[sa.ColumnElement[bool]]:
     """Return conditions that hold for owners that have all of the ``wanted`` pairs."""
-    return [sa.exists().where(table.c.owner_id == owner, table.c.key == key, table.c.value == value)
-            for key, value in wanted.items()]
+    return [
+        sa.exists().where(table.c.owner_id == owner, table.c.key == key, table.c.value == value)
+        for key, value in wanted.items()
+    ]

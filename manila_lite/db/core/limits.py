@@ -27,9 +27,12 @@ def check(conf: Any, name: str, whose: str, had: int, will: int) -> None:
     """
     most = conf.limits[name]
     if most >= 0 and will > most and will > had:
-        raise errors.OverLimit(f'Limit {name} exceeded: {whose} may have {errors.count(most, COUNTED[name])}, has '
-                               f'{had}, and would have '
-                               f'{will}.', code=f'over_limit_{name}')
+        raise errors.OverLimit(
+            f'Limit {name} exceeded: {whose} may have {errors.count(most, COUNTED[name])}, has '
+            f'{had}, and would have '
+            f'{will}.',
+            code=f'over_limit_{name}',
+        )
 
 
 def check_one_more(conf: Any, name: str, whose: str, had: int) -> None:

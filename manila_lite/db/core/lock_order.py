@@ -33,8 +33,14 @@ ORDER = (
 
 #: Pairs of tables that some transactions lock in this order, against that above, and why that is no danger.
 ELSEWHERE = {
-    ('pools', 'share_instances'): 'The scheduler places a share where a pool had room. Nobody else changes a share meanwhile.',
+    (
+        'pools',
+        'share_instances',
+    ): 'The scheduler places a share where a pool had room. Nobody else changes a share meanwhile.',
     ('pools', 'share_groups'): 'The scheduler places a share group. Nobody else changes it meanwhile.',
-    ('share_networks', 'share_groups'): 'A share manager finds a server for a new share group, which no share may join yet.',
+    (
+        'share_networks',
+        'share_groups',
+    ): 'A share manager finds a server for a new share group, which no share may join yet.',
     ('quota_locks', 'shares'): 'A share is extended, and held by its instance.',
 }

@@ -11,13 +11,20 @@ import sqlalchemy as sa
 from manila_lite import errors
 
 
-def conditions(filters: Mapping[str, Any], columns: Any, equal: Iterable[str], parts: Iterable[str] = ()) -> list[Any]:
+def conditions(
+    filters: Mapping[str, Any], columns: Any, equal: Iterable[str], parts: Iterable[str] = ()
+) -> list[Any]:
     """Return the conditions of filters: columns named in ``equal`` equal their filter, and columns in ``parts`` contain
     theirs, whose name ends in ``~``. A filter that is None does not count.
     """
-    return [*(columns[key] == filters[key] for key in equal if filters.get(key) is not None),
-            *(columns[key].icontains(filters[f'{key}~'], autoescape=True) for key in parts
-              if filters.get(f'{key}~') is not None)]
+    return [
+        *(columns[key] == filters[key] for key in equal if filters.get(key) is not None),
+        *(
+            columns[key].icontains(filters[f'{key}~'], autoescape=True)
+            for key in parts
+            if filters.get(f'{key}~') is not None
+        ),
+    ]
 
 
 #: Parameters of lists that are no filters.
@@ -26,8 +33,11 @@ _NO_FILTERS = frozenset(('limit', 'offset', 'marker', 'sort_key', 'sort_dir', 'w
 
 def is_filtered(filters: Mapping[str, Any]) -> bool:
     """Say whether there is any filter, as opposed to parameters of a page and to flags that are off."""
-    return any(value is not None and value is not False and value != {} for name, value in filters.items()
-               if name not in _NO_FILTERS)
+    return any(
+        value is not None and value is not False and value != {}
+        for name, value in filters.items()
+        if name not in _NO_FILTERS
+    )
 
 
 def no_sort_key(key: str) -> errors.Invalid:
@@ -51,7 +61,9 @@ class Page:
         :raises errors.Invalid: the sort key is none of ``columns``.
         """
         values = self.values()
-        limit, offset = (sa.bindparam(name, values[name], sa.Integer) for name in ('page_limit', 'page_offset'))
+        limit, offset = (
+            sa.bindparam(name, values[name], sa.Integer) for name in ('page_limit', 'page_offset')
+        )
         order = self._order(columns, tie)
         if self.marker is not None:
             marker = sa.bindparam('page_marker', self.marker, tie.type)
@@ -82,26 +94,39 @@ class Page:
 
     def shape(self) -> 'Page':
         """Return a page that stands for all pages with the same query: only its values differ."""
-        return dataclasses.replace(self, limit=None if self.limit is None else 1, offset=min(self.offset, 1),
-                                   marker=None if self.marker is None else '')
+        return dataclasses.replace(
+            self,
+            limit=None if self.limit is None else 1,
+            offset=min(self.offset, 1),
+            marker=None if self.marker is None else '',
+        )
 
     def values(self) -> dict[str, Any]:
         """Return the values of the page's query."""
-        return {'page_limit': 2**62 if self.limit is None else self.limit, 'page_offset': self.offset,
-                'page_marker': self.marker}
+        return {
+            'page_limit': 2**62 if self.limit is None else self.limit,
+            'page_offset': self.offset,
+            'page_marker': self.marker,
+        }
 
 
-def _after_value(query: sa.Select[Any], marker: Any, column: Any, tie: Any, *, descending: bool) -> sa.ColumnElement[bool]:
+def _after_value(
+    query: sa.Select[Any], marker: Any, column: Any, tie: Any, *, descending: bool
+) -> sa.ColumnElement[bool]:
     """Return the condition by the value of the marker's row, which an index serves. Only for columns without nulls."""
     value = query.with_only_columns(column).where(tie == marker).scalar_subquery()
     beyond = operator.lt if descending else operator.gt
-    not_before = operator.le if descending else operator.ge     # beside the exact condition: databases use it for the index
+    not_before = (
+        operator.le if descending else operator.ge
+    )  # beside the exact condition: databases use it for the index
     return sa.and_(not_before(column, value), sa.or_(beyond(column, value), beyond(tie, marker)))
 
 
 def _after(query: sa.Select[Any], marker: Any, order: Sequence[Any], tie: Any) -> sa.ColumnElement[bool]:
     """Return the condition by row numbers, not by values: these may be null, and databases sort nulls in different ways."""
-    places = query.with_only_columns(tie.label('row_id'), sa.func.row_number().over(order_by=order).label('place')).cte()
+    places = query.with_only_columns(
+        tie.label('row_id'), sa.func.row_number().over(order_by=order).label('place')
+    ).cte()
     mark = sa.select(places.c.place).where(places.c.row_id == marker).scalar_subquery()
     after: sa.ColumnElement[bool] = tie.in_(sa.select(places.c.row_id).where(places.c.place > mark))
     return after

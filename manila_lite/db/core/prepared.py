@@ -35,7 +35,7 @@ def send(conn: Connection, text: str, values: Any = (), *, many: bool = False) -
             after(conn, cursor, text, values, None, many)
     except Exception as error:
         # As SQLAlchemy does: listeners make it an error of oslo.db, and a broken connection is given up.
-        conn._handle_dbapi_exception(error, text, values, cursor, None)     # noqa: SLF001 - there is no public way
+        conn._handle_dbapi_exception(error, text, values, cursor, None)  # noqa: SLF001 - there is no public way
     return cursor
 
 
@@ -58,14 +58,22 @@ class _Compiled:
             raise TypeError(f'a list of any length cannot be prepared: {compiled}')
         fixed = {name: bind.value for name, bind in compiled.binds.items() if not bind.required}
         made: dict[str, Callable[[Any], Any]] = {}
-        for column, default in [*((column, column.default) for column in compiled.insert_prefetch),
-                                *((column, column.onupdate) for column in compiled.update_prefetch)]:
+        for column, default in [
+            *((column, column.default) for column in compiled.insert_prefetch),
+            *((column, column.onupdate) for column in compiled.update_prefetch),
+        ]:
             fixed.pop(column.key, None)
             (made if default.is_callable else fixed)[column.key] = default.arg
         takes = tuple(compiled.positiontup or compiled.binds)
         changes = [compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect) for name in takes]
-        return cls(str(compiled), fixed, tuple(made.items()), takes,
-                   tuple((place, change) for place, change in enumerate(changes) if change is not None), compiled.positional)
+        return cls(
+            str(compiled),
+            fixed,
+            tuple(made.items()),
+            takes,
+            tuple((place, change) for place, change in enumerate(changes) if change is not None),
+            compiled.positional,
+        )
 
     def values(self, given: Values) -> Any:
         """Return the values for the driver.
@@ -83,8 +91,12 @@ class _Compiled:
 
 def one_of(column: Any, choices: Iterable[Any]) -> sa.ColumnElement[bool]:
     """Return the condition that a column has one of these values: as ``in_``, but it can be prepared."""
-    condition: sa.ColumnElement[bool] = column.in_([
-        choice if isinstance(choice, sa.ClauseElement) else sa.literal(choice, column.type) for choice in choices])
+    condition: sa.ColumnElement[bool] = column.in_(
+        [
+            choice if isinstance(choice, sa.ClauseElement) else sa.literal(choice, column.type)
+            for choice in choices
+        ]
+    )
     return condition
 
 
@@ -95,7 +107,7 @@ class Query:
         self._statement = statement
         self._columns = tuple(statement.selected_columns)
         row = NamedTuple('Row', [(column.name, Any) for column in self._columns])  # type: ignore[misc]
-        self._make = functools.partial(tuple.__new__, row if named else tuple)      # as row._make, but in C
+        self._make = functools.partial(tuple.__new__, row if named else tuple)  # as row._make, but in C
         self._named = named
         self._compiled: dict[type, _Compiled] = {}
         self._changes: dict[type, list[tuple[int, _Change]]] = {}
@@ -138,8 +150,10 @@ class Query:
         return send(conn, compiled.text, compiled.values(values))
 
     def _learnt(self, dialect: Dialect, description: Sequence[Any]) -> list[tuple[int, _Change]]:
-        changes = [(place, column.type.dialect_impl(dialect).result_processor(dialect, description[place][1]))
-                   for place, column in enumerate(self._columns)]
+        changes = [
+            (place, column.type.dialect_impl(dialect).result_processor(dialect, description[place][1]))
+            for place, column in enumerate(self._columns)
+        ]
         return [(place, change) for place, change in changes if change is not None]
 
 
@@ -165,14 +179,17 @@ class _OfMany:
     def _portions(self, wanted: Sequence[Any], values: Values) -> Iterator[tuple[Any, dict[str, Any]]]:
         """Yield for each portion the statement and all its values."""
         for start in range(0, len(wanted), self.MOST):
-            portion = list(wanted[start:start + self.MOST])
+            portion = list(wanted[start : start + self.MOST])
             size = 1 << (len(portion) - 1).bit_length()
             if size not in self._of_size:
                 names: list[Any] = [sa.bindparam(f'wanted_{number}') for number in range(size)]
                 condition = self._column(names) if callable(self._column) else self._column.in_(names)
                 self._of_size[size] = self._make(self._statement.where(condition), names)
             filled = [*portion, *portion[:1] * (size - len(portion))]
-            yield self._of_size[size], {**values, **{f'wanted_{number}': value for number, value in enumerate(filled)}}
+            yield (
+                self._of_size[size],
+                {**values, **{f'wanted_{number}': value for number, value in enumerate(filled)}},
+            )
 
 
 class Among(_OfMany):
@@ -187,7 +204,9 @@ class Among(_OfMany):
 
     def all(self, conn: Connection, wanted: Sequence[Any], values: Values | None = None) -> list[Any]:
         """Return all rows, in one statement for each portion."""
-        return [row for query, known in self._portions(wanted, values or {}) for row in query.all(conn, known)]
+        return [
+            row for query, known in self._portions(wanted, values or {}) for row in query.all(conn, known)
+        ]
 
 
 class WriteAmong(_OfMany):
@@ -212,13 +231,17 @@ class WriteEach(_OfMany):
         self._own = own
 
     def _make(self, statement: Any, names: Sequence[Any]) -> Any:
-        choices = [(name, sa.bindparam(f'own_{number}', type_=self._own.type)) for number, name in enumerate(names)]
+        choices = [
+            (name, sa.bindparam(f'own_{number}', type_=self._own.type)) for number, name in enumerate(names)
+        ]
         return Write(statement.values({self._own.name: sa.case(*choices, value=self._column)}))
 
     def execute(self, conn: Connection, wanted: Mapping[Any, Any], values: Values | None = None) -> int:
         """Execute it with the own values ``wanted``, in one statement for each portion. Return the number of affected rows."""
-        return sum(write.execute(conn, {**known, **self._own_values(known, wanted)})
-                   for write, known in self._portions(list(wanted), values or {}))
+        return sum(
+            write.execute(conn, {**known, **self._own_values(known, wanted)})
+            for write, known in self._portions(list(wanted), values or {})
+        )
 
     @staticmethod
     def _own_values(known: Values, wanted: Mapping[Any, Any]) -> dict[str, Any]:

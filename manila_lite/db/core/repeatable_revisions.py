@@ -45,8 +45,13 @@ def _index(inspector: Inspector, change: schema.CreateIndex | schema.DropIndex) 
 
 def _constraint(inspector: Inspector, change: schema.AddConstraint | schema.DropConstraint) -> bool:
     table = change.element.table.name
-    return change.element.name in _names([
-        *inspector.get_foreign_keys(table), *inspector.get_unique_constraints(table), *inspector.get_check_constraints(table)])
+    return change.element.name in _names(
+        [
+            *inspector.get_foreign_keys(table),
+            *inspector.get_unique_constraints(table),
+            *inspector.get_check_constraints(table),
+        ]
+    )
 
 
 def _column(inspector: Inspector, change: base.AddColumn | base.DropColumn) -> bool:

@@ -26,7 +26,9 @@ def observe(engine: Engine, *, traced: bool) -> None:
 
 
 def _count(seen: Any) -> None:
-    metrics.database_error(getattr(seen, 'chained_exception', None) or seen.original_exception)   # may be an unset slot
+    metrics.database_error(
+        getattr(seen, 'chained_exception', None) or seen.original_exception
+    )  # may be an unset slot
 
 
 #: A null where a value is required, and a value that a check refuses.

@@ -24,5 +24,5 @@ def _end(*rest: Any) -> None:
 
 
 def _fail(seen: Any) -> None:
-    if seen.cursor is not None:     # else no statement had begun
+    if seen.cursor is not None:  # else no statement had begun
         profiler.stop(info={'etype': type(seen.original_exception).__name__})

@@ -16,4 +16,6 @@ def fill(at_the_scheduler: str) -> None:
     """Name the steps of all operations, in one statement. Those of unknown kinds stay without names."""
     rows = sa.table('operations', sa.column('steps'), sa.column('kind'), sa.column('topic'))
     by_kind = sa.case({kind: ' '.join(names) for kind, names in step_names.NAMES.items()}, value=rows.c.kind)
-    op.execute(rows.update().values(steps=sa.case((rows.c.topic == 'scheduler', at_the_scheduler), else_=by_kind)))
+    op.execute(
+        rows.update().values(steps=sa.case((rows.c.topic == 'scheduler', at_the_scheduler), else_=by_kind))
+    )

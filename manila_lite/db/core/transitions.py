@@ -36,7 +36,9 @@ def register(machine: states.Machine, table: sa.Table) -> None:
     _INSERTS[machine.resource_type] = Write(table.insert())
 
 
-def create(conn: Connection, machine: states.Machine, values: dict[str, Any], verb: str = 'create') -> dict[str, Any]:
+def create(
+    conn: Connection, machine: states.Machine, values: dict[str, Any], verb: str = 'create'
+) -> dict[str, Any]:
     """Insert a row in the verb's transient status, or in the machine's initial status. Return its values."""
     values = values | {machine.column: machine.born or machine[verb].during}
     _INSERTS[machine.resource_type].execute(conn, values)
@@ -52,8 +54,10 @@ def begin(conn: Connection, machine: states.Machine, verb: str, row_id: str, **v
     if not _swap(conn, machine, (row_id,), row.allowed, row.during, values):
         table = _TABLES[machine.resource_type]
         now = conn.execute(sa.select(table.c[machine.column]).where(table.c.id == row_id)).scalar()
-        raise errors.WrongState(f'The {machine.resource_name} is {now or "gone"}; to {verb.replace("_", " ")} it, it must be '
-                                f'{" or ".join(sorted(row.allowed))}.')
+        raise errors.WrongState(
+            f'The {machine.resource_name} is {now or "gone"}; to {verb.replace("_", " ")} it, it must be '
+            f'{" or ".join(sorted(row.allowed))}.'
+        )
 
 
 def begin_many(conn: Connection, machine: states.Machine, verb: str, row_ids: Iterable[str]) -> int:
@@ -79,8 +83,9 @@ def fail(conn: Connection, machine: states.Machine, verb: str, row_id: str, **va
     _swap(conn, machine, (row_id,), {row.during}, row.fail, values)
 
 
-def settle(conn: Connection, machine: states.Machine, row_ids: Iterable[str], during: str, to: str,
-           **values: Any) -> int:
+def settle(
+    conn: Connection, machine: states.Machine, row_ids: Iterable[str], during: str, to: str, **values: Any
+) -> int:
     """Set rows from a *during* status to its end ``to``. Return how many changed. For many rows at once."""
     return _swap(conn, machine, tuple(row_ids), {during}, to, values)
 
@@ -90,8 +95,14 @@ def lock(conn: Connection, machine: states.Machine, row_id: str, status: str) ->
     return bool(_swap(conn, machine, (row_id,), {status}, status, {}))
 
 
-def settle_each(conn: Connection, machine: states.Machine, own: tuple[str, Mapping[str, Any]], during: str, to: str,
-                **values: Any) -> int:
+def settle_each(
+    conn: Connection,
+    machine: states.Machine,
+    own: tuple[str, Mapping[str, Any]],
+    during: str,
+    to: str,
+    **values: Any,
+) -> int:
     """Do as ``settle``, and give each row its own value, by id, in a column. ``own``: the column's name, and the values."""
     name, by_id = own
     swap = _swap_each_of(_TABLES[machine.resource_type], machine.column, during, tuple(sorted(values)), name)
@@ -101,7 +112,9 @@ def settle_each(conn: Connection, machine: states.Machine, own: tuple[str, Mappi
 def remove(conn: Connection, machine: states.Machine, row_ids: Iterable[str], during: str) -> int:
     """Delete rows in a *during* status. Return how many were deleted."""
     table = _TABLES[machine.resource_type]
-    return conn.execute(table.delete().where(table.c.id.in_(tuple(row_ids)), table.c[machine.column] == during)).rowcount
+    return conn.execute(
+        table.delete().where(table.c.id.in_(tuple(row_ids)), table.c[machine.column] == during)
+    ).rowcount
 
 
 def reset(conn: Connection, machine: states.Machine, row_id: str, to: str) -> None:
@@ -121,8 +134,11 @@ def set_rules_status(conn: Connection, instance_id: str, status: states.Rules) -
     _RULES_STATUS.execute(conn, {'instance_id': instance_id, 'to': status.value})
 
 
-_RULES_STATUS = Write(models.share_instances.update().where(models.share_instances.c.id == sa.bindparam('instance_id')).values(
-    access_rules_status=sa.bindparam('to', type_=models.share_instances.c.access_rules_status.type)))
+_RULES_STATUS = Write(
+    models.share_instances.update()
+    .where(models.share_instances.c.id == sa.bindparam('instance_id'))
+    .values(access_rules_status=sa.bindparam('to', type_=models.share_instances.c.access_rules_status.type))
+)
 
 
 def set_replica_state(conn: Connection, instance_id: str, state: states.Replica) -> None:
@@ -136,27 +152,41 @@ def set_task_state(conn: Connection, share_id: str, value: str | None) -> None:
     conn.execute(models.shares.update().where(models.shares.c.id == share_id).values(task_state=value))
 
 
-def swap_server_task_state(conn: Connection, server_id: str, allowed: Iterable[str | None], to: str | None) -> bool:
+def swap_server_task_state(
+    conn: Connection, server_id: str, allowed: Iterable[str | None], to: str | None
+) -> bool:
     """Set the share server's task state to ``to`` if it is one of ``allowed``. Say whether it was."""
     return _task(conn, models.share_servers, server_id, tuple(allowed), to)
 
 
-def swap_share_task_state(conn: Connection, share_id: str, allowed: Iterable[str | None], to: str | None) -> bool:
+def swap_share_task_state(
+    conn: Connection, share_id: str, allowed: Iterable[str | None], to: str | None
+) -> bool:
     """Set the share's task state to ``to`` if it is one of ``allowed``. Say whether it was."""
     return _task(conn, models.shares, share_id, tuple(allowed), to)
 
 
-def _task(conn: Connection, table: sa.Table, row_id: str, allowed: tuple[str | None, ...], to: str | None) -> bool:
+def _task(
+    conn: Connection, table: sa.Table, row_id: str, allowed: tuple[str | None, ...], to: str | None
+) -> bool:
     was: sa.ColumnElement[bool] = table.c.task_state.in_([value for value in allowed if value is not None])
     if None in allowed:
         was = sa.or_(was, table.c.task_state.is_(None))
     return bool(conn.execute(table.update().where(table.c.id == row_id, was).values(task_state=to)).rowcount)
 
 
-def _swap(conn: Connection, machine: states.Machine, row_ids: tuple[str, ...], allowed: Iterable[str], to: str,
-          values: dict[str, Any]) -> int:
+def _swap(
+    conn: Connection,
+    machine: states.Machine,
+    row_ids: tuple[str, ...],
+    allowed: Iterable[str],
+    to: str,
+    values: dict[str, Any],
+) -> int:
     """Set ``values``, and the status ``to``, of those of the rows whose status is one of ``allowed``. Return their number."""
-    swap = _swap_of(_TABLES[machine.resource_type], machine.column, tuple(sorted(allowed)), tuple(sorted(values)))
+    swap = _swap_of(
+        _TABLES[machine.resource_type], machine.column, tuple(sorted(allowed)), tuple(sorted(values))
+    )
     return swap.execute(conn, row_ids, _new(to, values))
 
 
@@ -176,5 +206,8 @@ def _swap_each_of(table: sa.Table, column: str, during: str, names: tuple[str, .
 
 def _update(table: sa.Table, column: str, allowed: tuple[str, ...], names: tuple[str, ...]) -> sa.Update:
     new = {name: sa.bindparam(f'new_{name}', type_=table.c[name].type) for name in names}
-    return table.update().where(one_of(table.c[column], allowed)).values(
-        {column: sa.bindparam('to', type_=table.c[column].type), **new})
+    return (
+        table.update()
+        .where(one_of(table.c[column], allowed))
+        .values({column: sa.bindparam('to', type_=table.c[column].type), **new})
+    )

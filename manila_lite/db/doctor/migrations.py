@@ -18,8 +18,14 @@ _shares, _servers, _networks = models.shares, models.share_servers, models.share
 #: By resource type: its table, the kind of its migrations, and the project of a row.
 _MOVING: dict[str, tuple[sa.Table, str, Any]] = {
     states.SHARE.resource_type: (_shares, share_migration.KIND, _shares.c.project_id),
-    states.SHARE_SERVER.resource_type: (_servers, server_migration.KIND, sa.select(_networks.c.project_id).where(
-        _networks.c.id == _servers.c.share_network_id).scalar_subquery())}
+    states.SHARE_SERVER.resource_type: (
+        _servers,
+        server_migration.KIND,
+        sa.select(_networks.c.project_id)
+        .where(_networks.c.id == _servers.c.share_network_id)
+        .scalar_subquery(),
+    ),
+}
 
 
 def task_states_of(conn: Connection, resource_ids: Iterable[str]) -> dict[str, str | None]:
@@ -27,15 +33,22 @@ def task_states_of(conn: Connection, resource_ids: Iterable[str]) -> dict[str, s
     ids = tuple(resource_ids)
     if not ids:
         return {}
-    parts = [sa.select(table.c.id, table.c.task_state).where(table.c.id.in_(ids))
-             for table in (models.shares, models.share_servers)]
+    parts = [
+        sa.select(table.c.id, table.c.task_state).where(table.c.id.in_(ids))
+        for table in (models.shares, models.share_servers)
+    ]
     return {row.id: row.task_state for row in conn.execute(sa.union_all(*parts))}
 
 
 def list_ended(conn: Connection, resource_type: str, resource_id: str | None = None) -> list[Row]:
     """Return shares or share servers (or only one) whose task state is that of a migration, and that are not migrated."""
     table, kind, project_id = _MOVING[resource_type]
-    migration = sa.select(models.operations.c.id).where(operation_on(table.c.id, models.operations.c.kind == kind))
-    query = (sa.select(table.c.id, project_id.label('project_id'), table.c.task_state, since(table))
-             .where(table.c.task_state.in_(_GOING_ON), ~migration.exists()).order_by(table.c.id))
+    migration = sa.select(models.operations.c.id).where(
+        operation_on(table.c.id, models.operations.c.kind == kind)
+    )
+    query = (
+        sa.select(table.c.id, project_id.label('project_id'), table.c.task_state, since(table))
+        .where(table.c.task_state.in_(_GOING_ON), ~migration.exists())
+        .order_by(table.c.id)
+    )
     return list(conn.execute(query if resource_id is None else query.where(table.c.id == resource_id)))

@@ -12,8 +12,11 @@ from manila_lite.db.models import operations
 UNDER_WAY = ('open', 'parked')
 
 #: Columns of the operation beside those of the resource that it is on.
-OPERATION_COLUMNS = (operations.c.id.label('operation_id'), operations.c.kind.label('operation_kind'),
-                     operations.c.state.label('operation_state'))
+OPERATION_COLUMNS = (
+    operations.c.id.label('operation_id'),
+    operations.c.kind.label('operation_kind'),
+    operations.c.state.label('operation_state'),
+)
 
 
 def operation_on(resource_id: Any, *conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:

@@ -18,7 +18,17 @@ _TABLES = {
 def list_in_transition(conn: Connection, machine: states.Machine) -> list[Row]:
     """Return id, project_id, state and ``since`` of rows in a transient status, with the operation that will end it."""
     table = _TABLES[machine.resource_type]
-    return list(conn.execute(
-        sa.select(table.c.id, table.c.project_id, table.c.status.label('state'), since(table), *OPERATION_COLUMNS)
-        .outerjoin(models.operations, operation_on(table.c.id))
-        .where(table.c.status.in_(machine.transient)).order_by(table.c.created_at, table.c.id)))
+    return list(
+        conn.execute(
+            sa.select(
+                table.c.id,
+                table.c.project_id,
+                table.c.status.label('state'),
+                since(table),
+                *OPERATION_COLUMNS,
+            )
+            .outerjoin(models.operations, operation_on(table.c.id))
+            .where(table.c.status.in_(machine.transient))
+            .order_by(table.c.created_at, table.c.id)
+        )
+    )

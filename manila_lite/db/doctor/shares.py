@@ -38,28 +38,41 @@ _SYNC = access.SYNC
 _RESIZING = tuple(states.SHARE[verb].during for verb in ('extend', 'shrink', 'revert'))
 
 #: The columns of an operation without its data, and the data as stored text: they may be unreadable.
-_OPERATION = (*(column for column in _operations.c if column.name != 'data'),
-              sa.type_coerce(_operations.c.data, sa.Text).label('text'))
+_OPERATION = (
+    *(column for column in _operations.c if column.name != 'data'),
+    sa.type_coerce(_operations.c.data, sa.Text).label('text'),
+)
 
 
 # Operations -----------------------------------------------------------------------------------
 
+
 def list_operations(conn: Connection) -> list[Row]:
     """Return the operations that are open or parked, oldest first, with their data as ``text``."""
-    return list(conn.execute(sa.select(*_OPERATION).where(_operations.c.state.in_(UNDER_WAY))
-                             .order_by(_operations.c.created_at, _operations.c.id)))
+    return list(
+        conn.execute(
+            sa.select(*_OPERATION)
+            .where(_operations.c.state.in_(UNDER_WAY))
+            .order_by(_operations.c.created_at, _operations.c.id)
+        )
+    )
 
 
 def last_operation(conn: Connection, resource_id: str) -> Row | None:
     """Return the last operation that was begun on a resource, except for access rules, with any result."""
-    return conn.execute(sa.select(*_OPERATION).where(_operations.c.resource_id == resource_id, _operations.c.kind != _SYNC)
-                        .order_by(_operations.c.created_at.desc(), _operations.c.id.desc()).limit(1)).first()
+    return conn.execute(
+        sa.select(*_OPERATION)
+        .where(_operations.c.resource_id == resource_id, _operations.c.kind != _SYNC)
+        .order_by(_operations.c.created_at.desc(), _operations.c.id.desc())
+        .limit(1)
+    ).first()
 
 
 def drop_claim(conn: Connection, seen: Row) -> bool:
     """Drop the claim of the operation if it is still as ``seen``, and make it due now. Say whether it was."""
-    return _due_now(conn, seen, _operations.c.owner == seen.owner,
-                    _operations.c.lease_expires_at == seen.lease_expires_at)
+    return _due_now(
+        conn, seen, _operations.c.owner == seen.owner, _operations.c.lease_expires_at == seen.lease_expires_at
+    )
 
 
 def make_due(conn: Connection, seen: Row) -> bool:
@@ -68,62 +81,107 @@ def make_due(conn: Connection, seen: Row) -> bool:
 
 
 def _due_now(conn: Connection, seen: Row, *conditions: Any) -> bool:
-    return bool(conn.execute(_operations.update().where(_operations.c.id == seen.id, _operations.c.state == 'open', *conditions)
-                             .values(owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow())).rowcount)
+    return bool(
+        conn.execute(
+            _operations.update()
+            .where(_operations.c.id == seen.id, _operations.c.state == 'open', *conditions)
+            .values(owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow())
+        ).rowcount
+    )
 
 
 def delete_parked(conn: Connection, operation_id: str) -> bool:
     """Delete the operation if it is parked. Say whether it was."""
-    return bool(conn.execute(_operations.delete().where(_operations.c.id == operation_id,
-                                                        _operations.c.state == 'parked')).rowcount)
+    return bool(
+        conn.execute(
+            _operations.delete().where(_operations.c.id == operation_id, _operations.c.state == 'parked')
+        ).rowcount
+    )
 
 
 # Resources ------------------------------------------------------------------------------------
 
+
 def _shares_with_work() -> sa.Select:
-    return (sa.select(_shares.c.id, _shares.c.project_id, _shares.c.user_id, _shares.c.size, _shares.c.target_size,
-                      _instances.c.id.label('instance_id'), _instances.c.host, _instances.c.status.label('state'),
-                      _instances.c.launched_at, _instances.c.access_rules_status, _zones.c.name.label('zone'),
-                      since(_instances), *OPERATION_COLUMNS)
-            .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
-            .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id)
-            .order_by(_shares.c.created_at, _shares.c.id))
+    return (
+        sa.select(
+            _shares.c.id,
+            _shares.c.project_id,
+            _shares.c.user_id,
+            _shares.c.size,
+            _shares.c.target_size,
+            _instances.c.id.label('instance_id'),
+            _instances.c.host,
+            _instances.c.status.label('state'),
+            _instances.c.launched_at,
+            _instances.c.access_rules_status,
+            _zones.c.name.label('zone'),
+            since(_instances),
+            *OPERATION_COLUMNS,
+        )
+        .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
+        .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id)
+        .order_by(_shares.c.created_at, _shares.c.id)
+    )
 
 
 def _moving(status: Any, machine: states.Machine) -> sa.ColumnElement[bool]:
     """Return the condition that an operation moves the share server, and ends the status of its shares and snapshots."""
-    return operation_on(_instances.c.share_server_id, _operations.c.kind == server_migration.KIND,
-                        status == machine['server_migrate'].during)
+    return operation_on(
+        _instances.c.share_server_id,
+        _operations.c.kind == server_migration.KIND,
+        status == machine['server_migrate'].during,
+    )
 
 
 def _being_ensured() -> sa.ColumnElement[bool]:
     """Return the condition that a run over its backend ends the ``ensuring`` status of an instance."""
-    return sa.and_(_instances.c.status == states.SHARE['ensure'].during, _operations.c.kind == ensure.KIND,
-                   _operations.c.state.in_(UNDER_WAY), _instances.c.host.like(_operations.c.host + '#%'))
+    return sa.and_(
+        _instances.c.status == states.SHARE['ensure'].during,
+        _operations.c.kind == ensure.KIND,
+        _operations.c.state.in_(UNDER_WAY),
+        _instances.c.host.like(_operations.c.host + '#%'),
+    )
 
 
 def _being_promoted() -> sa.ColumnElement[bool]:
     """Return the condition that the promotion of another replica ends the status of the active one."""
     other = _instances.alias()
-    return sa.and_(_instances.c.status == states.SHARE['promote'].during, _operations.c.kind == share_replicas.PROMOTE,
-                   _operations.c.state.in_(UNDER_WAY),
-                   sa.exists().where(other.c.id == _operations.c.resource_id, other.c.share_id == _shares.c.id))
+    return sa.and_(
+        _instances.c.status == states.SHARE['promote'].during,
+        _operations.c.kind == share_replicas.PROMOTE,
+        _operations.c.state.in_(UNDER_WAY),
+        sa.exists().where(other.c.id == _operations.c.resource_id, other.c.share_id == _shares.c.id),
+    )
 
 
 def _being_backed_up() -> sa.ColumnElement[bool]:
     """Return the condition that the operation of a backup ends the status of the share that is copied."""
     backups = models.share_backups
-    to_it = sa.and_(_operations.c.kind == share_backups.CREATE, backups.c.share_id == _shares.c.id,
-                    _instances.c.status == states.SHARE['back_up'].during)
-    from_it = sa.and_(_operations.c.kind == share_backups.RESTORE, backups.c.target_share_id == _shares.c.id,
-                      _instances.c.status == states.SHARE['take_back'].during)
-    return sa.and_(_operations.c.state.in_(UNDER_WAY),
-                   sa.exists().where(backups.c.id == _operations.c.resource_id, sa.or_(to_it, from_it)))
+    to_it = sa.and_(
+        _operations.c.kind == share_backups.CREATE,
+        backups.c.share_id == _shares.c.id,
+        _instances.c.status == states.SHARE['back_up'].during,
+    )
+    from_it = sa.and_(
+        _operations.c.kind == share_backups.RESTORE,
+        backups.c.target_share_id == _shares.c.id,
+        _instances.c.status == states.SHARE['take_back'].during,
+    )
+    return sa.and_(
+        _operations.c.state.in_(UNDER_WAY),
+        sa.exists().where(backups.c.id == _operations.c.resource_id, sa.or_(to_it, from_it)),
+    )
 
 
 def _with_own_work() -> sa.Select:
-    work = sa.or_(operation_on(_shares.c.id, _operations.c.kind != _SYNC), _moving(_instances.c.status, states.SHARE),
-                  _being_ensured(), _being_promoted(), _being_backed_up())
+    work = sa.or_(
+        operation_on(_shares.c.id, _operations.c.kind != _SYNC),
+        _moving(_instances.c.status, states.SHARE),
+        _being_ensured(),
+        _being_promoted(),
+        _being_backed_up(),
+    )
     return _shares_with_work().outerjoin(_operations, work)
 
 
@@ -138,22 +196,44 @@ def find_share(conn: Connection, share_id: str) -> Row | None:
 
 
 def _snapshots_with_work() -> sa.Select:
-    work = sa.or_(operation_on(_snapshots.c.id), _moving(_snapshots.c.status, states.SNAPSHOT),
-                  operation_on(_snapshots.c.share_id, _operations.c.kind == 'share.revert',
-                               _snapshots.c.status == states.SNAPSHOT['restore'].during),
-                  operation_on(_snapshots.c.share_id, _operations.c.kind == share_migration.KIND,
-                               _snapshots.c.status == states.SNAPSHOT['migrate'].during))
-    return (sa.select(_snapshots.c.id, _snapshots.c.project_id, _snapshots.c.user_id, _snapshots.c.size,
-                      _snapshots.c.share_id, _snapshots.c.status.label('state'), _instances.c.host,
-                      _instances.c.id.label('instance_id'), since(_snapshots), *OPERATION_COLUMNS)
-            .join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_aside))
-            .outerjoin(_operations, work)
-            .order_by(_snapshots.c.created_at, _snapshots.c.id))
+    work = sa.or_(
+        operation_on(_snapshots.c.id),
+        _moving(_snapshots.c.status, states.SNAPSHOT),
+        operation_on(
+            _snapshots.c.share_id,
+            _operations.c.kind == 'share.revert',
+            _snapshots.c.status == states.SNAPSHOT['restore'].during,
+        ),
+        operation_on(
+            _snapshots.c.share_id,
+            _operations.c.kind == share_migration.KIND,
+            _snapshots.c.status == states.SNAPSHOT['migrate'].during,
+        ),
+    )
+    return (
+        sa.select(
+            _snapshots.c.id,
+            _snapshots.c.project_id,
+            _snapshots.c.user_id,
+            _snapshots.c.size,
+            _snapshots.c.share_id,
+            _snapshots.c.status.label('state'),
+            _instances.c.host,
+            _instances.c.id.label('instance_id'),
+            since(_snapshots),
+            *OPERATION_COLUMNS,
+        )
+        .join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_aside))
+        .outerjoin(_operations, work)
+        .order_by(_snapshots.c.created_at, _snapshots.c.id)
+    )
 
 
 def list_snapshots(conn: Connection) -> list[Row]:
     """Return snapshots in a transient status, each with the operation that will end it, if there is one."""
-    return list(conn.execute(_snapshots_with_work().where(_snapshots.c.status.in_(states.SNAPSHOT.transient))))
+    return list(
+        conn.execute(_snapshots_with_work().where(_snapshots.c.status.in_(states.SNAPSHOT.transient)))
+    )
 
 
 def find_snapshot(conn: Connection, snapshot_id: str) -> Row | None:
@@ -163,76 +243,141 @@ def find_snapshot(conn: Connection, snapshot_id: str) -> Row | None:
 
 def list_rules(conn: Connection) -> list[Row]:
     """Return access rules in a transient state, each with the operation that will end it, if there is one."""
-    return list(conn.execute(
-        sa.select(_rules.c.id, _rules.c.share_id, _shares.c.project_id, _rules.c.state, _instances.c.host, since(_rules),
-                  *OPERATION_COLUMNS)
-        .join(_shares, _shares.c.id == _rules.c.share_id)
-        .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
-        .outerjoin(_operations, operation_on(_rules.c.share_id, _operations.c.kind == _SYNC))
-        .where(_rules.c.state.in_(states.ACCESS.transient)).order_by(_rules.c.created_at, _rules.c.id)))
+    return list(
+        conn.execute(
+            sa.select(
+                _rules.c.id,
+                _rules.c.share_id,
+                _shares.c.project_id,
+                _rules.c.state,
+                _instances.c.host,
+                since(_rules),
+                *OPERATION_COLUMNS,
+            )
+            .join(_shares, _shares.c.id == _rules.c.share_id)
+            .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
+            .outerjoin(_operations, operation_on(_rules.c.share_id, _operations.c.kind == _SYNC))
+            .where(_rules.c.state.in_(states.ACCESS.transient))
+            .order_by(_rules.c.created_at, _rules.c.id)
+        )
+    )
 
 
 def list_second_instances(conn: Connection) -> list[Row]:
     """Return second instances of shares, each with the operation that will end it, if there is one."""
     first = _instances.alias()
-    work = sa.or_(operation_on(_shares.c.id, _operations.c.kind == share_migration.KIND),
-                  operation_on(_shares.c.id, _operations.c.kind.in_((share_migration.RELEASE, share_migration.CLEAR)),
-                               _operations.c.serial == _instances.c.id))
-    return list(conn.execute(
-        sa.select(_instances.c.id, _shares.c.id.label('share_id'), _shares.c.project_id, _shares.c.task_state,
-                  first.c.status.label('share_state'), _instances.c.host, _instances.c.status.label('state'),
-                  since(_instances), *OPERATION_COLUMNS)
-        .join(_shares, _shares.c.id == _instances.c.share_id)
-        .join(first, sa.and_(first.c.share_id == _shares.c.id, ~first.c.is_aside)).outerjoin(_operations, work)
-        .where(_instances.c.is_aside, _instances.c.replica_state.is_(None)).order_by(_instances.c.created_at, _instances.c.id)))
+    work = sa.or_(
+        operation_on(_shares.c.id, _operations.c.kind == share_migration.KIND),
+        operation_on(
+            _shares.c.id,
+            _operations.c.kind.in_((share_migration.RELEASE, share_migration.CLEAR)),
+            _operations.c.serial == _instances.c.id,
+        ),
+    )
+    return list(
+        conn.execute(
+            sa.select(
+                _instances.c.id,
+                _shares.c.id.label('share_id'),
+                _shares.c.project_id,
+                _shares.c.task_state,
+                first.c.status.label('share_state'),
+                _instances.c.host,
+                _instances.c.status.label('state'),
+                since(_instances),
+                *OPERATION_COLUMNS,
+            )
+            .join(_shares, _shares.c.id == _instances.c.share_id)
+            .join(first, sa.and_(first.c.share_id == _shares.c.id, ~first.c.is_aside))
+            .outerjoin(_operations, work)
+            .where(_instances.c.is_aside, _instances.c.replica_state.is_(None))
+            .order_by(_instances.c.created_at, _instances.c.id)
+        )
+    )
 
 
 def list_shares_without_rule_operation(conn: Connection) -> list[Row]:
     """Return shares whose rules count as being applied, without a rule or an operation for that."""
-    on_the_way = sa.exists().where(_rules.c.share_id == _shares.c.id, _rules.c.state.in_(states.ACCESS.transient))
+    on_the_way = sa.exists().where(
+        _rules.c.share_id == _shares.c.id, _rules.c.state.in_(states.ACCESS.transient)
+    )
     work = operation_on(_shares.c.id, _operations.c.kind == _SYNC)
-    return list(conn.execute(_shares_with_work().outerjoin(_operations, work).where(
-        _instances.c.access_rules_status == states.Rules.SYNCING.value, _operations.c.id.is_(None), ~on_the_way)))
+    return list(
+        conn.execute(
+            _shares_with_work()
+            .outerjoin(_operations, work)
+            .where(
+                _instances.c.access_rules_status == states.Rules.SYNCING.value,
+                _operations.c.id.is_(None),
+                ~on_the_way,
+            )
+        )
+    )
 
 
 # Quota ----------------------------------------------------------------------------------------
 
+
 def _left_sizes(*conditions: Any) -> list[Any]:
-    idle = sa.exists().where(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside,
-                             _instances.c.status.not_in(_RESIZING))
+    idle = sa.exists().where(
+        _instances.c.share_id == _shares.c.id, ~_instances.c.is_aside, _instances.c.status.not_in(_RESIZING)
+    )
     work = sa.exists().where(operation_on(_shares.c.id, _operations.c.kind != _SYNC))
     return [_shares.c.target_size.is_not(None), idle, ~work, *conditions]
 
 
 def list_stale_target_sizes(conn: Connection) -> list[Row]:
     """Return shares that quota counts with the size of a resize that is not under way."""
-    return list(conn.execute(sa.select(_shares.c.id, _shares.c.project_id, _shares.c.size, _shares.c.target_size,
-                                       since(_shares)).where(*_left_sizes()).order_by(_shares.c.created_at)))
+    return list(
+        conn.execute(
+            sa.select(
+                _shares.c.id, _shares.c.project_id, _shares.c.size, _shares.c.target_size, since(_shares)
+            )
+            .where(*_left_sizes())
+            .order_by(_shares.c.created_at)
+        )
+    )
 
 
 def clear_stale_target_size(conn: Connection, share_id: str) -> bool:
     """Have quota count the share with its present size. Say whether it did not."""
-    return bool(conn.execute(_shares.update().where(*_left_sizes(_shares.c.id == share_id))
-                             .values(target_size=None)).rowcount)
+    return bool(
+        conn.execute(
+            _shares.update().where(*_left_sizes(_shares.c.id == share_id)).values(target_size=None)
+        ).rowcount
+    )
 
 
 # Services and pools ---------------------------------------------------------------------------
 
+
 def list_services_left_ensuring(conn: Connection) -> list[Row]:
     """Return the services that are marked as ensuring their shares, without an open operation that does so."""
-    work = sa.exists().where(_operations.c.kind == ensure.KIND, _operations.c.host == _services.c.host,
-                             _operations.c.state == 'open')
-    return list(conn.execute(sa.select(_services).where(_services.c.ensuring, ~work).order_by(_services.c.id)))
+    work = sa.exists().where(
+        _operations.c.kind == ensure.KIND,
+        _operations.c.host == _services.c.host,
+        _operations.c.state == 'open',
+    )
+    return list(
+        conn.execute(sa.select(_services).where(_services.c.ensuring, ~work).order_by(_services.c.id))
+    )
 
 
 def list_last_ensures(conn: Connection) -> list[Row]:
     """Return the last run over the shares of each backend that has ended, unless another one is open."""
     later = _operations.alias()
-    newer = sa.exists().where(later.c.kind == ensure.KIND, later.c.host == _operations.c.host, sa.or_(
-        later.c.state.in_(UNDER_WAY), later.c.created_at > _operations.c.created_at))
-    return list(conn.execute(
-        sa.select(*_OPERATION).where(_operations.c.kind == ensure.KIND, _operations.c.state.not_in(UNDER_WAY), ~newer)
-        .order_by(_operations.c.host)))
+    newer = sa.exists().where(
+        later.c.kind == ensure.KIND,
+        later.c.host == _operations.c.host,
+        sa.or_(later.c.state.in_(UNDER_WAY), later.c.created_at > _operations.c.created_at),
+    )
+    return list(
+        conn.execute(
+            sa.select(*_OPERATION)
+            .where(_operations.c.kind == ensure.KIND, _operations.c.state.not_in(UNDER_WAY), ~newer)
+            .order_by(_operations.c.host)
+        )
+    )
 
 
 def list_served(conn: Connection, host: str, instance_ids: Iterable[str]) -> list[Row]:
@@ -246,38 +391,81 @@ def list_mount_options(conn: Connection, hosts: Iterable[str]) -> list[Row]:
     """
     exports, pairs = models.export_locations, models.export_location_metadata
     options = sa.and_(pairs.c.owner_id == exports.c.id, pairs.c.key == values.MOUNT_OPTIONS)
-    return list(conn.execute(
-        sa.select(_shares.c.id, _shares.c.project_id, _shares.c.share_proto, _instances.c.host,
-                  sa.func.coalesce(pairs.c.value, '').label('options')).distinct()
-        .join(_instances, _instances.c.share_id == _shares.c.id).join(exports, exports.c.share_instance_id == _instances.c.id)
-        .outerjoin(pairs, options).where(_instances.c.status.not_in(tuple(ensure.NOT_SERVED)),
-                                         sa.or_(pairs.c.value.is_not(None), _instances.c.host.in_(tuple(hosts))))
-        .order_by(_shares.c.id)))
+    return list(
+        conn.execute(
+            sa.select(
+                _shares.c.id,
+                _shares.c.project_id,
+                _shares.c.share_proto,
+                _instances.c.host,
+                sa.func.coalesce(pairs.c.value, '').label('options'),
+            )
+            .distinct()
+            .join(_instances, _instances.c.share_id == _shares.c.id)
+            .join(exports, exports.c.share_instance_id == _instances.c.id)
+            .outerjoin(pairs, options)
+            .where(
+                _instances.c.status.not_in(tuple(ensure.NOT_SERVED)),
+                sa.or_(pairs.c.value.is_not(None), _instances.c.host.in_(tuple(hosts))),
+            )
+            .order_by(_shares.c.id)
+        )
+    )
 
 
 def list_reported_options(conn: Connection) -> dict[str, dict[str, str]]:
     """Return the mount options that clients need, by pool and protocol; only of pools that report them."""
     said = sa.type_coerce(_pools.c.capabilities, sa.Text).contains(f'"{values.MOUNT_OPTIONS}"')
-    return {row.host: row.capabilities[values.MOUNT_OPTIONS] for row in conn.execute(
-        sa.select(_pools.c.host, _pools.c.capabilities).where(said)) if values.MOUNT_OPTIONS in row.capabilities}
+    return {
+        row.host: row.capabilities[values.MOUNT_OPTIONS]
+        for row in conn.execute(sa.select(_pools.c.host, _pools.c.capabilities).where(said))
+        if values.MOUNT_OPTIONS in row.capabilities
+    }
 
 
 def list_pools(conn: Connection) -> list[Row]:
     """Return every pool with its service's heartbeat, and ``most``: the GiB that its shares can have been promised."""
     growth = sa.case((_shares.c.target_size > _shares.c.size, _shares.c.target_size), else_=_shares.c.size)
-    most = (sa.select(sa.func.coalesce(sa.func.sum(growth), 0)).select_from(_shares.join(_instances))
-            .where(_instances.c.host == _pools.c.host).scalar_subquery())
-    return list(conn.execute(
-        sa.select(_pools.c.host, _pools.c.backend_host, _pools.c.generation, _pools.c.claimed_gb, _pools.c.provisioned_gb,
-                  _pools.c.reported_at, _pools.c.capabilities, most.label('most'), _services.c.heartbeat_at,
-                  _services.c.stopped, AS_OF)
-        .join(_services, sa.and_(_services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'))
-        .order_by(_pools.c.host)))
+    most = (
+        sa.select(sa.func.coalesce(sa.func.sum(growth), 0))
+        .select_from(_shares.join(_instances))
+        .where(_instances.c.host == _pools.c.host)
+        .scalar_subquery()
+    )
+    return list(
+        conn.execute(
+            sa.select(
+                _pools.c.host,
+                _pools.c.backend_host,
+                _pools.c.generation,
+                _pools.c.claimed_gb,
+                _pools.c.provisioned_gb,
+                _pools.c.reported_at,
+                _pools.c.capabilities,
+                most.label('most'),
+                _services.c.heartbeat_at,
+                _services.c.stopped,
+                AS_OF,
+            )
+            .join(
+                _services,
+                sa.and_(_services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'),
+            )
+            .order_by(_pools.c.host)
+        )
+    )
 
 
 def correct_promises(conn: Connection, seen: Row, unseen: float, provisioned: float) -> bool:
     """Set the promised GiB of the pool to the sum of its shares, if it is still as ``seen``."""
-    return bool(conn.execute(
-        _pools.update().where(_pools.c.host == seen.host, _pools.c.generation == seen.generation,
-                              _pools.c.claimed_gb == seen.claimed_gb)
-        .values(claimed_gb=unseen, provisioned_gb=provisioned, allocated_gb=unseen + provisioned)).rowcount)
+    return bool(
+        conn.execute(
+            _pools.update()
+            .where(
+                _pools.c.host == seen.host,
+                _pools.c.generation == seen.generation,
+                _pools.c.claimed_gb == seen.claimed_gb,
+            )
+            .values(claimed_gb=unseen, provisioned_gb=provisioned, allocated_gb=unseen + provisioned)
+        ).rowcount
+    )

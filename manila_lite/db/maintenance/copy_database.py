@@ -48,6 +48,7 @@ class Step(NamedTuple):
 
 # Identity of a database --------------------------------------------------------------------------
 
+
 def place(db: Database) -> str:
     """Return the URL of a database without user and password.
 
@@ -56,7 +57,9 @@ def place(db: Database) -> str:
     url = db.engine.url
     if url.database in (None, '', ':memory:') or '@' in (url.host or ''):
         raise errors.BadConfig('the URL to copy to must name a database; in a password write @ as %40')
-    return sa.URL.create(url.drivername, host=url.host, port=url.port, database=url.database).render_as_string()
+    return sa.URL.create(
+        url.drivername, host=url.host, port=url.port, database=url.database
+    ).render_as_string()
 
 
 def same(one: Database, other: Database) -> bool:
@@ -73,6 +76,7 @@ def _identity(db: Database) -> tuple[Any, ...]:
 
 
 # Checks of both databases ------------------------------------------------------------------------
+
 
 @contextlib.contextmanager
 def one_moment(db: Database) -> Iterator[Connection]:
@@ -91,13 +95,22 @@ def alive(conn: Connection, down_time: float) -> list[str]:
     """Return the signs that the database is in use: services that are up, valid leases and claims."""
     now = timeutils.utcnow()
     rows = services.list_services(conn)
-    signs = [f'{row.binary} on {row.host} is up' for row in rows
-             if services.is_up(row, down_time)]
-    signs += [f'{row.binary} on {row.host} is down and its lease is not over' for row in rows
-              if not services.is_up(row, down_time)
-              and row.lease_owner and row.lease_expires_at and row.lease_expires_at >= now]
-    claimed = conn.execute(sa.select(sa.func.count()).where(
-        _operations.c.state == 'open', _operations.c.owner.is_not(None), _operations.c.lease_expires_at >= now)).scalar_one()
+    signs = [f'{row.binary} on {row.host} is up' for row in rows if services.is_up(row, down_time)]
+    signs += [
+        f'{row.binary} on {row.host} is down and its lease is not over'
+        for row in rows
+        if not services.is_up(row, down_time)
+        and row.lease_owner
+        and row.lease_expires_at
+        and row.lease_expires_at >= now
+    ]
+    claimed = conn.execute(
+        sa.select(sa.func.count()).where(
+            _operations.c.state == 'open',
+            _operations.c.owner.is_not(None),
+            _operations.c.lease_expires_at >= now,
+        )
+    ).scalar_one()
     return [*signs, *([f'{claimed} operations are being worked on'] if claimed else [])]
 
 
@@ -111,7 +124,9 @@ def prepare(target: Database) -> None:
         with target.engine.connect() as conn:
             wrong = _not_empty(conn, revision, schema_revisions.head(target))
     if wrong:
-        raise errors.Conflict(f'{place(target)} {wrong}. Nothing was changed. Make an empty database and name that.')
+        raise errors.Conflict(
+            f'{place(target)} {wrong}. Nothing was changed. Make an empty database and name that.'
+        )
     from manila_lite.db.maintenance import schema_migrations  # needs alembic
 
     with _as_ours('the schema cannot be created there; create that database again'):
@@ -128,8 +143,12 @@ def _not_empty(conn: Connection, revision: str | None, newest: str) -> str:
         return f'has tables and no revision of the schema: {_some(tables)}' if tables else ''
     if revision != newest:
         return f'has a schema at {revision}, not at {newest}'
-    filled = [name for name in tables if name not in (_CHECK, _WRITTEN_THERE)
-              and conn.execute(sa.select(sa.literal(1)).select_from(sa.table(name)).limit(1)).first()]
+    filled = [
+        name
+        for name in tables
+        if name not in (_CHECK, _WRITTEN_THERE)
+        and conn.execute(sa.select(sa.literal(1)).select_from(sa.table(name)).limit(1)).first()
+    ]
     return f'is not empty: there are rows in {_some(filled)}' if filled else ''
 
 
@@ -153,6 +172,7 @@ def _as_ours(what: str) -> Iterator[None]:
 
 # The rows ----------------------------------------------------------------------------------------
 
+
 class _Table(NamedTuple):
     """A table for copying: without defaults, and with JSON as its stored text.
 
@@ -172,10 +192,23 @@ def _tables(metadata: sa.MetaData) -> list[_Table]:
     """Return the tables to copy, ordered so that a table comes after those that it refers to."""
     order = metadata.sorted_tables
     place_of = {table: number for number, table in enumerate(order)}
-    return [_Table(table, sa.table(table.name, *(sa.column(column.name, _plain(column.type)) for column in table.columns)),
-                   tuple(sorted({key.parent.name for key in table.foreign_keys
-                                 if place_of[key.column.table] >= place_of[table]})))
-            for table in order if table.name != _WRITTEN_THERE]
+    return [
+        _Table(
+            table,
+            sa.table(table.name, *(sa.column(column.name, _plain(column.type)) for column in table.columns)),
+            tuple(
+                sorted(
+                    {
+                        key.parent.name
+                        for key in table.foreign_keys
+                        if place_of[key.column.table] >= place_of[table]
+                    }
+                )
+            ),
+        )
+        for table in order
+        if table.name != _WRITTEN_THERE
+    ]
 
 
 def _plain(kind: Any) -> Any:
@@ -240,11 +273,18 @@ def _fill_late(source: Connection, conn: Connection, table: _Table) -> None:
     if not table.late:
         return
     columns = table.plain.c
-    update = (table.plain.update().where(*(columns[name] == sa.bindparam(f'key_{name}') for name in table.keys))
-              .values({name: sa.bindparam(f'late_{name}') for name in table.late}))
-    wanted = [*(columns[name].label(f'key_{name}') for name in table.keys),
-              *(columns[name].label(f'late_{name}') for name in table.late)]
-    for rows in _batches(source, sa.select(*wanted).where(sa.or_(*(columns[name].is_not(None) for name in table.late)))):
+    update = (
+        table.plain.update()
+        .where(*(columns[name] == sa.bindparam(f'key_{name}') for name in table.keys))
+        .values({name: sa.bindparam(f'late_{name}') for name in table.late})
+    )
+    wanted = [
+        *(columns[name].label(f'key_{name}') for name in table.keys),
+        *(columns[name].label(f'late_{name}') for name in table.late),
+    ]
+    for rows in _batches(
+        source, sa.select(*wanted).where(sa.or_(*(columns[name].is_not(None) for name in table.late)))
+    ):
         conn.execute(update, rows)
 
 
@@ -259,6 +299,8 @@ def _pass_sequence(conn: Connection, table: _Table) -> None:
 
 
 def _compare(counts: Mapping[str, int], copied: Mapping[str, int]) -> None:
-    wrong = [f'{name} has {copied[name]} of {count}' for name, count in counts.items() if copied[name] != count]
+    wrong = [
+        f'{name} has {copied[name]} of {count}' for name, count in counts.items() if copied[name] != count
+    ]
     if wrong:
         raise errors.Conflict(f'nothing was copied: another process wrote to the target, too: {_some(wrong)}')

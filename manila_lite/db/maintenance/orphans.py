@@ -36,8 +36,10 @@ class Orphans:
     def find(self, conn: Connection) -> list[str]:
         """Return the keys of the rows."""
         keys = self.table.primary_key.columns
-        return ['/'.join(str(part) for part in row)
-                for row in conn.execute(sa.select(*keys).where(self.where).order_by(*keys))]
+        return [
+            '/'.join(str(part) for part in row)
+            for row in conn.execute(sa.select(*keys).where(self.where).order_by(*keys))
+        ]
 
     def clean(self, conn: Connection) -> int:
         """Delete the rows that are orphans now, or clear their column. Return their number."""
@@ -75,15 +77,33 @@ def _bare_share(column: sa.Column) -> sa.ColumnElement[bool]:
 
 def _special() -> Iterator[Orphans]:
     yield Orphans(_snapshots, 'their share has no instance', _bare_share(_snapshots.c.share_id))
-    yield Orphans(_shares, 'they have no instance: no list shows them, and quota counts them', _bare_share(_shares.c.id))
-    yield Orphans(_quotas, 'their share type is gone', sa.and_(
-        _quotas.c.share_type_id != '', _none(models.share_types, models.share_types.c.id == _quotas.c.share_type_id)))
-    yield Orphans(_pools, 'no service reports them', _none(
-        _services, _services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'))
-    yield Orphans(_locks, 'their project has nothing that is counted', sa.and_(*(
-        _none(table, table.c.project_id == _locks.c.project_id)
-        for table in (_shares, _snapshots, _quotas, models.share_networks))),
-        harmful=False)
+    yield Orphans(
+        _shares, 'they have no instance: no list shows them, and quota counts them', _bare_share(_shares.c.id)
+    )
+    yield Orphans(
+        _quotas,
+        'their share type is gone',
+        sa.and_(
+            _quotas.c.share_type_id != '',
+            _none(models.share_types, models.share_types.c.id == _quotas.c.share_type_id),
+        ),
+    )
+    yield Orphans(
+        _pools,
+        'no service reports them',
+        _none(_services, _services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'),
+    )
+    yield Orphans(
+        _locks,
+        'their project has nothing that is counted',
+        sa.and_(
+            *(
+                _none(table, table.c.project_id == _locks.c.project_id)
+                for table in (_shares, _snapshots, _quotas, models.share_networks)
+            )
+        ),
+        harmful=False,
+    )
 
 
 def _by_keys() -> Iterator[Orphans]:
@@ -93,9 +113,12 @@ def _by_keys() -> Iterator[Orphans]:
             if owner is table:
                 continue
             column = key.parent
-            yield Orphans(table, f'their {owner.name} row is gone',
-                          sa.and_(column.is_not(None), _none(owner, key.column == column)),
-                          clear=column.name if column.nullable and key.ondelete != 'CASCADE' else None)
+            yield Orphans(
+                table,
+                f'their {owner.name} row is gone',
+                sa.and_(column.is_not(None), _none(owner, key.column == column)),
+                clear=column.name if column.nullable and key.ondelete != 'CASCADE' else None,
+            )
 
 
 def kinds() -> list[Orphans]:

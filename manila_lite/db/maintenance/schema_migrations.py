@@ -20,12 +20,15 @@ from manila_lite.db.maintenance import schema_revisions
 LOG = logging.getLogger(__name__)
 
 #: The database lock for changes of the schema; and how long to wait for another process, in seconds.
-_LOCK, _PATIENCE = 0x6d6c697465, 600
+_LOCK, _PATIENCE = 0x6D6C697465, 600
 #: Seconds that a change waits for transactions that use its table, and then lets those that wait behind it go on.
 _GIVE_WAY, _PAUSE = 2, 1
 #: Limit that wait in a transaction, or until the end of the connection.
-_LIMITS = {'postgresql': f"SET LOCAL lock_timeout = '{_GIVE_WAY}s'", 'mysql': f'SET SESSION lock_wait_timeout = {_GIVE_WAY}',
-           'mariadb': f'SET SESSION lock_wait_timeout = {_GIVE_WAY}'}
+_LIMITS = {
+    'postgresql': f"SET LOCAL lock_timeout = '{_GIVE_WAY}s'",
+    'mysql': f'SET SESSION lock_wait_timeout = {_GIVE_WAY}',
+    'mariadb': f'SET SESSION lock_wait_timeout = {_GIVE_WAY}',
+}
 
 
 def _config(db: Database) -> Config:
@@ -44,8 +47,12 @@ def run(metadata: sa.MetaData) -> None:
         if limit := _LIMITS.get(connection.dialect.name):
             connection.exec_driver_sql(limit)
         repeatable_revisions.skip_what_is_done(connection)
-        context.configure(connection=connection, target_metadata=metadata,
-                          render_as_batch=connection.dialect.name == 'sqlite', compare_type=True)
+        context.configure(
+            connection=connection,
+            target_metadata=metadata,
+            render_as_batch=connection.dialect.name == 'sqlite',
+            compare_type=True,
+        )
         context.run_migrations()
 
 
@@ -60,13 +67,15 @@ def _in_turn(conn: Connection) -> Iterator[None]:
     if conn.dialect.name not in ('mysql', 'mariadb'):
         yield
         return
-    name = sa.func.md5(sa.func.concat(_LOCK, sa.func.database()))       # its locks are of the whole server
+    name = sa.func.md5(sa.func.concat(_LOCK, sa.func.database()))  # its locks are of the whole server
     if not conn.execute(sa.select(sa.func.get_lock(name, _PATIENCE))).scalar():
-        raise errors.Unavailable('another process is changing the schema of the database; try again when it is done')
+        raise errors.Unavailable(
+            'another process is changing the schema of the database; try again when it is done'
+        )
     try:
         yield
     except BaseException:
-        conn.invalidate()       # a lock ends with its connection; a pooled connection would keep it
+        conn.invalidate()  # a lock ends with its connection; a pooled connection would keep it
         raise
     conn.execute(sa.select(sa.func.release_lock(name)))
 
@@ -74,12 +83,19 @@ def _in_turn(conn: Connection) -> Iterator[None]:
 def _is_in_use(error: Exception) -> bool:
     """Say whether an error is that of a table which a transaction has used for too long."""
     if in_use := isinstance(error, oslo_db_exception.DBDeadlock):
-        LOG.warning('The schema cannot be changed while a transaction uses the table: it is tried again in %d s', _PAUSE)
+        LOG.warning(
+            'The schema cannot be changed while a transaction uses the table: it is tried again in %d s',
+            _PAUSE,
+        )
     return in_use
 
 
-@oslo_db_api.wrap_db_retry(max_retries=_PATIENCE // (_GIVE_WAY + _PAUSE), retry_interval=_PAUSE, inc_retry_interval=False,
-                           exception_checker=_is_in_use)
+@oslo_db_api.wrap_db_retry(
+    max_retries=_PATIENCE // (_GIVE_WAY + _PAUSE),
+    retry_interval=_PAUSE,
+    inc_retry_interval=False,
+    exception_checker=_is_in_use,
+)
 def upgrade(db: Database, revision: str = 'head') -> None:
     """Bring the schema to ``revision``. Let a schema of a later release be: it only has more.
 

@@ -38,7 +38,9 @@ def has_table(db: Database, table: str) -> bool:
 
 def revisions(db: Database) -> list[str]:
     """Return all revisions, oldest first: each is the number at the beginning of its file's name."""
-    return sorted(path.name.partition('_')[0] for path in ((db.migrations or FOLDER) / 'versions').glob('[0-9]*.py'))
+    return sorted(
+        path.name.partition('_')[0] for path in ((db.migrations or FOLDER) / 'versions').glob('[0-9]*.py')
+    )
 
 
 def head(db: Database) -> str:

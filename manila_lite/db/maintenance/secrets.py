@@ -16,10 +16,12 @@ PREFIX = '$fernet$'
 _checks = models.secret_checks
 _CHECK = 'check'
 #: Every column with secrets, by its name for operators.
-COLUMNS = {'passwords of security services': models.security_services.c.password,
-           'keys of access rules': models.access_rules.c.access_key,
-           'keys of hosts that copy shares': models.share_instances.c.copier_key,
-           'the check of the key': _checks.c.value}
+COLUMNS = {
+    'passwords of security services': models.security_services.c.password,
+    'keys of access rules': models.access_rules.c.access_key,
+    'keys of hosts that copy shares': models.share_instances.c.copier_key,
+    'the check of the key': _checks.c.value,
+}
 
 
 class Secret(NamedTuple):
@@ -43,8 +45,14 @@ def store_check(conn: Connection, value: str) -> bool:
 
 def count_unencrypted(conn: Connection) -> dict[str, int]:
     """Return how many secrets are not encrypted, by kind."""
-    return {kind: conn.execute(sa.select(sa.func.count()).select_from(column.table).where(
-        column.is_not(None), column.not_like('$fernet$%'))).scalar_one() for kind, column in COLUMNS.items()}
+    return {
+        kind: conn.execute(
+            sa.select(sa.func.count())
+            .select_from(column.table)
+            .where(column.is_not(None), column.not_like('$fernet$%'))
+        ).scalar_one()
+        for kind, column in COLUMNS.items()
+    }
 
 
 def list_after(conn: Connection, kind: str, after: str, limit: int) -> list[Secret]:
@@ -58,7 +66,11 @@ def replace(conn: Connection, secret: Secret, value: str) -> bool:
     """Replace the secret's value. Return False if it was changed since it was read."""
     table, column = COLUMNS[secret.kind].table, COLUMNS[secret.kind]
     values = {column: value, **({table.c.updated_at: table.c.updated_at} if 'updated_at' in table.c else {})}
-    return bool(conn.execute(table.update().where(table.c.id == secret.id, column == secret.value).values(values)).rowcount)
+    return bool(
+        conn.execute(
+            table.update().where(table.c.id == secret.id, column == secret.value).values(values)
+        ).rowcount
+    )
 
 
 def overwrite(conn: Connection) -> None:

@@ -6,7 +6,10 @@ import sqlalchemy as sa
 from manila_lite.db.models.base import Name, Secret, metadata, pairs, primary_key, ref, times
 
 access_rules = sa.Table(
-    'access_rules', metadata, primary_key(), *times(),
+    'access_rules',
+    metadata,
+    primary_key(),
+    *times(),
     ref('share_id', 'shares.id', cascade=True),
     sa.Column('access_type', sa.String(32), nullable=False),
     sa.Column('access_to', Name, nullable=False),

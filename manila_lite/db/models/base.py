@@ -8,12 +8,14 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 from sqlalchemy.dialects import mysql
 
-metadata = sa.MetaData(naming_convention={
-    'ix': 'ix_%(table_name)s_%(column_0_N_name)s',
-    'uq': 'uq_%(table_name)s_%(column_0_N_name)s',
-    'fk': 'fk_%(table_name)s_%(column_0_N_name)s',
-    'pk': 'pk_%(table_name)s',
-})
+metadata = sa.MetaData(
+    naming_convention={
+        'ix': 'ix_%(table_name)s_%(column_0_N_name)s',
+        'uq': 'uq_%(table_name)s_%(column_0_N_name)s',
+        'fk': 'fk_%(table_name)s_%(column_0_N_name)s',
+        'pk': 'pk_%(table_name)s',
+    }
+)
 
 #: Microseconds on every database; the API shows them.
 Time = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
@@ -45,16 +47,25 @@ def primary_key(name: str = 'id', **kwargs: Any) -> sa.Column[Any]:
     return sa.Column(name, Id, primary_key=True, **kwargs)
 
 
-def ref(name: str, target: str, *, nullable: bool = False, cascade: bool = False, index: bool = True) -> sa.Column[Any]:
+def ref(
+    name: str, target: str, *, nullable: bool = False, cascade: bool = False, index: bool = True
+) -> sa.Column[Any]:
     """Return a column of UUIDs that point to another table's rows. ``cascade``: rows are deleted with those."""
-    return sa.Column(name, Id, sa.ForeignKey(target, ondelete='CASCADE' if cascade else None),
-                     nullable=nullable, index=index)
+    return sa.Column(
+        name,
+        Id,
+        sa.ForeignKey(target, ondelete='CASCADE' if cascade else None),
+        nullable=nullable,
+        index=index,
+    )
 
 
 def times() -> tuple[sa.Column[Any], sa.Column[Any]]:
     """Return the columns created_at and updated_at, which are set automatically."""
-    return (sa.Column('created_at', Time, nullable=False, default=timeutils.utcnow),
-            sa.Column('updated_at', Time, onupdate=timeutils.utcnow))
+    return (
+        sa.Column('created_at', Time, nullable=False, default=timeutils.utcnow),
+        sa.Column('updated_at', Time, onupdate=timeutils.utcnow),
+    )
 
 
 def by_change(name: str) -> sa.Index:
@@ -64,15 +75,18 @@ def by_change(name: str) -> sa.Index:
 
 def flag(name: str, default: bool = False) -> sa.Column[Any]:
     """Return a boolean column that is never null."""
-    return sa.Column(name, sa.Boolean, nullable=False, default=default,
-                     server_default=sa.true() if default else sa.false())
+    return sa.Column(
+        name, sa.Boolean, nullable=False, default=default, server_default=sa.true() if default else sa.false()
+    )
 
 
 def pairs(name: str, owner: str, *, value_length: int = 1023) -> sa.Table:
     """Return a table of key/value pairs of ``owner`` (table name), which are deleted with their owner."""
     return sa.Table(
-        name, metadata,
+        name,
+        metadata,
         sa.Column('owner_id', Id, sa.ForeignKey(f'{owner}.id', ondelete='CASCADE'), primary_key=True),
         sa.Column('key', Name, primary_key=True),
         sa.Column('value', sa.String(value_length), nullable=False),
-        sa.Index(f'ix_{name}_key_value', 'key', 'owner_id'))
+        sa.Index(f'ix_{name}_key_value', 'key', 'owner_id'),
+    )

@@ -7,7 +7,8 @@ from sqlalchemy.dialects import mysql
 from manila_lite.db.models.base import Id, Time, metadata, times
 
 idempotency_keys = sa.Table(
-    'kept_answers', metadata,
+    'kept_answers',
+    metadata,
     # Hash of project, user and key: short enough for every database, and it reveals no sender.
     sa.Column('id', sa.String(64), primary_key=True),
     *times(),

@@ -6,7 +6,10 @@ import sqlalchemy as sa
 from manila_lite.db.models.base import Id, Name, Time, metadata, primary_key, times
 
 messages = sa.Table(
-    'messages', metadata, primary_key(), *times(),
+    'messages',
+    metadata,
+    primary_key(),
+    *times(),
     sa.Column('project_id', Name, nullable=False),
     sa.Column('request_id', Name),
     sa.Column('resource_type', Name),

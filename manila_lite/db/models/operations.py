@@ -6,7 +6,10 @@ import sqlalchemy as sa
 from manila_lite.db.models.base import Id, Json, Name, Time, by_change, metadata, primary_key, times
 
 operations = sa.Table(
-    'operations', metadata, primary_key(), *times(),
+    'operations',
+    metadata,
+    primary_key(),
+    *times(),
     sa.Column('kind', sa.String(64), nullable=False),
     sa.Column('resource_type', sa.String(64), nullable=False),
     sa.Column('resource_id', Id, nullable=False, index=True),

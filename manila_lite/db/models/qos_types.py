@@ -6,7 +6,10 @@ import sqlalchemy as sa
 from manila_lite.db.models.base import Name, metadata, pairs, primary_key, times
 
 qos_types = sa.Table(
-    'qos_types', metadata, primary_key(), *times(),
+    'qos_types',
+    metadata,
+    primary_key(),
+    *times(),
     sa.Column('name', Name, nullable=False, unique=True),
     sa.Column('description', Name),
 )

@@ -21,8 +21,10 @@ SUMS = ('number', 'gigabytes', 'growth')
 
 #: The number of MariaDB's error if a user without SUPER makes triggers while there is a binary log.
 _NEEDS_SUPER = 1419
-_ALLOW = ('the database has a binary log, and then it permits triggers only to its administrators. Execute as one of them '
-          '"SET GLOBAL log_bin_trust_function_creators = 1", then run "manila-manage db sync" again')
+_ALLOW = (
+    'the database has a binary log, and then it permits triggers only to its administrators. Execute as one of them '
+    '"SET GLOBAL log_bin_trust_function_creators = 1", then run "manila-manage db sync" again'
+)
 
 _GROWTH = 'CASE WHEN {row}target_size > {row}size THEN {row}target_size - {row}size ELSE 0 END'
 
@@ -44,15 +46,27 @@ class Counted(NamedTuple):
 
     def values(self, row: str = '', sign: str = '') -> dict[str, str]:
         """Return the values of ``KEYS`` and ``SUMS``. ``sign``: ``-`` for a row that is counted no longer."""
-        values = ('{row}project_id', "COALESCE({row}user_id, '')", f"'{self.table}'", self.key, f'{sign}1',
-                  f'{sign}({self.gigabytes})', f'{sign}({self.growth})')
+        values = (
+            '{row}project_id',
+            "COALESCE({row}user_id, '')",
+            f"'{self.table}'",
+            self.key,
+            f'{sign}1',
+            f'{sign}({self.gigabytes})',
+            f'{sign}({self.growth})',
+        )
         return {name: value.format(row=row) for name, value in zip((*KEYS, *SUMS), values, strict=True)}
 
 
 _OWNER = ('project_id', 'user_id')
 COUNTED = (
-    Counted('shares', (*_OWNER, 'is_going', 'size', 'target_size', 'encryption_key_ref'), '{row}size', _GROWTH,
-            "COALESCE({row}encryption_key_ref, '')"),
+    Counted(
+        'shares',
+        (*_OWNER, 'is_going', 'size', 'target_size', 'encryption_key_ref'),
+        '{row}size',
+        _GROWTH,
+        "COALESCE({row}encryption_key_ref, '')",
+    ),
     Counted('snapshots', (*_OWNER, 'is_going', 'size'), '{row}size'),
     Counted('share_networks', (*_OWNER, 'is_going')),
     Counted('share_groups', _OWNER),
@@ -85,36 +99,52 @@ class _Trigger(NamedTuple):
 
     def inserts(self, pattern: str) -> str:
         """Return the statements of the trigger, each by a pattern with ``condition``, ``into`` and ``values``."""
-        return ' '.join(pattern.format(condition=self.counted.condition(row), into=f'{TABLE} ({", ".join((*KEYS, *SUMS))})',
-                                       values=', '.join(self.counted.values(row, sign).values()))
-                        for row, sign in _EVENTS[self.event].items())
+        return ' '.join(
+            pattern.format(
+                condition=self.counted.condition(row),
+                into=f'{TABLE} ({", ".join((*KEYS, *SUMS))})',
+                values=', '.join(self.counted.values(row, sign).values()),
+            )
+            for row, sign in _EVENTS[self.event].items()
+        )
 
 
 def _sqlite(trigger: _Trigger) -> Iterator[str]:
-    yield (f'CREATE TRIGGER {trigger.name} AFTER {trigger.on} WHEN {trigger.when("{} IS NOT {}")} BEGIN '
-           f'{trigger.inserts("INSERT INTO {into} SELECT {values} WHERE {condition};")} END')
+    yield (
+        f'CREATE TRIGGER {trigger.name} AFTER {trigger.on} WHEN {trigger.when("{} IS NOT {}")} BEGIN '
+        f'{trigger.inserts("INSERT INTO {into} SELECT {values} WHERE {condition};")} END'
+    )
 
 
 _IF = 'IF {condition} THEN INSERT INTO {into} VALUES ({values}); END IF;'
 
 
 def _postgresql(trigger: _Trigger) -> Iterator[str]:
-    yield (f'CREATE OR REPLACE FUNCTION {trigger.name}() RETURNS trigger LANGUAGE plpgsql AS '
-           f'$$ BEGIN {trigger.inserts(_IF)} RETURN NULL; END $$')
-    yield (f'CREATE TRIGGER {trigger.name} AFTER {trigger.on} FOR EACH ROW WHEN '
-           f'({trigger.when("{} IS DISTINCT FROM {}")}) EXECUTE FUNCTION {trigger.name}()')
+    yield (
+        f'CREATE OR REPLACE FUNCTION {trigger.name}() RETURNS trigger LANGUAGE plpgsql AS '
+        f'$$ BEGIN {trigger.inserts(_IF)} RETURN NULL; END $$'
+    )
+    yield (
+        f'CREATE TRIGGER {trigger.name} AFTER {trigger.on} FOR EACH ROW WHEN '
+        f'({trigger.when("{} IS DISTINCT FROM {}")}) EXECUTE FUNCTION {trigger.name}()'
+    )
 
 
 def _mariadb(trigger: _Trigger) -> Iterator[str]:
     # Each change of the schema is committed by itself: an interrupted revision begins anew.
     yield f'DROP TRIGGER IF EXISTS {trigger.name}'
     # Not INSERT ... SELECT: that locks the counter of the table's ids until the end of the whole statement.
-    yield (f'CREATE TRIGGER {trigger.name} AFTER {trigger.event} ON {trigger.counted.table} FOR EACH ROW '
-           f'IF {trigger.when("NOT ({} <=> {})")} THEN {trigger.inserts(_IF)} END IF')
+    yield (
+        f'CREATE TRIGGER {trigger.name} AFTER {trigger.event} ON {trigger.counted.table} FOR EACH ROW '
+        f'IF {trigger.when("NOT ({} <=> {})")} THEN {trigger.inserts(_IF)} END IF'
+    )
 
 
 _DIALECTS: dict[str, Callable[[_Trigger], Iterator[str]]] = {
-    'sqlite': _sqlite, 'postgresql': _postgresql, 'mysql': _mariadb}
+    'sqlite': _sqlite,
+    'postgresql': _postgresql,
+    'mysql': _mariadb,
+}
 
 
 #: The statements that list triggers.
@@ -123,7 +153,10 @@ _CATALOGS = {
     'postgresql': 'SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = CURRENT_SCHEMA()',
     'mysql': 'SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = DATABASE()',
 }
-_TRIGGERS = {trigger.name: trigger for trigger in (_Trigger(counted, event) for counted in COUNTED for event in _EVENTS)}
+_TRIGGERS = {
+    trigger.name: trigger
+    for trigger in (_Trigger(counted, event) for counted in COUNTED for event in _EVENTS)
+}
 
 
 def absent(conn: Connection) -> list[str]:
@@ -159,11 +192,18 @@ def missing(*conditions: sa.ColumnElement[bool]) -> sa.Select[Any]:
     keys = [every[name] for name in KEYS]
     sums = {name: sa.func.sum(every[name]) for name in SUMS}
     columns = [*keys, *(total.label(name) for name, total in sums.items())]
-    return sa.select(*columns).where(*conditions).group_by(*keys).having(sa.or_(*(total != 0 for total in sums.values())))
+    return (
+        sa.select(*columns)
+        .where(*conditions)
+        .group_by(*keys)
+        .having(sa.or_(*(total != 0 for total in sums.values())))
+    )
 
 
 def _counting(counted: Counted) -> sa.Select[Any]:
-    columns: list[sa.Label[Any]] = [sa.literal_column(value).label(name) for name, value in counted.values().items()]
+    columns: list[sa.Label[Any]] = [
+        sa.literal_column(value).label(name) for name, value in counted.values().items()
+    ]
     query: sa.Select[Any] = sa.select(*columns).select_from(sa.table(counted.table))
     return query.where(sa.text(counted.condition()))
 
@@ -171,4 +211,6 @@ def _counting(counted: Counted) -> sa.Select[Any]:
 def fill(conn: Connection, *conditions: sa.ColumnElement[bool]) -> int:
     """Add the changes that are missing. Return how many."""
     names = (*KEYS, *SUMS)
-    return conn.execute(sa.table(TABLE, *map(sa.column, names)).insert().from_select(names, missing(*conditions))).rowcount
+    return conn.execute(
+        sa.table(TABLE, *map(sa.column, names)).insert().from_select(names, missing(*conditions))
+    ).rowcount

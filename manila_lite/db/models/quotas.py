@@ -7,7 +7,9 @@ from manila_lite.db.models import quota_triggers
 from manila_lite.db.models.base import Id, Name, metadata, times
 
 quotas = sa.Table(
-    'quotas', metadata, *times(),
+    'quotas',
+    metadata,
+    *times(),
     sa.Column('project_id', Name, primary_key=True),
     # One of user_id and share_type_id may narrow the limit. The empty string means that it does not, since a primary
     # key cannot hold null.
@@ -18,7 +20,9 @@ quotas = sa.Table(
 )
 
 quota_classes = sa.Table(
-    'quota_classes', metadata, *times(),
+    'quota_classes',
+    metadata,
+    *times(),
     sa.Column('class_name', Name, primary_key=True),
     sa.Column('resource', sa.String(64), primary_key=True),
     sa.Column('hard_limit', sa.Integer, nullable=False),
@@ -27,14 +31,16 @@ quota_classes = sa.Table(
 # A row per project that is updated first in every transaction that uses quota: the lock that
 # makes counting and adding one step on every database.
 quota_locks = sa.Table(
-    'quota_locks', metadata,
+    'quota_locks',
+    metadata,
     sa.Column('project_id', Name, primary_key=True),
     sa.Column('turn', sa.BigInteger, nullable=False, server_default='0'),
 )
 
 # Usage is the sum of all changes. Only triggers write them; db/queries/quota_sums.py puts many into one.
 quota_changes = sa.Table(
-    quota_triggers.TABLE, metadata,
+    quota_triggers.TABLE,
+    metadata,
     sa.Column('id', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), primary_key=True),
     sa.Column('project_id', Name, nullable=False, index=True),
     # The empty string stands for none.

@@ -7,7 +7,10 @@ from manila_lite.db.models.base import Id, Name, metadata, primary_key, ref, tim
 
 # A lock is deleted with its resource, in the very statement that deletes that: not before, and not after.
 resource_locks = sa.Table(
-    'resource_locks', metadata, primary_key(), *times(),
+    'resource_locks',
+    metadata,
+    primary_key(),
+    *times(),
     sa.Column('user_id', Name),
     sa.Column('project_id', Name, nullable=False),
     # The share that is locked, or the share of the locked rule.

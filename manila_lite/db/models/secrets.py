@@ -7,7 +7,8 @@ from manila_lite.db.models.base import metadata
 
 #: One row: a known word, encrypted like secrets.
 secret_checks = sa.Table(
-    'secret_checks', metadata,
+    'secret_checks',
+    metadata,
     sa.Column('id', sa.String(36), primary_key=True),
     sa.Column('value', sa.Text, nullable=False),
 )

@@ -7,7 +7,10 @@ from oslo_utils import timeutils
 from manila_lite.db.models.base import Id, Name, Secret, Time, metadata, primary_key, times
 
 security_services = sa.Table(
-    'security_services', metadata, primary_key(), *times(),
+    'security_services',
+    metadata,
+    primary_key(),
+    *times(),
     sa.Column('project_id', Name, nullable=False),
     sa.Column('type', sa.String(32), nullable=False),
     sa.Column('name', Name),
@@ -23,8 +26,11 @@ security_services = sa.Table(
 )
 
 share_network_security_services = sa.Table(
-    'share_network_security_services', metadata,
-    sa.Column('share_network_id', Id, sa.ForeignKey('share_networks.id', ondelete='CASCADE'), primary_key=True),
+    'share_network_security_services',
+    metadata,
+    sa.Column(
+        'share_network_id', Id, sa.ForeignKey('share_networks.id', ondelete='CASCADE'), primary_key=True
+    ),
     # No cascade: a service in use cannot be deleted.
     sa.Column('security_service_id', Id, sa.ForeignKey('security_services.id'), primary_key=True, index=True),
     sa.Column('created_at', Time, nullable=False, default=timeutils.utcnow),

@@ -3,16 +3,32 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Gigabytes, Json, Name, Seconds, Time, flag, metadata, primary_key, ref, times
+from manila_lite.db.models.base import (
+    Gigabytes,
+    Json,
+    Name,
+    Seconds,
+    Time,
+    flag,
+    metadata,
+    primary_key,
+    ref,
+    times,
+)
 
 availability_zones = sa.Table(
-    'availability_zones', metadata, primary_key(), *times(),
+    'availability_zones',
+    metadata,
+    primary_key(),
+    *times(),
     sa.Column('name', Name, nullable=False, unique=True),
 )
 
 services = sa.Table(
-    'services', metadata,
-    sa.Column('id', sa.Integer, primary_key=True, autoincrement=True), *times(),
+    'services',
+    metadata,
+    sa.Column('id', sa.Integer, primary_key=True, autoincrement=True),
+    *times(),
     sa.Column('host', Name, nullable=False),
     sa.Column('binary', Name, nullable=False),
     sa.Column('topic', Name),
@@ -39,10 +55,11 @@ services = sa.Table(
 
 # The machines that are configured for a backend with failover. Each reports itself, the one that serves with its lease.
 backend_machines = sa.Table(
-    'backend_machines', metadata,
+    'backend_machines',
+    metadata,
     sa.Column('backend_host', Name, primary_key=True),  # host@backend
     sa.Column('machine', Name, primary_key=True),
-    sa.Column('owner', Name, nullable=False),           # the process there
+    sa.Column('owner', Name, nullable=False),  # the process there
     sa.Column('seen_at', Time, nullable=False),
     # From then on it counts as dead, unless it reports itself before.
     sa.Column('expires_at', Time, nullable=False),
@@ -53,8 +70,9 @@ backend_machines = sa.Table(
 )
 
 pools = sa.Table(
-    'pools', metadata,
-    sa.Column('host', Name, primary_key=True),          # host@backend#pool
+    'pools',
+    metadata,
+    sa.Column('host', Name, primary_key=True),  # host@backend#pool
     sa.Column('backend_host', Name, nullable=False, index=True),
     sa.Column('total_gb', Gigabytes, nullable=False),
     sa.Column('free_gb', Gigabytes, nullable=False),

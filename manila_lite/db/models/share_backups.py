@@ -6,7 +6,10 @@ import sqlalchemy as sa
 from manila_lite.db.models.base import Id, Name, by_change, metadata, primary_key, ref, times
 
 share_backups = sa.Table(
-    'share_backups', metadata, primary_key(), *times(),
+    'share_backups',
+    metadata,
+    primary_key(),
+    *times(),
     # No cascade: a share with backups cannot be deleted.
     ref('share_id', 'shares.id'),
     sa.Column('project_id', Name, nullable=False),

@@ -9,13 +9,18 @@ from manila_lite.db.models.base import Id, Name, by_change, flag, metadata, pair
 def _of_types(name: str, owner: str) -> sa.Table:
     """Return a table of the share types of each ``owner`` (table name). Share types in it cannot be deleted."""
     return sa.Table(
-        name, metadata,
+        name,
+        metadata,
         sa.Column('owner_id', Id, sa.ForeignKey(f'{owner}.id', ondelete='CASCADE'), primary_key=True),
-        sa.Column('share_type_id', Id, sa.ForeignKey('share_types.id'), primary_key=True, index=True))
+        sa.Column('share_type_id', Id, sa.ForeignKey('share_types.id'), primary_key=True, index=True),
+    )
 
 
 share_group_types = sa.Table(
-    'share_group_types', metadata, primary_key(), *times(),
+    'share_group_types',
+    metadata,
+    primary_key(),
+    *times(),
     sa.Column('name', Name, nullable=False, unique=True),
     flag('is_public', default=True),
 )
@@ -23,15 +28,21 @@ share_group_types = sa.Table(
 share_group_type_specs = pairs('share_group_type_specs', 'share_group_types')
 
 share_group_type_projects = sa.Table(
-    'share_group_type_projects', metadata,
-    sa.Column('share_group_type_id', Id, sa.ForeignKey('share_group_types.id', ondelete='CASCADE'), primary_key=True),
+    'share_group_type_projects',
+    metadata,
+    sa.Column(
+        'share_group_type_id', Id, sa.ForeignKey('share_group_types.id', ondelete='CASCADE'), primary_key=True
+    ),
     sa.Column('project_id', Name, primary_key=True),
 )
 
 share_group_type_share_types = _of_types('share_group_type_share_types', 'share_group_types')
 
 share_groups = sa.Table(
-    'share_groups', metadata, primary_key(), *times(),
+    'share_groups',
+    metadata,
+    primary_key(),
+    *times(),
     sa.Column('project_id', Name, nullable=False),
     sa.Column('user_id', Name),
     sa.Column('name', Name),
@@ -55,7 +66,10 @@ share_groups = sa.Table(
 share_group_share_types = _of_types('share_group_share_types', 'share_groups')
 
 share_group_snapshots = sa.Table(
-    'share_group_snapshots', metadata, primary_key(), *times(),
+    'share_group_snapshots',
+    metadata,
+    primary_key(),
+    *times(),
     # No cascade: a group with snapshots cannot be deleted.
     ref('share_group_id', 'share_groups.id'),
     sa.Column('project_id', Name, nullable=False),
@@ -70,7 +84,10 @@ share_group_snapshots = sa.Table(
 
 # The snapshot of each share in a group snapshot. Not in ``snapshots``: it is created and deleted with the others.
 share_group_snapshot_members = sa.Table(
-    'share_group_snapshot_members', metadata, primary_key(), *times(),
+    'share_group_snapshot_members',
+    metadata,
+    primary_key(),
+    *times(),
     ref('share_group_snapshot_id', 'share_group_snapshots.id', cascade=True),
     ref('share_id', 'shares.id'),
     sa.Column('size', sa.Integer, nullable=False),

@@ -6,7 +6,10 @@ import sqlalchemy as sa
 from manila_lite.db.models.base import Id, Name, by_change, flag, metadata, pairs, primary_key, ref, times
 
 share_networks = sa.Table(
-    'share_networks', metadata, primary_key(), *times(),
+    'share_networks',
+    metadata,
+    primary_key(),
+    *times(),
     sa.Column('project_id', Name, nullable=False),
     sa.Column('user_id', Name),
     sa.Column('name', Name),
@@ -20,7 +23,10 @@ share_networks = sa.Table(
 )
 
 share_network_subnets = sa.Table(
-    'share_network_subnets', metadata, primary_key(), *times(),
+    'share_network_subnets',
+    metadata,
+    primary_key(),
+    *times(),
     ref('share_network_id', 'share_networks.id', cascade=True),
     # Null: for all zones without a subnet of their own.
     ref('availability_zone_id', 'availability_zones.id', nullable=True),
@@ -47,7 +53,10 @@ share_network_subnets = sa.Table(
 share_network_subnet_metadata = pairs('share_network_subnet_metadata', 'share_network_subnets')
 
 network_allocations = sa.Table(
-    'network_allocations', metadata, primary_key(), *times(),
+    'network_allocations',
+    metadata,
+    primary_key(),
+    *times(),
     # No cascade: before a server is deleted its addresses must be freed, or they would leak at the plugin.
     ref('share_server_id', 'share_servers.id'),
     # Null: in the administrators' network.

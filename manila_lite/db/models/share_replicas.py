@@ -9,7 +9,10 @@ share_instance_metadata = pairs('share_instance_metadata', 'share_instances')
 
 #: A row for each snapshot that a replica other than the active one holds.
 replica_snapshots = sa.Table(
-    'replica_snapshots', metadata, primary_key(), *times(),
+    'replica_snapshots',
+    metadata,
+    primary_key(),
+    *times(),
     ref('snapshot_id', 'snapshots.id', cascade=True),
     ref('share_instance_id', 'share_instances.id', cascade=True),
     sa.Column('provider_location', Name),

@@ -4,10 +4,24 @@
 import sqlalchemy as sa
 from oslo_utils import timeutils
 
-from manila_lite.db.models.base import Id, Name, Time, by_change, flag, metadata, pairs, primary_key, ref, times
+from manila_lite.db.models.base import (
+    Id,
+    Name,
+    Time,
+    by_change,
+    flag,
+    metadata,
+    pairs,
+    primary_key,
+    ref,
+    times,
+)
 
 share_servers = sa.Table(
-    'share_servers', metadata, primary_key(), *times(),
+    'share_servers',
+    metadata,
+    primary_key(),
+    *times(),
     # No cascade: a network with servers cannot be deleted.
     ref('share_network_id', 'share_networks.id'),
     sa.Column('host', Name, nullable=False),
@@ -32,12 +46,21 @@ share_server_details = pairs('share_server_details', 'share_servers')
 
 # Names by convention would be longer than databases allow.
 share_server_share_network_subnet_mappings = sa.Table(
-    'share_server_share_network_subnet_mappings', metadata,
-    sa.Column('share_server_id', Id, sa.ForeignKey('share_servers.id', name='fk_server_subnet_mappings_server',
-                                                   ondelete='CASCADE'), nullable=False),
+    'share_server_share_network_subnet_mappings',
+    metadata,
+    sa.Column(
+        'share_server_id',
+        Id,
+        sa.ForeignKey('share_servers.id', name='fk_server_subnet_mappings_server', ondelete='CASCADE'),
+        nullable=False,
+    ),
     # No cascade: a subnet with servers in it cannot be deleted.
-    sa.Column('share_network_subnet_id', Id,
-              sa.ForeignKey('share_network_subnets.id', name='fk_server_subnet_mappings_subnet'), nullable=False),
+    sa.Column(
+        'share_network_subnet_id',
+        Id,
+        sa.ForeignKey('share_network_subnets.id', name='fk_server_subnet_mappings_subnet'),
+        nullable=False,
+    ),
     sa.Column('created_at', Time, nullable=False, default=timeutils.utcnow),
     sa.PrimaryKeyConstraint('share_server_id', 'share_network_subnet_id', name='pk_server_subnet_mappings'),
     sa.Index('ix_server_subnet_mappings_subnet', 'share_network_subnet_id'),

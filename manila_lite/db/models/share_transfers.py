@@ -7,7 +7,10 @@ from manila_lite.db.models.base import Id, Name, Time, metadata, primary_key, ti
 
 # A share has one offer at a time. It is deleted with the share, and when it is accepted or withdrawn.
 share_transfers = sa.Table(
-    'share_transfers', metadata, primary_key(), *times(),
+    'share_transfers',
+    metadata,
+    primary_key(),
+    *times(),
     sa.Column('share_id', Id, sa.ForeignKey('shares.id', ondelete='CASCADE'), nullable=False),
     # The project that offers the share.
     sa.Column('project_id', Name, nullable=False),

@@ -3,10 +3,25 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Id, Name, Secret, Time, by_change, flag, metadata, pairs, primary_key, ref, times
+from manila_lite.db.models.base import (
+    Id,
+    Name,
+    Secret,
+    Time,
+    by_change,
+    flag,
+    metadata,
+    pairs,
+    primary_key,
+    ref,
+    times,
+)
 
 shares = sa.Table(
-    'shares', metadata, primary_key(), *times(),
+    'shares',
+    metadata,
+    primary_key(),
+    *times(),
     sa.Column('project_id', Name, nullable=False),
     sa.Column('user_id', Name),
     sa.Column('name', Name),
@@ -17,8 +32,10 @@ shares = sa.Table(
     sa.Column('share_proto', sa.String(32), nullable=False),
     flag('is_public'),
     sa.Column('snapshot_id', Id),
-    flag('snapshot_support'), flag('create_share_from_snapshot_support'),
-    flag('revert_to_snapshot_support'), flag('mount_snapshot_support'),
+    flag('snapshot_support'),
+    flag('create_share_from_snapshot_support'),
+    flag('revert_to_snapshot_support'),
+    flag('mount_snapshot_support'),
     sa.Column('replication_type', Name),
     sa.Column('share_group_id', Id, index=True),
     # The member of a group snapshot that the share was made from.
@@ -44,7 +61,10 @@ shares = sa.Table(
 )
 
 share_instances = sa.Table(
-    'share_instances', metadata, primary_key(), *times(),
+    'share_instances',
+    metadata,
+    primary_key(),
+    *times(),
     ref('share_id', 'shares.id', cascade=True),
     sa.Column('host', Name),
     sa.Column('status', Name, nullable=False),
@@ -77,11 +97,15 @@ share_instances = sa.Table(
 share_metadata = pairs('share_metadata', 'shares')
 
 export_locations = sa.Table(
-    'export_locations', metadata, primary_key(), *times(),
+    'export_locations',
+    metadata,
+    primary_key(),
+    *times(),
     ref('share_instance_id', 'share_instances.id', cascade=True),
     sa.Column('position', sa.Integer, nullable=False),
     sa.Column('path', sa.String(2000), nullable=False),
-    flag('is_admin_only'), flag('preferred'),
+    flag('is_admin_only'),
+    flag('preferred'),
 )
 
 export_location_metadata = pairs('export_location_metadata', 'export_locations')

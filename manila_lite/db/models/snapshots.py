@@ -6,7 +6,10 @@ import sqlalchemy as sa
 from manila_lite.db.models.base import Name, by_change, flag, metadata, pairs, primary_key, ref, times
 
 snapshots = sa.Table(
-    'snapshots', metadata, primary_key(), *times(),
+    'snapshots',
+    metadata,
+    primary_key(),
+    *times(),
     # No cascade: a share with snapshots cannot be deleted.
     ref('share_id', 'shares.id'),
     sa.Column('project_id', Name, nullable=False),
@@ -29,7 +32,10 @@ snapshots = sa.Table(
 snapshot_metadata = pairs('snapshot_metadata', 'snapshots')
 
 snapshot_access_rules = sa.Table(
-    'snapshot_access_rules', metadata, primary_key(), *times(),
+    'snapshot_access_rules',
+    metadata,
+    primary_key(),
+    *times(),
     ref('snapshot_id', 'snapshots.id', cascade=True),
     sa.Column('access_type', sa.String(32), nullable=False),
     sa.Column('access_to', Name, nullable=False),
@@ -37,7 +43,10 @@ snapshot_access_rules = sa.Table(
 )
 
 snapshot_export_locations = sa.Table(
-    'snapshot_export_locations', metadata, primary_key(), *times(),
+    'snapshot_export_locations',
+    metadata,
+    primary_key(),
+    *times(),
     ref('snapshot_id', 'snapshots.id', cascade=True),
     sa.Column('position', sa.Integer, nullable=False),
     sa.Column('path', sa.String(2000), nullable=False),

@@ -27,8 +27,12 @@ SYNC = 'access.sync'
 #: The status of a share instance that a share is being copied to, and of a share that is copied with its share server.
 _MOVING, _LEAVING = (states.SHARE[verb].during for verb in ('receive', 'server_migrate'))
 #: The access level that a copy needs, by the status of its backup or instance.
-_LEVELS = {states.SHARE_BACKUP['create'].during: 'ro', states.SHARE_BACKUP['restore'].during: 'rw',
-           _MOVING: 'ro', _LEAVING: 'ro'}
+_LEVELS = {
+    states.SHARE_BACKUP['create'].during: 'ro',
+    states.SHARE_BACKUP['restore'].during: 'rw',
+    _MOVING: 'ro',
+    _LEAVING: 'ro',
+}
 #: The copier of a share that has left, or stayed with, its share server: nobody, and the backend was not told so yet.
 _NOBODY = ''
 #: States of rules that are in force, or will be as soon as the backend was told.
@@ -50,7 +54,9 @@ def lock(conn: Connection, share_id: str) -> None:
     _LOCK.all(conn, {'share_id': share_id})
 
 
-_LOCK = Query(sa.select(_instances.c.id).where(_instances.c.share_id == sa.bindparam('share_id')).with_for_update())
+_LOCK = Query(
+    sa.select(_instances.c.id).where(_instances.c.share_id == sa.bindparam('share_id')).with_for_update()
+)
 
 
 def get(conn: Connection, ctx: context.RequestContext, rule_id: str) -> Row:
@@ -67,7 +73,8 @@ def _one(*, everybody: bool) -> Query:
     query = sa.select(_rules).where(_rules.c.id == sa.bindparam('rule_id'))
     if not everybody:
         query = query.join(_shares, _shares.c.id == _rules.c.share_id).where(
-            _shares.c.project_id == sa.bindparam('project'), ~_shares.c.is_going)
+            _shares.c.project_id == sa.bindparam('project'), ~_shares.c.is_going
+        )
     return Query(query)
 
 
@@ -84,14 +91,24 @@ def of_share(conn: Connection, share_id: str, filters: dict[str, Any] | None = N
     for key in ('access_type', 'access_to', 'access_level'):
         if filters.get(key) is not None:
             query = query.where(_rules.c[key] == filters[key])
-    return list(conn.execute(query.where(
-        *key_values.matching(models.access_rule_metadata, _rules.c.id, filters.get('metadata') or {}))))
+    return list(
+        conn.execute(
+            query.where(
+                *key_values.matching(models.access_rule_metadata, _rules.c.id, filters.get('metadata') or {})
+            )
+        )
+    )
 
 
 def clients_of_type(conn: Connection, share_id: str, access_type: str) -> list[str]:
     """Return the ``access_to`` of the share's rules of a type."""
-    return list(conn.execute(sa.select(_rules.c.access_to).where(
-        _rules.c.share_id == share_id, _rules.c.access_type == access_type)).scalars())
+    return list(
+        conn.execute(
+            sa.select(_rules.c.access_to).where(
+                _rules.c.share_id == share_id, _rules.c.access_type == access_type
+            )
+        ).scalars()
+    )
 
 
 def count(conn: Connection, share_id: str) -> int:
@@ -99,24 +116,37 @@ def count(conn: Connection, share_id: str) -> int:
     return int(_COUNT.value(conn, {'share_id': share_id}))
 
 
-_COUNT = Query(sa.select(sa.func.count().label('rules')).select_from(_rules).where(
-    _rules.c.share_id == sa.bindparam('share_id')))
+_COUNT = Query(
+    sa.select(sa.func.count().label('rules'))
+    .select_from(_rules)
+    .where(_rules.c.share_id == sa.bindparam('share_id'))
+)
 
 
-def granted_rules(conn: Connection, share_ids: Iterable[str], *, cast: bool = True) -> dict[str, list[values.AccessRule]]:
+def granted_rules(
+    conn: Connection, share_ids: Iterable[str], *, cast: bool = True
+) -> dict[str, list[values.AccessRule]]:
     """Return the rules that shall be in force, by share id, as drivers see them; with ``cast``, read-only where cast so."""
     rules: dict[str, list[values.AccessRule]] = defaultdict(list)
     for row in _GRANTED_OF.all(conn, tuple(share_ids)):
         rule = as_driver_rule(row)
-        rules[row.share_id].append(dataclasses.replace(rule, level='ro') if cast and row.cast_rules_to_readonly else rule)
+        rules[row.share_id].append(
+            dataclasses.replace(rule, level='ro') if cast and row.cast_rules_to_readonly else rule
+        )
     return rules
 
 
 _GRANTED_OF = Among(
-    sa.select(*(_rules.c[name] for name in ('id', 'share_id', 'access_type', 'access_to', 'access_level')),
-              _instances.c.cast_rules_to_readonly)
+    sa.select(
+        *(_rules.c[name] for name in ('id', 'share_id', 'access_type', 'access_to', 'access_level')),
+        _instances.c.cast_rules_to_readonly,
+    )
     .join(_instances, sa.and_(_instances.c.share_id == _rules.c.share_id, ~_instances.c.is_aside))
-    .where(one_of(_rules.c.state, _GRANTED)).order_by(_rules.c.created_at, _rules.c.id), _rules.c.share_id, named=True)
+    .where(one_of(_rules.c.state, _GRANTED))
+    .order_by(_rules.c.created_at, _rules.c.id),
+    _rules.c.share_id,
+    named=True,
+)
 
 
 class Copier(NamedTuple):
@@ -132,16 +162,21 @@ class Copier(NamedTuple):
 
 def copiers_of(conn: Connection, share_ids: Iterable[str]) -> list[Copier]:
     """Return the copying clients that the backends of these shares admit, or admitted and were not told to refuse yet."""
-    return [Copier(row.target_share_id or row.share_id, row.id, rule) for row in _COPIERS_OF.all(conn, tuple(share_ids))
-            for rule in _rules_of_copier(row)]
+    return [
+        Copier(row.target_share_id or row.share_id, row.id, rule)
+        for row in _COPIERS_OF.all(conn, tuple(share_ids))
+        for rule in _rules_of_copier(row)
+    ]
 
 
 def _rules_of_copier(row: Row) -> list[values.AccessRule | None]:
     """Return a rule for each address from which a copy is made, or only None if it has ended."""
     if row.status not in _LEVELS or row.copier == _NOBODY:
         return [None]
-    return [values.AccessRule(f'{row.id}-{number}' if number else row.id, type_ or 'ip', to, _LEVELS[row.status])
-            for number, (type_, _, to) in enumerate(client.rpartition('=') for client in row.copier.split(','))]
+    return [
+        values.AccessRule(f'{row.id}-{number}' if number else row.id, type_ or 'ip', to, _LEVELS[row.status])
+        for number, (type_, _, to) in enumerate(client.rpartition('=') for client in row.copier.split(','))
+    ]
 
 
 def copier_text(rule_type: str, to: str) -> str:
@@ -151,32 +186,55 @@ def copier_text(rule_type: str, to: str) -> str:
 
 def key_of_copier(conn: Connection, instance_id: str) -> str | None:
     """Return the key, as stored, that a backend gave to the host that copies its share to this instance; or None."""
-    key: str | None = conn.execute(sa.select(_instances.c.copier_key).where(_instances.c.id == instance_id)).scalar()
+    key: str | None = conn.execute(
+        sa.select(_instances.c.copier_key).where(_instances.c.id == instance_id)
+    ).scalar()
     return key
 
 
 def set_key_of_copier(conn: Connection, instance_id: str, key: str) -> None:
     """Store such a key, encrypted, as long as the host copies."""
-    conn.execute(_instances.update().where(_instances.c.id == instance_id, _instances.c.copier.is_not(None),
-                                           _instances.c.status.in_((_MOVING, _LEAVING))).values(copier_key=key))
+    conn.execute(
+        _instances.update()
+        .where(
+            _instances.c.id == instance_id,
+            _instances.c.copier.is_not(None),
+            _instances.c.status.in_((_MOVING, _LEAVING)),
+        )
+        .values(copier_key=key)
+    )
 
 
 def shut_out_copiers(conn: Connection, server_id: str) -> None:
     """Have the backend admit the host no more that copies the shares of the server, as soon as it is told their rules."""
-    conn.execute(_instances.update().where(_instances.c.share_server_id == server_id, _instances.c.copier.is_not(None))
-                 .values(copier=_NOBODY, copier_key=None))
+    conn.execute(
+        _instances.update()
+        .where(_instances.c.share_server_id == server_id, _instances.c.copier.is_not(None))
+        .values(copier=_NOBODY, copier_key=None)
+    )
 
 
 def clear_copiers(conn: Connection, instance_ids: Iterable[str]) -> None:
     """Record that the backend was told so, of these share instances."""
-    conn.execute(_instances.update().where(_instances.c.id.in_(tuple(instance_ids)), _instances.c.copier == _NOBODY)
-                 .values(copier=None))
+    conn.execute(
+        _instances.update()
+        .where(_instances.c.id.in_(tuple(instance_ids)), _instances.c.copier == _NOBODY)
+        .values(copier=None)
+    )
 
 
 def list_still_admitting(conn: Connection, host: str) -> dict[str, str]:
     """Return the shares of a backend that was not told so yet, each with its instance."""
-    return {row.share_id: row.id for row in conn.execute(sa.select(_instances.c.share_id, _instances.c.id).where(
-        _instances.c.copier == _NOBODY, ~_instances.c.is_aside, _instances.c.host.startswith(f'{host}#', autoescape=True)))}
+    return {
+        row.share_id: row.id
+        for row in conn.execute(
+            sa.select(_instances.c.share_id, _instances.c.id).where(
+                _instances.c.copier == _NOBODY,
+                ~_instances.c.is_aside,
+                _instances.c.host.startswith(f'{host}#', autoescape=True),
+            )
+        )
+    }
 
 
 def _copied(names: Iterable[Any]) -> sa.ColumnElement[bool]:
@@ -188,21 +246,29 @@ def _copied(names: Iterable[Any]) -> sa.ColumnElement[bool]:
 class _Both:
     """The copiers of backups and those of migrations, each with its own condition on the share."""
 
-    of_backups = sa.select(*(_backups.c[name] for name in ('id', 'share_id', 'target_share_id', 'copier', 'status'))).where(
-        _backups.c.copier.is_not(None))
-    of_moves = sa.select(_instances.c.id, _instances.c.share_id, sa.null(), _instances.c.copier, _instances.c.status).where(
-        _instances.c.copier.is_not(None), sa.or_(~_instances.c.is_aside, _instances.c.status == sa.literal(_MOVING)))
+    of_backups = sa.select(
+        *(_backups.c[name] for name in ('id', 'share_id', 'target_share_id', 'copier', 'status'))
+    ).where(_backups.c.copier.is_not(None))
+    of_moves = sa.select(
+        _instances.c.id, _instances.c.share_id, sa.null(), _instances.c.copier, _instances.c.status
+    ).where(
+        _instances.c.copier.is_not(None),
+        sa.or_(~_instances.c.is_aside, _instances.c.status == sa.literal(_MOVING)),
+    )
 
     def where(self, names: list[Any]) -> sa.CompoundSelect:
         """Return the statement for the shares of these names."""
-        return sa.union_all(self.of_backups.where(_copied(names)), self.of_moves.where(_instances.c.share_id.in_(names)))
+        return sa.union_all(
+            self.of_backups.where(_copied(names)), self.of_moves.where(_instances.c.share_id.in_(names))
+        )
 
 
 _COPIERS_OF = Among(_Both(), list, named=True)
 
 
-def rules_in_force(conn: Connection, share_ids: Iterable[str],
-                   copiers: Iterable[Copier] | None = None) -> dict[str, list[values.AccessRule]]:
+def rules_in_force(
+    conn: Connection, share_ids: Iterable[str], copiers: Iterable[Copier] | None = None
+) -> dict[str, list[values.AccessRule]]:
     """Return the rules that the backends are to be told, by share id: those that are granted, and one for each copy to
     or from a backup that a manager makes as a client. Such a rule has the id of the backup.
 
@@ -210,14 +276,18 @@ def rules_in_force(conn: Connection, share_ids: Iterable[str],
     """
     ids = tuple(share_ids)
     rules = granted_rules(conn, ids)
-    for share_id, rule in ((one.share_id, one.rule) for one in (copiers_of(conn, ids) if copiers is None else copiers)):
+    for share_id, rule in (
+        (one.share_id, one.rule) for one in (copiers_of(conn, ids) if copiers is None else copiers)
+    ):
         if rule is None:
             continue
         rules[share_id] = joined(rules[share_id], rule)
     return rules
 
 
-def joined(rules: Iterable[values.AccessRule], rule: values.AccessRule, most: str = 'rw') -> list[values.AccessRule]:
+def joined(
+    rules: Iterable[values.AccessRule], rule: values.AccessRule, most: str = 'rw'
+) -> list[values.AccessRule]:
     """Return the rules with another one. Of rules for one client there is one, as its user wrote it: drivers need not decide
     which counts. ``most``: the highest level.
     """
@@ -245,7 +315,9 @@ def pending_rules(conn: Connection, share_id: str) -> list[Row]:
     return _PENDING_OF.all(conn, {'share_id': share_id})
 
 
-_PENDING_OF = Query(sa.select(_rules).where(_rules.c.share_id == sa.bindparam('share_id'), one_of(_rules.c.state, _PENDING)))
+_PENDING_OF = Query(
+    sa.select(_rules).where(_rules.c.share_id == sa.bindparam('share_id'), one_of(_rules.c.state, _PENDING))
+)
 
 
 def shares_with_pending_rules(conn: Connection, share_ids: Iterable[str]) -> set[str]:
@@ -253,7 +325,10 @@ def shares_with_pending_rules(conn: Connection, share_ids: Iterable[str]) -> set
     ids, operations = tuple(share_ids), models.operations
     with_rules = sa.select(_rules.c.share_id).where(_rules.c.share_id.in_(ids), _rules.c.state.in_(_PENDING))
     with_work = sa.select(operations.c.resource_id).where(
-        operations.c.kind == SYNC, operations.c.resource_id.in_(ids), operations.c.state.in_(('open', 'parked')))
+        operations.c.kind == SYNC,
+        operations.c.resource_id.in_(ids),
+        operations.c.state.in_(('open', 'parked')),
+    )
     return set(conn.execute(with_rules.union(with_work)).scalars())
 
 

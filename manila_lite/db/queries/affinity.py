@@ -21,8 +21,11 @@ _LONGEST = 1023
 def add_share(conn: Connection, share_id: str, project_id: str, named: Mapping[str, Collection[str]]) -> None:
     """Add the new share to the metadata of the shares that its hints name, if they are the project's and the value fits."""
     for hint, share_ids in named.items():
-        mine = conn.execute(sa.select(_shares.c.id).where(_shares.c.id.in_(tuple(share_ids)),
-                                                          _shares.c.project_id == project_id))
+        mine = conn.execute(
+            sa.select(_shares.c.id).where(
+                _shares.c.id.in_(tuple(share_ids)), _shares.c.project_id == project_id
+            )
+        )
         had = _of(conn, KEYS[hint], mine.scalars())
         _write(conn, KEYS[hint], {owner: [*others, share_id] for owner, others in had.items()})
 
@@ -34,15 +37,25 @@ def remove_shares(conn: Connection, share_ids: Collection[str]) -> None:
         own = pairs.get(share_id, {})
         if key in own:
             had = _of(conn, key, own[key].split(','))
-            _write(conn, key, {owner: [other for other in others if other != share_id] for owner, others in had.items()
-                               if share_id in others})
+            _write(
+                conn,
+                key,
+                {
+                    owner: [other for other in others if other != share_id]
+                    for owner, others in had.items()
+                    if share_id in others
+                },
+            )
 
 
 def _of(conn: Connection, key: str, owners: Iterable[str]) -> dict[str, list[str]]:
     """Return the values of existing owners under the key."""
     named: dict[str, list[str]] = {owner: [] for owner in owners}
-    for row in conn.execute(sa.select(_metadata.c.owner_id, _metadata.c.value).where(
-            _metadata.c.owner_id.in_(tuple(named)), _metadata.c.key == key)):
+    for row in conn.execute(
+        sa.select(_metadata.c.owner_id, _metadata.c.value).where(
+            _metadata.c.owner_id.in_(tuple(named)), _metadata.c.key == key
+        )
+    ):
         named[row.owner_id] = row.value.split(',')
     return named
 

@@ -20,8 +20,11 @@ ADMIN = ''
 
 def used_addresses(conn: Connection, neutron_subnet_id: str) -> set[str]:
     """Return every address that is in use in a subnet of the network plugin, by any share network."""
-    return set(conn.execute(sa.select(_allocations.c.ip_address)
-                            .where(_allocations.c.neutron_subnet_id == neutron_subnet_id)).scalars())
+    return set(
+        conn.execute(
+            sa.select(_allocations.c.ip_address).where(_allocations.c.neutron_subnet_id == neutron_subnet_id)
+        ).scalars()
+    )
 
 
 def store(conn: Connection, rows: list[dict[str, Any]]) -> bool:
@@ -62,7 +65,11 @@ def by_ids(conn: Connection, allocation_ids: Iterable[str]) -> list[Row]:
 
 def set_owner(conn: Connection, server_id: str, allocation_ids: Iterable[str]) -> None:
     """Give addresses to a server."""
-    conn.execute(_allocations.update().where(_allocations.c.id.in_(tuple(allocation_ids))).values(share_server_id=server_id))
+    conn.execute(
+        _allocations.update()
+        .where(_allocations.c.id.in_(tuple(allocation_ids)))
+        .values(share_server_id=server_id)
+    )
 
 
 def delete(conn: Connection, allocation_ids: Iterable[str]) -> None:

@@ -23,7 +23,9 @@ def _until(seconds: float) -> datetime.datetime:
 
 def get_holder(conn: Connection, host: str, binary: str) -> tuple[str | None, float]:
     """Return the holder of the lease and the seconds that it still lasts. An expired lease has its last holder."""
-    row = conn.execute(sa.select(services.c.lease_owner, services.c.lease_expires_at).where(_of(host, binary))).first()
+    row = conn.execute(
+        sa.select(services.c.lease_owner, services.c.lease_expires_at).where(_of(host, binary))
+    ).first()
     if row is None or row.lease_owner is None:
         return None, 0.0
     return row.lease_owner, (row.lease_expires_at - timeutils.utcnow()).total_seconds()
@@ -31,17 +33,29 @@ def get_holder(conn: Connection, host: str, binary: str) -> tuple[str | None, fl
 
 def renew(conn: Connection, host: str, binary: str, owner: str, seconds: float) -> bool:
     """Extend the owner's lease to ``seconds`` from now. Say whether it was still the owner's."""
-    return bool(conn.execute(services.update().where(_of(host, binary), services.c.lease_owner == owner)
-                             .values(lease_expires_at=_until(seconds))).rowcount)
+    return bool(
+        conn.execute(
+            services.update()
+            .where(_of(host, binary), services.c.lease_owner == owner)
+            .values(lease_expires_at=_until(seconds))
+        ).rowcount
+    )
 
 
-def take(conn: Connection, host: str, binary: str, owner: str, seconds: float, dead: str | None = None) -> bool:
+def take(
+    conn: Connection, host: str, binary: str, owner: str, seconds: float, dead: str | None = None
+) -> bool:
     """Take the lease for ``seconds``. Say whether it was free: given up, expired, or held by ``dead``."""
     free = sa.or_(services.c.lease_owner.is_(None), services.c.lease_expires_at < timeutils.utcnow())
     if dead is not None:
         free = sa.or_(free, services.c.lease_owner == dead)
-    return bool(conn.execute(services.update().where(_of(host, binary), free)
-                             .values(lease_owner=owner, lease_expires_at=_until(seconds))).rowcount)
+    return bool(
+        conn.execute(
+            services.update()
+            .where(_of(host, binary), free)
+            .values(lease_owner=owner, lease_expires_at=_until(seconds))
+        ).rowcount
+    )
 
 
 def lock_if_owned(conn: Connection, host: str, binary: str, owner: str) -> bool:
@@ -52,5 +66,8 @@ def lock_if_owned(conn: Connection, host: str, binary: str, owner: str) -> bool:
 
 def release(conn: Connection, host: str, binary: str, owner: str) -> None:
     """Free the lease if the owner holds it."""
-    conn.execute(services.update().where(_of(host, binary), services.c.lease_owner == owner)
-                 .values(lease_owner=None, lease_expires_at=None))
+    conn.execute(
+        services.update()
+        .where(_of(host, binary), services.c.lease_owner == owner)
+        .values(lease_owner=None, lease_expires_at=None)
+    )

@@ -16,9 +16,22 @@ _instances = models.share_instances
 KIND = 'service.ensure'
 _MARK = states.SHARE['ensure'].during
 #: Statuses of shares that no backend serves: it may not hold them yet, or any more, or cannot serve them.
-NOT_SERVED = frozenset({'creating', 'creating_from_snapshot', 'migrating_to', 'deleting', 'error', 'error_deleting',
-                        'manage_starting', 'manage_error', 'unmanage_starting', 'deferred_deleting',
-                        'error_deferred_deleting', 'replication_change'})
+NOT_SERVED = frozenset(
+    {
+        'creating',
+        'creating_from_snapshot',
+        'migrating_to',
+        'deleting',
+        'error',
+        'error_deleting',
+        'manage_starting',
+        'manage_error',
+        'unmanage_starting',
+        'deferred_deleting',
+        'error_deferred_deleting',
+        'replication_change',
+    }
+)
 
 
 def open_key(host: str) -> str:
@@ -32,32 +45,57 @@ def _of(host: str) -> sa.ColumnElement[bool]:
 
 def count_shares(conn: Connection, host: str, without: Collection[str]) -> int:
     """Return how many shares a backend has, except for those in the statuses ``without``."""
-    return conn.execute(sa.select(sa.func.count()).where(
-        _of(host), ~_instances.c.is_aside, _instances.c.status.not_in(tuple(without)))).scalar_one()
+    return conn.execute(
+        sa.select(sa.func.count()).where(
+            _of(host), ~_instances.c.is_aside, _instances.c.status.not_in(tuple(without))
+        )
+    ).scalar_one()
 
 
-def list_shares_after(conn: Connection, host: str, instance_id: str, limit: int, without: Collection[str],
-                      until: str = '') -> list[Row]:
+def list_shares_after(
+    conn: Connection, host: str, instance_id: str, limit: int, without: Collection[str], until: str = ''
+) -> list[Row]:
     """Return the next shares of a backend after an instance id, up to the id ``until`` if it is given."""
-    query = shares.select().where(_of(host), _instances.c.id > instance_id, _instances.c.status.not_in(tuple(without)))
+    query = shares.select().where(
+        _of(host), _instances.c.id > instance_id, _instances.c.status.not_in(tuple(without))
+    )
     if until:
         query = query.where(_instances.c.id <= until)
     return list(conn.execute(query.order_by(_instances.c.id).limit(limit)))
 
 
-def list_shares_by_instance(conn: Connection, host: str, instance_ids: Iterable[str], without: Collection[str]) -> list[Row]:
+def list_shares_by_instance(
+    conn: Connection, host: str, instance_ids: Iterable[str], without: Collection[str]
+) -> list[Row]:
     """Return the backend's shares among these instance ids."""
-    return list(conn.execute(shares.select().where(
-        _instances.c.id.in_(tuple(instance_ids)), _of(host), _instances.c.status.not_in(tuple(without)))
-        .order_by(_instances.c.id)))
+    return list(
+        conn.execute(
+            shares.select()
+            .where(
+                _instances.c.id.in_(tuple(instance_ids)),
+                _of(host),
+                _instances.c.status.not_in(tuple(without)),
+            )
+            .order_by(_instances.c.id)
+        )
+    )
 
 
-def list_part(conn: Connection, host: str, *, share_id: str | None = None, share_server_id: str | None = None,
-              pool: str | None = None) -> list[Row]:
+def list_part(
+    conn: Connection,
+    host: str,
+    *,
+    share_id: str | None = None,
+    share_server_id: str | None = None,
+    pool: str | None = None,
+) -> list[Row]:
     """Return id and share server of the backend's instances of a share, of a share server, or in a pool."""
     query = sa.select(_instances.c.id, _instances.c.share_server_id).where(_of(host), ~_instances.c.is_aside)
-    for column, value in ((_instances.c.share_id, share_id), (_instances.c.share_server_id, share_server_id),
-                          (_instances.c.host, f'{host}#{pool}' if pool else None)):
+    for column, value in (
+        (_instances.c.share_id, share_id),
+        (_instances.c.share_server_id, share_server_id),
+        (_instances.c.host, f'{host}#{pool}' if pool else None),
+    ):
         if value is not None:
             query = query.where(column == value)
     return list(conn.execute(query))
@@ -65,7 +103,9 @@ def list_part(conn: Connection, host: str, *, share_id: str | None = None, share
 
 def list_ensuring_instances(conn: Connection, host: str) -> list[str]:
     """Return the ids of the backend's instances in status ``ensuring``."""
-    return list(conn.execute(sa.select(_instances.c.id).where(_of(host), _instances.c.status == _MARK)).scalars())
+    return list(
+        conn.execute(sa.select(_instances.c.id).where(_of(host), _instances.c.status == _MARK)).scalars()
+    )
 
 
 def lock_instances(conn: Connection, instance_ids: Iterable[str]) -> dict[str, str]:
@@ -73,8 +113,9 @@ def lock_instances(conn: Connection, instance_ids: Iterable[str]) -> dict[str, s
     are gone, that are no longer the share's main instance, or that another transaction holds: waiting for one of many
     would keep all others waiting. To be called before anything else is read or written, as ``access.lock``.
     """
-    query = sa.select(_instances.c.id, _instances.c.status).where(_instances.c.id.in_(tuple(instance_ids)),
-                                                                  ~_instances.c.is_aside)
+    query = sa.select(_instances.c.id, _instances.c.status).where(
+        _instances.c.id.in_(tuple(instance_ids)), ~_instances.c.is_aside
+    )
     return dict(conn.execute(query.order_by(_instances.c.id).with_for_update(skip_locked=True)).all())
 
 

@@ -37,10 +37,18 @@ def current(conn: Connection, host: str) -> Row[Any] | None:
 
 def newest(conn: Connection, host: str) -> Row[Any] | None:
     """Return the newest evacuation of the backend, or of the whole host, that is more than a plan. Or None."""
-    rows = conn.execute(sa.select(_operations).where(_operations.c.kind == KIND)
-                        .order_by(_operations.c.created_at.desc())).all()
-    return next((row for row in rows if (data := Evacuate.from_json(row.data)).host in (host, host.partition('@')[0])
-                 and not data.dry_run), None)
+    rows = conn.execute(
+        sa.select(_operations).where(_operations.c.kind == KIND).order_by(_operations.c.created_at.desc())
+    ).all()
+    return next(
+        (
+            row
+            for row in rows
+            if (data := Evacuate.from_json(row.data)).host in (host, host.partition('@')[0])
+            and not data.dry_run
+        ),
+        None,
+    )
 
 
 def _residents(host: str) -> sa.CompoundSelect[Any]:
@@ -50,21 +58,44 @@ def _residents(host: str) -> sa.CompoundSelect[Any]:
     """
     size = _sum(_shares.c.size)
     mine = [_servers.c.id, _networks.c.project_id, _servers.c.host, _servers.c.status]
-    servers = (sa.select(sa.literal(TYPES.index(SERVER)).label('rank'), *mine, size.label('size'),
-                         sa.func.count().label('shares'))
-               .join(_networks, _networks.c.id == _servers.c.share_network_id)
-               .join(_instances, sa.and_(_instances.c.share_server_id == _servers.c.id, ~_instances.c.is_aside))
-               .join(_shares, _shares.c.id == _instances.c.share_id)
-               .where(hosts.below(_servers.c.host, host)).group_by(*mine))
+    servers = (
+        sa.select(
+            sa.literal(TYPES.index(SERVER)).label('rank'),
+            *mine,
+            size.label('size'),
+            sa.func.count().label('shares'),
+        )
+        .join(_networks, _networks.c.id == _servers.c.share_network_id)
+        .join(_instances, sa.and_(_instances.c.share_server_id == _servers.c.id, ~_instances.c.is_aside))
+        .join(_shares, _shares.c.id == _instances.c.share_id)
+        .where(hosts.below(_servers.c.host, host))
+        .group_by(*mine)
+    )
     aside = _instances.c.is_aside
-    rank = sa.case((~aside, TYPES.index(SHARE)), (_instances.c.replica_state.is_not(None), TYPES.index(REPLICA)),
-                   else_=TYPES.index(COPY))
-    singles = (sa.select(rank, sa.case((aside, _instances.c.id), else_=_shares.c.id), _shares.c.project_id,
-                         _instances.c.host, _instances.c.status, _shares.c.size, sa.literal(1))
-               .join(_shares, _shares.c.id == _instances.c.share_id)
-               .where(hosts.below(_instances.c.host, host), sa.or_(
-                   sa.and_(aside, _instances.c.status != 'deleting'),
-                   sa.and_(~aside, _instances.c.share_server_id.is_(None)))))
+    rank = sa.case(
+        (~aside, TYPES.index(SHARE)),
+        (_instances.c.replica_state.is_not(None), TYPES.index(REPLICA)),
+        else_=TYPES.index(COPY),
+    )
+    singles = (
+        sa.select(
+            rank,
+            sa.case((aside, _instances.c.id), else_=_shares.c.id),
+            _shares.c.project_id,
+            _instances.c.host,
+            _instances.c.status,
+            _shares.c.size,
+            sa.literal(1),
+        )
+        .join(_shares, _shares.c.id == _instances.c.share_id)
+        .where(
+            hosts.below(_instances.c.host, host),
+            sa.or_(
+                sa.and_(aside, _instances.c.status != 'deleting'),
+                sa.and_(~aside, _instances.c.share_server_id.is_(None)),
+            ),
+        )
+    )
     return sa.union_all(servers, singles)
 
 
@@ -91,16 +122,27 @@ def names(conn: Connection, ids: Iterable[str]) -> dict[str, str]:
     """
     wanted = tuple(ids)
     shares = sa.select(_shares.c.id, _shares.c.name).where(_shares.c.id.in_(wanted))
-    servers = (sa.select(_servers.c.id, _networks.c.name).join(_networks, _networks.c.id == _servers.c.share_network_id)
-               .where(_servers.c.id.in_(wanted)))
+    servers = (
+        sa.select(_servers.c.id, _networks.c.name)
+        .join(_networks, _networks.c.id == _servers.c.share_network_id)
+        .where(_servers.c.id.in_(wanted))
+    )
     return {row.id: row.name for query in (shares, servers) for row in conn.execute(query) if row.name}
 
 
 def disabled_backends(conn: Connection, host: str) -> list[str]:
     """Return those of the backend, or of the backends of the host, that are disabled."""
-    return list(conn.execute(sa.select(_services.c.host).where(
-        _services.c.binary == 'manila-share', _services.c.disabled, hosts.below(_services.c.host, host))
-        .order_by(_services.c.host)).scalars())
+    return list(
+        conn.execute(
+            sa.select(_services.c.host)
+            .where(
+                _services.c.binary == 'manila-share',
+                _services.c.disabled,
+                hosts.below(_services.c.host, host),
+            )
+            .order_by(_services.c.host)
+        ).scalars()
+    )
 
 
 def count(conn: Connection, host: str) -> tuple[int, int]:
@@ -112,8 +154,10 @@ def count(conn: Connection, host: str) -> tuple[int, int]:
 
 def still_there(conn: Connection, host: str, type_: str, ids: Iterable[str]) -> dict[str, str]:
     """Return the statuses of those share servers, or shares, that are on the host, by id."""
-    columns = {SERVER: (_servers.c.id, _servers.c.status, _servers.c.host),
-               SHARE: (_instances.c.share_id, _instances.c.status, _instances.c.host)}[type_]
+    columns = {
+        SERVER: (_servers.c.id, _servers.c.status, _servers.c.host),
+        SHARE: (_instances.c.share_id, _instances.c.status, _instances.c.host),
+    }[type_]
     query = sa.select(*columns[:2]).where(columns[0].in_(tuple(ids)), hosts.below(columns[2], host))
     if type_ == SHARE:
         query = query.where(~_instances.c.is_aside)
@@ -122,9 +166,14 @@ def still_there(conn: Connection, host: str, type_: str, ids: Iterable[str]) -> 
 
 def last_migrations(conn: Connection, resource_ids: Iterable[str]) -> dict[str, Row[Any]]:
     """Return the newest migration of each of these share servers and shares, as their source, by id."""
-    rows = conn.execute(sa.select(_operations).where(
-        _operations.c.resource_id.in_(tuple(resource_ids)),
-        _operations.c.kind.in_((server_migration.KIND, share_migration.KIND))).order_by(_operations.c.created_at))
+    rows = conn.execute(
+        sa.select(_operations)
+        .where(
+            _operations.c.resource_id.in_(tuple(resource_ids)),
+            _operations.c.kind.in_((server_migration.KIND, share_migration.KIND)),
+        )
+        .order_by(_operations.c.created_at)
+    )
     return {row.resource_id: row for row in rows}
 
 
@@ -141,6 +190,16 @@ def _idle() -> sa.ColumnElement[bool]:
 
 def list_empty_servers(conn: Connection, host: str, limit: int) -> list[Row[Any]]:
     """Return share servers on the host that have no shares, may be deleted automatically, and are in a status for it."""
-    return list(conn.execute(share_servers.select().where(
-        hosts.below(_servers.c.host, host), _servers.c.is_auto_deletable, _servers.c.status.in_(('active', 'error')), _idle())
-        .order_by(_servers.c.id).limit(limit)))
+    return list(
+        conn.execute(
+            share_servers.select()
+            .where(
+                hosts.below(_servers.c.host, host),
+                _servers.c.is_auto_deletable,
+                _servers.c.status.in_(('active', 'error')),
+                _idle(),
+            )
+            .order_by(_servers.c.id)
+            .limit(limit)
+        )
+    )

@@ -20,12 +20,22 @@ _transfers = models.share_transfers
 OPERATION, SHARE, INSTANCE = 'operation', 'share', 'share_instance'
 
 #: Tables whose changes are events, by the type of their rows.
-_TABLES = {OPERATION: models.operations, SHARE: _shares, INSTANCE: _instances, 'snapshot': models.snapshots,
-           'share_network': _networks, 'share_server': models.share_servers, 'share_group': models.share_groups,
-           'share_group_snapshot': models.share_group_snapshots, 'share_backup': models.share_backups}
+_TABLES = {
+    OPERATION: models.operations,
+    SHARE: _shares,
+    INSTANCE: _instances,
+    'snapshot': models.snapshots,
+    'share_network': _networks,
+    'share_server': models.share_servers,
+    'share_group': models.share_groups,
+    'share_group_snapshot': models.share_group_snapshots,
+    'share_backup': models.share_backups,
+}
 #: Tables that have the resource of an operation.
-_OF_OPERATIONS = {**{name: table for name, table in _TABLES.items() if name not in (OPERATION, INSTANCE)},
-                  'share_replica': _instances}
+_OF_OPERATIONS = {
+    **{name: table for name, table in _TABLES.items() if name not in (OPERATION, INSTANCE)},
+    'share_replica': _instances,
+}
 
 
 class Change(NamedTuple):
@@ -48,13 +58,21 @@ class Status(NamedTuple):
 
 def _changed() -> sa.CompoundSelect[Any]:
     since: Any = sa.bindparam('since', type_=models.operations.c.created_at.type)
-    return sa.union_all(*(
-        sa.select(sa.literal_column(f"'{name}'", sa.String).label('source'), table.c.id.label('row_id'), at.label('at'))
-        .where(*where)
-        for name, table in _TABLES.items()
-        for at, where in ((table.c.updated_at, (table.c.updated_at >= since,)),
-                          # A row that never changed has only this time; the index has both.
-                          (table.c.created_at, (table.c.updated_at.is_(None), table.c.created_at >= since)))))
+    return sa.union_all(
+        *(
+            sa.select(
+                sa.literal_column(f"'{name}'", sa.String).label('source'),
+                table.c.id.label('row_id'),
+                at.label('at'),
+            ).where(*where)
+            for name, table in _TABLES.items()
+            for at, where in (
+                (table.c.updated_at, (table.c.updated_at >= since,)),
+                # A row that never changed has only this time; the index has both.
+                (table.c.created_at, (table.c.updated_at.is_(None), table.c.created_at >= since)),
+            )
+        )
+    )
 
 
 _CHANGED = Query(_changed().limit(sa.bindparam('most', type_=sa.Integer)), named=False)
@@ -90,27 +108,42 @@ def _statuses(source: str, row: Any) -> list[Status]:
         return [Status(source, row.id, row.project_id, row.status, bool(row.gone))]
     gone = bool(row.gone)
     own = [] if row.is_aside else [Status(SHARE, row.share_id, row.project_id, row.status, gone)]
-    return own + ([Status('share_replica', row.id, row.project_id, row.status, gone)] if row.replica_state else [])
+    return own + (
+        [Status('share_replica', row.id, row.project_id, row.status, gone)] if row.replica_state else []
+    )
 
 
 def _select_instances() -> sa.Select[Any]:
-    return sa.select(_instances.c.id, _instances.c.share_id, _instances.c.is_aside, _instances.c.replica_state,
-                     _instances.c.status, _shares.c.project_id,
-                     _shares.c.is_going.label('gone')).join(_shares, _shares.c.id == _instances.c.share_id)
+    return sa.select(
+        _instances.c.id,
+        _instances.c.share_id,
+        _instances.c.is_aside,
+        _instances.c.replica_state,
+        _instances.c.status,
+        _shares.c.project_id,
+        _shares.c.is_going.label('gone'),
+    ).join(_shares, _shares.c.id == _instances.c.share_id)
 
 
 def _select_statuses(table: sa.Table) -> sa.Select[Any]:
     gone = table.c.is_going if 'is_going' in table.c else sa.false()
     # Share servers are of no project: only administrators see them.
-    project = table.c.project_id if 'project_id' in table.c else sa.cast(sa.null(), models.operations.c.project_id.type)
+    project = (
+        table.c.project_id
+        if 'project_id' in table.c
+        else sa.cast(sa.null(), models.operations.c.project_id.type)
+    )
     return sa.select(table.c.id, project.label('project_id'), table.c.status, gone.label('gone'))
 
 
 _STATUSES = {
     SHARE: Among(_select_instances(), _shares.c.id, named=True),
     INSTANCE: Among(_select_instances(), _instances.c.id, named=True),
-    **{name: Among(_select_statuses(table), table.c.id, named=True) for name, table in _TABLES.items()
-       if name not in (OPERATION, SHARE, INSTANCE)},
+    **{
+        name: Among(_select_statuses(table), table.c.id, named=True)
+        for name, table in _TABLES.items()
+        if name not in (OPERATION, SHARE, INSTANCE)
+    },
 }
 
 
@@ -119,20 +152,36 @@ def list_existing(conn: Connection, resources: Collection[tuple[str, str]]) -> s
     ids: dict[str, list[str]] = {}
     for resource_type, resource_id in resources:
         ids.setdefault(resource_type, []).append(resource_id)
-    return {(name, row_id) for name, wanted in ids.items() for row_id in (
-        [row[0] for row in _EXISTING[name].all(conn, wanted)] if name in _EXISTING else wanted)}
+    return {
+        (name, row_id)
+        for name, wanted in ids.items()
+        for row_id in ([row[0] for row in _EXISTING[name].all(conn, wanted)] if name in _EXISTING else wanted)
+    }
 
 
 _EXISTING = {name: Among(sa.select(table.c.id), table.c.id) for name, table in _OF_OPERATIONS.items()}
 
-_CENSUS = Query(sa.union_all(
-    sa.select(sa.literal_column("'share_network'", sa.String).label('source'), _networks.c.id.label('row_id'),
-              _networks.c.project_id.label('project_id')),
-    sa.select(sa.literal_column("'share_transfer'", sa.String), _transfers.c.share_id, _transfers.c.project_id),
-    sa.select(sa.literal_column("'pool'", sa.String), models.pools.c.host, sa.literal_column("''", sa.String)),
-    sa.select(sa.literal_column("'service'", sa.String),
-              models.services.c.binary + sa.literal_column("' '", sa.String) + models.services.c.host,
-              sa.literal_column("''", sa.String))), named=False)
+_CENSUS = Query(
+    sa.union_all(
+        sa.select(
+            sa.literal_column("'share_network'", sa.String).label('source'),
+            _networks.c.id.label('row_id'),
+            _networks.c.project_id.label('project_id'),
+        ),
+        sa.select(
+            sa.literal_column("'share_transfer'", sa.String), _transfers.c.share_id, _transfers.c.project_id
+        ),
+        sa.select(
+            sa.literal_column("'pool'", sa.String), models.pools.c.host, sa.literal_column("''", sa.String)
+        ),
+        sa.select(
+            sa.literal_column("'service'", sa.String),
+            models.services.c.binary + sa.literal_column("' '", sa.String) + models.services.c.host,
+            sa.literal_column("''", sa.String),
+        ),
+    ),
+    named=False,
+)
 
 
 def take_census(conn: Connection) -> set[tuple[str, str, str]]:

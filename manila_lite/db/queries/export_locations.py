@@ -27,7 +27,9 @@ def get(conn: Connection, instance_ids: Sequence[str], location_id: str, *, hidd
 
     :raises errors.NotFound: there is none.
     """
-    query = sa.select(_exports).where(_exports.c.id == location_id, _exports.c.share_instance_id.in_(instance_ids))
+    query = sa.select(_exports).where(
+        _exports.c.id == location_id, _exports.c.share_instance_id.in_(instance_ids)
+    )
     if not hidden:
         query = query.where(sa.not_(_exports.c.is_admin_only))
     return get_row(conn, query, 'export location', location_id)
@@ -38,8 +40,15 @@ def metadata(conn: Connection, row: Row) -> dict[str, str]:
     return {**key_values.of(conn, _metadata, row.id), PREFERRED: str(row.preferred)}
 
 
-def set_metadata(conn: Connection, location_id: str, values: Mapping[str, str], *, replace: bool, keep: list[str],
-                 conf: Any) -> None:
+def set_metadata(
+    conn: Connection,
+    location_id: str,
+    values: Mapping[str, str],
+    *,
+    replace: bool,
+    keep: list[str],
+    conf: Any,
+) -> None:
     """Set these pairs of the location. With ``replace``, delete its other pairs, except for the keys ``keep``.
 
     :raises errors.Invalid: ``preferred`` is neither true nor false.

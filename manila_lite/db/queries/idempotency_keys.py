@@ -19,10 +19,18 @@ def claim(conn: Connection, key: str, request: str, owner: str, *, seconds: floa
     has answered or holds the claim, or if the key was used for another request.
     """
     now = timeutils.utcnow()
-    values = {'request': request, 'claim': owner, 'claimed_until': now + datetime.timedelta(seconds=seconds),
-              'expires_at': now + datetime.timedelta(hours=keep), 'code': None, 'body': None}
+    values = {
+        'request': request,
+        'claim': owner,
+        'claimed_until': now + datetime.timedelta(seconds=seconds),
+        'expires_at': now + datetime.timedelta(hours=keep),
+        'code': None,
+        'body': None,
+    }
     left = sa.and_(_kept.c.request == request, _kept.c.code.is_(None), _kept.c.claimed_until < now)
-    taken = conn.execute(_kept.update().where(_kept.c.id == key, sa.or_(_kept.c.expires_at < now, left)).values(**values))
+    taken = conn.execute(
+        _kept.update().where(_kept.c.id == key, sa.or_(_kept.c.expires_at < now, left)).values(**values)
+    )
     return bool(taken.rowcount) or insert_ignore(conn, _kept, {'id': key, **values})
 
 

@@ -26,16 +26,30 @@ def _last(path: str) -> str:
 
 def find_managed_share(conn: Connection, host: str, export_path: str) -> Row | None:
     """Return the share (id, project_id) with that export path, or of that name, on the backend ``host``; or None."""
-    exported = sa.exists().where(_exports.c.share_instance_id == _instances.c.id, _exports.c.path == export_path)
+    exported = sa.exists().where(
+        _exports.c.share_instance_id == _instances.c.id, _exports.c.path == export_path
+    )
     return conn.execute(
-        sa.select(_shares.c.id, _shares.c.project_id).join(_instances, _instances.c.share_id == _shares.c.id)
-        .where(_at(host), _instances.c.status != _NOT_OURS,
-               sa.or_(exported, _instances.c.id == _last(export_path))).limit(1)).first()
+        sa.select(_shares.c.id, _shares.c.project_id)
+        .join(_instances, _instances.c.share_id == _shares.c.id)
+        .where(
+            _at(host),
+            _instances.c.status != _NOT_OURS,
+            sa.or_(exported, _instances.c.id == _last(export_path)),
+        )
+        .limit(1)
+    ).first()
 
 
 def find_managed_snapshot(conn: Connection, host: str, location: str) -> Row | None:
     """Return the snapshot (id, project_id) with that location on the backend ``host``, or None."""
     return conn.execute(
-        sa.select(_snapshots.c.id, _snapshots.c.project_id).join(_instances, _instances.c.share_id == _snapshots.c.share_id)
-        .where(_at(host), _snapshots.c.status != _NOT_OURS,
-               sa.or_(_snapshots.c.provider_location == location, _snapshots.c.id == _last(location))).limit(1)).first()
+        sa.select(_snapshots.c.id, _snapshots.c.project_id)
+        .join(_instances, _instances.c.share_id == _snapshots.c.share_id)
+        .where(
+            _at(host),
+            _snapshots.c.status != _NOT_OURS,
+            sa.or_(_snapshots.c.provider_location == location, _snapshots.c.id == _last(location)),
+        )
+        .limit(1)
+    ).first()

@@ -67,7 +67,10 @@ class Detail(enum.Enum):
     DRIVER_REFUSED_SHRINK = ('018', 'The share holds more data than the new size; it was not shrunk.')
     DRIVER_FAILED_SHRINK = ('019', 'The backend could not shrink the share.')
     FORBIDDEN_CLIENT_ACCESS = ('020', 'The backend refuses this client.')
-    UNSUPPORTED_CLIENT_ACCESS = ('021', 'The backend does not support this access rule. Delete it, and create another one.')
+    UNSUPPORTED_CLIENT_ACCESS = (
+        '021',
+        'The backend does not support this access rule. Delete it, and create another one.',
+    )
     SECURITY_SERVICE_DENIED = ('022', 'A backend cannot update its share servers with this security service.')
     # Additions to the details that Manila has: it has no message for subnets that servers could not be given, and for
     # servers that could not be managed. Its own numbers stay far below.
@@ -76,17 +79,29 @@ class Detail(enum.Enum):
     SECURITY_SERVICE_NOT_UPDATED = ('903', 'A share server could not be updated with the security service.')
     SERVER_NOT_MANAGED = ('904', 'The share server could not be managed.')
     SERVER_NOT_UNMANAGED = ('905', 'The share server could not be unmanaged.')
-    NOT_MANAGED = ('908', 'It was not managed. Unmanage this entry, correct the cause that follows, and manage it again.')
-    NOT_UNMANAGED = ('909', 'It was not unmanaged. Correct the cause that follows and unmanage it again, or reset it.')
+    NOT_MANAGED = (
+        '908',
+        'It was not managed. Unmanage this entry, correct the cause that follows, and manage it again.',
+    )
+    NOT_UNMANAGED = (
+        '909',
+        'It was not unmanaged. Correct the cause that follows and unmanage it again, or reset it.',
+    )
     MIGRATION_REFUSED = ('910', 'The destination cannot take the share.')
-    SHARE_CHANGES_FAST = ('911', 'The copy is ready, but clients change the share faster than it can be copied.')
+    SHARE_CHANGES_FAST = (
+        '911',
+        'The copy is ready, but clients change the share faster than it can be copied.',
+    )
     ATTRIBUTES_LOST = ('912', 'The content of files is copied, but not all of their attributes.')
     FORMER_EXPORT_OPEN = ('913', 'The share has moved, but its former export is still open.')
     SHARE_BROKEN = ('920', 'The backend found the share broken.')
     NOT_ENSURED = ('921', 'The backend could not check the share. The share was not changed.')
     NO_BACKEND_READY = ('028', 'The storage backends are not ready yet. Try again in a minute.')
     METADATA_NOT_PUSHED = ('030', 'A share server could not apply the metadata of its subnet.')
-    SUBNET_FULL = ('033', 'The subnet of the share network has no free address left. Free some, or add a subnet.')
+    SUBNET_FULL = (
+        '033',
+        'The subnet of the share network has no free address left. Free some, or add a subnet.',
+    )
 
     @classmethod
     def named(cls, name: str | None) -> 'Detail':
@@ -102,42 +117,86 @@ class Detail(enum.Enum):
         return cls.named(name) if name or otherwise is None else otherwise
 
 
-def create(conn: Connection, ctx: context.RequestContext, resource_type: str, resource_id: str, action: Action,
-           detail: Detail, text: str = '') -> None:
+def create(
+    conn: Connection,
+    ctx: context.RequestContext,
+    resource_type: str,
+    resource_id: str,
+    action: Action,
+    detail: Detail,
+    text: str = '',
+) -> None:
     """Tell the owner of the resource why the action failed. The message expires after 30 days."""
     create_many(conn, ctx, resource_type, {resource_id: ctx.project_id or ''}, action, detail, text)
 
 
-def create_many(conn: Connection, ctx: context.RequestContext, resource_type: str, owners: Mapping[str, str],
-                action: Action, detail: Detail, text: str = '') -> None:
+def create_many(
+    conn: Connection,
+    ctx: context.RequestContext,
+    resource_type: str,
+    owners: Mapping[str, str],
+    action: Action,
+    detail: Detail,
+    text: str = '',
+) -> None:
     """Do as ``create`` for resources by id with their projects, in one statement for any number."""
     texts = {resource_id: (project_id, text) for resource_id, project_id in owners.items()}
     create_each(conn, ctx, resource_type, texts, action, detail)
 
 
-def create_each(conn: Connection, ctx: context.RequestContext, resource_type: str, texts: Mapping[str, tuple[str, str]],
-                action: Action, detail: Detail) -> None:
+def create_each(
+    conn: Connection,
+    ctx: context.RequestContext,
+    resource_type: str,
+    texts: Mapping[str, tuple[str, str]],
+    action: Action,
+    detail: Detail,
+) -> None:
     """Do as ``create`` for resources by id, each with its project and its own text, in one statement for any number."""
-    same = {'request_id': ctx.request_id, 'resource_type': resource_type, 'action_id': action.value[0],
-            'detail_id': detail.value[0], 'message_level': 'ERROR', 'expires_at': timeutils.utcnow() + _KEEP}
+    same = {
+        'request_id': ctx.request_id,
+        'resource_type': resource_type,
+        'action_id': action.value[0],
+        'detail_id': detail.value[0],
+        'message_level': 'ERROR',
+        'expires_at': timeutils.utcnow() + _KEEP,
+    }
     if texts:
-        conn.execute(_messages.insert(), [
-            {**same, 'id': uuidutils.generate_uuid(), 'resource_id': resource_id, 'project_id': project_id, 'text': text}
-            for resource_id, (project_id, text) in texts.items()])
+        conn.execute(
+            _messages.insert(),
+            [
+                {
+                    **same,
+                    'id': uuidutils.generate_uuid(),
+                    'resource_id': resource_id,
+                    'project_id': project_id,
+                    'text': text,
+                }
+                for resource_id, (project_id, text) in texts.items()
+            ],
+        )
 
 
-def newest_of_resources(conn: Connection, resource_ids: Iterable[str], action: Action) -> dict[str, tuple[str, str]]:
+def newest_of_resources(
+    conn: Connection, resource_ids: Iterable[str], action: Action
+) -> dict[str, tuple[str, str]]:
     """Return detail id and text of the newest message of that action, for those of these resources that have one."""
     query = sa.select(_messages.c.resource_id, _messages.c.detail_id, _messages.c.text).where(
-        _messages.c.resource_id.in_(tuple(resource_ids)), _messages.c.action_id == action.value[0])
-    return {row.resource_id: (row.detail_id, row.text) for row in conn.execute(query.order_by(_messages.c.created_at))}
+        _messages.c.resource_id.in_(tuple(resource_ids)), _messages.c.action_id == action.value[0]
+    )
+    return {
+        row.resource_id: (row.detail_id, row.text)
+        for row in conn.execute(query.order_by(_messages.c.created_at))
+    }
 
 
 def user_message(row: Row) -> str:
     """Return the sentence for users: the action, the reason, and the particulars. A text of its own is no unknown error."""
     by_id = {member.value[0]: member.value[1] for member in (*Action,)}
     details = {member.value[0]: member.value[1] for member in (*Detail,)}
-    reason = '' if row.text and row.detail_id == Detail.UNKNOWN_ERROR.value[0] else details.get(row.detail_id, '')
+    reason = (
+        '' if row.text and row.detail_id == Detail.UNKNOWN_ERROR.value[0] else details.get(row.detail_id, '')
+    )
     return f'{by_id.get(row.action_id, "unknown action")}: {" ".join(filter(None, (reason, row.text)))}'
 
 
@@ -157,7 +216,9 @@ def get(conn: Connection, ctx: context.RequestContext, message_id: str) -> Row:
 _EQUAL = ('id', 'detail_id', 'action_id', 'resource_id', 'resource_type', 'message_level', 'request_id')
 
 
-def list_messages(conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page) -> list[Row]:
+def list_messages(
+    conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page
+) -> list[Row]:
     """Return the caller's messages; ``created_since`` and ``created_before`` are datetimes."""
     query = _visible(ctx)
     for key in _EQUAL:

@@ -25,20 +25,39 @@ def open_operations(conn: Connection, bounds: Sequence[float]) -> dict[str, list
     (seconds, ascending), between each two bounds, and older than the last.
     """
     now = timeutils.utcnow()
-    at_least = [sa.func.sum(sa.case((_operations.c.created_at <= now - datetime.timedelta(seconds=bound), 1), else_=0))
-                for bound in bounds]
+    at_least = [
+        sa.func.sum(
+            sa.case((_operations.c.created_at <= now - datetime.timedelta(seconds=bound), 1), else_=0)
+        )
+        for bound in bounds
+    ]
     # By the missing end: there is an index on it, and finished operations may be many.
-    query = (sa.select(_operations.c.kind, sa.func.count(), *at_least).where(_operations.c.finished_at.is_(None))
-             .group_by(_operations.c.kind))
-    return {kind: [int(older - oldest) for older, oldest in zip(counts, (*counts[1:], 0), strict=True)]
-            for kind, *counts in conn.execute(query)}
+    query = (
+        sa.select(_operations.c.kind, sa.func.count(), *at_least)
+        .where(_operations.c.finished_at.is_(None))
+        .group_by(_operations.c.kind)
+    )
+    return {
+        kind: [int(older - oldest) for older, oldest in zip(counts, (*counts[1:], 0), strict=True)]
+        for kind, *counts in conn.execute(query)
+    }
 
 
 def pools(conn: Connection, most: int) -> list[Row]:
     """Return host, capabilities, and capacities in GiB of the first ``most`` pools."""
-    return list(conn.execute(sa.select(_pools.c.host, _pools.c.total_gb, _pools.c.free_gb, _pools.c.allocated_gb,
-                                       _pools.c.capabilities)
-                             .order_by(_pools.c.host).limit(most)))
+    return list(
+        conn.execute(
+            sa.select(
+                _pools.c.host,
+                _pools.c.total_gb,
+                _pools.c.free_gb,
+                _pools.c.allocated_gb,
+                _pools.c.capabilities,
+            )
+            .order_by(_pools.c.host)
+            .limit(most)
+        )
+    )
 
 
 def oldest_replicas(conn: Connection, most: int) -> list[Row]:
@@ -46,31 +65,63 @@ def oldest_replicas(conn: Connection, most: int) -> list[Row]:
     that was never in sync counts from its creation.
     """
     since = sa.func.min(sa.func.coalesce(_instances.c.synced_at, _instances.c.created_at)).label('synced_at')
-    return list(conn.execute(
-        sa.select(_instances.c.host, since)
-        .where(_instances.c.is_aside, _instances.c.replica_state.is_not(None), _instances.c.host.is_not(None))
-        .group_by(_instances.c.host).order_by(_instances.c.host).limit(most)))
+    return list(
+        conn.execute(
+            sa.select(_instances.c.host, since)
+            .where(
+                _instances.c.is_aside, _instances.c.replica_state.is_not(None), _instances.c.host.is_not(None)
+            )
+            .group_by(_instances.c.host)
+            .order_by(_instances.c.host)
+            .limit(most)
+        )
+    )
 
 
 def heartbeats(conn: Connection, most: int) -> list[Row]:
     """Return binary, host, heartbeat and clock of the first ``most`` services."""
-    return list(conn.execute(sa.select(_services.c.binary, _services.c.host, _services.c.heartbeat_at, _services.c.stopped,
-                                       _services.c.release, _services.c.release_at, _services.c.clock_ahead, AS_OF)
-                             .order_by(_services.c.id).limit(most)))
+    return list(
+        conn.execute(
+            sa.select(
+                _services.c.binary,
+                _services.c.host,
+                _services.c.heartbeat_at,
+                _services.c.stopped,
+                _services.c.release,
+                _services.c.release_at,
+                _services.c.clock_ahead,
+                AS_OF,
+            )
+            .order_by(_services.c.id)
+            .limit(most)
+        )
+    )
 
 
 def usage(conn: Connection) -> dict[str, int]:
     """Return the usage of all projects together, by quota resource."""
     columns: list[Any] = []
-    for name, gigabytes, table in (('shares', 'gigabytes', _shares), ('snapshots', 'snapshot_gigabytes', _snapshots)):
-        columns += [sa.select(sa.func.count()).select_from(table).scalar_subquery().label(name),
-                    sa.select(sa.func.coalesce(sa.func.sum(table.c.size), 0)).scalar_subquery().label(gigabytes)]
+    for name, gigabytes, table in (
+        ('shares', 'gigabytes', _shares),
+        ('snapshots', 'snapshot_gigabytes', _snapshots),
+    ):
+        columns += [
+            sa.select(sa.func.count()).select_from(table).scalar_subquery().label(name),
+            sa.select(sa.func.coalesce(sa.func.sum(table.c.size), 0)).scalar_subquery().label(gigabytes),
+        ]
     return {name: int(value) for name, value in conn.execute(sa.select(*columns)).one()._mapping.items()}
 
 
 def usage_by_project(conn: Connection, most: int) -> dict[str, dict[str, int]]:
     """Return shares and gigabytes of the ``most`` projects with the most gigabytes."""
     used = sa.func.sum(_shares.c.size)
-    query = (sa.select(_shares.c.project_id, sa.func.count(), used).group_by(_shares.c.project_id)
-             .order_by(used.desc(), _shares.c.project_id).limit(most))
-    return {project: {'shares': int(count), 'gigabytes': int(size)} for project, count, size in conn.execute(query)}
+    query = (
+        sa.select(_shares.c.project_id, sa.func.count(), used)
+        .group_by(_shares.c.project_id)
+        .order_by(used.desc(), _shares.c.project_id)
+        .limit(most)
+    )
+    return {
+        project: {'shares': int(count), 'gigabytes': int(size)}
+        for project, count, size in conn.execute(query)
+    }

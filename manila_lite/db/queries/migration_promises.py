@@ -31,11 +31,16 @@ def select(backend_host: str | None = None) -> sa.Select:
 
     Those that failed count as long as their target is kept in error.
     """
-    kept = sa.exists().where(_servers.c.source_share_server_id == _operations.c.resource_id, _servers.c.status == 'error',
-                             sa.type_coerce(_operations.c.data, sa.Text).contains(_servers.c.id))
+    kept = sa.exists().where(
+        _servers.c.source_share_server_id == _operations.c.resource_id,
+        _servers.c.status == 'error',
+        sa.type_coerce(_operations.c.data, sa.Text).contains(_servers.c.id),
+    )
     query = sa.select(_operations.c.state, sa.type_coerce(_operations.c.data, sa.Text).label('data')).where(
-        _operations.c.kind == server_migration.KIND, _operations.c.topic == 'share',
-        sa.or_(_operations.c.state.in_(_UNDER_WAY), sa.and_(_operations.c.state == 'failed', kept)))
+        _operations.c.kind == server_migration.KIND,
+        _operations.c.topic == 'share',
+        sa.or_(_operations.c.state.in_(_UNDER_WAY), sa.and_(_operations.c.state == 'failed', kept)),
+    )
     return query if backend_host is None else query.where(_operations.c.host == backend_host)
 
 

@@ -15,14 +15,35 @@ from manila_lite.db.queries import operations as rows
 from manila_lite.operation_data import OperationData
 
 #: Resource types that projects see, as they see the resources. The others (share servers, services) are for administrators.
-OWN_TYPES = ('share', 'snapshot', 'share_network', 'share_replica', 'share_backup', 'share_group', 'share_group_snapshot')
+OWN_TYPES = (
+    'share',
+    'snapshot',
+    'share_network',
+    'share_replica',
+    'share_backup',
+    'share_group',
+    'share_group_snapshot',
+)
 
 #: Operations of any project, with their data as ``text``: reading invalid JSON would fail.
-SELECT = sa.select(*(column for column in operations.c if column.name != 'data'),
-                   sa.type_coerce(operations.c.data, sa.Text).label('text'))
+SELECT = sa.select(
+    *(column for column in operations.c if column.name != 'data'),
+    sa.type_coerce(operations.c.data, sa.Text).label('text'),
+)
 _EQUAL = ('id', 'state', 'kind', 'resource_type', 'resource_id', 'request_id', 'host')
-_SORTED = {name: operations.c[name] for name in ('created_at', 'updated_at', 'finished_at', 'next_run_at', 'id', 'kind',
-                                                 'state', 'resource_id')}
+_SORTED = {
+    name: operations.c[name]
+    for name in (
+        'created_at',
+        'updated_at',
+        'finished_at',
+        'next_run_at',
+        'id',
+        'kind',
+        'state',
+        'resource_id',
+    )
+}
 
 
 def _visible(ctx: context.RequestContext) -> sa.Select[Any]:
@@ -39,8 +60,14 @@ def get(conn: Connection, ctx: context.RequestContext, operation_id: str) -> Row
     return get_row(conn, _visible(ctx).where(operations.c.id == operation_id), 'operation', operation_id)
 
 
-def list_operations(conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page, *,
-                    project_id: str | None) -> list[Row[Any]]:
+def list_operations(
+    conn: Connection,
+    ctx: context.RequestContext,
+    filters: dict[str, Any],
+    page: paging.Page,
+    *,
+    project_id: str | None,
+) -> list[Row[Any]]:
     """Return operations of a project (None: of all) that the caller may see and that equal the filters."""
     query = _visible(ctx)
     if project_id is not None:

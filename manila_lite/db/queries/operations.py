@@ -53,8 +53,11 @@ def _new(values: dict[str, Any]) -> dict[str, Any]:
 
 def request_rerun(conn: Connection, open_key: str) -> str | None:
     """Have the open operation with this key run once more before it ends. Return its id, or None if none is open."""
-    changed = conn.execute(operations.update().where(operations.c.open_key == open_key)
-                           .values(wanted=operations.c.wanted + 1, next_run_at=timeutils.utcnow())).rowcount
+    changed = conn.execute(
+        operations.update()
+        .where(operations.c.open_key == open_key)
+        .values(wanted=operations.c.wanted + 1, next_run_at=timeutils.utcnow())
+    ).rowcount
     if not changed:
         return None
     return conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).scalar()
@@ -63,8 +66,11 @@ def request_rerun(conn: Connection, open_key: str) -> str | None:
 def request_reruns(conn: Connection, open_keys: Iterable[str]) -> set[str]:
     """Do as ``request_rerun`` for many keys in two statements. Return the keys of open operations."""
     known = operations.c.open_key.in_(tuple(open_keys))
-    if not conn.execute(operations.update().where(known).values(wanted=operations.c.wanted + 1,
-                                                                next_run_at=timeutils.utcnow())).rowcount:
+    if not conn.execute(
+        operations.update()
+        .where(known)
+        .values(wanted=operations.c.wanted + 1, next_run_at=timeutils.utcnow())
+    ).rowcount:
         return set()
     return set(conn.execute(sa.select(operations.c.open_key).where(known)).scalars())
 
@@ -77,8 +83,11 @@ def insert_many(conn: Connection, rows: Iterable[dict[str, Any]]) -> None:
 
 def make_due(conn: Connection, operation_id: str) -> None:
     """Make the operation, if open, due now, whatever its delay. If it is running, it runs once more after that."""
-    conn.execute(operations.update().where(operations.c.id == operation_id, operations.c.state == OPEN)
-                 .values(next_run_at=timeutils.utcnow()))
+    conn.execute(
+        operations.update()
+        .where(operations.c.id == operation_id, operations.c.state == OPEN)
+        .values(next_run_at=timeutils.utcnow())
+    )
 
 
 def step_names(row: Any) -> tuple[str, ...]:
@@ -102,9 +111,24 @@ def reopen(conn: Connection, row: Any, step: str, open_key: str) -> bool:
     """Reopen the failed operation, going forward from the step of that name. Return False if it has not failed."""
     # The release before writes no names, and a share manager of that release may be the one that goes on.
     names = step_names(row) if step in step_names(row) else NAMES[row.kind]
-    return bool(conn.execute(operations.update().where(operations.c.id == row.id, operations.c.state == FAILED).values(
-        state=OPEN, open_key=open_key, step=names.index(step), steps=' '.join(names), undoing=False, attempts=0, error=None,
-        error_code=None, finished_at=None, next_run_at=timeutils.utcnow())).rowcount)
+    return bool(
+        conn.execute(
+            operations.update()
+            .where(operations.c.id == row.id, operations.c.state == FAILED)
+            .values(
+                state=OPEN,
+                open_key=open_key,
+                step=names.index(step),
+                steps=' '.join(names),
+                undoing=False,
+                attempts=0,
+                error=None,
+                error_code=None,
+                finished_at=None,
+                next_run_at=timeutils.utcnow(),
+            )
+        ).rowcount
+    )
 
 
 def get(conn: Connection, operation_id: str) -> Row | None:
@@ -117,25 +141,42 @@ _ONE = Query(sa.select(operations).where(operations.c.id == sa.bindparam('operat
 
 def is_open(conn: Connection, open_key: str) -> bool:
     """Say whether an operation with this key is open."""
-    return conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).first() is not None
+    return (
+        conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).first() is not None
+    )
 
 
 def is_any_open(conn: Connection, open_keys: Iterable[str]) -> bool:
     """Say whether an operation with one of these keys is open."""
-    return conn.execute(sa.select(operations.c.id).where(operations.c.open_key.in_(tuple(open_keys)))
-                        .limit(1)).first() is not None
+    return (
+        conn.execute(
+            sa.select(operations.c.id).where(operations.c.open_key.in_(tuple(open_keys))).limit(1)
+        ).first()
+        is not None
+    )
 
 
 def is_any_serial_open(conn: Connection, serials: Iterable[str]) -> bool:
     """Say whether an operation of one of these serials is open."""
-    return conn.execute(sa.select(operations.c.id).where(operations.c.serial.in_(tuple(serials)), operations.c.state == OPEN)
-                        .limit(1)).first() is not None
+    return (
+        conn.execute(
+            sa.select(operations.c.id)
+            .where(operations.c.serial.in_(tuple(serials)), operations.c.state == OPEN)
+            .limit(1)
+        ).first()
+        is not None
+    )
 
 
 def list_of_resource(conn: Connection, resource_id: str, kind: str) -> list[Row]:
     """Return all operations of this kind on the resource, oldest first, in any state."""
-    return list(conn.execute(sa.select(operations).where(operations.c.resource_id == resource_id, operations.c.kind == kind)
-                             .order_by(operations.c.created_at)))
+    return list(
+        conn.execute(
+            sa.select(operations)
+            .where(operations.c.resource_id == resource_id, operations.c.kind == kind)
+            .order_by(operations.c.created_at)
+        )
+    )
 
 
 def delete(conn: Connection, operation_ids: Iterable[str]) -> None:
@@ -145,8 +186,11 @@ def delete(conn: Connection, operation_ids: Iterable[str]) -> None:
 
 def is_claimable(rows: Any, now: Any) -> sa.ColumnElement[bool]:
     """Return the condition that operations are due and unclaimed. ``rows`` is the table or an alias of it."""
-    return sa.and_(rows.c.state == OPEN, rows.c.next_run_at <= now,
-                   sa.or_(rows.c.lease_expires_at.is_(None), rows.c.lease_expires_at < now))
+    return sa.and_(
+        rows.c.state == OPEN,
+        rows.c.next_run_at <= now,
+        sa.or_(rows.c.lease_expires_at.is_(None), rows.c.lease_expires_at < now),
+    )
 
 
 def is_overdue(conn: Connection, operation_id: str, seconds: float) -> bool:
@@ -156,8 +200,14 @@ def is_overdue(conn: Connection, operation_id: str, seconds: float) -> bool:
 
 
 def _as_seen(seen: Row, now: datetime.datetime) -> sa.ColumnElement[bool]:
-    return sa.and_(operations.c.id == seen.id, operations.c.attempts == seen.attempts, operations.c.step == seen.step,
-                   operations.c.topic == seen.topic, operations.c.host == seen.host, is_claimable(operations, now))
+    return sa.and_(
+        operations.c.id == seen.id,
+        operations.c.attempts == seen.attempts,
+        operations.c.step == seen.step,
+        operations.c.topic == seen.topic,
+        operations.c.host == seen.host,
+        is_claimable(operations, now),
+    )
 
 
 def claim(conn: Connection, seen: Row, owner: str, lease: float, /, **values: Any) -> Row | None:
@@ -167,9 +217,16 @@ def claim(conn: Connection, seen: Row, owner: str, lease: float, /, **values: An
     :raises ValueError: its data cannot be read.
     """
     now = timeutils.utcnow()
-    won = conn.execute(operations.update().where(_as_seen(seen, now)).values(
-        owner=owner, lease_expires_at=now + datetime.timedelta(seconds=lease), attempts=seen.attempts + 1,
-        **values)).rowcount
+    won = conn.execute(
+        operations.update()
+        .where(_as_seen(seen, now))
+        .values(
+            owner=owner,
+            lease_expires_at=now + datetime.timedelta(seconds=lease),
+            attempts=seen.attempts + 1,
+            **values,
+        )
+    ).rowcount
     return get(conn, seen.id) if won else None
 
 
@@ -177,16 +234,32 @@ def _given(name: str, column: str) -> Any:
     return sa.bindparam(name, type_=operations.c[column].type)
 
 
-_CLAIM_MANY = WriteAmong(operations.update().where(
-    operations.c.topic == _given('of_topic', 'topic'), operations.c.host == _given('of_host', 'host'),
-    operations.c.step == _given('seen_step', 'step'), sa.func.coalesce(operations.c.steps, '') == _given('seen_steps', 'steps'),
-    is_claimable(operations, _given('now', 'next_run_at'))).values(
-        owner=_given('me', 'owner'), lease_expires_at=_given('until', 'lease_expires_at'), attempts=operations.c.attempts + 1,
-        step=_given('to_step', 'step'), steps=_given('to_steps', 'steps')), operations.c.id)
-_CLAIMED = Among(sa.select(operations).where(operations.c.owner == _given('me', 'owner')), operations.c.id, named=True)
+_CLAIM_MANY = WriteAmong(
+    operations.update()
+    .where(
+        operations.c.topic == _given('of_topic', 'topic'),
+        operations.c.host == _given('of_host', 'host'),
+        operations.c.step == _given('seen_step', 'step'),
+        sa.func.coalesce(operations.c.steps, '') == _given('seen_steps', 'steps'),
+        is_claimable(operations, _given('now', 'next_run_at')),
+    )
+    .values(
+        owner=_given('me', 'owner'),
+        lease_expires_at=_given('until', 'lease_expires_at'),
+        attempts=operations.c.attempts + 1,
+        step=_given('to_step', 'step'),
+        steps=_given('to_steps', 'steps'),
+    ),
+    operations.c.id,
+)
+_CLAIMED = Among(
+    sa.select(operations).where(operations.c.owner == _given('me', 'owner')), operations.c.id, named=True
+)
 
 
-def claim_many(conn: Connection, seen: Iterable[tuple[Row, dict[str, Any]]], owner: str, lease: float) -> list[Row]:
+def claim_many(
+    conn: Connection, seen: Iterable[tuple[Row, dict[str, Any]]], owner: str, lease: float
+) -> list[Row]:
     """Do as ``claim`` for several operations, each with its new ``step`` and ``steps``, in a statement for each step and one
     more. Return those that were claimed, in the same order.
 
@@ -198,18 +271,34 @@ def claim_many(conn: Connection, seen: Iterable[tuple[Row, dict[str, Any]]], own
         place = values or {'step': row.step, 'steps': row.steps}
         alike[row.topic, row.host, row.step, row.steps or '', place['step'], place['steps']].append(row.id)
         order.append(row.id)
-    for key in sorted(alike, key=repr):     # else two workers might wait for each other
-        _CLAIM_MANY.execute(conn, sorted(alike[key]), {
-            'me': owner, 'until': now + datetime.timedelta(seconds=lease), 'now': now,
-            **dict(zip(('of_topic', 'of_host', 'seen_step', 'seen_steps', 'to_step', 'to_steps'), key, strict=True))})
+    for key in sorted(alike, key=repr):  # else two workers might wait for each other
+        _CLAIM_MANY.execute(
+            conn,
+            sorted(alike[key]),
+            {
+                'me': owner,
+                'until': now + datetime.timedelta(seconds=lease),
+                'now': now,
+                **dict(
+                    zip(
+                        ('of_topic', 'of_host', 'seen_step', 'seen_steps', 'to_step', 'to_steps'),
+                        key,
+                        strict=True,
+                    )
+                ),
+            },
+        )
     rows = {row.id: row for row in _CLAIMED.all(conn, order, {'me': owner})} if order else {}
     return [rows[operation_id] for operation_id in order if operation_id in rows]
 
 
 def park(conn: Connection, seen: Row, why: str) -> None:
     """Park the operation for an operator to look at, if it is still as it was ``seen``."""
-    conn.execute(operations.update().where(_as_seen(seen, timeutils.utcnow())).values(
-        state=PARKED, open_key=None, error=why, finished_at=timeutils.utcnow()))
+    conn.execute(
+        operations.update()
+        .where(_as_seen(seen, timeutils.utcnow()))
+        .values(state=PARKED, open_key=None, error=why, finished_at=timeutils.utcnow())
+    )
 
 
 def call_off(conn: Connection, seen: Row, error: str, code: str) -> bool:
@@ -217,23 +306,47 @@ def call_off(conn: Connection, seen: Row, error: str, code: str) -> bool:
 
     A worker that runs it has lost its claim.
     """
-    return bool(conn.execute(operations.update().where(
-        operations.c.id == seen.id, operations.c.state.in_((OPEN, PARKED)), operations.c.step == seen.step,
-        operations.c.topic == seen.topic, operations.c.host == seen.host).values(
-            state=FAILED, open_key=None, owner=None, lease_expires_at=None, error=error, error_code=code,
-            finished_at=timeutils.utcnow())).rowcount)
+    return bool(
+        conn.execute(
+            operations.update()
+            .where(
+                operations.c.id == seen.id,
+                operations.c.state.in_((OPEN, PARKED)),
+                operations.c.step == seen.step,
+                operations.c.topic == seen.topic,
+                operations.c.host == seen.host,
+            )
+            .values(
+                state=FAILED,
+                open_key=None,
+                owner=None,
+                lease_expires_at=None,
+                error=error,
+                error_code=code,
+                finished_at=timeutils.utcnow(),
+            )
+        ).rowcount
+    )
 
 
 def fail_parked(conn: Connection, operation_id: str) -> bool:
     """Set the operation to failed if it is parked. Say whether it was."""
-    return bool(conn.execute(operations.update().where(operations.c.id == operation_id, operations.c.state == PARKED)
-                             .values(state=FAILED)).rowcount)
+    return bool(
+        conn.execute(
+            operations.update()
+            .where(operations.c.id == operation_id, operations.c.state == PARKED)
+            .values(state=FAILED)
+        ).rowcount
+    )
 
 
 def renew(conn: Connection, operation_ids: Iterable[str], owner: str, lease: float) -> None:
     """Extend the owner's claims to ``lease`` seconds from now."""
-    conn.execute(operations.update().where(operations.c.id.in_(tuple(operation_ids)), operations.c.owner == owner)
-                 .values(lease_expires_at=timeutils.utcnow() + datetime.timedelta(seconds=lease)))
+    conn.execute(
+        operations.update()
+        .where(operations.c.id.in_(tuple(operation_ids)), operations.c.owner == owner)
+        .values(lease_expires_at=timeutils.utcnow() + datetime.timedelta(seconds=lease))
+    )
 
 
 def move(conn: Connection, operation_id: str, owner: str, /, **values: Any) -> None:
@@ -241,8 +354,11 @@ def move(conn: Connection, operation_id: str, owner: str, /, **values: Any) -> N
 
     :raises errors.LostClaim: another worker took it over.
     """
-    if not conn.execute(operations.update().where(operations.c.id == operation_id, operations.c.owner == owner)
-                        .values(**values)).rowcount:
+    if not conn.execute(
+        operations.update()
+        .where(operations.c.id == operation_id, operations.c.owner == owner)
+        .values(**values)
+    ).rowcount:
         raise errors.LostClaim(f'Operation {operation_id} is no longer ours.')
 
 
@@ -251,19 +367,31 @@ def move_many(conn: Connection, operation_ids: Collection[str], owner: str, /, *
 
     :raises errors.LostClaim: another worker took one of them over.
     """
-    if _move_many(tuple(sorted(values))).execute(conn, sorted(operation_ids), {
-            'me': owner, **{f'new_{name}': value for name, value in values.items()}}) < len(operation_ids):
+    if _move_many(tuple(sorted(values))).execute(
+        conn, sorted(operation_ids), {'me': owner, **{f'new_{name}': value for name, value in values.items()}}
+    ) < len(operation_ids):
         raise errors.LostClaim(f'One of {len(operation_ids)} operations is no longer ours.')
 
 
 @functools.cache
 def _move_many(names: tuple[str, ...]) -> WriteAmong:
-    return WriteAmong(operations.update().where(operations.c.owner == _given('me', 'owner')).values(
-        {name: _given(f'new_{name}', name) for name in names}), operations.c.id)
+    return WriteAmong(
+        operations.update()
+        .where(operations.c.owner == _given('me', 'owner'))
+        .values({name: _given(f'new_{name}', name) for name in names}),
+        operations.c.id,
+    )
 
 
-def postpone(conn: Connection, operation_id: str, owner: str, /, after: float = 0.0, seen: datetime.datetime | None = None,
-            **values: Any) -> None:
+def postpone(
+    conn: Connection,
+    operation_id: str,
+    owner: str,
+    /,
+    after: float = 0.0,
+    seen: datetime.datetime | None = None,
+    **values: Any,
+) -> None:
     """Free the operation, to be due in ``after`` seconds; ``values`` (topic, host, data ...) change with it.
 
     ``seen``: when it was due at its claim. If that changed since (``make_due``, ``request_rerun``), it is due now. A time that
@@ -273,11 +401,20 @@ def postpone(conn: Connection, operation_id: str, owner: str, /, after: float = 
     due_at: Any = now + datetime.timedelta(seconds=after)
     if seen is not None:
         due_at = sa.case((operations.c.next_run_at != seen, now), else_=due_at)
-    move(conn, operation_id, owner, **{'owner': None, 'lease_expires_at': None, 'next_run_at': due_at} | values)
+    move(
+        conn, operation_id, owner, **{'owner': None, 'lease_expires_at': None, 'next_run_at': due_at} | values
+    )
 
 
-def finish(conn: Connection, operation_id: str, owner: str, state: str, error: str | None = None,
-           wanted: int | None = None, error_code: str | None = None) -> bool:
+def finish(
+    conn: Connection,
+    operation_id: str,
+    owner: str,
+    state: str,
+    error: str | None = None,
+    wanted: int | None = None,
+    error_code: str | None = None,
+) -> bool:
     """End the operation. With ``wanted``: if it was asked for again since (``request_rerun``), restart it at its first step
     and first try instead, and return False.
 
@@ -286,17 +423,36 @@ def finish(conn: Connection, operation_id: str, owner: str, state: str, error: s
     query = operations.update().where(operations.c.id == operation_id, operations.c.owner == owner)
     if wanted is not None:
         query = query.where(operations.c.wanted <= wanted)
-    if conn.execute(query.values(state=state, open_key=None, owner=None, lease_expires_at=None, error=error,
-                                 error_code=error_code, finished_at=timeutils.utcnow())).rowcount:
+    if conn.execute(
+        query.values(
+            state=state,
+            open_key=None,
+            owner=None,
+            lease_expires_at=None,
+            error=error,
+            error_code=error_code,
+            finished_at=timeutils.utcnow(),
+        )
+    ).rowcount:
         return True
     move(conn, operation_id, owner, step=0, attempts=1)
     return False
 
 
-_FINISH_MANY = WriteAmong(operations.update().where(
-    operations.c.owner == _given('me', 'owner'), operations.c.wanted <= _given('asked', 'wanted')).values(
-        state=DONE, open_key=None, owner=None, lease_expires_at=None, error=None, error_code=None,
-        finished_at=_given('now', 'finished_at')), operations.c.id)
+_FINISH_MANY = WriteAmong(
+    operations.update()
+    .where(operations.c.owner == _given('me', 'owner'), operations.c.wanted <= _given('asked', 'wanted'))
+    .values(
+        state=DONE,
+        open_key=None,
+        owner=None,
+        lease_expires_at=None,
+        error=None,
+        error_code=None,
+        finished_at=_given('now', 'finished_at'),
+    ),
+    operations.c.id,
+)
 
 
 def finish_many(conn: Connection, asked: Mapping[str, int], owner: str) -> None:
@@ -306,21 +462,37 @@ def finish_many(conn: Connection, asked: Mapping[str, int], owner: str) -> None:
     """
     for wanted in sorted(set(asked.values())):
         ended = sorted(operation_id for operation_id, count in asked.items() if count == wanted)
-        if _FINISH_MANY.execute(conn, ended, {'me': owner, 'asked': wanted, 'now': timeutils.utcnow()}) < len(ended):
-            raise errors.LostClaim(f'One of {len(ended)} operations is no longer ours, or was asked for again.')
+        if _FINISH_MANY.execute(conn, ended, {'me': owner, 'asked': wanted, 'now': timeutils.utcnow()}) < len(
+            ended
+        ):
+            raise errors.LostClaim(
+                f'One of {len(ended)} operations is no longer ours, or was asked for again.'
+            )
 
 
 def claim_owners(conn: Connection, topic: str, host: str) -> set[str]:
     """Return the owners of present claims in this worker's queue."""
-    return set(conn.execute(sa.select(operations.c.owner).distinct()
-                            .where(operations.c.topic == topic, operations.c.host == host, operations.c.state == OPEN,
-                                   operations.c.owner.is_not(None))).scalars())
+    return set(
+        conn.execute(
+            sa.select(operations.c.owner)
+            .distinct()
+            .where(
+                operations.c.topic == topic,
+                operations.c.host == host,
+                operations.c.state == OPEN,
+                operations.c.owner.is_not(None),
+            )
+        ).scalars()
+    )
 
 
 def free_claims_of(conn: Connection, owner: str) -> int:
     """Free all claims of a dead owner. Return their number."""
-    return conn.execute(operations.update().where(operations.c.owner == owner, operations.c.state == OPEN)
-                        .values(owner=None, lease_expires_at=None)).rowcount
+    return conn.execute(
+        operations.update()
+        .where(operations.c.owner == owner, operations.c.state == OPEN)
+        .values(owner=None, lease_expires_at=None)
+    ).rowcount
 
 
 def release_unsaved(conn: Connection, operation_id: str, owner: str, after: float, uncounted: bool) -> None:
@@ -328,9 +500,16 @@ def release_unsaved(conn: Connection, operation_id: str, owner: str, after: floa
 
     ``uncounted``: this try does not count.
     """
-    conn.execute(operations.update().where(operations.c.id == operation_id, operations.c.owner == owner).values(
-        owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow() + datetime.timedelta(seconds=after),
-        attempts=operations.c.attempts - (1 if uncounted else 0)))
+    conn.execute(
+        operations.update()
+        .where(operations.c.id == operation_id, operations.c.owner == owner)
+        .values(
+            owner=None,
+            lease_expires_at=None,
+            next_run_at=timeutils.utcnow() + datetime.timedelta(seconds=after),
+            attempts=operations.c.attempts - (1 if uncounted else 0),
+        )
+    )
 
 
 def supersede(conn: Connection, resource_id: str, kinds: Iterable[str]) -> None:
@@ -340,14 +519,26 @@ def supersede(conn: Connection, resource_id: str, kinds: Iterable[str]) -> None:
 
 def supersede_many(conn: Connection, resource_ids: Iterable[str], kinds: Iterable[str]) -> None:
     """Do as ``supersede`` for many resources in one statement."""
-    conn.execute(operations.update()
-                 .where(operations.c.resource_id.in_(tuple(resource_ids)), operations.c.kind.in_(tuple(kinds)),
-                        operations.c.state.in_((OPEN, PARKED)))
-                 .values(state=FAILED, open_key=None, owner=None, error='superseded', error_code=SUPERSEDED,
-                         finished_at=timeutils.utcnow()))
+    conn.execute(
+        operations.update()
+        .where(
+            operations.c.resource_id.in_(tuple(resource_ids)),
+            operations.c.kind.in_(tuple(kinds)),
+            operations.c.state.in_((OPEN, PARKED)),
+        )
+        .values(
+            state=FAILED,
+            open_key=None,
+            owner=None,
+            error='superseded',
+            error_code=SUPERSEDED,
+            finished_at=timeutils.utcnow(),
+        )
+    )
 
 
 def delete_ended(conn: Connection, older_than: datetime.datetime) -> int:
     """Delete operations that ended before ``older_than``. Return their number. Parked ones wait for an operator."""
-    return conn.execute(operations.delete().where(operations.c.finished_at < older_than,
-                                                  operations.c.state != PARKED)).rowcount
+    return conn.execute(
+        operations.delete().where(operations.c.finished_at < older_than, operations.c.state != PARKED)
+    ).rowcount

@@ -17,7 +17,9 @@ _IS_OPEN = operations.c.finished_at.is_(None)
 
 def count_open(conn: Connection) -> tuple[int, int]:
     """Return how many operations run, and how many wait."""
-    running, both = conn.execute(sa.select(sa.func.count(operations.c.owner), sa.func.count()).where(_IS_OPEN)).one()
+    running, both = conn.execute(
+        sa.select(sa.func.count(operations.c.owner), sa.func.count()).where(_IS_OPEN)
+    ).one()
     return running, both - running
 
 
@@ -33,6 +35,8 @@ def list_operations(conn: Connection, since: datetime.datetime, most: int) -> li
     Of each sort, those that began first. They have their data as ``text``.
     """
     is_parked = operations.c.state == PARKED
-    query = operation_views.SELECT.where(sa.or_(_IS_OPEN, sa.and_(operations.c.finished_at >= since, is_parked)))
+    query = operation_views.SELECT.where(
+        sa.or_(_IS_OPEN, sa.and_(operations.c.finished_at >= since, is_parked))
+    )
     sort = sa.case((is_parked, 0), (operations.c.owner.is_not(None), 1), else_=2)
     return list(conn.execute(query.order_by(sort, operations.c.created_at, operations.c.id).limit(most)))

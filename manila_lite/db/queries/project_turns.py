@@ -17,18 +17,43 @@ from manila_lite.db.core.prepared import Query
 from manila_lite.db.models import operations
 from manila_lite.db.queries.operations import OPEN, is_claimable
 
-_topic, _host, _now = (sa.bindparam(name, type_=operations.c[column].type)
-                       for name, column in (('topic', 'topic'), ('host', 'host'), ('now', 'next_run_at')))
+_topic, _host, _now = (
+    sa.bindparam(name, type_=operations.c[column].type)
+    for name, column in (('topic', 'topic'), ('host', 'host'), ('now', 'next_run_at'))
+)
 
 _calm = sa.bindparam('calm', type_=sa.Boolean)
 
-_SEEN = ('id', 'kind', 'resource_id', 'topic', 'host', 'lane', 'turn_of', 'serial', 'step', 'steps', 'attempts', 'next_run_at')
+_SEEN = (
+    'id',
+    'kind',
+    'resource_id',
+    'topic',
+    'host',
+    'lane',
+    'turn_of',
+    'serial',
+    'step',
+    'steps',
+    'attempts',
+    'next_run_at',
+)
 #: Projects whose further operations one statement reads, at most.
 PROJECTS = 16
 
 
-def list_claimable(conn: Connection, topic: str, host: str, most: int, lanes: Collection[str], *, scarce: Collection[str] = (),
-                   skip: Collection[str] = (), busy: Collection[str] = (), calm: bool = True) -> list[Any]:
+def list_claimable(
+    conn: Connection,
+    topic: str,
+    host: str,
+    most: int,
+    lanes: Collection[str],
+    *,
+    scarce: Collection[str] = (),
+    skip: Collection[str] = (),
+    busy: Collection[str] = (),
+    calm: bool = True,
+) -> list[Any]:
     """Return at most ``most`` operations to claim next, best first: of each lane and project the oldest that is due,
     and that is not in ``skip`` nor has a serial in ``busy``. In ``scarce`` lanes, only of projects with no running
     operation there. Without ``calm``, no ``interrupted`` ones.
@@ -39,19 +64,43 @@ def list_claimable(conn: Connection, topic: str, host: str, most: int, lanes: Co
     """
     size = _padded(len(skip), len(busy))
     query = _query(conn.dialect.name, tuple(lanes), tuple(scarce), size)
-    return query.all(conn, {'topic': topic, 'host': host, 'now': timeutils.utcnow(), 'most': most, 'calm': calm,
-                            **_numbered('skip', skip, size), **_numbered('busy', busy, size)})
+    return query.all(
+        conn,
+        {
+            'topic': topic,
+            'host': host,
+            'now': timeutils.utcnow(),
+            'most': most,
+            'calm': calm,
+            **_numbered('skip', skip, size),
+            **_numbered('busy', busy, size),
+        },
+    )
 
 
-def list_behind(conn: Connection, topic: str, host: str, wanted: Mapping[tuple[str, str], int], *,
-                skip: Collection[str] = (), busy: Collection[str] = (), calm: bool = True) -> list[Any]:
+def list_behind(
+    conn: Connection,
+    topic: str,
+    host: str,
+    wanted: Mapping[tuple[str, str], int],
+    *,
+    skip: Collection[str] = (),
+    busy: Collection[str] = (),
+    calm: bool = True,
+) -> list[Any]:
     """Return further operations of at most ``PROJECTS`` projects: so many of each (lane, project) as ``wanted`` says, the
     oldest first, without those in ``skip`` or with a serial in ``busy``. For the operations behind those of ``list_claimable``.
     """
     size, parts = _padded(len(skip), len(busy)), list(wanted.items())[:PROJECTS]
     count = 1 << (len(parts) - 1).bit_length()
-    values: dict[str, Any] = {'topic': topic, 'host': host, 'now': timeutils.utcnow(), 'calm': calm,
-                              **_numbered('skip', skip, size), **_numbered('busy', busy, size)}
+    values: dict[str, Any] = {
+        'topic': topic,
+        'host': host,
+        'now': timeutils.utcnow(),
+        'calm': calm,
+        **_numbered('skip', skip, size),
+        **_numbered('busy', busy, size),
+    }
     for number, ((lane, turn_of), most) in enumerate([*parts, *[(('', ''), 0)] * (count - len(parts))]):
         values |= {f'lane_{number}': lane, f'turn_{number}': turn_of, f'most_{number}': most}
     return _behind(count, size).all(conn, values)
@@ -89,12 +138,23 @@ def _query(dialect: str, lanes: tuple[str, ...], scarce: tuple[str, ...], size: 
     running = _running()
     count = sa.func.coalesce(running.c.running, 0)
     return Query(
-        sa.select(*(first.c[name] for name in _SEEN), _interrupted(first).label('interrupted'), count.label('running'),
-                  _oldest(waiting, size, behind=1).scalar_subquery().is_not(None).label('more'))
-        .select_from(waiting).join(first, which)
+        sa.select(
+            *(first.c[name] for name in _SEEN),
+            _interrupted(first).label('interrupted'),
+            count.label('running'),
+            _oldest(waiting, size, behind=1).scalar_subquery().is_not(None).label('more'),
+        )
+        .select_from(waiting)
+        .join(first, which)
         .outerjoin(running, sa.and_(running.c.lane == first.c.lane, running.c.turn_of == first.c.turn_of))
-        .where(sa.or_(count == 0, first.c.lane.not_in([sa.literal(lane) for lane in scarce])) if scarce else sa.true())
-        .order_by(count, first.c.next_run_at).limit(sa.bindparam('most', type_=sa.Integer)))
+        .where(
+            sa.or_(count == 0, first.c.lane.not_in([sa.literal(lane) for lane in scarce]))
+            if scarce
+            else sa.true()
+        )
+        .order_by(count, first.c.next_run_at)
+        .limit(sa.bindparam('most', type_=sa.Integer))
+    )
 
 
 def _by_id(waiting: sa.CTE, size: int) -> tuple[Any, sa.ColumnElement[bool]]:
@@ -114,16 +174,29 @@ def _here(rows: Any) -> sa.ColumnElement[bool]:
 def _walked(lanes: tuple[str, ...]) -> sa.CTE:
     """Return lanes with the projects that have open operations there, found one after the other by the index."""
     rows = operations.alias('walked')
-    all_lanes = sa.union_all(*(sa.select(sa.cast(sa.literal(lane), sa.String).label('lane')) for lane in lanes))
+    all_lanes = sa.union_all(
+        *(sa.select(sa.cast(sa.literal(lane), sa.String).label('lane')) for lane in lanes)
+    )
     all_lanes = all_lanes.subquery('lanes')
 
     def first(lane: Any, *where: sa.ColumnElement[bool]) -> sa.ScalarSelect:
-        return (sa.select(rows.c.turn_of).where(_here(rows), rows.c.state == OPEN, rows.c.lane == lane, *where)
-                .order_by(rows.c.turn_of).limit(sa.literal_column('1')).correlate(lane.table).scalar_subquery())
+        return (
+            sa.select(rows.c.turn_of)
+            .where(_here(rows), rows.c.state == OPEN, rows.c.lane == lane, *where)
+            .order_by(rows.c.turn_of)
+            .limit(sa.literal_column('1'))
+            .correlate(lane.table)
+            .scalar_subquery()
+        )
 
-    waiting = sa.select(all_lanes.c.lane, first(all_lanes.c.lane).label('turn_of')).cte('waiting', recursive=True)
-    return waiting.union_all(sa.select(waiting.c.lane, first(waiting.c.lane, rows.c.turn_of > waiting.c.turn_of))
-                             .where(waiting.c.turn_of.is_not(None)))
+    waiting = sa.select(all_lanes.c.lane, first(all_lanes.c.lane).label('turn_of')).cte(
+        'waiting', recursive=True
+    )
+    return waiting.union_all(
+        sa.select(waiting.c.lane, first(waiting.c.lane, rows.c.turn_of > waiting.c.turn_of)).where(
+            waiting.c.turn_of.is_not(None)
+        )
+    )
 
 
 def _grouped(lanes: tuple[str, ...]) -> sa.CTE:
@@ -132,25 +205,40 @@ def _grouped(lanes: tuple[str, ...]) -> sa.CTE:
     """
     group = [operations.c[name] for name in ('topic', 'host', 'state', 'lane', 'turn_of')]
     several = operations.c.lane.in_([sa.literal(lane) for lane in (*lanes, '')])
-    return (sa.select(operations.c.lane, operations.c.turn_of).where(_here(operations), operations.c.state == OPEN, several)
-            .group_by(*group).cte('waiting'))
+    return (
+        sa.select(operations.c.lane, operations.c.turn_of)
+        .where(_here(operations), operations.c.state == OPEN, several)
+        .group_by(*group)
+        .cte('waiting')
+    )
 
 
 def _oldest(waiting: sa.CTE, size: int, *columns: str, behind: int = 0) -> sa.Select:
     """Return the project's oldest operation that may be claimed now, or the one ``behind`` it: its id, or these columns."""
     rows = operations.alias(f'behind_{behind}')
-    return (_due(rows, waiting.c.lane, waiting.c.turn_of, size, *columns or ('id',))
-            .limit(sa.literal_column('1')).offset(sa.literal_column(str(behind))).correlate(waiting))
+    return (
+        _due(rows, waiting.c.lane, waiting.c.turn_of, size, *columns or ('id',))
+        .limit(sa.literal_column('1'))
+        .offset(sa.literal_column(str(behind)))
+        .correlate(waiting)
+    )
 
 
 def _due(rows: Any, lane: Any, turn_of: Any, size: int, *columns: str) -> sa.Select:
     """Return the project's operations in the lane that may be claimed now, the oldest first: these columns."""
-    return (sa.select(*(rows.c[name] for name in columns))
-            .where(_here(rows), rows.c.lane == lane, rows.c.turn_of == turn_of, is_claimable(rows, _now),
-                   _none_of(rows.c.id, 'skip', size),
-                   sa.or_(rows.c.serial.is_(None), _none_of(rows.c.serial, 'busy', size)),
-                   sa.or_(_calm, sa.not_(_interrupted(rows))))
-            .order_by(rows.c.next_run_at))
+    return (
+        sa.select(*(rows.c[name] for name in columns))
+        .where(
+            _here(rows),
+            rows.c.lane == lane,
+            rows.c.turn_of == turn_of,
+            is_claimable(rows, _now),
+            _none_of(rows.c.id, 'skip', size),
+            sa.or_(rows.c.serial.is_(None), _none_of(rows.c.serial, 'busy', size)),
+            sa.or_(_calm, sa.not_(_interrupted(rows))),
+        )
+        .order_by(rows.c.next_run_at)
+    )
 
 
 def _interrupted(rows: Any) -> sa.ColumnElement[bool]:
@@ -159,7 +247,9 @@ def _interrupted(rows: Any) -> sa.ColumnElement[bool]:
 
 def _running() -> sa.Subquery:
     """Count the queue's claimed operations. Only open ones have an owner; that condition makes the index usable."""
-    return (sa.select(operations.c.lane, operations.c.turn_of, sa.func.count().label('running'))
-            .where(_here(operations), operations.c.owner > '',
-                   operations.c.lease_expires_at >= _now)
-            .group_by(operations.c.lane, operations.c.turn_of).subquery('claimed'))
+    return (
+        sa.select(operations.c.lane, operations.c.turn_of, sa.func.count().label('running'))
+        .where(_here(operations), operations.c.owner > '', operations.c.lease_expires_at >= _now)
+        .group_by(operations.c.lane, operations.c.turn_of)
+        .subquery('claimed')
+    )

@@ -34,13 +34,21 @@ def get(conn: Connection, qos_type_id: str) -> Row:
 
 def get_and_lock(conn: Connection, qos_type_id: str) -> Row:
     """Return a QoS type and lock it: it cannot be changed, deleted or referred to (``find``) until the transaction ends."""
-    return get_row(conn, sa.select(_types).where(_types.c.id == qos_type_id).with_for_update(), 'QoS type', qos_type_id)
+    return get_row(
+        conn, sa.select(_types).where(_types.c.id == qos_type_id).with_for_update(), 'QoS type', qos_type_id
+    )
 
 
 def find(conn: Connection, wanted: str) -> Row | None:
     """Return the QoS type with that id, or else that name, or None. It cannot be deleted until the transaction ends."""
-    rows = {row.id: row for row in conn.execute(
-        sa.select(_types).where(sa.or_(_types.c.id == wanted, _types.c.name == wanted)).with_for_update(read=True))}
+    rows = {
+        row.id: row
+        for row in conn.execute(
+            sa.select(_types)
+            .where(sa.or_(_types.c.id == wanted, _types.c.name == wanted))
+            .with_for_update(read=True)
+        )
+    }
     return rows.get(wanted) or next(iter(rows.values()), None)
 
 
@@ -82,8 +90,13 @@ def delete(conn: Connection, qos_type_id: str) -> None:
 
 def share_types_of(conn: Connection, row: Row) -> list[str]:
     """Return the ids of the share types that refer to it."""
-    return list(conn.execute(sa.select(_type_specs.c.owner_id).where(
-        _type_specs.c.key == NAMED_BY, _type_specs.c.value.in_((row.id, row.name)))).scalars())
+    return list(
+        conn.execute(
+            sa.select(_type_specs.c.owner_id).where(
+                _type_specs.c.key == NAMED_BY, _type_specs.c.value.in_((row.id, row.name))
+            )
+        ).scalars()
+    )
 
 
 def specs_of(conn: Connection, extra_specs: Mapping[str, str]) -> dict[str, str]:
@@ -91,7 +104,9 @@ def specs_of(conn: Connection, extra_specs: Mapping[str, str]) -> dict[str, str]
     return specs_of_many(conn, {'': extra_specs}).get('', {})
 
 
-def specs_of_many(conn: Connection, extra_specs_by_type: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+def specs_of_many(
+    conn: Connection, extra_specs_by_type: Mapping[str, Mapping[str, str]]
+) -> dict[str, dict[str, str]]:
     """Do as ``specs_of`` for several share types, in two statements; in none if no type refers to a QoS type."""
     named = {key: specs[NAMED_BY] for key, specs in extra_specs_by_type.items() if NAMED_BY in specs}
     if not named:
@@ -103,6 +118,11 @@ def specs_of_many(conn: Connection, extra_specs_by_type: Mapping[str, Mapping[st
 
 def _idents(conn: Connection, wanted: Iterable[str]) -> dict[str, str]:
     names = tuple(set(wanted))
-    rows = list(conn.execute(sa.select(_types.c.id, _types.c.name).where(
-        sa.or_(_types.c.id.in_(names), _types.c.name.in_(names)))))
+    rows = list(
+        conn.execute(
+            sa.select(_types.c.id, _types.c.name).where(
+                sa.or_(_types.c.id.in_(names), _types.c.name.in_(names))
+            )
+        )
+    )
     return {row.name: row.id for row in rows} | {row.id: row.id for row in rows}

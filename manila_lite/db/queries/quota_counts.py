@@ -47,10 +47,19 @@ class Scope:
 
 
 _GROWTH = sa.case((_shares.c.target_size > _shares.c.size, _shares.c.target_size - _shares.c.size), else_=0)
-_replicas = (sa.select(_shares.c.project_id, _shares.c.user_id, _shares.c.is_going, _shares.c.size, _GROWTH.label('growth'),
-                       _instances.c.share_id)
-             .join(_instances, _instances.c.share_id == _shares.c.id)
-             .where(_shares.c.replication_type.is_not(None), _instances.c.replica_state.is_not(None)).subquery())
+_replicas = (
+    sa.select(
+        _shares.c.project_id,
+        _shares.c.user_id,
+        _shares.c.is_going,
+        _shares.c.size,
+        _GROWTH.label('growth'),
+        _instances.c.share_id,
+    )
+    .join(_instances, _instances.c.share_id == _shares.c.id)
+    .where(_shares.c.replication_type.is_not(None), _instances.c.replica_state.is_not(None))
+    .subquery()
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,18 +90,33 @@ def count(conn: Connection, wanted: Mapping[Scope, Collection[str]]) -> list[dic
 
     The scopes have one project, and at most one user and one type.
     """
-    parts = tuple((bool(scope.user_id), bool(scope.share_type_id), place) for scope, names in wanted.items()
-                  for place, part in enumerate(_PARTS) if not {part.number, part.gigabytes}.isdisjoint(names))
+    parts = tuple(
+        (bool(scope.user_id), bool(scope.share_type_id), place)
+        for scope, names in wanted.items()
+        for place, part in enumerate(_PARTS)
+        if not {part.number, part.gigabytes}.isdisjoint(names)
+    )
     found: list[dict[str, Usage]] = [{} for _ in wanted]
     if not parts:
         return found
-    place_of = {(bool(scope.user_id), bool(scope.share_type_id)): usage for scope, usage in zip(wanted, found, strict=True)}
-    for which, number, gigabytes, growth in _counting(parts).all(conn, {
-            'project': next(iter(wanted)).project_id, 'user': max(scope.user_id for scope in wanted),
-            'type': max(scope.share_type_id for scope in wanted)}):
+    place_of = {
+        (bool(scope.user_id), bool(scope.share_type_id)): usage
+        for scope, usage in zip(wanted, found, strict=True)
+    }
+    for which, number, gigabytes, growth in _counting(parts).all(
+        conn,
+        {
+            'project': next(iter(wanted)).project_id,
+            'user': max(scope.user_id for scope in wanted),
+            'type': max(scope.share_type_id for scope in wanted),
+        },
+    ):
         by_user, by_type, place = parts[which]
         part = _PARTS[place]
-        place_of[by_user, by_type] |= {part.number: Usage(int(number)), part.gigabytes: Usage(int(gigabytes), int(growth))}
+        place_of[by_user, by_type] |= {
+            part.number: Usage(int(number)),
+            part.gigabytes: Usage(int(gigabytes), int(growth)),
+        }
     return found
 
 
@@ -102,20 +126,29 @@ def _counting(parts: tuple[tuple[bool, bool, int], ...]) -> Query:
     figures.
     """
     # Not joined to one row: MariaDB considers every join order of a dozen tables, which takes hours.
-    queries = [_figures(which, _PARTS[place], by_user, by_type) for which, (by_user, by_type, place) in enumerate(parts)]
+    queries = [
+        _figures(which, _PARTS[place], by_user, by_type)
+        for which, (by_user, by_type, place) in enumerate(parts)
+    ]
     return Query(sa.union_all(*queries) if len(queries) > 1 else queries[0])
 
 
 def _figures(which: int, part: _Part, by_user: bool, by_type: bool) -> sa.Select[Any]:
     columns = part.table.c
-    query = sa.select(sa.literal_column(str(which), sa.Integer).label('part'), sa.func.count().label('number'),
-                      _sum(columns.size).label('gigabytes'), _sum(part.growth).label('growth')).select_from(part.table)
+    query = sa.select(
+        sa.literal_column(str(which), sa.Integer).label('part'),
+        sa.func.count().label('number'),
+        _sum(columns.size).label('gigabytes'),
+        _sum(part.growth).label('growth'),
+    ).select_from(part.table)
     query = query.where(columns.project_id == _PROJECT, ~columns.is_going)
     if by_user:
         query = query.where(columns.user_id == _USER)
     if by_type:
         # While a share is being retyped, both types count it.
-        query = query.where(sa.exists().where(_instances.c.share_id == part.share, _instances.c.share_type_id == _TYPE))
+        query = query.where(
+            sa.exists().where(_instances.c.share_id == part.share, _instances.c.share_type_id == _TYPE)
+        )
     return query
 
 

@@ -46,18 +46,30 @@ class Sums(NamedTuple):
 
 _FIGURES = [_changes.c[name] for name in quota_triggers.SUMS]
 _SURPLUS = sa.func.count() - sa.func.count(sa.distinct(_changes.c.user_id))
-_SUMS = Query(sa.select(
-    _changes.c.resource, _changes.c.encryption_key_ref, _SURPLUS.label('surplus'),
-    *(sa.func.sum(figure).label(figure.name) for figure in _FIGURES),
-    *(sa.func.sum(sa.case((_changes.c.user_id == _USER, figure), else_=0)).label(f'user_{figure.name}') for figure in _FIGURES))
-    .where(_changes.c.project_id == _PROJECT).group_by(_changes.c.resource, _changes.c.encryption_key_ref))
+_SUMS = Query(
+    sa.select(
+        _changes.c.resource,
+        _changes.c.encryption_key_ref,
+        _SURPLUS.label('surplus'),
+        *(sa.func.sum(figure).label(figure.name) for figure in _FIGURES),
+        *(
+            sa.func.sum(sa.case((_changes.c.user_id == _USER, figure), else_=0)).label(f'user_{figure.name}')
+            for figure in _FIGURES
+        ),
+    )
+    .where(_changes.c.project_id == _PROJECT)
+    .group_by(_changes.c.resource, _changes.c.encryption_key_ref)
+)
 
 
 def read(conn: Connection, project_id: str, user_id: str = '') -> Sums:
     """Return the usage of a project, and of a user in it."""
     rows = _SUMS.all(conn, {'project': project_id, 'user': user_id})
-    return Sums(_usage([(*row[:2], *row[3:6]) for row in rows]), _usage([(*row[:2], *row[6:9]) for row in rows]),
-                sum(row.surplus for row in rows))
+    return Sums(
+        _usage([(*row[:2], *row[3:6]) for row in rows]),
+        _usage([(*row[:2], *row[6:9]) for row in rows]),
+        sum(row.surplus for row in rows),
+    )
 
 
 def _usage(rows: list[tuple[Any, ...]]) -> dict[str, Usage]:
@@ -74,10 +86,14 @@ def _usage(rows: list[tuple[Any, ...]]) -> dict[str, Usage]:
     return found
 
 
-_OLDEST = Query(sa.select(*_changes.c).where(_changes.c.project_id == _PROJECT).order_by(_changes.c.id).limit(_MANY))
+_OLDEST = Query(
+    sa.select(*_changes.c).where(_changes.c.project_id == _PROJECT).order_by(_changes.c.id).limit(_MANY)
+)
 #: Row by row, or MariaDB might read the whole table, and wait for rows that others are inserting, who wait for the lock.
-_DELETE_ROW_BY_ROW = sa.text("DELETE quota_changes FROM JSON_TABLE(:ids, '$[*]' COLUMNS (id BIGINT PATH '$')) AS folded "
-                             'STRAIGHT_JOIN quota_changes FORCE INDEX (PRIMARY) ON quota_changes.id = folded.id')
+_DELETE_ROW_BY_ROW = sa.text(
+    "DELETE quota_changes FROM JSON_TABLE(:ids, '$[*]' COLUMNS (id BIGINT PATH '$')) AS folded "
+    'STRAIGHT_JOIN quota_changes FORCE INDEX (PRIMARY) ON quota_changes.id = folded.id'
+)
 _INSERT = Write(_changes.insert())
 
 
@@ -97,11 +113,18 @@ def fold(conn: Connection, project_id: str, surplus: int) -> None:
     else:
         conn.execute(_changes.delete().where(_changes.c.id.in_(ids)))
     names = (*quota_triggers.KEYS, *quota_triggers.SUMS)
-    _INSERT.execute_many(conn, [dict(zip(names, (project_id, *key, *total), strict=True))
-                                for key, total in totals.items() if any(total)])
+    _INSERT.execute_many(
+        conn,
+        [
+            dict(zip(names, (project_id, *key, *total), strict=True))
+            for key, total in totals.items()
+            if any(total)
+        ],
+    )
 
 
 # Doubt ----------------------------------------------------------------------------------------
+
 
 def list_absent_triggers(conn: Connection) -> list[str]:
     """Return the names of the triggers that the database lacks."""

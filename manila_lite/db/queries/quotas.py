@@ -18,8 +18,20 @@ from manila_lite.db.core.prepared import Query, Write
 from manila_lite.db.queries import quota_sums
 from manila_lite.db.queries.quota_counts import BY_TYPE, OF_REPLICAS, Scope, Usage, count
 
-__all__ = ['BY_TYPE', 'Usage', 'check', 'class_limits', 'count_new_keys', 'delete_limits', 'limits', 'lock', 'resources',
-           'set_class_limits', 'set_limits', 'usages']
+__all__ = [
+    'BY_TYPE',
+    'Usage',
+    'check',
+    'class_limits',
+    'count_new_keys',
+    'delete_limits',
+    'limits',
+    'lock',
+    'resources',
+    'set_class_limits',
+    'set_limits',
+    'usages',
+]
 
 _quotas = models.quotas
 _classes = models.quota_classes
@@ -28,7 +40,9 @@ _shares = models.shares
 DEFAULT_CLASS = 'default'
 
 
-def limits(conn: Connection, conf: Any, project_id: str, *, user_id: str = '', share_type_id: str = '') -> dict[str, int]:
+def limits(
+    conn: Connection, conf: Any, project_id: str, *, user_id: str = '', share_type_id: str = ''
+) -> dict[str, int]:
     """Return the limits in force: of the user or type if set, else the project's, its class's, or the configured ones."""
     return _merge(_rows(conn, project_id, user_id, share_type_id), conf, user_id, share_type_id)
 
@@ -36,20 +50,30 @@ def limits(conn: Connection, conf: Any, project_id: str, *, user_id: str = '', s
 _USER, _TYPE = sa.bindparam('user'), sa.bindparam('type')
 _PROJECT = sa.bindparam('project')
 
-_LIMITS = Query(sa.select(_quotas.c.user_id, _quotas.c.share_type_id, _quotas.c.resource, _quotas.c.hard_limit).where(
-    _quotas.c.project_id == _PROJECT,
-    sa.or_(sa.and_(_quotas.c.user_id == '', _quotas.c.share_type_id.in_(('', _TYPE))),
-           sa.and_(_quotas.c.user_id == _USER, _quotas.c.share_type_id == ''))).union_all(
-    sa.select(sa.literal('*'), sa.literal('*'), _classes.c.resource, _classes.c.hard_limit).where(
-        _classes.c.class_name == DEFAULT_CLASS)))
+_LIMITS = Query(
+    sa.select(_quotas.c.user_id, _quotas.c.share_type_id, _quotas.c.resource, _quotas.c.hard_limit)
+    .where(
+        _quotas.c.project_id == _PROJECT,
+        sa.or_(
+            sa.and_(_quotas.c.user_id == '', _quotas.c.share_type_id.in_(('', _TYPE))),
+            sa.and_(_quotas.c.user_id == _USER, _quotas.c.share_type_id == ''),
+        ),
+    )
+    .union_all(
+        sa.select(sa.literal('*'), sa.literal('*'), _classes.c.resource, _classes.c.hard_limit).where(
+            _classes.c.class_name == DEFAULT_CLASS
+        )
+    )
+)
 
 
 def _rows(conn: Connection, project_id: str, user_id: str, share_type_id: str) -> list[Any]:
     return _LIMITS.all(conn, {'project': project_id, 'user': user_id, 'type': share_type_id})
 
 
-def _merge(rows: list[Any], conf: Any, user_id: str, share_type_id: str,
-           names: Iterable[str] | None = None) -> dict[str, int]:
+def _merge(
+    rows: list[Any], conf: Any, user_id: str, share_type_id: str, names: Iterable[str] | None = None
+) -> dict[str, int]:
     merged = {resource: conf.quota[resource] for resource in (resources(conf) if names is None else names)}
     for scope in (('*', '*'), ('', ''), (user_id, share_type_id)):
         merged.update({row[2]: row[3] for row in rows if (row[0], row[1]) == scope})
@@ -64,15 +88,26 @@ def resources(conf: Any) -> list[str]:
 def class_limits(conn: Connection, conf: Any, class_name: str) -> dict[str, int]:
     """Return the limits of a quota class. Limits that are not set are the configured ones."""
     merged = {resource: conf.quota[resource] for resource in resources(conf)}
-    merged.update(conn.execute(sa.select(_classes.c.resource, _classes.c.hard_limit)
-                               .where(_classes.c.class_name == class_name)).all())
+    merged.update(
+        conn.execute(
+            sa.select(_classes.c.resource, _classes.c.hard_limit).where(_classes.c.class_name == class_name)
+        ).all()
+    )
     return merged
 
 
-def set_limits(conn: Connection, project_id: str, values: Mapping[str, int], *, user_id: str = '',
-               share_type_id: str = '') -> None:
+def set_limits(
+    conn: Connection,
+    project_id: str,
+    values: Mapping[str, int],
+    *,
+    user_id: str = '',
+    share_type_id: str = '',
+) -> None:
     """Set these limits of the project (or of the user or share type in it). Its other limits stay."""
-    _put(conn, _quotas, {'project_id': project_id, 'user_id': user_id, 'share_type_id': share_type_id}, values)
+    _put(
+        conn, _quotas, {'project_id': project_id, 'user_id': user_id, 'share_type_id': share_type_id}, values
+    )
 
 
 def set_class_limits(conn: Connection, class_name: str, values: Mapping[str, int]) -> None:
@@ -82,9 +117,14 @@ def set_class_limits(conn: Connection, class_name: str, values: Mapping[str, int
 
 def _put(conn: Connection, table: sa.Table, key: dict[str, str], values: Mapping[str, int]) -> None:
     if values:
-        conn.execute(table.delete().where(*(table.c[name] == value for name, value in key.items()),
-                                          table.c.resource.in_(tuple(values))))
-        conn.execute(table.insert(), [{**key, 'resource': name, 'hard_limit': value} for name, value in values.items()])
+        conn.execute(
+            table.delete().where(
+                *(table.c[name] == value for name, value in key.items()), table.c.resource.in_(tuple(values))
+            )
+        )
+        conn.execute(
+            table.insert(), [{**key, 'resource': name, 'hard_limit': value} for name, value in values.items()]
+        )
 
 
 def delete_limits(conn: Connection, project_id: str, *, user_id: str = '', share_type_id: str = '') -> None:
@@ -95,8 +135,11 @@ def delete_limits(conn: Connection, project_id: str, *, user_id: str = '', share
     conn.execute(query)
 
 
-_TURN = Write(models.quota_locks.update().where(models.quota_locks.c.project_id == _PROJECT).values(
-    turn=models.quota_locks.c.turn + 1))
+_TURN = Write(
+    models.quota_locks.update()
+    .where(models.quota_locks.c.project_id == _PROJECT)
+    .values(turn=models.quota_locks.c.turn + 1)
+)
 
 
 def lock(conn: Connection, project_id: str) -> None:
@@ -106,7 +149,9 @@ def lock(conn: Connection, project_id: str) -> None:
         _TURN.execute(conn, {'project': project_id})
 
 
-def usages(conn: Connection, project_id: str, *, user_id: str = '', share_type_id: str = '') -> dict[str, Usage]:
+def usages(
+    conn: Connection, project_id: str, *, user_id: str = '', share_type_id: str = ''
+) -> dict[str, Usage]:
     """Return the usage of the project (or of the user or share type in it), by resource."""
     scope = Scope(project_id, user_id, share_type_id)
     if share_type_id:
@@ -122,13 +167,26 @@ def count_new_keys(conn: Connection, project_id: str, key: str | None) -> dict[s
     if key is None:
         return {}
     lock(conn, project_id)
-    known = sa.select(_shares.c.id).where(_shares.c.project_id == project_id, _shares.c.encryption_key_ref == key,
-                                          ~_shares.c.is_going).limit(1)
+    known = (
+        sa.select(_shares.c.id)
+        .where(_shares.c.project_id == project_id, _shares.c.encryption_key_ref == key, ~_shares.c.is_going)
+        .limit(1)
+    )
     return {'encryption_keys': 0 if conn.execute(known).first() else 1}
 
 
-def check(conn: Connection, conf: Any, project_id: str, user_id: str | None, share_type_id: str | None,
-          add: Mapping[str, int], one_share: int = 0, *, only_type: bool = False, written: bool = False) -> None:
+def check(
+    conn: Connection,
+    conf: Any,
+    project_id: str,
+    user_id: str | None,
+    share_type_id: str | None,
+    add: Mapping[str, int],
+    one_share: int = 0,
+    *,
+    only_type: bool = False,
+    written: bool = False,
+) -> None:
     """Check that the project, the user and the type may use ``add`` more. The lock is held until the commit.
 
     ``one_share``: the size in GiB that a single share will have. ``only_type``: the project has this usage already,
@@ -146,9 +204,15 @@ def check(conn: Connection, conf: Any, project_id: str, user_id: str | None, sha
     if share_type_id and ('', share_type_id) in set_for:
         scopes.append(Scope(project_id, share_type_id=share_type_id))
     sums = None if only_type else quota_sums.read(conn, project_id, user_id or '')
-    counted = count(conn, {scope: add if scope.share_type_id else OF_REPLICAS.intersection(add) for scope in scopes})
+    counted = count(
+        conn, {scope: add if scope.share_type_id else OF_REPLICAS.intersection(add) for scope in scopes}
+    )
     for scope, few in zip(scopes, counted, strict=True):
-        usage = few if sums is None or scope.share_type_id else few | (sums.user if scope.user_id else sums.project)
+        usage = (
+            few
+            if sums is None or scope.share_type_id
+            else few | (sums.user if scope.user_id else sums.project)
+        )
         allowed = _merge(rows, conf, scope.user_id, scope.share_type_id, (*add, 'per_share_gigabytes'))
         _check_one(scope, 'per_share_gigabytes', one_share, allowed['per_share_gigabytes'], 0)
         for resource, amount in add.items():
@@ -161,8 +225,15 @@ def check(conn: Connection, conf: Any, project_id: str, user_id: str | None, sha
 def _check_one(scope: Scope, resource: str, amount: int, limit: int, used: int) -> None:
     if limit < 0 or used + amount <= limit:
         return
-    whose = (f'user {scope.user_id}' if scope.user_id else f'share type {scope.share_type_id}' if scope.share_type_id
-             else 'the project')
+    whose = (
+        f'user {scope.user_id}'
+        if scope.user_id
+        else f'share type {scope.share_type_id}'
+        if scope.share_type_id
+        else 'the project'
+    )
     over = errors.OverReplicaQuota if resource in OF_REPLICAS else errors.OverQuota
-    raise over(f'Quota exceeded for {resource}: asked for {amount}, {used} of {limit} in use by {whose}.',
-               code=f'over_quota_{resource}')
+    raise over(
+        f'Quota exceeded for {resource}: asked for {amount}, {used} of {limit} in use by {whose}.',
+        code=f'over_quota_{resource}',
+    )

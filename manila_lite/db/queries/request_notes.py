@@ -50,7 +50,12 @@ def count(conn: Connection) -> Counts:
 
 def list_worst(conn: Connection, most: int) -> list[Row[Any]]:
     """Return at most so many notes: of failed requests before others, and the longest first."""
-    order = sa.case((_notes.c.failed > 0, 0), else_=1), _notes.c.seconds.desc(), _notes.c.created_at.desc(), _notes.c.id
+    order = (
+        sa.case((_notes.c.failed > 0, 0), else_=1),
+        _notes.c.seconds.desc(),
+        _notes.c.created_at.desc(),
+        _notes.c.id,
+    )
     return list(conn.execute(sa.select(_notes).where(_is_recent()).order_by(*order).limit(most)))
 
 

@@ -28,8 +28,21 @@ _SELECT = sa.select(*_locks.c, *(column.label(name) for name, column in _RESOURC
 _EQUAL = ('id', 'resource_id', 'resource_type', 'resource_action', 'lock_context', 'lock_reason', 'user_id')
 
 #: All columns that a list may be sorted by.
-SORTABLE = {name: _FIELDS[name] for name in ('id', 'created_at', 'updated_at', 'resource_id', 'resource_type',
-                                             'resource_action', 'lock_context', 'lock_reason', 'user_id', 'project_id')}
+SORTABLE = {
+    name: _FIELDS[name]
+    for name in (
+        'id',
+        'created_at',
+        'updated_at',
+        'resource_id',
+        'resource_type',
+        'resource_action',
+        'lock_context',
+        'lock_reason',
+        'user_id',
+        'project_id',
+    )
+}
 
 
 def insert(conn: Connection, **values: Any) -> str:
@@ -41,8 +54,11 @@ def insert(conn: Connection, **values: Any) -> str:
 
 def count_on(conn: Connection, share_id: str, access_id: str | None) -> int:
     """Return how many locks are on an access rule, or on the share itself without those that follow a rule's lock."""
-    return conn.execute(sa.select(sa.func.count()).select_from(_locks).where(
-        _locks.c.share_id == share_id, _locks.c.access_id == access_id, _locks.c.because_of.is_(None))).scalar_one()
+    return conn.execute(
+        sa.select(sa.func.count())
+        .select_from(_locks)
+        .where(_locks.c.share_id == share_id, _locks.c.access_id == access_id, _locks.c.because_of.is_(None))
+    ).scalar_one()
 
 
 def get(conn: Connection, lock_id: str, *, project_id: str | None) -> Row:
@@ -50,7 +66,9 @@ def get(conn: Connection, lock_id: str, *, project_id: str | None) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    return get_row(conn, _SELECT.where(_locks.c.id == lock_id, *_of_project(project_id)), 'resource lock', lock_id)
+    return get_row(
+        conn, _SELECT.where(_locks.c.id == lock_id, *_of_project(project_id)), 'resource lock', lock_id
+    )
 
 
 def _of_project(project_id: str | None) -> list[sa.ColumnElement[bool]]:
@@ -70,7 +88,9 @@ def _conditions(filters: dict[str, Any], project_id: str | None) -> list[sa.Colu
     return where
 
 
-def list_locks(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+def list_locks(
+    conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
+) -> list[Row]:
     """Return the locks of a project (None: of all) that fit the filters; times are datetimes."""
     query = _SELECT.where(*_conditions(filters, project_id))
     return list(conn.execute(page.apply(query, SORTABLE, tie=_locks.c.id)))
@@ -78,15 +98,19 @@ def list_locks(conn: Connection, filters: dict[str, Any], page: paging.Page, *, 
 
 def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) -> int:
     """Return how many locks ``list_locks`` would find without a page."""
-    return conn.execute(sa.select(sa.func.count()).select_from(_locks).where(
-        *_conditions(filters, project_id))).scalar_one()
+    return conn.execute(
+        sa.select(sa.func.count()).select_from(_locks).where(*_conditions(filters, project_id))
+    ).scalar_one()
 
 
 def _oldest_first(*conditions: sa.ColumnElement[bool]) -> Query:
     return Query(_SELECT.where(*conditions).order_by(_locks.c.created_at, _locks.c.id))
 
 
-_MINE, _DOING = _locks.c.share_id == sa.bindparam('share_id'), _locks.c.resource_action == sa.bindparam('action')
+_MINE, _DOING = (
+    _locks.c.share_id == sa.bindparam('share_id'),
+    _locks.c.resource_action == sa.bindparam('action'),
+)
 _OF_SHARE = _oldest_first(_MINE)
 _OF_SHARE_ITSELF = _oldest_first(_MINE, _locks.c.access_id.is_(None), _DOING)
 _OF_RULES = _oldest_first(_MINE, _locks.c.access_id.is_not(None), _DOING)

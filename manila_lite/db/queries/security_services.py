@@ -28,7 +28,9 @@ def get(conn: Connection, ctx: context.RequestContext, service_id: str) -> Row:
     :raises errors.NotFound: there is none.
     """
     mine = [] if ctx.is_admin else [_services.c.project_id == ctx.project_id]
-    return get_row(conn, sa.select(_services).where(_services.c.id == service_id, *mine), 'security service', service_id)
+    return get_row(
+        conn, sa.select(_services).where(_services.c.id == service_id, *mine), 'security service', service_id
+    )
 
 
 def list_by_ids(conn: Connection, service_ids: Iterable[str]) -> list[Row]:
@@ -38,21 +40,34 @@ def list_by_ids(conn: Connection, service_ids: Iterable[str]) -> list[Row]:
 
 def lock(conn: Connection, service_id: str) -> bool:
     """Lock the service against being attached or deleted until the transaction ends. Say whether it exists."""
-    return bool(conn.execute(_services.update().where(_services.c.id == service_id).values(
-        name=_services.c.name, updated_at=_services.c.updated_at)).rowcount)
+    return bool(
+        conn.execute(
+            _services.update()
+            .where(_services.c.id == service_id)
+            .values(name=_services.c.name, updated_at=_services.c.updated_at)
+        ).rowcount
+    )
 
 
 _EQUAL = ('id', 'name', 'description', 'type', 'dns_ip', 'server', 'domain', 'user', 'ou', 'default_ad_site')
 
 
-def list_services(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+def list_services(
+    conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
+) -> list[Row]:
     """Return security services of a project (None: of all)."""
-    query = sa.select(_services).where(*(_services.c[key] == filters[key] for key in _EQUAL if filters.get(key) is not None))
+    query = sa.select(_services).where(
+        *(_services.c[key] == filters[key] for key in _EQUAL if filters.get(key) is not None)
+    )
     if project_id is not None:
         query = query.where(_services.c.project_id == project_id)
     if filters.get('share_network_id') is not None:
-        query = query.where(sa.exists().where(_used.c.security_service_id == _services.c.id,
-                                              _used.c.share_network_id == filters['share_network_id']))
+        query = query.where(
+            sa.exists().where(
+                _used.c.security_service_id == _services.c.id,
+                _used.c.share_network_id == filters['share_network_id'],
+            )
+        )
     return list(conn.execute(page.apply(query, SORTABLE, tie=_services.c.id)).all())
 
 
@@ -63,7 +78,9 @@ def networks_of(conn: Connection, service_ids: Iterable[str], *, seen: bool = Fa
     network_ids: dict[str, list[str]] = defaultdict(list)
     query = sa.select(_used).where(_used.c.security_service_id.in_(tuple(service_ids)))
     if seen:
-        query = query.where(sa.exists().where(_networks.c.id == _used.c.share_network_id, ~_networks.c.is_going))
+        query = query.where(
+            sa.exists().where(_networks.c.id == _used.c.share_network_id, ~_networks.c.is_going)
+        )
     for row in conn.execute(query.order_by(_used.c.share_network_id)):
         network_ids[row.security_service_id].append(row.share_network_id)
     return network_ids
@@ -71,22 +88,31 @@ def networks_of(conn: Connection, service_ids: Iterable[str], *, seen: bool = Fa
 
 def types_of(conn: Connection, network_id: str) -> dict[str, str]:
     """Return the types of the services that a network uses, by service id."""
-    return {row.id: row.type for row in conn.execute(
-        sa.select(_services.c.id, _services.c.type).join(_used, _used.c.security_service_id == _services.c.id)
-        .where(_used.c.share_network_id == network_id))}
+    return {
+        row.id: row.type
+        for row in conn.execute(
+            sa.select(_services.c.id, _services.c.type)
+            .join(_used, _used.c.security_service_id == _services.c.id)
+            .where(_used.c.share_network_id == network_id)
+        )
+    }
 
 
 def count_servers(conn: Connection, service_id: str) -> int:
     """Return how many share servers are in networks that use the service."""
-    return conn.execute(sa.select(sa.func.count()).select_from(_servers)
-                        .join(_used, _used.c.share_network_id == _servers.c.share_network_id)
-                        .where(_used.c.security_service_id == service_id)).scalar_one()
+    return conn.execute(
+        sa.select(sa.func.count())
+        .select_from(_servers)
+        .join(_used, _used.c.share_network_id == _servers.c.share_network_id)
+        .where(_used.c.security_service_id == service_id)
+    ).scalar_one()
 
 
 def count(conn: Connection, project_id: str) -> int:
     """Return how many services a project has."""
-    return conn.execute(sa.select(sa.func.count()).select_from(_services).where(
-        _services.c.project_id == project_id)).scalar_one()
+    return conn.execute(
+        sa.select(sa.func.count()).select_from(_services).where(_services.c.project_id == project_id)
+    ).scalar_one()
 
 
 def insert(conn: Connection, values: dict[str, Any]) -> None:

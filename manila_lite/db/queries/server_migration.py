@@ -30,29 +30,42 @@ CLEAR = 'share_server.clear'
 
 def shares_of(conn: Connection, server_id: str) -> list[Row]:
     """Return all shares of the server, in any status."""
-    return list(conn.execute(shares.select().where(_instances.c.share_server_id == server_id).order_by(_instances.c.id)))
+    return list(
+        conn.execute(
+            shares.select().where(_instances.c.share_server_id == server_id).order_by(_instances.c.id)
+        )
+    )
 
 
 def snapshots_of(conn: Connection, server_id: str) -> list[Row]:
     """Return all snapshots of the server's shares, in any status."""
     mine = sa.select(_instances.c.share_id).where(_instances.c.share_server_id == server_id)
-    return list(conn.execute(sa.select(_snapshots).where(_snapshots.c.share_id.in_(mine)).order_by(_snapshots.c.id)))
+    return list(
+        conn.execute(sa.select(_snapshots).where(_snapshots.c.share_id.in_(mine)).order_by(_snapshots.c.id))
+    )
 
 
 def last(conn: Connection, server_id: str) -> Row | None:
     """Return the newest migration of the server, running or not, as source or as target."""
     source = sa.select(_servers.c.source_share_server_id).where(_servers.c.id == server_id).scalar_subquery()
     table = models.operations
-    return conn.execute(sa.select(table).where(table.c.kind == KIND,
-                                               sa.or_(table.c.resource_id == server_id, table.c.resource_id == source))
-                        .order_by(table.c.created_at.desc()).limit(1)).first()
+    return conn.execute(
+        sa.select(table)
+        .where(table.c.kind == KIND, sa.or_(table.c.resource_id == server_id, table.c.resource_id == source))
+        .order_by(table.c.created_at.desc())
+        .limit(1)
+    ).first()
 
 
 def last_release(conn: Connection, server_id: str) -> Row | None:
     """Return the newest operation that deletes the server, or a copy on it, after a migration. Or None."""
     table = models.operations
-    return conn.execute(sa.select(table).where(table.c.kind.in_((RELEASE, CLEAR)), table.c.resource_id == server_id)
-                        .order_by(table.c.created_at.desc()).limit(1)).first()
+    return conn.execute(
+        sa.select(table)
+        .where(table.c.kind.in_((RELEASE, CLEAR)), table.c.resource_id == server_id)
+        .order_by(table.c.created_at.desc())
+        .limit(1)
+    ).first()
 
 
 def instances_to_delete(conn: Connection, host: str) -> set[str]:
@@ -61,9 +74,13 @@ def instances_to_delete(conn: Connection, host: str) -> set[str]:
     """
     table = models.operations
     server = sa.exists().where(_servers.c.id == table.c.resource_id)
-    rows = conn.execute(sa.select(table.c.data).where(
-        table.c.kind.in_((RELEASE, CLEAR)), table.c.host == host,
-        sa.or_(table.c.state.in_(('open', 'parked')), sa.and_(table.c.state == 'failed', server)))).scalars()
+    rows = conn.execute(
+        sa.select(table.c.data).where(
+            table.c.kind.in_((RELEASE, CLEAR)),
+            table.c.host == host,
+            sa.or_(table.c.state.in_(('open', 'parked')), sa.and_(table.c.state == 'failed', server)),
+        )
+    ).scalars()
     return {about['id'] for data in rows for about in data.get('shares', ())}
 
 
@@ -71,9 +88,12 @@ def moves_to(conn: Connection, instance_id: str, host: str) -> bool:
     """Say whether a host copies the share instance at this moment, with its share server, to the backend ``host``."""
     table = models.operations
     row = conn.execute(
-        sa.select(table.c.host, table.c.data).join(_instances, _instances.c.share_server_id == table.c.resource_id)
+        sa.select(table.c.host, table.c.data)
+        .join(_instances, _instances.c.share_server_id == table.c.resource_id)
         .where(_instances.c.id == instance_id, table.c.kind == KIND, table.c.state.in_(('open', 'parked')))
-        .order_by(table.c.created_at.desc()).limit(1)).first()
+        .order_by(table.c.created_at.desc())
+        .limit(1)
+    ).first()
     return row is not None and row.host == host and bool(row.data.get('by_host'))
 
 
@@ -81,65 +101,109 @@ def is_unfinished(conn: Connection, server_id: str) -> bool:
     """Say whether the server has a migration that is under way, or whose cut-over failed and can be repeated."""
     table = models.operations
     row = conn.execute(
-        sa.select(table.c.state, table.c.data, _servers.c.status).join(_servers, _servers.c.id == table.c.resource_id)
+        sa.select(table.c.state, table.c.data, _servers.c.status)
+        .join(_servers, _servers.c.id == table.c.resource_id)
         .where(table.c.kind == KIND, table.c.resource_id == server_id)
-        .order_by(table.c.created_at.desc()).limit(1)).first()
+        .order_by(table.c.created_at.desc())
+        .limit(1)
+    ).first()
     if row is None:
         return False
-    return row.state in ('open', 'parked') or (row.state == 'failed' and row.status == 'error' and bool(row.data.get('cut')))
+    return row.state in ('open', 'parked') or (
+        row.state == 'failed' and row.status == 'error' and bool(row.data.get('cut'))
+    )
 
 
 def is_half_moved(conn: Connection, server_id: str) -> bool:
     """Say whether the server is the target of a migration that runs, or that failed and may hold the only data."""
     source = _servers.alias()
-    return bool(conn.execute(sa.select(sa.exists().where(
-        _servers.c.id == server_id, source.c.id == _servers.c.source_share_server_id,
-        source.c.status.in_(('server_migrating', 'error'))))).scalar())
+    return bool(
+        conn.execute(
+            sa.select(
+                sa.exists().where(
+                    _servers.c.id == server_id,
+                    source.c.id == _servers.c.source_share_server_id,
+                    source.c.status.in_(('server_migrating', 'error')),
+                )
+            )
+        ).scalar()
+    )
 
 
 def cast_rules(conn: Connection, server_id: str, readonly: bool) -> int:
     """Set whether the rules of all shares of the server count as read-only. Return for how many shares that changed."""
-    return conn.execute(_instances.update().where(
-        _instances.c.share_server_id == server_id, _instances.c.cast_rules_to_readonly.is_not(readonly))
-        .values(cast_rules_to_readonly=readonly)).rowcount
+    return conn.execute(
+        _instances.update()
+        .where(
+            _instances.c.share_server_id == server_id, _instances.c.cast_rules_to_readonly.is_not(readonly)
+        )
+        .values(cast_rules_to_readonly=readonly)
+    ).rowcount
 
 
 def lock_rules(conn: Connection, server_id: str) -> None:
     """Do as ``access.lock`` for all shares of the server."""
-    conn.execute(sa.select(_instances.c.id).where(_instances.c.share_server_id == server_id).with_for_update())
+    conn.execute(
+        sa.select(_instances.c.id).where(_instances.c.share_server_id == server_id).with_for_update()
+    )
 
 
 def is_completing(conn: Connection, server_id: str | None) -> bool:
     """Say whether the server is being replaced by its copy at this moment."""
-    return bool(server_id and conn.execute(sa.select(sa.exists().where(
-        _servers.c.id == server_id, _servers.c.task_state == Migration.COMPLETING))).scalar())
+    return bool(
+        server_id
+        and conn.execute(
+            sa.select(
+                sa.exists().where(_servers.c.id == server_id, _servers.c.task_state == Migration.COMPLETING)
+            )
+        ).scalar()
+    )
 
 
 def is_applying_rules(conn: Connection, server_id: str) -> bool:
     """Say whether an operation that applies the access rules of one of the server's shares is open."""
     table = models.operations
     mine = sa.select(_instances.c.share_id).where(_instances.c.share_server_id == server_id)
-    return bool(conn.execute(sa.select(sa.exists().where(
-        table.c.kind == access.SYNC, table.c.state == 'open', table.c.resource_id.in_(mine)))).scalar())
+    return bool(
+        conn.execute(
+            sa.select(
+                sa.exists().where(
+                    table.c.kind == access.SYNC, table.c.state == 'open', table.c.resource_id.in_(mine)
+                )
+            )
+        ).scalar()
+    )
 
 
 def with_writable_rules(conn: Connection, server_id: str) -> list[Row]:
     """Return the shares of the server whose rules do not count as read-only."""
-    return list(conn.execute(shares.select().where(_instances.c.share_server_id == server_id,
-                                                   ~_instances.c.cast_rules_to_readonly)))
+    return list(
+        conn.execute(
+            shares.select().where(
+                _instances.c.share_server_id == server_id, ~_instances.c.cast_rules_to_readonly
+            )
+        )
+    )
 
 
 def take_addresses(conn: Connection, source_id: str, target_id: str) -> None:
     """Give the source's addresses in its share network to the target."""
-    conn.execute(_allocations.update().where(_allocations.c.share_server_id == source_id,
-                                             _allocations.c.share_network_subnet_id.is_not(None))
-                 .values(share_server_id=target_id))
+    conn.execute(
+        _allocations.update()
+        .where(
+            _allocations.c.share_server_id == source_id, _allocations.c.share_network_subnet_id.is_not(None)
+        )
+        .values(share_server_id=target_id)
+    )
 
 
 def move_shares(conn: Connection, source_id: str, target_id: str, values: Mapping[str, Any]) -> None:
     """Move the source's shares to the target. ``values``: what else changes, the same for all (host, zone, network)."""
-    conn.execute(_instances.update().where(_instances.c.share_server_id == source_id)
-                 .values(share_server_id=target_id, **values))
+    conn.execute(
+        _instances.update()
+        .where(_instances.c.share_server_id == source_id)
+        .values(share_server_id=target_id, **values)
+    )
 
 
 def set_hosts(conn: Connection, hosts: Mapping[str, str]) -> None:
@@ -152,11 +216,13 @@ def set_provider_locations(conn: Connection, locations: Mapping[str, str | None]
     _set_each(conn, _snapshots.c.id, _snapshots.c.provider_location, locations)
 
 
-def _set_each(conn: Connection, key: sa.Column[str], column: sa.Column[Any], values: Mapping[str, str | None]) -> None:
+def _set_each(
+    conn: Connection, key: sa.Column[str], column: sa.Column[Any], values: Mapping[str, str | None]
+) -> None:
     """Set the column in rows by key. One statement for many, since a database runs a list of updates one by one."""
     every = list(values.items())
     for start in range(0, len(every), _AT_ONCE):
-        some = dict(every[start:start + _AT_ONCE])
+        some = dict(every[start : start + _AT_ONCE])
         conn.execute(key.table.update().where(key.in_(some)).values({column: sa.case(some, value=key)}))
 
 

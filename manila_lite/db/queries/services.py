@@ -45,8 +45,14 @@ def zone_id(conn: Connection, name: str, *, create: bool = False) -> str:
 
 def find_zone_id(conn: Connection, name_or_id: str) -> str | None:
     """Return the id of the zone with this name, or else with this id, or None."""
-    found = {zone.name == name_or_id: zone.id for zone in conn.execute(sa.select(_zones.c.id, _zones.c.name).where(
-        (_zones.c.name == name_or_id) | (_zones.c.id == name_or_id)))}
+    found = {
+        zone.name == name_or_id: zone.id
+        for zone in conn.execute(
+            sa.select(_zones.c.id, _zones.c.name).where(
+                (_zones.c.name == name_or_id) | (_zones.c.id == name_or_id)
+            )
+        )
+    }
     return found.get(True) or found.get(False)
 
 
@@ -118,8 +124,14 @@ def heartbeat(conn: Connection, host: str, binary: str, zone: str, *, stopped: b
     """
     here = zone_id(conn, zone, create=True)
     now, ahead = database_clock.compare(conn)
-    values = {'heartbeat_at': now, 'stopped': stopped, 'release': release.VERSION, 'release_at': now,
-              'clock_ahead': ahead, 'availability_zone_id': here}
+    values = {
+        'heartbeat_at': now,
+        'stopped': stopped,
+        'release': release.VERSION,
+        'release_at': now,
+        'clock_ahead': ahead,
+        'availability_zone_id': here,
+    }
     beat = _services.update().where(_services.c.host == host, _services.c.binary == binary).values(**values)
     if not conn.execute(beat).rowcount:
         insert_ignore(conn, _services, {'host': host, 'binary': binary, 'topic': binary, **values})
@@ -128,7 +140,8 @@ def heartbeat(conn: Connection, host: str, binary: str, zone: str, *, stopped: b
 
 def _select() -> sa.Select:
     return sa.select(_services, _zones.c.name.label('zone'), AS_OF).outerjoin(
-        _zones, _zones.c.id == _services.c.availability_zone_id)
+        _zones, _zones.c.id == _services.c.availability_zone_id
+    )
 
 
 def list_services(conn: Connection, filters: dict[str, Any] | None = None) -> list[Row]:
@@ -146,7 +159,9 @@ def get(conn: Connection, host: str, binary: str) -> Row:
     """
     row = conn.execute(_select().where(_services.c.host == host, _services.c.binary == binary)).first()
     if row is None:
-        raise errors.NotFound(f'Service {binary} on host {host} could not be found.', code='service_not_found')
+        raise errors.NotFound(
+            f'Service {binary} on host {host} could not be found.', code='service_not_found'
+        )
     return row
 
 
@@ -155,8 +170,11 @@ def set_disabled(conn: Connection, host: str, binary: str, disabled: bool, reaso
 
     :raises errors.NotFound: there is none of that host and binary.
     """
-    changed = conn.execute(_services.update().where(_services.c.host == host, _services.c.binary == binary)
-                           .values(disabled=disabled, disabled_reason=reason)).rowcount
+    changed = conn.execute(
+        _services.update()
+        .where(_services.c.host == host, _services.c.binary == binary)
+        .values(disabled=disabled, disabled_reason=reason)
+    ).rowcount
     if not changed:
         get(conn, host, binary)
 
@@ -165,16 +183,32 @@ def set_ensuring(conn: Connection, host: str, yes: bool, **values: Any) -> bool:
     """Mark whether the share manager ensures its shares, and set these ``values``. Return False if there is none. The
     row is locked until the transaction ends.
     """
-    return bool(conn.execute(_services.update().where(_services.c.host == host, _services.c.binary == 'manila-share')
-                             .values(ensuring=yes, **values)).rowcount)
+    return bool(
+        conn.execute(
+            _services.update()
+            .where(_services.c.host == host, _services.c.binary == 'manila-share')
+            .values(ensuring=yes, **values)
+        ).rowcount
+    )
 
 
 _ALL_POOLS = (
-    sa.select(_pools, _zones.c.name.label('zone'), _zones.c.id.label('zone_id'), _services.c.heartbeat_at,
-              _services.c.stopped, _services.c.disabled, _services.c.release, _services.c.release_at,
-              _services.c.clock_ahead, AS_OF)
+    sa.select(
+        _pools,
+        _zones.c.name.label('zone'),
+        _zones.c.id.label('zone_id'),
+        _services.c.heartbeat_at,
+        _services.c.stopped,
+        _services.c.disabled,
+        _services.c.release,
+        _services.c.release_at,
+        _services.c.clock_ahead,
+        AS_OF,
+    )
     .join(_services, sa.and_(_services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'))
-    .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).order_by(_pools.c.host))
+    .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id)
+    .order_by(_pools.c.host)
+)
 
 
 def list_pools(conn: Connection, hosts: Iterable[str] | None = None) -> list[Row]:
@@ -186,10 +220,21 @@ def list_pools(conn: Connection, hosts: Iterable[str] | None = None) -> list[Row
 
 
 _BACKENDS = Query(
-    sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped, _services.c.disabled, AS_OF,
-              _services.c.release, _services.c.release_at, _services.c.clock_ahead,
-              _zones.c.name.label('zone'), _zones.c.id.label('zone_id'))
-    .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).where(_services.c.binary == 'manila-share'))
+    sa.select(
+        _services.c.host,
+        _services.c.heartbeat_at,
+        _services.c.stopped,
+        _services.c.disabled,
+        AS_OF,
+        _services.c.release,
+        _services.c.release_at,
+        _services.c.clock_ahead,
+        _zones.c.name.label('zone'),
+        _zones.c.id.label('zone_id'),
+    )
+    .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id)
+    .where(_services.c.binary == 'manila-share')
+)
 
 
 def list_backends(conn: Connection) -> list[Row]:
@@ -197,8 +242,17 @@ def list_backends(conn: Connection) -> list[Row]:
     return _BACKENDS.all(conn)
 
 
-_MARKS = Query(sa.select(_pools.c.host, _pools.c.backend_host, _pools.c.generation, _pools.c.claimed_gb,
-                         _pools.c.allocated_gb, _pools.c.provisioned_gb), named=False)
+_MARKS = Query(
+    sa.select(
+        _pools.c.host,
+        _pools.c.backend_host,
+        _pools.c.generation,
+        _pools.c.claimed_gb,
+        _pools.c.allocated_gb,
+        _pools.c.provisioned_gb,
+    ),
+    named=False,
+)
 
 
 def list_pool_versions(conn: Connection) -> list[tuple]:
@@ -208,9 +262,11 @@ def list_pool_versions(conn: Connection) -> list[tuple]:
 
 def list_backends_without_pools(conn: Connection, down_time: float) -> list[str]:
     """Return the hosts of running backends, not disabled, that have never reported a pool."""
-    query = (sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped, AS_OF)
-             .where(_services.c.binary == 'manila-share', _services.c.disabled.is_(False),
-                    ~sa.exists().where(_pools.c.backend_host == _services.c.host)))
+    query = sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped, AS_OF).where(
+        _services.c.binary == 'manila-share',
+        _services.c.disabled.is_(False),
+        ~sa.exists().where(_pools.c.backend_host == _services.c.host),
+    )
     return [row.host for row in conn.execute(query) if is_up(row, down_time)]
 
 
@@ -257,30 +313,51 @@ _NOTHING, _NO_TEXT = sa.literal_column('0.0'), sa.literal_column("''")
 
 
 def _claims(backend_host: str) -> sa.Select:
-    return (sa.select(_pools.c.host, _pools.c.claimed_gb, _NOTHING.label('provisioned'), _NOTHING.label('unseen'),
-                      _NO_TEXT.label('state'), _NO_TEXT.label('data'))
-            .where(_pools.c.backend_host == backend_host))
+    return sa.select(
+        _pools.c.host,
+        _pools.c.claimed_gb,
+        _NOTHING.label('provisioned'),
+        _NOTHING.label('unseen'),
+        _NO_TEXT.label('state'),
+        _NO_TEXT.label('data'),
+    ).where(_pools.c.backend_host == backend_host)
 
 
 def _servers_on_their_way(backend_host: str) -> sa.Select:
     """Select the migrations of share servers to the backend, which name their pools in their data."""
     return migration_promises.select(backend_host).with_only_columns(
-        _NO_TEXT.label('host'), _NOTHING, _NOTHING, _NOTHING, *migration_promises.select().selected_columns)
+        _NO_TEXT.label('host'), _NOTHING, _NOTHING, _NOTHING, *migration_promises.select().selected_columns
+    )
 
 
 def _sizes(backend_host: str) -> sa.Select:
     """Select for each pool the GiB of shares that the backend's figures include, and the GiB that they may not yet."""
     shares = models.shares
     # Growth for which no scheduler has claimed capacity yet is not promised.
-    asked = sa.exists().where(_operations.c.resource_id == shares.c.id, _operations.c.kind == 'share.extend',
-                              _operations.c.topic == 'scheduler', _operations.c.state == 'open')
-    growth = sa.case((sa.and_(shares.c.target_size > shares.c.size, ~asked), shares.c.target_size - shares.c.size), else_=0)
+    asked = sa.exists().where(
+        _operations.c.resource_id == shares.c.id,
+        _operations.c.kind == 'share.extend',
+        _operations.c.topic == 'scheduler',
+        _operations.c.state == 'open',
+    )
+    growth = sa.case(
+        (sa.and_(shares.c.target_size > shares.c.size, ~asked), shares.c.target_size - shares.c.size), else_=0
+    )
     copying = sa.func.coalesce(shares.c.task_state, '').not_in((*COMPLETION, *COMPLETION.values()))
     new = sa.or_(_instances.c.status == 'creating', sa.and_(_instances.c.status == 'migrating_to', copying))
-    return (sa.select(_instances.c.host, _NOTHING, sa.func.sum(sa.case((new, 0), else_=shares.c.size)),
-                      sa.func.sum(sa.case((new, shares.c.size), else_=growth)), _NO_TEXT, _NO_TEXT)
-            .join(shares, shares.c.id == _instances.c.share_id)
-            .where(_instances.c.host.startswith(f'{backend_host}#', autoescape=True)).group_by(_instances.c.host))
+    return (
+        sa.select(
+            _instances.c.host,
+            _NOTHING,
+            sa.func.sum(sa.case((new, 0), else_=shares.c.size)),
+            sa.func.sum(sa.case((new, shares.c.size), else_=growth)),
+            _NO_TEXT,
+            _NO_TEXT,
+        )
+        .join(shares, shares.c.id == _instances.c.share_id)
+        .where(_instances.c.host.startswith(f'{backend_host}#', autoescape=True))
+        .group_by(_instances.c.host)
+    )
 
 
 def _reported(name: str) -> str:
@@ -296,14 +373,27 @@ def _report(names: tuple[str, ...]) -> Write:
     # Below 0: capacity given back since then is part of what was provisioned before.
     gone = sa.case((since < 0, since), else_=0)
     # In this order: in MariaDB each assignment sees the values of those before it.
-    return Write(_pools.update().where(_pools.c.host == sa.bindparam(_reported('host'))).ordered_values(
-        (_pools.c.provisioned_gb, gone + provisioned), (_pools.c.allocated_gb, since + provisioned),
-        (_pools.c.claimed_gb, since - gone), (_pools.c.generation, _pools.c.generation + 1),
-        (_pools.c.reported_at, sa.bindparam('now', type_=_pools.c.reported_at.type)),
-        *((_pools.c[name], sa.bindparam(_reported(name), type_=_pools.c[name].type)) for name in names if name != 'host')))
+    return Write(
+        _pools.update()
+        .where(_pools.c.host == sa.bindparam(_reported('host')))
+        .ordered_values(
+            (_pools.c.provisioned_gb, gone + provisioned),
+            (_pools.c.allocated_gb, since + provisioned),
+            (_pools.c.claimed_gb, since - gone),
+            (_pools.c.generation, _pools.c.generation + 1),
+            (_pools.c.reported_at, sa.bindparam('now', type_=_pools.c.reported_at.type)),
+            *(
+                (_pools.c[name], sa.bindparam(_reported(name), type_=_pools.c[name].type))
+                for name in names
+                if name != 'host'
+            ),
+        )
+    )
 
 
-def store_report(conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]], before: dict[str, Promised]) -> None:
+def store_report(
+    conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]], before: dict[str, Promised]
+) -> None:
     """Store the backend's report: it has exactly these pools. Promises are counted anew, so they never drift. Promises
     that schedulers made since ``before`` was read are kept.
     """
@@ -312,25 +402,48 @@ def store_report(conn: Connection, backend_host: str, reports: Iterable[dict[str
     now = timeutils.utcnow()
     for values in reports:
         seen = before.get(values['host'], Promised())
-        changed = _report(tuple(values)).execute(conn, {
-            'now': now, 'seen_provisioned': seen.provisioned, 'seen_claimed': seen.claimed - seen.unseen,
-            **{_reported(name): value for name, value in values.items()}})
+        changed = _report(tuple(values)).execute(
+            conn,
+            {
+                'now': now,
+                'seen_provisioned': seen.provisioned,
+                'seen_claimed': seen.claimed - seen.unseen,
+                **{_reported(name): value for name, value in values.items()},
+            },
+        )
         if not changed:
             # Not from 0: a pool that was gone and is back must not be taken for the former one.
-            insert_ignore(conn, _pools, {
-                'backend_host': backend_host, 'generation': random.getrandbits(30), 'reported_at': now,
-                'provisioned_gb': seen.provisioned, 'claimed_gb': seen.unseen,
-                'allocated_gb': seen.provisioned + seen.unseen, **values})
-    conn.execute(_pools.delete().where(_pools.c.backend_host == backend_host,
-                                       _pools.c.host.not_in([values['host'] for values in reports])))
+            insert_ignore(
+                conn,
+                _pools,
+                {
+                    'backend_host': backend_host,
+                    'generation': random.getrandbits(30),
+                    'reported_at': now,
+                    'provisioned_gb': seen.provisioned,
+                    'claimed_gb': seen.unseen,
+                    'allocated_gb': seen.provisioned + seen.unseen,
+                    **values,
+                },
+            )
+    conn.execute(
+        _pools.delete().where(
+            _pools.c.backend_host == backend_host,
+            _pools.c.host.not_in([values['host'] for values in reports]),
+        )
+    )
 
 
 _MORE = sa.bindparam('more')
 _CLAIM = Write(
     _pools.update()
-    .where(_pools.c.host == sa.bindparam('pool'), _pools.c.generation == sa.bindparam('seen'),
-           _pools.c.claimed_gb + _MORE <= sa.bindparam('most'))
-    .values(claimed_gb=_pools.c.claimed_gb + _MORE, allocated_gb=_pools.c.allocated_gb + _MORE))
+    .where(
+        _pools.c.host == sa.bindparam('pool'),
+        _pools.c.generation == sa.bindparam('seen'),
+        _pools.c.claimed_gb + _MORE <= sa.bindparam('most'),
+    )
+    .values(claimed_gb=_pools.c.claimed_gb + _MORE, allocated_gb=_pools.c.allocated_gb + _MORE)
+)
 
 
 def claim_space(conn: Connection, pool_host: str, generation: int, size: float, most: float) -> bool:
@@ -345,18 +458,39 @@ def subtract_deleted_shares(conn: Connection, pool_host: str, sizes: Collection[
     claims are those of other shares then.
     """
     size = sum(sizes)
-    known = sa.and_(_pools.c.claimed_gb < min(sizes), _pools.c.provisioned_gb >= size)   # else one of them may be a claim
-    conn.execute(_pools.update().where(_pools.c.host == pool_host).values(
-        provisioned_gb=sa.case((known, _pools.c.provisioned_gb - size), else_=_pools.c.provisioned_gb),
-        allocated_gb=sa.case((_pools.c.allocated_gb >= size, _pools.c.allocated_gb - size), else_=0)))
+    known = sa.and_(
+        _pools.c.claimed_gb < min(sizes), _pools.c.provisioned_gb >= size
+    )  # else one of them may be a claim
+    conn.execute(
+        _pools.update()
+        .where(_pools.c.host == pool_host)
+        .values(
+            provisioned_gb=sa.case((known, _pools.c.provisioned_gb - size), else_=_pools.c.provisioned_gb),
+            allocated_gb=sa.case((_pools.c.allocated_gb >= size, _pools.c.allocated_gb - size), else_=0),
+        )
+    )
 
 
 def release_space(conn: Connection, pool_host: str, size: float) -> None:
     """Take back a claim of ``size`` GiB on the pool. The next report counts anew anyway."""
     recent = _pools.c.claimed_gb >= size
     # In this order: in MariaDB each assignment sees the values of those before it.
-    conn.execute(_pools.update().where(_pools.c.host == pool_host).ordered_values(
-        (_pools.c.provisioned_gb, sa.case((recent, _pools.c.provisioned_gb),
-                                          (_pools.c.provisioned_gb >= size, _pools.c.provisioned_gb - size), else_=0)),
-        (_pools.c.allocated_gb, sa.case((_pools.c.allocated_gb >= size, _pools.c.allocated_gb - size), else_=0)),
-        (_pools.c.claimed_gb, sa.case((recent, _pools.c.claimed_gb - size), else_=_pools.c.claimed_gb))))
+    conn.execute(
+        _pools.update()
+        .where(_pools.c.host == pool_host)
+        .ordered_values(
+            (
+                _pools.c.provisioned_gb,
+                sa.case(
+                    (recent, _pools.c.provisioned_gb),
+                    (_pools.c.provisioned_gb >= size, _pools.c.provisioned_gb - size),
+                    else_=0,
+                ),
+            ),
+            (
+                _pools.c.allocated_gb,
+                sa.case((_pools.c.allocated_gb >= size, _pools.c.allocated_gb - size), else_=0),
+            ),
+            (_pools.c.claimed_gb, sa.case((recent, _pools.c.claimed_gb - size), else_=_pools.c.claimed_gb)),
+        )
+    )

@@ -29,8 +29,12 @@ _COPYING = tuple(states.SHARE_BACKUP[verb].during for verb in ('create', 'restor
 _TOPIC = sa.literal('share').label('topic')
 
 #: All columns that a list may be sorted by.
-SORTABLE = {**{column.name: column for column in _backups.c if column.name != 'copier'}, 'topic': _TOPIC,
-            'display_name': _backups.c.name, 'display_description': _backups.c.description}
+SORTABLE = {
+    **{column.name: column for column in _backups.c if column.name != 'copier'},
+    'topic': _TOPIC,
+    'display_name': _backups.c.name,
+    'display_description': _backups.c.description,
+}
 
 
 def _select() -> sa.Select:
@@ -56,21 +60,40 @@ def count_of(conn: Connection, share_id: str) -> int:
     return int(_COUNT_OF.value(conn, {'share_id': share_id}))
 
 
-_COUNT_OF = Query(sa.select(sa.func.count().label('backups')).where(_backups.c.share_id == sa.bindparam('share_id')))
+_COUNT_OF = Query(
+    sa.select(sa.func.count().label('backups')).where(_backups.c.share_id == sa.bindparam('share_id'))
+)
 
 
 def instance_of(conn: Connection, share_id: str) -> Row | None:
     """Return the share's main instance (id, host), or None if the share is gone."""
-    return conn.execute(sa.select(_instances.c.id, _instances.c.host).where(
-        _instances.c.share_id == share_id, ~_instances.c.is_aside)).first()
+    return conn.execute(
+        sa.select(_instances.c.id, _instances.c.host).where(
+            _instances.c.share_id == share_id, ~_instances.c.is_aside
+        )
+    ).first()
 
 
 def list_copying(conn: Connection, share_id: str) -> list[Row]:
     """Return the backups that the share is being copied to, or from, at this moment."""
-    return list(conn.execute(_select().where(sa.or_(
-        sa.and_(_backups.c.share_id == share_id, _backups.c.status == states.SHARE_BACKUP['create'].during),
-        sa.and_(_backups.c.target_share_id == share_id, _backups.c.status == states.SHARE_BACKUP['restore'].during)))
-        .order_by(_backups.c.id)))
+    return list(
+        conn.execute(
+            _select()
+            .where(
+                sa.or_(
+                    sa.and_(
+                        _backups.c.share_id == share_id,
+                        _backups.c.status == states.SHARE_BACKUP['create'].during,
+                    ),
+                    sa.and_(
+                        _backups.c.target_share_id == share_id,
+                        _backups.c.status == states.SHARE_BACKUP['restore'].during,
+                    ),
+                )
+            )
+            .order_by(_backups.c.id)
+        )
+    )
 
 
 _EQUAL = ('share_id', 'name', 'description', 'status', 'size', 'host', 'backup_type', 'user_id')
@@ -85,43 +108,75 @@ def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
     return _select().where(*where)
 
 
-def list_backups(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+def list_backups(
+    conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
+) -> list[Row]:
     """Return the backups of a project (None: of all)."""
     return list(conn.execute(page.apply(_listed(filters, project_id), SORTABLE, tie=_backups.c.id)).all())
 
 
 def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) -> int:
     """Return how many backups ``list_backups`` would find without a page."""
-    return conn.execute(sa.select(sa.func.count()).select_from(_listed(filters, project_id).subquery())).scalar_one()
+    return conn.execute(
+        sa.select(sa.func.count()).select_from(_listed(filters, project_id).subquery())
+    ).scalar_one()
 
 
 def list_ended_with_access(conn: Connection, host: str) -> dict[str, str]:
     """Return the shares of a backend that still give access to a client whose copy has ended, each with its backup."""
     mine = sa.func.coalesce(_backups.c.target_share_id, _backups.c.share_id)
-    return {row.share_id: row.id for row in conn.execute(
-        sa.select(mine.label('share_id'), _backups.c.id).join(_instances, _instances.c.share_id == mine).where(
-            _backups.c.copier.is_not(None), ~_backups.c.status.in_(_COPYING), ~_instances.c.is_aside,
-            _instances.c.host.startswith(f'{host}#', autoescape=True)))}
+    return {
+        row.share_id: row.id
+        for row in conn.execute(
+            sa.select(mine.label('share_id'), _backups.c.id)
+            .join(_instances, _instances.c.share_id == mine)
+            .where(
+                _backups.c.copier.is_not(None),
+                ~_backups.c.status.in_(_COPYING),
+                ~_instances.c.is_aside,
+                _instances.c.host.startswith(f'{host}#', autoescape=True),
+            )
+        )
+    }
 
 
 def clear_copiers(conn: Connection, backup_ids: Iterable[str]) -> None:
     """Record that access of copying clients of these backups was withdrawn, unless they are being copied again."""
-    conn.execute(_backups.update().where(_backups.c.id.in_(tuple(backup_ids)), ~_backups.c.status.in_(_COPYING))
-                 .values(copier=None))
+    conn.execute(
+        _backups.update()
+        .where(_backups.c.id.in_(tuple(backup_ids)), ~_backups.c.status.in_(_COPYING))
+        .values(copier=None)
+    )
 
 
 def is_claimed(conn: Connection, backup_id: str) -> bool:
     """Say whether an operation on the backup is claimed at this moment."""
-    return conn.execute(sa.select(_operations.c.id).where(
-        _operations.c.resource_id == backup_id, _operations.c.kind.in_(KINDS), _operations.c.state == 'open',
-        _operations.c.lease_expires_at >= timeutils.utcnow()).limit(1)).first() is not None
+    return (
+        conn.execute(
+            sa.select(_operations.c.id)
+            .where(
+                _operations.c.resource_id == backup_id,
+                _operations.c.kind.in_(KINDS),
+                _operations.c.state == 'open',
+                _operations.c.lease_expires_at >= timeutils.utcnow(),
+            )
+            .limit(1)
+        ).first()
+        is not None
+    )
 
 
 def move_deletions(conn: Connection, old: str, new: str) -> tuple[int, int]:
     """Have the backend ``new`` delete the backups of ``old``. Return their number, and that of waiting deletions."""
-    waiting = conn.execute(_operations.update().where(
-        _operations.c.kind == DELETE, _operations.c.host == old, _operations.c.state.in_(('open', 'parked')))
-        .values(host=new, owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow())).rowcount
+    waiting = conn.execute(
+        _operations.update()
+        .where(
+            _operations.c.kind == DELETE,
+            _operations.c.host == old,
+            _operations.c.state.in_(('open', 'parked')),
+        )
+        .values(host=new, owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow())
+    ).rowcount
     return conn.execute(_backups.update().where(_backups.c.host == old).values(host=new)).rowcount, waiting
 
 

@@ -16,12 +16,18 @@ _snapshots = models.snapshots
 
 def list_expired(conn: Connection, now: datetime.datetime) -> list[Row]:
     """Return shares (id, project_id, user_id) whose time in the bin is over and that can be deleted, oldest first."""
-    return list(conn.execute(
-        sa.select(_shares.c.id, _shares.c.project_id, _shares.c.user_id)
-        .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
-        .where(_shares.c.is_soft_deleted, _shares.c.scheduled_to_be_deleted_at <= now,
-               _instances.c.status.in_(states.SHARE['delete'].allowed))
-        .order_by(_shares.c.scheduled_to_be_deleted_at, _shares.c.id)))
+    return list(
+        conn.execute(
+            sa.select(_shares.c.id, _shares.c.project_id, _shares.c.user_id)
+            .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
+            .where(
+                _shares.c.is_soft_deleted,
+                _shares.c.scheduled_to_be_deleted_at <= now,
+                _instances.c.status.in_(states.SHARE['delete'].allowed),
+            )
+            .order_by(_shares.c.scheduled_to_be_deleted_at, _shares.c.id)
+        )
+    )
 
 
 def list_deferred_shares(conn: Connection, host: str, status: str) -> list[Row]:
@@ -34,9 +40,24 @@ def list_deferred_snapshots(conn: Connection, host: str, status: str) -> list[Ro
     return _left(conn, host, _snapshots, _snapshots.c.share_id, _snapshots.c.status == status)
 
 
-def _left(conn: Connection, host: str, table: sa.Table, share_id: sa.ColumnElement[str],
-          where: sa.ColumnElement[bool]) -> list[Row]:
-    return list(conn.execute(
-        sa.select(table.c.id, table.c.project_id, table.c.user_id, _instances.c.host, _instances.c.id.label('instance_id'))
-        .join(_instances, sa.and_(_instances.c.share_id == share_id, ~_instances.c.is_aside))
-        .where(_instances.c.host.startswith(f'{host}#', autoescape=True), where).order_by(table.c.id)))
+def _left(
+    conn: Connection,
+    host: str,
+    table: sa.Table,
+    share_id: sa.ColumnElement[str],
+    where: sa.ColumnElement[bool],
+) -> list[Row]:
+    return list(
+        conn.execute(
+            sa.select(
+                table.c.id,
+                table.c.project_id,
+                table.c.user_id,
+                _instances.c.host,
+                _instances.c.id.label('instance_id'),
+            )
+            .join(_instances, sa.and_(_instances.c.share_id == share_id, ~_instances.c.is_aside))
+            .where(_instances.c.host.startswith(f'{host}#', autoescape=True), where)
+            .order_by(table.c.id)
+        )
+    )

@@ -42,7 +42,9 @@ def find(conn: Connection, group_snapshot_id: str) -> Row | None:
 _EQUAL = ('name', 'description', 'status', 'share_group_id')
 
 
-def list_snapshots(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+def list_snapshots(
+    conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
+) -> list[Row]:
     """Return group snapshots of a project (None: of all)."""
     where = paging.conditions(filters, _snapshots.c, _EQUAL, ('name', 'description'))
     if project_id is not None:
@@ -59,12 +61,17 @@ def update(conn: Connection, group_snapshot_id: str, **values: Any) -> None:
 
 def lock(conn: Connection, group_snapshot_id: str, statuses: Iterable[str]) -> bool:
     """Lock the group snapshot's status until the transaction ends. Say whether it is one of these."""
-    return bool(conn.execute(_snapshots.update().where(_snapshots.c.id == group_snapshot_id,
-                                                       _snapshots.c.status.in_(tuple(statuses)))
-                             .values(name=_snapshots.c.name, updated_at=_snapshots.c.updated_at)).rowcount)
+    return bool(
+        conn.execute(
+            _snapshots.update()
+            .where(_snapshots.c.id == group_snapshot_id, _snapshots.c.status.in_(tuple(statuses)))
+            .values(name=_snapshots.c.name, updated_at=_snapshots.c.updated_at)
+        ).rowcount
+    )
 
 
 # Members ----------------------------------------------------------------------------------------
+
 
 def insert_members(conn: Connection, rows: Iterable[dict[str, Any]]) -> None:
     """Insert these members."""
@@ -74,9 +81,12 @@ def insert_members(conn: Connection, rows: Iterable[dict[str, Any]]) -> None:
 
 def members_of(conn: Connection, group_snapshot_ids: Iterable[str]) -> dict[str, list[Row]]:
     """Return the members of group snapshots with their shares' project, by group snapshot id, in one statement."""
-    query = (sa.select(*_members.c, _shares.c.project_id, _shares.c.name).join(_shares, _shares.c.id == _members.c.share_id)
-             .where(_members.c.share_group_snapshot_id.in_(tuple(group_snapshot_ids)))
-             .order_by(_members.c.created_at, _members.c.id))
+    query = (
+        sa.select(*_members.c, _shares.c.project_id, _shares.c.name)
+        .join(_shares, _shares.c.id == _members.c.share_id)
+        .where(_members.c.share_group_snapshot_id.in_(tuple(group_snapshot_ids)))
+        .order_by(_members.c.created_at, _members.c.id)
+    )
     return group_rows(conn.execute(query), 'share_group_snapshot_id')
 
 
@@ -91,7 +101,9 @@ def with_share(conn: Connection, member_id: str) -> tuple[Row, Row] | None:
 
 
 def _with_shares(conn: Connection, which: sa.ColumnElement[bool]) -> list[tuple[Row, Row]]:
-    members = conn.execute(sa.select(_members).where(which).order_by(_members.c.created_at, _members.c.id)).all()
+    members = conn.execute(
+        sa.select(_members).where(which).order_by(_members.c.created_at, _members.c.id)
+    ).all()
     wanted = [row.share_id for row in members]
     rows = {row.id: row for row in conn.execute(shares.select().where(_shares.c.id.in_(wanted)))}
     return [(row, rows[row.share_id]) for row in members]
@@ -110,12 +122,17 @@ def count_members(conn: Connection, share_id: str) -> int:
     return int(_COUNT_OF.value(conn, {'share_id': share_id}))
 
 
-_COUNT_OF = Query(sa.select(sa.func.count().label('members')).where(_members.c.share_id == sa.bindparam('share_id')))
+_COUNT_OF = Query(
+    sa.select(sa.func.count().label('members')).where(_members.c.share_id == sa.bindparam('share_id'))
+)
 
 
 def find_share_being_created(conn: Connection, group_snapshot_id: str) -> str | None:
     """Return the id of a share that is being created from the group snapshot at this moment, or None."""
     return conn.execute(
-        sa.select(_shares.c.id).join(_instances, _instances.c.share_id == _shares.c.id)
+        sa.select(_shares.c.id)
+        .join(_instances, _instances.c.share_id == _shares.c.id)
         .join(_members, _members.c.id == _shares.c.source_share_group_snapshot_member_id)
-        .where(_members.c.share_group_snapshot_id == group_snapshot_id, _instances.c.status == 'creating').limit(1)).scalar()
+        .where(_members.c.share_group_snapshot_id == group_snapshot_id, _instances.c.status == 'creating')
+        .limit(1)
+    ).scalar()

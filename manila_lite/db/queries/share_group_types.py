@@ -20,7 +20,9 @@ _types = models.share_group_types
 _specs = models.share_group_type_specs
 
 #: The projects that may use private types.
-PROJECTS = Projects('share group type', _types, models.share_group_type_projects, code='share_group_type_is_public')
+PROJECTS = Projects(
+    'share group type', _types, models.share_group_type_projects, code='share_group_type_is_public'
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,19 +42,31 @@ def _visible(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
     return [] if ctx.is_admin else [PROJECTS.can_use(ctx.project_id)]
 
 
-def _find(conn: Connection, ctx: context.RequestContext, *where: sa.ColumnElement[bool]) -> list[ShareGroupType]:
-    rows = conn.execute(sa.select(_types).where(*_visible(ctx), *where).order_by(_types.c.created_at, _types.c.id)).all()
+def _find(
+    conn: Connection, ctx: context.RequestContext, *where: sa.ColumnElement[bool]
+) -> list[ShareGroupType]:
+    rows = conn.execute(
+        sa.select(_types).where(*_visible(ctx), *where).order_by(_types.c.created_at, _types.c.id)
+    ).all()
     group_type_ids = [row.id for row in rows]
     specs = key_values.of_many(conn, _specs, group_type_ids)
     share_types = share_types_of(conn, models.share_group_type_share_types, group_type_ids)
-    return [ShareGroupType(group_specs=specs.get(row.id, {}), share_types=share_types.get(row.id, ()), **row._asdict())
-            for row in rows]
+    return [
+        ShareGroupType(
+            group_specs=specs.get(row.id, {}), share_types=share_types.get(row.id, ()), **row._asdict()
+        )
+        for row in rows
+    ]
 
 
 def share_types_of(conn: Connection, table: sa.Table, owners: Iterable[str]) -> dict[str, list[str]]:
     """Return the ids of the share types of group types or groups, by owner id."""
     type_ids: dict[str, list[str]] = defaultdict(list)
-    query = sa.select(table).where(table.c.owner_id.in_(tuple(owners))).order_by(table.c.owner_id, table.c.share_type_id)
+    query = (
+        sa.select(table)
+        .where(table.c.owner_id.in_(tuple(owners)))
+        .order_by(table.c.owner_id, table.c.share_type_id)
+    )
     for row in conn.execute(query):
         type_ids[row.owner_id].append(row.share_type_id)
     return type_ids
@@ -60,14 +74,26 @@ def share_types_of(conn: Connection, table: sa.Table, owners: Iterable[str]) -> 
 
 def set_share_types(conn: Connection, table: sa.Table, owner_id: str, share_type_ids: Iterable[str]) -> None:
     """Set the share types of a new group type or group."""
-    conn.execute(table.insert(), [{'owner_id': owner_id, 'share_type_id': share_type_id} for share_type_id in share_type_ids])
+    conn.execute(
+        table.insert(),
+        [{'owner_id': owner_id, 'share_type_id': share_type_id} for share_type_id in share_type_ids],
+    )
 
 
-def list_types(conn: Connection, ctx: context.RequestContext, *, is_public: bool | None = None,
-               group_specs: Mapping[str, str] | None = None) -> list[ShareGroupType]:
+def list_types(
+    conn: Connection,
+    ctx: context.RequestContext,
+    *,
+    is_public: bool | None = None,
+    group_specs: Mapping[str, str] | None = None,
+) -> list[ShareGroupType]:
     """Return the types that the caller may use, in three statements for any number."""
-    return _find(conn, ctx, *key_values.matching(_specs, _types.c.id, group_specs or {}),
-                 *PROJECTS.listed(ctx.project_id, is_public))
+    return _find(
+        conn,
+        ctx,
+        *key_values.matching(_specs, _types.c.id, group_specs or {}),
+        *PROJECTS.listed(ctx.project_id, is_public),
+    )
 
 
 def get(conn: Connection, ctx: context.RequestContext, group_type_id: str) -> ShareGroupType:
@@ -92,7 +118,9 @@ def _one(types: list[ShareGroupType], wanted: str) -> ShareGroupType:
     return next((row for row in types if row.id == wanted), types[0])
 
 
-def create(conn: Connection, name: str, specs: Mapping[str, str], share_types: Iterable[str], *, is_public: bool) -> str:
+def create(
+    conn: Connection, name: str, specs: Mapping[str, str], share_types: Iterable[str], *, is_public: bool
+) -> str:
     """Create the type. Return its id.
 
     :raises errors.Exists: the name is taken.
@@ -115,5 +143,7 @@ def delete(conn: Connection, group_type_id: str) -> None:
     try:
         conn.execute(_types.delete().where(_types.c.id == group_type_id))
     except db_exception.DBReferenceError:
-        raise errors.Invalid(f'Share group type {group_type_id} is in use by share groups and cannot be deleted.',
-                             code='share_group_type_in_use') from None
+        raise errors.Invalid(
+            f'Share group type {group_type_id} is in use by share groups and cannot be deleted.',
+            code='share_group_type_in_use',
+        ) from None

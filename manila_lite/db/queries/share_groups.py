@@ -45,11 +45,20 @@ def find(conn: Connection, group_id: str) -> Row | None:
     return conn.execute(select().where(_groups.c.id == group_id)).first()
 
 
-_EQUAL = ('name', 'description', 'status', 'share_group_type_id', 'share_network_id', 'share_server_id',
-          'source_share_group_snapshot_id')
+_EQUAL = (
+    'name',
+    'description',
+    'status',
+    'share_group_type_id',
+    'share_network_id',
+    'share_server_id',
+    'source_share_group_snapshot_id',
+)
 
 
-def list_groups(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+def list_groups(
+    conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
+) -> list[Row]:
     """Return groups of a project (None: of all)."""
     where = paging.conditions(filters, _groups.c, _EQUAL, ('name', 'description'))
     if filters.get('host') is not None:
@@ -77,35 +86,62 @@ def update(conn: Connection, group_id: str, **values: Any) -> None:
 
 def lock(conn: Connection, group_id: str, statuses: Iterable[str]) -> bool:
     """Lock the group's status until the transaction ends. Say whether it is one of these."""
-    return bool(conn.execute(_groups.update().where(_groups.c.id == group_id, _groups.c.status.in_(tuple(statuses)))
-                             .values(name=_groups.c.name, updated_at=_groups.c.updated_at)).rowcount)
+    return bool(
+        conn.execute(
+            _groups.update()
+            .where(_groups.c.id == group_id, _groups.c.status.in_(tuple(statuses)))
+            .values(name=_groups.c.name, updated_at=_groups.c.updated_at)
+        ).rowcount
+    )
 
 
 def shares_of(conn: Connection, group_id: str) -> list[Row]:
     """Return the shares of a group, oldest first, without those whose deletion is deferred."""
-    return list(conn.execute(
-        sa.select(_shares.c.id, _shares.c.project_id, _shares.c.size, _shares.c.share_proto, _instances.c.share_type_id,
-                  _instances.c.status, _instances.c.host, _instances.c.id.label('instance_id'), _shares.c.snapshot_support)
-        .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
-        .where(_shares.c.share_group_id == group_id, ~_shares.c.is_going).order_by(_shares.c.created_at, _shares.c.id)))
+    return list(
+        conn.execute(
+            sa.select(
+                _shares.c.id,
+                _shares.c.project_id,
+                _shares.c.size,
+                _shares.c.share_proto,
+                _instances.c.share_type_id,
+                _instances.c.status,
+                _instances.c.host,
+                _instances.c.id.label('instance_id'),
+                _shares.c.snapshot_support,
+            )
+            .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
+            .where(_shares.c.share_group_id == group_id, ~_shares.c.is_going)
+            .order_by(_shares.c.created_at, _shares.c.id)
+        )
+    )
 
 
 def count_snapshots(conn: Connection, group_id: str) -> int:
     """Return how many snapshots a group has."""
-    return conn.execute(sa.select(sa.func.count()).where(_snapshots.c.share_group_id == group_id)).scalar_one()
+    return conn.execute(
+        sa.select(sa.func.count()).where(_snapshots.c.share_group_id == group_id)
+    ).scalar_one()
 
 
 def find_snapshot_in_transition(conn: Connection, group_id: str | None) -> str | None:
     """Return the id of a snapshot of the group that is being created or deleted at this moment, or None."""
-    return conn.execute(sa.select(_snapshots.c.id).where(
-        _snapshots.c.share_group_id == group_id, _snapshots.c.status.in_(('creating', 'deleting'))).limit(1)).scalar()
+    return conn.execute(
+        sa.select(_snapshots.c.id)
+        .where(_snapshots.c.share_group_id == group_id, _snapshots.c.status.in_(('creating', 'deleting')))
+        .limit(1)
+    ).scalar()
 
 
 def count_in_network(conn: Connection, network_id: str) -> int:
     """Return how many groups are in a share network."""
-    return conn.execute(sa.select(sa.func.count()).where(_groups.c.share_network_id == network_id)).scalar_one()
+    return conn.execute(
+        sa.select(sa.func.count()).where(_groups.c.share_network_id == network_id)
+    ).scalar_one()
 
 
 def find_on_server(conn: Connection, server_id: str) -> str | None:
     """Return the id of a group that has this share server for its shares, or None."""
-    return conn.execute(sa.select(_groups.c.id).where(_groups.c.share_server_id == server_id).limit(1)).scalar()
+    return conn.execute(
+        sa.select(_groups.c.id).where(_groups.c.share_server_id == server_id).limit(1)
+    ).scalar()

@@ -18,19 +18,36 @@ _exports = models.export_locations
 
 _INTERNAL = ('copier', 'copier_key')
 #: All columns that a list may be sorted by.
-SORTABLE = {**{column.name: column for column in _instances.c if column.name not in _INTERNAL},
-            'availability_zone': _zones.c.name}
+SORTABLE = {
+    **{column.name: column for column in _instances.c if column.name not in _INTERNAL},
+    'availability_zone': _zones.c.name,
+}
 
-_EQUAL = {**{name: _instances.c[name] for name in (
-    'id', 'share_id', 'host', 'status', 'access_rules_status', 'share_type_id', 'share_network_id', 'share_server_id')},
-    'project_id': _shares.c.project_id}
+_EQUAL = {
+    **{
+        name: _instances.c[name]
+        for name in (
+            'id',
+            'share_id',
+            'host',
+            'status',
+            'access_rules_status',
+            'share_type_id',
+            'share_network_id',
+            'share_server_id',
+        )
+    },
+    'project_id': _shares.c.project_id,
+}
 _EXPORT = {'export_location_id': _exports.c.id, 'export_location_path': _exports.c.path}
 
 
 def _select() -> sa.Select:
-    return (sa.select(*_instances.c, _zones.c.name.label('availability_zone'))
-            .join(_shares, _shares.c.id == _instances.c.share_id)
-            .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id))
+    return (
+        sa.select(*_instances.c, _zones.c.name.label('availability_zone'))
+        .join(_shares, _shares.c.id == _instances.c.share_id)
+        .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id)
+    )
 
 
 def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
@@ -42,15 +59,20 @@ def get(conn: Connection, ctx: context.RequestContext, instance_id: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    return get_row(conn, _select().where(_instances.c.id == instance_id, *_mine(ctx)), 'share instance', instance_id)
+    return get_row(
+        conn, _select().where(_instances.c.id == instance_id, *_mine(ctx)), 'share instance', instance_id
+    )
 
 
-def list_instances(conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page) -> list[Row]:
+def list_instances(
+    conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page
+) -> list[Row]:
     """Return instances as ``get`` does; filters by columns, ``project_id`` and export location (id or path)."""
     wanted = [column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None]
     query = _select().where(*_mine(ctx), *wanted)
     for key, column in _EXPORT.items():
         if filters.get(key) is not None:
-            query = query.where(sa.exists().where(_exports.c.share_instance_id == _instances.c.id,
-                                                  column == filters[key]))
+            query = query.where(
+                sa.exists().where(_exports.c.share_instance_id == _instances.c.id, column == filters[key])
+            )
     return list(conn.execute(page.apply(query, SORTABLE, tie=_instances.c.id)).all())

@@ -28,15 +28,23 @@ def share_of(conn: Connection, share_id: str) -> list[Row]:
 
 def snapshots_of(conn: Connection, share_id: str) -> list[Row]:
     """Return all snapshots of the share, in any status."""
-    return list(conn.execute(sa.select(_snapshots).where(_snapshots.c.share_id == share_id).order_by(_snapshots.c.id)))
+    return list(
+        conn.execute(sa.select(_snapshots).where(_snapshots.c.share_id == share_id).order_by(_snapshots.c.id))
+    )
 
 
 def copy_in_making(conn: Connection, share_id: str) -> str | None:
     """Return the id of a share that is being created from a snapshot of this one at this moment, or None."""
     others = models.shares
     mine = sa.select(_snapshots.c.id).where(_snapshots.c.share_id == share_id)
-    return conn.execute(sa.select(others.c.id).join(_instances, _instances.c.share_id == others.c.id).where(
-        others.c.snapshot_id.in_(mine), _instances.c.status.in_(('creating', 'creating_from_snapshot'))).limit(1)).scalar()
+    return conn.execute(
+        sa.select(others.c.id)
+        .join(_instances, _instances.c.share_id == others.c.id)
+        .where(
+            others.c.snapshot_id.in_(mine), _instances.c.status.in_(('creating', 'creating_from_snapshot'))
+        )
+        .limit(1)
+    ).scalar()
 
 
 def is_going_on(conn: Connection, share_id: str) -> bool:
@@ -44,15 +52,26 @@ def is_going_on(conn: Connection, share_id: str) -> bool:
     return bool(_GOING_ON.value(conn, {'share_id': share_id}))
 
 
-_GOING_ON = Query(sa.select(sa.exists().where(
-    _operations.c.resource_id == sa.bindparam('share_id'), _operations.c.kind == KIND,
-    _operations.c.state == 'open').label('going_on')))
+_GOING_ON = Query(
+    sa.select(
+        sa.exists()
+        .where(
+            _operations.c.resource_id == sa.bindparam('share_id'),
+            _operations.c.kind == KIND,
+            _operations.c.state == 'open',
+        )
+        .label('going_on')
+    )
+)
 
 
 def comes_to(conn: Connection, server_id: str) -> str | None:
     """Return the id of a share that has a second instance on the share server, or None."""
-    return conn.execute(sa.select(_instances.c.share_id).where(
-        _instances.c.share_server_id == server_id, _instances.c.is_aside).limit(1)).scalar()
+    return conn.execute(
+        sa.select(_instances.c.share_id)
+        .where(_instances.c.share_server_id == server_id, _instances.c.is_aside)
+        .limit(1)
+    ).scalar()
 
 
 def place(conn: Connection, instance_id: str, *, aside: bool, **values: Any) -> None:

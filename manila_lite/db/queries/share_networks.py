@@ -30,8 +30,13 @@ def _all_servers(capability: str) -> sa.ColumnElement[bool]:
 
 def select() -> sa.Select:
     """Return the SELECT of share network rows, without those that are deleted for their owner."""
-    return sa.select(*_networks.c, *(_all_servers(name).label(name) for name in (
-        'security_service_update_support', 'network_allocation_update_support'))).where(~_networks.c.is_going)
+    return sa.select(
+        *_networks.c,
+        *(
+            _all_servers(name).label(name)
+            for name in ('security_service_update_support', 'network_allocation_update_support')
+        ),
+    ).where(~_networks.c.is_going)
 
 
 def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
@@ -43,7 +48,9 @@ def get(conn: Connection, ctx: context.RequestContext, network_id: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    return get_row(conn, select().where(_networks.c.id == network_id, *_mine(ctx)), 'share network', network_id)
+    return get_row(
+        conn, select().where(_networks.c.id == network_id, *_mine(ctx)), 'share network', network_id
+    )
 
 
 def lock(conn: Connection, network_id: str, statuses: Iterable[str]) -> bool:
@@ -52,9 +59,13 @@ def lock(conn: Connection, network_id: str, statuses: Iterable[str]) -> bool:
     Callers that add to a network, remove from it or check whether it is in use call this first.
     """
     # An UPDATE that changes nothing: SQLite has no SELECT ... FOR UPDATE.
-    return bool(conn.execute(
-        _networks.update().where(_networks.c.id == network_id, _networks.c.status.in_(tuple(statuses)))
-        .values(name=_networks.c.name, updated_at=_networks.c.updated_at)).rowcount)
+    return bool(
+        conn.execute(
+            _networks.update()
+            .where(_networks.c.id == network_id, _networks.c.status.in_(tuple(statuses)))
+            .values(name=_networks.c.name, updated_at=_networks.c.updated_at)
+        ).rowcount
+    )
 
 
 _EQUAL = ('id', 'name', 'description', 'status')
@@ -68,17 +79,28 @@ def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
     if filters.get('created_before') is not None:
         where.append(_networks.c.created_at <= filters['created_before'])
     if filters.get('security_service_id') is not None:
-        where.append(sa.exists().where(_used.c.share_network_id == _networks.c.id,
-                                       _used.c.security_service_id == filters['security_service_id']))
+        where.append(
+            sa.exists().where(
+                _used.c.share_network_id == _networks.c.id,
+                _used.c.security_service_id == filters['security_service_id'],
+            )
+        )
     # One subnet must match all of these filters.
-    subnet = [share_network_subnets.SHOWN.get(key, _subnets.c[key]) == filters[key]
-              for key in _OF_SUBNETS if filters.get(key) is not None]
+    subnet = [
+        share_network_subnets.SHOWN.get(key, _subnets.c[key]) == filters[key]
+        for key in _OF_SUBNETS
+        if filters.get(key) is not None
+    ]
     if subnet:
-        where.append(sa.exists().where(_subnets.c.share_network_id == _networks.c.id, ~_subnets.c.is_going, *subnet))
+        where.append(
+            sa.exists().where(_subnets.c.share_network_id == _networks.c.id, ~_subnets.c.is_going, *subnet)
+        )
     return where
 
 
-def list_networks(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+def list_networks(
+    conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
+) -> list[Row]:
     """Return share networks of a project (None: of all)."""
     query = select().where(*_conditions(filters))
     if project_id is not None:
@@ -99,8 +121,15 @@ def delete_for_owner(conn: Connection, network_id: str) -> None:
 
 def delete_if_without_servers(conn: Connection, network_id: str) -> bool:
     """Delete the network's row if it is deleted for its owner and has no servers any more. Say whether it was."""
-    return bool(conn.execute(_networks.delete().where(_networks.c.id == network_id, _networks.c.is_going,
-                                                      ~sa.exists().where(_servers.c.share_network_id == network_id))).rowcount)
+    return bool(
+        conn.execute(
+            _networks.delete().where(
+                _networks.c.id == network_id,
+                _networks.c.is_going,
+                ~sa.exists().where(_servers.c.share_network_id == network_id),
+            )
+        ).rowcount
+    )
 
 
 def delete(conn: Connection, network_id: str) -> None:
@@ -118,6 +147,7 @@ def count_shares(conn: Connection, network_id: str, *, without_server: bool = Fa
 
 # Security services -------------------------------------------------------------------------------
 
+
 def attach(conn: Connection, network_id: str, service_id: str) -> None:
     """Have the network use the security service."""
     conn.execute(_used.insert().values(share_network_id=network_id, security_service_id=service_id))
@@ -125,5 +155,10 @@ def attach(conn: Connection, network_id: str, service_id: str) -> None:
 
 def detach(conn: Connection, network_id: str, service_id: str) -> bool:
     """End the network's use of the security service. Say whether it was used."""
-    return bool(conn.execute(_used.delete().where(_used.c.share_network_id == network_id,
-                                                  _used.c.security_service_id == service_id)).rowcount)
+    return bool(
+        conn.execute(
+            _used.delete().where(
+                _used.c.share_network_id == network_id, _used.c.security_service_id == service_id
+            )
+        ).rowcount
+    )

@@ -20,8 +20,9 @@ _mappings = models.share_server_share_network_subnet_mappings
 
 def select() -> sa.Select:
     """Return the SELECT of share server rows."""
-    return (sa.select(*_servers.c, _networks.c.project_id, _networks.c.name.label('share_network_name'))
-            .join(_networks, _networks.c.id == _servers.c.share_network_id))
+    return sa.select(*_servers.c, _networks.c.project_id, _networks.c.name.label('share_network_name')).join(
+        _networks, _networks.c.id == _servers.c.share_network_id
+    )
 
 
 def get(conn: Connection, server_id: str) -> Row:
@@ -41,36 +42,62 @@ def get_visible(conn: Connection, ctx: context.RequestContext, server_id: str) -
     return get_row(conn, select().where(_servers.c.id == server_id, *mine), 'share server', server_id)
 
 
-_EQUAL = {**{name: _servers.c[name] for name in ('id', 'host', 'status', 'source_share_server_id', 'identifier', 'task_state',
-                                                 'share_network_id', 'encryption_key_ref')},
-          'project_id': _networks.c.project_id}
+_EQUAL = {
+    **{
+        name: _servers.c[name]
+        for name in (
+            'id',
+            'host',
+            'status',
+            'source_share_server_id',
+            'identifier',
+            'task_state',
+            'share_network_id',
+            'encryption_key_ref',
+        )
+    },
+    'project_id': _networks.c.project_id,
+}
 
 
 def list_servers(conn: Connection, filters: dict[str, Any], *, project_id: str | None = None) -> list[Row]:
     """Return share servers of a project (None: of all), newest first. ``share_network`` is an id or a name."""
-    query = select().where(*(column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None))
+    query = select().where(
+        *(column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None)
+    )
     if project_id is not None:
         query = query.where(_networks.c.project_id == project_id)
     if filters.get('share_network') is not None:
-        query = query.where(sa.or_(_networks.c.id == filters['share_network'], _networks.c.name == filters['share_network']))
+        query = query.where(
+            sa.or_(_networks.c.id == filters['share_network'], _networks.c.name == filters['share_network'])
+        )
     if filters.get('share_network_subnet_id') is not None:
-        query = query.where(sa.exists().where(_mappings.c.share_server_id == _servers.c.id,
-                                              _mappings.c.share_network_subnet_id == filters['share_network_subnet_id']))
+        query = query.where(
+            sa.exists().where(
+                _mappings.c.share_server_id == _servers.c.id,
+                _mappings.c.share_network_subnet_id == filters['share_network_subnet_id'],
+            )
+        )
     return list(conn.execute(query.order_by(_servers.c.created_at.desc(), _servers.c.id.desc())))
 
 
 def subnets_of(conn: Connection, server_ids: Iterable[str]) -> dict[str, list[str]]:
     """Return the ids of the subnets that servers are in, by server id, sorted."""
     subnet_ids: dict[str, list[str]] = defaultdict(list)
-    for row in conn.execute(sa.select(_mappings).where(_mappings.c.share_server_id.in_(tuple(server_ids)))
-                            .order_by(_mappings.c.share_server_id, _mappings.c.share_network_subnet_id)):
+    for row in conn.execute(
+        sa.select(_mappings)
+        .where(_mappings.c.share_server_id.in_(tuple(server_ids)))
+        .order_by(_mappings.c.share_server_id, _mappings.c.share_network_subnet_id)
+    ):
         subnet_ids[row.share_server_id].append(row.share_network_subnet_id)
     return subnet_ids
 
 
 def count(conn: Connection, network_id: str) -> int:
     """Return how many servers a share network has."""
-    return conn.execute(sa.select(sa.func.count()).where(_servers.c.share_network_id == network_id)).scalar_one()
+    return conn.execute(
+        sa.select(sa.func.count()).where(_servers.c.share_network_id == network_id)
+    ).scalar_one()
 
 
 def details(conn: Connection, server_id: str) -> dict[str, str]:
@@ -107,5 +134,7 @@ def _is_alike(one: str, other: str) -> bool:
 def insert(conn: Connection, values: dict[str, Any], subnet_ids: Iterable[str], verb: str = 'create') -> None:
     """Insert a server in these subnets of its network, with the transient status of the verb."""
     transitions.create(conn, states.SHARE_SERVER, values, verb)
-    conn.execute(_mappings.insert(), [{'share_server_id': values['id'], 'share_network_subnet_id': subnet_id}
-                                      for subnet_id in subnet_ids])
+    conn.execute(
+        _mappings.insert(),
+        [{'share_server_id': values['id'], 'share_network_subnet_id': subnet_id} for subnet_id in subnet_ids],
+    )

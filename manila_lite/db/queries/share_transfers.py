@@ -15,14 +15,21 @@ from manila_lite.db.core.rows import get_row
 _transfers = models.share_transfers
 
 #: All columns that a list may be sorted by; none that could reveal the key.
-SORTABLE = {**{name: _transfers.c[name] for name in ('id', 'name', 'created_at', 'expires_at')},
-            'display_name': _transfers.c.name, 'resource_id': _transfers.c.share_id,
-            'source_project_id': _transfers.c.project_id,
-            # PostgreSQL cannot sort by a bare constant.
-            'resource_type': sa.cast(sa.literal('share'), sa.String(5))}
+SORTABLE = {
+    **{name: _transfers.c[name] for name in ('id', 'name', 'created_at', 'expires_at')},
+    'display_name': _transfers.c.name,
+    'resource_id': _transfers.c.share_id,
+    'source_project_id': _transfers.c.project_id,
+    # PostgreSQL cannot sort by a bare constant.
+    'resource_type': sa.cast(sa.literal('share'), sa.String(5)),
+}
 
-_EQUAL = {'id': _transfers.c.id, 'name': _transfers.c.name, 'resource_id': _transfers.c.share_id,
-          'source_project_id': _transfers.c.project_id}
+_EQUAL = {
+    'id': _transfers.c.id,
+    'name': _transfers.c.name,
+    'resource_id': _transfers.c.share_id,
+    'source_project_id': _transfers.c.project_id,
+}
 
 
 def get(conn: Connection, ctx: context.RequestContext, transfer_id: str) -> Row:
@@ -31,13 +38,18 @@ def get(conn: Connection, ctx: context.RequestContext, transfer_id: str) -> Row:
     :raises errors.NotFound: there is none.
     """
     mine = [] if ctx.is_admin else [_transfers.c.project_id == ctx.project_id]
-    return get_row(conn, sa.select(_transfers).where(_transfers.c.id == transfer_id, *mine), 'transfer', transfer_id)
+    return get_row(
+        conn, sa.select(_transfers).where(_transfers.c.id == transfer_id, *mine), 'transfer', transfer_id
+    )
 
 
-def list_transfers(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+def list_transfers(
+    conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
+) -> list[Row]:
     """Return the transfers that a project offers (None: that any project offers)."""
-    query = sa.select(_transfers).where(*(column == filters[key] for key, column in _EQUAL.items()
-                                          if filters.get(key) is not None))
+    query = sa.select(_transfers).where(
+        *(column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None)
+    )
     if project_id is not None:
         query = query.where(_transfers.c.project_id == project_id)
     return list(conn.execute(page.apply(query, SORTABLE, tie=_transfers.c.id)))
@@ -45,8 +57,13 @@ def list_transfers(conn: Connection, filters: dict[str, Any], page: paging.Page,
 
 def list_expired(conn: Connection, now: datetime.datetime) -> list[Row]:
     """Return expired transfers (id, project_id), oldest first."""
-    return list(conn.execute(sa.select(_transfers.c.id, _transfers.c.project_id).where(_transfers.c.expires_at <= now)
-                             .order_by(_transfers.c.expires_at, _transfers.c.id)))
+    return list(
+        conn.execute(
+            sa.select(_transfers.c.id, _transfers.c.project_id)
+            .where(_transfers.c.expires_at <= now)
+            .order_by(_transfers.c.expires_at, _transfers.c.id)
+        )
+    )
 
 
 def insert(conn: Connection, values: dict[str, Any]) -> None:

@@ -60,23 +60,36 @@ def _one_by(names: tuple[str, ...], everybody: bool) -> Query:
 
     There is one row for each extra spec, or one row without: nearly every request reads one type.
     """
-    query = (_SELECT.add_columns(_specs.c.key, _specs.c.value).outerjoin(_specs, _specs.c.owner_id == _types.c.id)
-             .where(sa.or_(*(_types.c[name] == sa.bindparam('wanted') for name in names))).order_by(_specs.c.key))
+    query = (
+        _SELECT.add_columns(_specs.c.key, _specs.c.value)
+        .outerjoin(_specs, _specs.c.owner_id == _types.c.id)
+        .where(sa.or_(*(_types.c[name] == sa.bindparam('wanted') for name in names)))
+        .order_by(_specs.c.key)
+    )
     return Query(query if everybody else query.where(PROJECTS.can_use(sa.bindparam('project'))))
 
 
 def _one(conn: Connection, ctx: context.RequestContext, wanted: str, *names: str) -> ShareType:
     rows = _one_by(names, ctx.is_admin).all(conn, {'wanted': wanted, 'project': ctx.project_id})
-    types = [ShareType(extra_specs={row.key: row.value for row in found if row.key is not None},
-                       **dict(zip(_types.c.keys(), found[0], strict=False)))     # the rest are the key and the value
-             for found in group_rows(rows, 'id').values()]
+    types = [
+        ShareType(
+            extra_specs={row.key: row.value for row in found if row.key is not None},
+            **dict(zip(_types.c.keys(), found[0], strict=False)),
+        )  # the rest are the key and the value
+        for found in group_rows(rows, 'id').values()
+    ]
     if not types:
         raise errors.NotFound.of('share type', wanted)
     return next((row for row in types if row.id == wanted), types[0])
 
 
-def list_types(conn: Connection, ctx: context.RequestContext, *, is_public: bool | None = None,
-               extra_specs: Mapping[str, str] | None = None) -> list[ShareType]:
+def list_types(
+    conn: Connection,
+    ctx: context.RequestContext,
+    *,
+    is_public: bool | None = None,
+    extra_specs: Mapping[str, str] | None = None,
+) -> list[ShareType]:
     """Return the types that the caller may use, in two statements for any number."""
     if not extra_specs:
         rows = _of_kind(ctx.is_admin, is_public).all(conn, {'project': ctx.project_id})
@@ -99,8 +112,12 @@ def _having(wanted: dict[str, str]) -> list[sa.ColumnElement[bool]]:
     listed = sa.literal(',').concat(_specs.c.value).concat(',')
     of_type = _specs.c.owner_id == _types.c.id, _specs.c.key == _ZONES
     return key_values.matching(_specs, _types.c.id, wanted) + [
-        sa.or_(~sa.exists().where(*of_type), sa.exists().where(*of_type, listed.contains(f',{name},', autoescape=True)))
-        for name in zones]
+        sa.or_(
+            ~sa.exists().where(*of_type),
+            sa.exists().where(*of_type, listed.contains(f',{name},', autoescape=True)),
+        )
+        for name in zones
+    ]
 
 
 def get(conn: Connection, ctx: context.RequestContext, share_type_id: str) -> ShareType:
@@ -127,15 +144,23 @@ def get_by_name(conn: Connection, ctx: context.RequestContext, name: str) -> Sha
     return _one(conn, ctx, name, 'name')
 
 
-def create(conn: Connection, name: str, extra_specs: Mapping[str, str], *, description: str | None = None,
-           is_public: bool = True) -> str:
+def create(
+    conn: Connection,
+    name: str,
+    extra_specs: Mapping[str, str],
+    *,
+    description: str | None = None,
+    is_public: bool = True,
+) -> str:
     """Create the type. Return its id.
 
     :raises errors.Exists: the name is taken.
     """
     share_type_id = uuidutils.generate_uuid()
     try:
-        conn.execute(_types.insert().values(id=share_type_id, name=name, description=description, is_public=is_public))
+        conn.execute(
+            _types.insert().values(id=share_type_id, name=name, description=description, is_public=is_public)
+        )
     except db_exception.DBDuplicateEntry:
         raise errors.Exists(f'name: a share type named {name!r} exists already.') from None
     key_values.insert(conn, _specs, share_type_id, extra_specs)
@@ -160,8 +185,11 @@ def delete(conn: Connection, share_type_id: str) -> None:
 
     :raises errors.Invalid: a share uses it.
     """
-    used = conn.execute(sa.select(models.share_instances.c.id)
-                        .where(models.share_instances.c.share_type_id == share_type_id).limit(1)).first()
+    used = conn.execute(
+        sa.select(models.share_instances.c.id)
+        .where(models.share_instances.c.share_type_id == share_type_id)
+        .limit(1)
+    ).first()
     if used:
         raise _in_use(share_type_id)
     conn.execute(models.quotas.delete().where(models.quotas.c.share_type_id == share_type_id))
@@ -172,4 +200,6 @@ def delete(conn: Connection, share_type_id: str) -> None:
 
 
 def _in_use(share_type_id: str) -> errors.Invalid:
-    return errors.Invalid(f'Share type {share_type_id} is in use by shares and cannot be deleted.', code='share_type_in_use')
+    return errors.Invalid(
+        f'Share type {share_type_id} is in use by shares and cannot be deleted.', code='share_type_in_use'
+    )

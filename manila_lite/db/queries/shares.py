@@ -37,9 +37,14 @@ _JOINED = {
 }
 
 #: All columns that a list may be sorted by.
-SORTABLE = {**{column.name: column for column in _shares.c}, **_JOINED,
-            'display_name': _shares.c.name, 'display_description': _shares.c.description,
-            'share_type': _instances.c.share_type_id, 'availability_zone_id': _instances.c.availability_zone_id}
+SORTABLE = {
+    **{column.name: column for column in _shares.c},
+    **_JOINED,
+    'display_name': _shares.c.name,
+    'display_description': _shares.c.description,
+    'share_type': _instances.c.share_type_id,
+    'availability_zone_id': _instances.c.availability_zone_id,
+}
 
 
 @functools.cache
@@ -51,10 +56,12 @@ def select(*, aside: bool = False, replicas: bool = False) -> sa.Select:
     if aside or replicas:
         is_replica = _instances.c.replica_state.is_not(None)
         place = sa.and_(_instances.c.is_aside, is_replica if replicas else ~is_replica)
-    return (sa.select(*_shares.c, *(column.label(name) for name, column in _JOINED.items()))
-            .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, place))
-            .outerjoin(_types, _types.c.id == _instances.c.share_type_id)
-            .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id))
+    return (
+        sa.select(*_shares.c, *(column.label(name) for name, column in _JOINED.items()))
+        .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, place))
+        .outerjoin(_types, _types.c.id == _instances.c.share_type_id)
+        .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id)
+    )
 
 
 #: Shares that other projects see, too. Those in the recycle bin are their owner's matter.
@@ -80,7 +87,9 @@ def get(conn: Connection, ctx: context.RequestContext, share_id: str, *, own: bo
     if row is not None:
         return row
     if own and _one('seen').first(conn, wanted) is not None:
-        raise errors.Forbidden(f'Share {share_id} is public, but belongs to another project.', code='share_of_another_project')
+        raise errors.Forbidden(
+            f'Share {share_id} is public, but belongs to another project.', code='share_of_another_project'
+        )
     raise errors.NotFound.of('share', share_id)
 
 
@@ -102,17 +111,39 @@ def list_by_ids(conn: Connection, share_ids: Iterable[str]) -> dict[str, Row]:
     return {row.id: row for row in _BY_IDS.all(conn, tuple(share_ids))}
 
 
-_FOR_BACKENDS = ('id', 'project_id', 'size', 'share_proto', 'name', 'snapshot_id', 'mount_point_name', 'encryption_key_ref',
-                 'replication_type', 'share_group_id', 'source_share_group_snapshot_member_id', 'mount_snapshot_support',
-                 'snapshot_inherit_share_access_support')
-_BY_IDS = Among(sa.select(*(_shares.c[name] for name in _FOR_BACKENDS), *(_JOINED[name].label(name) for name in (
-    'instance_id', 'host', 'share_type_id', 'share_network_id', 'share_server_id')))
-    .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside)), _shares.c.id, named=True)
+_FOR_BACKENDS = (
+    'id',
+    'project_id',
+    'size',
+    'share_proto',
+    'name',
+    'snapshot_id',
+    'mount_point_name',
+    'encryption_key_ref',
+    'replication_type',
+    'share_group_id',
+    'source_share_group_snapshot_member_id',
+    'mount_snapshot_support',
+    'snapshot_inherit_share_access_support',
+)
+_BY_IDS = Among(
+    sa.select(
+        *(_shares.c[name] for name in _FOR_BACKENDS),
+        *(
+            _JOINED[name].label(name)
+            for name in ('instance_id', 'host', 'share_type_id', 'share_network_id', 'share_server_id')
+        ),
+    ).join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside)),
+    _shares.c.id,
+    named=True,
+)
 
 
 def host_of(conn: Connection, share_id: str) -> str | None:
     """Return the host of a share of any project."""
-    return conn.execute(sa.select(_instances.c.host).where(_instances.c.share_id == share_id, ~_instances.c.is_aside)).scalar()
+    return conn.execute(
+        sa.select(_instances.c.host).where(_instances.c.share_id == share_id, ~_instances.c.is_aside)
+    ).scalar()
 
 
 def hosts_of(conn: Connection, share_ids: Iterable[str]) -> list[tuple[str | None, str]]:
@@ -120,11 +151,19 @@ def hosts_of(conn: Connection, share_ids: Iterable[str]) -> list[tuple[str | Non
     named = tuple(share_ids)
     if not named:
         return []
-    return [tuple(row) for row in conn.execute(sa.select(_instances.c.host, _instances.c.status).where(
-        _instances.c.share_id.in_(named), ~_instances.c.is_aside))]
+    return [
+        tuple(row)
+        for row in conn.execute(
+            sa.select(_instances.c.host, _instances.c.status).where(
+                _instances.c.share_id.in_(named), ~_instances.c.is_aside
+            )
+        )
+    ]
 
 
-def list_second_instances(conn: Connection, *, share_id: str | None = None, instance_id: str | None = None) -> list[Row]:
+def list_second_instances(
+    conn: Connection, *, share_id: str | None = None, instance_id: str | None = None
+) -> list[Row]:
     """Return the share with each of its second instances, or with that one: a migration's target, or its remains."""
     return _second_instances(of_share=bool(share_id)).all(conn, {'wanted': share_id or instance_id})
 
@@ -135,10 +174,24 @@ def _second_instances(*, of_share: bool) -> Query:
     return Query(select(aside=True).where(column == sa.bindparam('wanted')).order_by(_instances.c.id))
 
 
-_EQUAL = {**{name: _shares.c[name] for name in ('name', 'user_id', 'snapshot_id', 'share_group_id', 'mount_point_name',
-                                                'description', 'encryption_key_ref')},
-          **{name: _JOINED[name] for name in ('status', 'share_type_id', 'share_network_id', 'share_server_id',
-                                              'availability_zone')}}
+_EQUAL = {
+    **{
+        name: _shares.c[name]
+        for name in (
+            'name',
+            'user_id',
+            'snapshot_id',
+            'share_group_id',
+            'mount_point_name',
+            'description',
+            'encryption_key_ref',
+        )
+    },
+    **{
+        name: _JOINED[name]
+        for name in ('status', 'share_type_id', 'share_network_id', 'share_server_id', 'availability_zone')
+    },
+}
 
 
 def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
@@ -147,22 +200,38 @@ def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
     if filters.get('host') is not None:
         where.append(hosts.below(_instances.c.host, filters['host']))
     where += key_values.matching(models.share_metadata, _shares.c.id, filters.get('metadata') or {})
-    where += key_values.matching(models.share_type_extra_specs, _instances.c.share_type_id, filters.get('extra_specs') or {})
+    where += key_values.matching(
+        models.share_type_extra_specs, _instances.c.share_type_id, filters.get('extra_specs') or {}
+    )
     for key, column in (('export_location_id', _exports.c.id), ('export_location_path', _exports.c.path)):
         if filters.get(key) is not None:
-            where.append(sa.exists().where(_exports.c.share_instance_id == _instances.c.id, column == filters[key],
-                                           *(() if filters.get('admin_exports') else (~_exports.c.is_admin_only,))))
+            where.append(
+                sa.exists().where(
+                    _exports.c.share_instance_id == _instances.c.id,
+                    column == filters[key],
+                    *(() if filters.get('admin_exports') else (~_exports.c.is_admin_only,)),
+                )
+            )
     return where
 
 
-def list_shares(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None,
-                public: bool = False, deferred: bool = False) -> list[Row]:
+def list_shares(
+    conn: Connection,
+    filters: dict[str, Any],
+    page: paging.Page,
+    *,
+    project_id: str | None,
+    public: bool = False,
+    deferred: bool = False,
+) -> list[Row]:
     """Return shares of a project (None: of all); with ``public``, also public shares of other projects; with
     ``deferred``, also shares whose deletion is deferred. The shares are either all in the recycle bin or all not.
     """
     if not paging.is_filtered(filters):
         shape = page.shape()
-        return _unfiltered(shape, project_id is not None, public, deferred).all(conn, {'project': project_id, **page.values()})
+        return _unfiltered(shape, project_id is not None, public, deferred).all(
+            conn, {'project': project_id, **page.values()}
+        )
     query = _listed(filters, project_id, public, deferred)
     return list(conn.execute(page.apply(query, SORTABLE, tie=_shares.c.id)).all())
 
@@ -171,10 +240,19 @@ def list_shares(conn: Connection, filters: dict[str, Any], page: paging.Page, *,
 def _unfiltered(page: paging.Page, of_project: bool, public: bool, deferred: bool) -> Query:
     query = _listed({}, sa.bindparam('project') if of_project else None, public, deferred)
     # Of rows that an offset passes over, only the ids are read. Every share has one main instance, so none need be joined.
-    alone = page.offset and getattr(SORTABLE.get(page.sort_key), 'table', None) is _shares and query.whereclause is not None
-    paged = page.apply(sa.select(_shares.c.id).where(query.whereclause) if alone else query, SORTABLE, tie=_shares.c.id)
+    alone = (
+        page.offset
+        and getattr(SORTABLE.get(page.sort_key), 'table', None) is _shares
+        and query.whereclause is not None
+    )
+    paged = page.apply(
+        sa.select(_shares.c.id).where(query.whereclause) if alone else query, SORTABLE, tie=_shares.c.id
+    )
     if (public or not of_project) and page.sort_key == 'created_at':
-        for dialect in ('mysql', 'mariadb'):        # otherwise they sort all shares instead of reading a page in order
+        for dialect in (
+            'mysql',
+            'mariadb',
+        ):  # otherwise they sort all shares instead of reading a page in order
             paged = paged.with_hint(_shares, 'FORCE INDEX (ix_shares_created_at_id)', dialect)
     if not alone:
         return Query(paged)
@@ -182,11 +260,23 @@ def _unfiltered(page: paging.Page, of_project: bool, public: bool, deferred: boo
     return Query(page.sort(select().join(ids, ids.c.id == _shares.c.id), SORTABLE, tie=_shares.c.id))
 
 
-def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None, public: bool = False,
-          deferred: bool = False) -> int:
+def count(
+    conn: Connection,
+    filters: dict[str, Any],
+    *,
+    project_id: str | None,
+    public: bool = False,
+    deferred: bool = False,
+) -> int:
     """Return how many shares ``list_shares`` would find without a page."""
-    return conn.execute(sa.select(sa.func.count()).select_from(
-        _listed(filters, project_id, public, deferred).with_only_columns(_shares.c.id).order_by(None).subquery())).scalar_one()
+    return conn.execute(
+        sa.select(sa.func.count()).select_from(
+            _listed(filters, project_id, public, deferred)
+            .with_only_columns(_shares.c.id)
+            .order_by(None)
+            .subquery()
+        )
+    ).scalar_one()
 
 
 def _listed(filters: dict[str, Any], project_id: Any, public: bool, deferred: bool) -> sa.Select:
@@ -209,21 +299,37 @@ def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -
 
 
 #: Values of the columns of a new share that are not given.
-_UNSET = {column.name: column.default.arg if column.default is not None and column.default.is_scalar else None
-          for column in _shares.c}
+_UNSET = {
+    column.name: column.default.arg if column.default is not None and column.default.is_scalar else None
+    for column in _shares.c
+}
 
 
-def as_inserted(values: Mapping[str, Any], instance: Mapping[str, Any], share_type_name: str, zone: str | None) -> Any:
+def as_inserted(
+    values: Mapping[str, Any], instance: Mapping[str, Any], share_type_name: str, zone: str | None
+) -> Any:
     """Return the row of a share that was just inserted, with its instance, from the values of both: as ``get`` reads it.
 
     ``values`` has ``created_at``; ``share_type_name`` and ``zone`` are the names of the type and the availability zone.
     """
-    return _one('any').row({
-        **_UNSET, **values, 'share_type_name': share_type_name, 'availability_zone': zone,
-        **{name: instance.get(column.name) for name, column in _JOINED.items() if column.table is _instances}})
+    return _one('any').row(
+        {
+            **_UNSET,
+            **values,
+            'share_type_name': share_type_name,
+            'availability_zone': zone,
+            **{
+                name: instance.get(column.name)
+                for name, column in _JOINED.items()
+                if column.table is _instances
+            },
+        }
+    )
 
 
-_IN_BIN = Query(sa.select(_shares.c.id).where(_shares.c.id == sa.bindparam('share_id'), _shares.c.is_soft_deleted))
+_IN_BIN = Query(
+    sa.select(_shares.c.id).where(_shares.c.id == sa.bindparam('share_id'), _shares.c.is_soft_deleted)
+)
 
 
 def is_in_bin(conn: Connection, share_id: str) -> bool:
@@ -233,7 +339,9 @@ def is_in_bin(conn: Connection, share_id: str) -> bool:
 
 def is_mount_point_taken(conn: Connection, mount_point_name: str) -> bool:
     """Say whether a share has the mount point name."""
-    return bool(conn.execute(sa.select(sa.exists().where(_shares.c.mount_point_name == mount_point_name))).scalar())
+    return bool(
+        conn.execute(sa.select(sa.exists().where(_shares.c.mount_point_name == mount_point_name))).scalar()
+    )
 
 
 def update(conn: Connection, share_id: str, **values: Any) -> None:
@@ -257,20 +365,31 @@ def update_instance(conn: Connection, instance_id: str, **values: Any) -> None:
 
 def update_instances(conn: Connection, instance_ids: Iterable[str], **values: Any) -> None:
     """Do as ``update_instance`` for several instances with the same values."""
-    _set_many(tuple(sorted(values))).execute(conn, sorted(instance_ids), {f'new_{key}': value for key, value in values.items()})
+    _set_many(tuple(sorted(values))).execute(
+        conn, sorted(instance_ids), {f'new_{key}': value for key, value in values.items()}
+    )
 
 
 @functools.cache
 def _set_many(names: tuple[str, ...]) -> WriteAmong:
-    return WriteAmong(_instances.update().values(
-        {name: sa.bindparam(f'new_{name}', type_=_instances.c[name].type) for name in names}), _instances.c.id)
+    return WriteAmong(
+        _instances.update().values(
+            {name: sa.bindparam(f'new_{name}', type_=_instances.c[name].type) for name in names}
+        ),
+        _instances.c.id,
+    )
 
 
 def set_pools(conn: Connection, backend: str, pools: Mapping[str, str]) -> None:
     """Move these instances, by id, into these pools of the backend."""
     for pool in sorted(set(pools.values())):
-        conn.execute(_instances.update().values(host=f'{backend}#{pool}').where(
-            _instances.c.id.in_([instance_id for instance_id, wanted in pools.items() if wanted == pool])))
+        conn.execute(
+            _instances.update()
+            .values(host=f'{backend}#{pool}')
+            .where(
+                _instances.c.id.in_([instance_id for instance_id, wanted in pools.items() if wanted == pool])
+            )
+        )
 
 
 def delete(conn: Connection, share_id: str) -> None:
@@ -288,9 +407,13 @@ def delete_many(conn: Connection, share_ids: Iterable[str]) -> None:
 # Export locations -----------------------------------------------------------------------------
 
 _pairs = models.export_location_metadata
-_EXPORTS_OF = Among(sa.select(_exports, _pairs.c.value.label(values.MOUNT_OPTIONS))
-                    .outerjoin(_pairs, sa.and_(_pairs.c.owner_id == _exports.c.id, _pairs.c.key == values.MOUNT_OPTIONS))
-                    .order_by(_exports.c.share_instance_id, _exports.c.position), _exports.c.share_instance_id, named=True)
+_EXPORTS_OF = Among(
+    sa.select(_exports, _pairs.c.value.label(values.MOUNT_OPTIONS))
+    .outerjoin(_pairs, sa.and_(_pairs.c.owner_id == _exports.c.id, _pairs.c.key == values.MOUNT_OPTIONS))
+    .order_by(_exports.c.share_instance_id, _exports.c.position),
+    _exports.c.share_instance_id,
+    named=True,
+)
 
 
 def export_locations_of(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row]]:
@@ -300,45 +423,79 @@ def export_locations_of(conn: Connection, instance_ids: Iterable[str]) -> dict[s
     return group_rows(_EXPORTS_OF.all(conn, tuple(instance_ids)), 'share_instance_id')
 
 
-def set_export_locations(conn: Connection, instance_id: str, locations: Iterable[values.ExportLocation]) -> None:
+def set_export_locations(
+    conn: Connection, instance_id: str, locations: Iterable[values.ExportLocation]
+) -> None:
     """Set the instance's export locations. A path that stays keeps its id, and its metadata but the mount options."""
     set_export_locations_of(conn, {instance_id: locations})
 
 
-_KEPT_EXPORT = Write(_exports.update().where(_exports.c.id == sa.bindparam('location_id')).values(
-    {name: sa.bindparam(f'new_{name}', type_=_exports.c[name].type) for name in ('position', 'preferred', 'is_admin_only')}))
+_KEPT_EXPORT = Write(
+    _exports.update()
+    .where(_exports.c.id == sa.bindparam('location_id'))
+    .values(
+        {
+            name: sa.bindparam(f'new_{name}', type_=_exports.c[name].type)
+            for name in ('position', 'preferred', 'is_admin_only')
+        }
+    )
+)
 _ADD_EXPORT, _ADD_EXPORT_PAIR = Write(_exports.insert()), Write(_pairs.insert())
 
 
-def set_export_locations_of(conn: Connection, wanted: Mapping[str, Iterable[values.ExportLocation]], *,
-                            new: bool = False) -> None:
+def set_export_locations_of(
+    conn: Connection, wanted: Mapping[str, Iterable[values.ExportLocation]], *, new: bool = False
+) -> None:
     """Do as ``set_export_locations`` for many instances by id, in the same number of statements for any number.
 
     ``new``: none of them has any yet.
     """
-    old = {} if new else {(row.share_instance_id, row.path): row
-                          for rows in export_locations_of(conn, wanted).values() for row in rows}
+    old = (
+        {}
+        if new
+        else {
+            (row.share_instance_id, row.path): row
+            for rows in export_locations_of(conn, wanted).values()
+            for row in rows
+        }
+    )
     fresh: list[dict[str, Any]] = []
     pairs_of: list[dict[str, Any]] = []
     changed: list[dict[str, Any]] = []
     stale: list[str] = []
     for instance_id, locations in wanted.items():
         for position, location in enumerate(locations):
-            columns = {'position': position, 'preferred': location.preferred, 'is_admin_only': location.is_admin_only}
+            columns = {
+                'position': position,
+                'preferred': location.preferred,
+                'is_admin_only': location.is_admin_only,
+            }
             row = old.pop((instance_id, location.path), None)
             if row is None:
                 location_id = uuidutils.generate_uuid()
-                fresh.append({'id': location_id, 'share_instance_id': instance_id, 'path': location.path, **columns})
-                pairs_of += [{'owner_id': location_id, 'key': key, 'value': value} for key, value in location.metadata.items()]
+                fresh.append(
+                    {'id': location_id, 'share_instance_id': instance_id, 'path': location.path, **columns}
+                )
+                pairs_of += [
+                    {'owner_id': location_id, 'key': key, 'value': value}
+                    for key, value in location.metadata.items()
+                ]
                 continue
             if (row.position, row.preferred, row.is_admin_only) != tuple(columns.values()):
-                changed.append({'location_id': row.id, **{f'new_{name}': value for name, value in columns.items()}})
+                changed.append(
+                    {'location_id': row.id, **{f'new_{name}': value for name, value in columns.items()}}
+                )
             if (row.mount_options or '') != location.mount_options:
                 stale.append(row.id)
-                pairs_of += [{'owner_id': row.id, 'key': values.MOUNT_OPTIONS, 'value': location.mount_options}
-                             ] if location.mount_options else []
+                pairs_of += (
+                    [{'owner_id': row.id, 'key': values.MOUNT_OPTIONS, 'value': location.mount_options}]
+                    if location.mount_options
+                    else []
+                )
     if stale:
-        conn.execute(_pairs.delete().where(_pairs.c.owner_id.in_(stale), _pairs.c.key == values.MOUNT_OPTIONS))
+        conn.execute(
+            _pairs.delete().where(_pairs.c.owner_id.in_(stale), _pairs.c.key == values.MOUNT_OPTIONS)
+        )
     if old:
         conn.execute(_exports.delete().where(_exports.c.id.in_([row.id for row in old.values()])))
     for statement, rows in ((_KEPT_EXPORT, changed), (_ADD_EXPORT, fresh), (_ADD_EXPORT_PAIR, pairs_of)):

@@ -31,6 +31,7 @@ _NEVER_MADE = ('error', 'manage_error')
 
 # Rules ------------------------------------------------------------------------------------------
 
+
 def get(conn: Connection, snapshot_id: str, rule_id: str) -> Row:
     """Return a rule of a snapshot.
 
@@ -42,14 +43,23 @@ def get(conn: Connection, snapshot_id: str, rule_id: str) -> Row:
 
 def of_snapshot(conn: Connection, snapshot_id: str, states: Collection[str] | None = None) -> list[Row]:
     """Return a snapshot's rules, oldest first: all, or those in one of these states."""
-    query = sa.select(_rules).where(_rules.c.snapshot_id == snapshot_id).order_by(_rules.c.created_at, _rules.c.id)
+    query = (
+        sa.select(_rules)
+        .where(_rules.c.snapshot_id == snapshot_id)
+        .order_by(_rules.c.created_at, _rules.c.id)
+    )
     return list(conn.execute(query if states is None else query.where(_rules.c.state.in_(tuple(states)))))
 
 
 def of_share(conn: Connection, share_id: str) -> list[Row]:
     """Return the rules of all snapshots of a share."""
-    return list(conn.execute(sa.select(_rules).join(_snapshots, _snapshots.c.id == _rules.c.snapshot_id)
-                             .where(_snapshots.c.share_id == share_id)))
+    return list(
+        conn.execute(
+            sa.select(_rules)
+            .join(_snapshots, _snapshots.c.id == _rules.c.snapshot_id)
+            .where(_snapshots.c.share_id == share_id)
+        )
+    )
 
 
 def pending_rules(conn: Connection, snapshot_id: str) -> list[Row]:
@@ -59,22 +69,29 @@ def pending_rules(conn: Connection, snapshot_id: str) -> list[Row]:
 
 def granted_rules(conn: Connection, snapshot_id: str, share_id: str | None = None) -> list[values.AccessRule]:
     """Return the rules that shall be in force, as drivers see them: read-only, including those of the share ``share_id``."""
-    own = [values.AccessRule(row.id, row.access_type, row.access_to, 'ro')
-           for row in of_snapshot(conn, snapshot_id, _GRANTED)]
+    own = [
+        values.AccessRule(row.id, row.access_type, row.access_to, 'ro')
+        for row in of_snapshot(conn, snapshot_id, _GRANTED)
+    ]
     known = {(rule.type, rule.to) for rule in own}
     shared = access.granted_rules(conn, (share_id,)).get(share_id, []) if share_id else []
-    return own + [values.AccessRule(rule.id, rule.type, rule.to, 'ro') for rule in shared if (rule.type, rule.to) not in known]
+    return own + [
+        values.AccessRule(rule.id, rule.type, rule.to, 'ro')
+        for rule in shared
+        if (rule.type, rule.to) not in known
+    ]
 
 
 def list_snapshots_with_any(conn: Connection, snapshot_ids: Iterable[str]) -> set[str]:
     """Return those of the snapshots that have rules."""
-    return {snapshot_id for snapshot_id, in _WITH_ANY.all(conn, tuple(snapshot_ids))}
+    return {snapshot_id for (snapshot_id,) in _WITH_ANY.all(conn, tuple(snapshot_ids))}
 
 
 _WITH_ANY = Among(sa.select(_rules.c.snapshot_id).distinct(), _rules.c.snapshot_id)
 
 
 # Export locations -------------------------------------------------------------------------------
+
 
 def export_locations_of(conn: Connection, snapshot_id: str, *, hidden: bool = False) -> list[Row]:
     """Return a snapshot's export locations, in the backend's order; with ``hidden``, also those for administrators only."""
@@ -93,13 +110,16 @@ def get_export_location(conn: Connection, snapshot_id: str, location_id: str, *,
     raise errors.NotFound.of('export location', location_id)
 
 
-def set_export_locations(conn: Connection, snapshot_id: str, locations: Sequence[values.ExportLocation]) -> None:
+def set_export_locations(
+    conn: Connection, snapshot_id: str, locations: Sequence[values.ExportLocation]
+) -> None:
     """Set the snapshot's export locations. Paths that stay keep their ids."""
     set_export_locations_of(conn, {snapshot_id: locations})
 
 
-def set_export_locations_of(conn: Connection, wanted: Mapping[str, Sequence[values.ExportLocation]], *,
-                            new: bool = False) -> None:
+def set_export_locations_of(
+    conn: Connection, wanted: Mapping[str, Sequence[values.ExportLocation]], *, new: bool = False
+) -> None:
     """Do as ``set_export_locations`` for many snapshots by id, in the same number of statements for any number.
 
     ``new``: none of them has any yet.
@@ -112,26 +132,32 @@ def set_export_locations_of(conn: Connection, wanted: Mapping[str, Sequence[valu
             if (row := old.pop((snapshot_id, location.path), None)) is None:
                 fresh.append({'id': uuidutils.generate_uuid(), 'snapshot_id': snapshot_id, **values})
             elif (row.position, row.is_admin_only) != (position, location.is_admin_only):
-                changed.append({'location_id': row.id, 'new_position': position, 'admin': location.is_admin_only})
+                changed.append(
+                    {'location_id': row.id, 'new_position': position, 'admin': location.is_admin_only}
+                )
     if old:
         conn.execute(_exports.delete().where(_exports.c.id.in_([row.id for row in old.values()])))
     _KEPT_EXPORT.execute_many(conn, changed)
     _ADD_EXPORT.execute_many(conn, fresh)
 
 
-_KEPT_EXPORT = Write(_exports.update().where(_exports.c.id == sa.bindparam('location_id')).values(
-    position=sa.bindparam('new_position'), is_admin_only=sa.bindparam('admin')))
+_KEPT_EXPORT = Write(
+    _exports.update()
+    .where(_exports.c.id == sa.bindparam('location_id'))
+    .values(position=sa.bindparam('new_position'), is_admin_only=sa.bindparam('admin'))
+)
 _EXPORTS_OF = Among(sa.select(_exports), _exports.c.snapshot_id, named=True)
 _ADD_EXPORT = Write(_exports.insert())
 
 
 # Snapshots --------------------------------------------------------------------------------------
 
+
 def list_mountable(conn: Connection, share_ids: Iterable[str], *, inheriting: bool = False) -> list[str]:
     """Return the ids of all snapshots of these shares that can be mounted, or could be until now. ``inheriting``: only
     where the share's rules apply to its snapshots.
     """
-    return [snapshot_id for snapshot_id, in _mountable(inheriting=inheriting).all(conn, tuple(share_ids))]
+    return [snapshot_id for (snapshot_id,) in _mountable(inheriting=inheriting).all(conn, tuple(share_ids))]
 
 
 @functools.cache
@@ -139,7 +165,14 @@ def _mountable(*, inheriting: bool) -> Among:
     more = [_shares.c.snapshot_inherit_share_access_support] if inheriting else []
     # A snapshot that came to be in error later stays exported, and clients that are denied must lose access. A snapshot
     # whose share got another type is not exported any more.
-    can = sa.or_(sa.and_(_shares.c.mount_snapshot_support, sa.not_(one_of(_snapshots.c.status, _NEVER_MADE))),
-                 sa.exists().where(_exports.c.snapshot_id == _snapshots.c.id))
-    return Among(sa.select(_snapshots.c.id).join(_shares, _shares.c.id == _snapshots.c.share_id)
-                 .where(can, ~_snapshots.c.is_going, *more).order_by(_snapshots.c.id), _shares.c.id)
+    can = sa.or_(
+        sa.and_(_shares.c.mount_snapshot_support, sa.not_(one_of(_snapshots.c.status, _NEVER_MADE))),
+        sa.exists().where(_exports.c.snapshot_id == _snapshots.c.id),
+    )
+    return Among(
+        sa.select(_snapshots.c.id)
+        .join(_shares, _shares.c.id == _snapshots.c.share_id)
+        .where(can, ~_snapshots.c.is_going, *more)
+        .order_by(_snapshots.c.id),
+        _shares.c.id,
+    )

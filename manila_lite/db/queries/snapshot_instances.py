@@ -19,11 +19,15 @@ _held = models.replica_snapshots
 _OF_COPY = ('id', 'created_at', 'updated_at', 'provider_location')
 #: A row for each snapshot at its share's host, and one for each replica that holds it.
 _all = sa.union_all(
-    sa.select(*_snapshots.c, _snapshots.c.id.label('snapshot_id'), _instances.c.id.label('share_instance_id'))
-    .join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_aside)),
-    sa.select(*(_held.c[column.name] if column.name in _OF_COPY else column for column in _snapshots.c),
-              _snapshots.c.id.label('snapshot_id'), _held.c.share_instance_id)
-    .join(_held, _held.c.snapshot_id == _snapshots.c.id)).subquery('snapshot_instances')
+    sa.select(
+        *_snapshots.c, _snapshots.c.id.label('snapshot_id'), _instances.c.id.label('share_instance_id')
+    ).join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_aside)),
+    sa.select(
+        *(_held.c[column.name] if column.name in _OF_COPY else column for column in _snapshots.c),
+        _snapshots.c.id.label('snapshot_id'),
+        _held.c.share_instance_id,
+    ).join(_held, _held.c.snapshot_id == _snapshots.c.id),
+).subquery('snapshot_instances')
 
 #: All columns that a list may be sorted by.
 SORTABLE = {column.name: column for column in _all.c}
@@ -44,10 +48,14 @@ def get(conn: Connection, ctx: context.RequestContext, instance_id: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    return get_row(conn, _select().where(_all.c.id == instance_id, *_mine(ctx)), 'snapshot instance', instance_id)
+    return get_row(
+        conn, _select().where(_all.c.id == instance_id, *_mine(ctx)), 'snapshot instance', instance_id
+    )
 
 
-def list_instances(conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page) -> list[Row]:
+def list_instances(
+    conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page
+) -> list[Row]:
     """Return instances as ``get`` does; filters by columns."""
     wanted = [column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None]
     query = _select().where(*_mine(ctx), *wanted)

@@ -20,8 +20,11 @@ _shares = models.shares
 _instances = models.share_instances
 
 #: All columns that a list may be sorted by.
-SORTABLE = {**{column.name: column for column in _snapshots.c},
-            'display_name': _snapshots.c.name, 'display_description': _snapshots.c.description}
+SORTABLE = {
+    **{column.name: column for column in _snapshots.c},
+    'display_name': _snapshots.c.name,
+    'display_description': _snapshots.c.description,
+}
 
 
 @functools.cache
@@ -35,7 +38,9 @@ def get(conn: Connection, ctx: context.RequestContext, snapshot_id: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    row = _one(everybody=bool(ctx.is_admin)).first(conn, {'snapshot_id': snapshot_id, 'project': ctx.project_id})
+    row = _one(everybody=bool(ctx.is_admin)).first(
+        conn, {'snapshot_id': snapshot_id, 'project': ctx.project_id}
+    )
     return found(row, 'snapshot', snapshot_id)
 
 
@@ -47,26 +52,41 @@ def count_of(conn: Connection, share_id: str, *, seen: bool = False) -> int:
 @functools.cache
 def _count_of(*, seen: bool) -> Query:
     which = [~_snapshots.c.is_going] if seen else []
-    return Query(sa.select(sa.func.count().label('snapshots')).where(_snapshots.c.share_id == sa.bindparam('share_id'), *which))
+    return Query(
+        sa.select(sa.func.count().label('snapshots')).where(
+            _snapshots.c.share_id == sa.bindparam('share_id'), *which
+        )
+    )
 
 
 def list_shares_with_any(conn: Connection, share_ids: Iterable[str]) -> set[str]:
     """Return those of the shares that have snapshots."""
-    return set(conn.execute(sa.select(_snapshots.c.share_id).distinct()
-                            .where(_snapshots.c.share_id.in_(tuple(share_ids)))).scalars())
+    return set(
+        conn.execute(
+            sa.select(_snapshots.c.share_id).distinct().where(_snapshots.c.share_id.in_(tuple(share_ids)))
+        ).scalars()
+    )
 
 
 def sizes_of(conn: Connection, share_id: str) -> tuple[int, int]:
     """Return number and total GiB of a share's snapshots, without those whose deletion is deferred."""
-    row = conn.execute(sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(_snapshots.c.size), 0)).where(
-        _snapshots.c.share_id == share_id, ~_snapshots.c.is_going)).one()
+    row = conn.execute(
+        sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(_snapshots.c.size), 0)).where(
+            _snapshots.c.share_id == share_id, ~_snapshots.c.is_going
+        )
+    ).one()
     return row[0], int(row[1])
 
 
 def list_unavailable(conn: Connection, share_id: str) -> list[Row]:
     """Return the share's snapshots (id, status) that are not available."""
-    return list(conn.execute(sa.select(_snapshots.c.id, _snapshots.c.status).where(
-        _snapshots.c.share_id == share_id, _snapshots.c.status != 'available').order_by(_snapshots.c.id)))
+    return list(
+        conn.execute(
+            sa.select(_snapshots.c.id, _snapshots.c.status)
+            .where(_snapshots.c.share_id == share_id, _snapshots.c.status != 'available')
+            .order_by(_snapshots.c.id)
+        )
+    )
 
 
 def ids_of(conn: Connection, share_id: str) -> list[str]:
@@ -76,17 +96,25 @@ def ids_of(conn: Connection, share_id: str) -> list[str]:
 
 def latest_of(conn: Connection, share_id: str) -> str | None:
     """Return the id of a share's latest snapshot that was not a failure."""
-    return conn.execute(sa.select(_snapshots.c.id).where(_snapshots.c.share_id == share_id,
-                                                           _snapshots.c.status.not_in(('error', 'manage_error')),
-                                                           ~_snapshots.c.is_going)
-                        .order_by(_snapshots.c.created_at.desc(), _snapshots.c.id.desc()).limit(1)).scalar()
+    return conn.execute(
+        sa.select(_snapshots.c.id)
+        .where(
+            _snapshots.c.share_id == share_id,
+            _snapshots.c.status.not_in(('error', 'manage_error')),
+            ~_snapshots.c.is_going,
+        )
+        .order_by(_snapshots.c.created_at.desc(), _snapshots.c.id.desc())
+        .limit(1)
+    ).scalar()
 
 
 _EQUAL = ('name', 'description', 'status', 'share_id', 'size', 'user_id')
 
 
 def _listed(filters: dict[str, Any], project_id: Any) -> sa.Select:
-    query = sa.select(_snapshots).where(*paging.conditions(filters, _snapshots.c, _EQUAL, ('name', 'description')))
+    query = sa.select(_snapshots).where(
+        *paging.conditions(filters, _snapshots.c, _EQUAL, ('name', 'description'))
+    )
     if not filters.get('deferred'):
         query = query.where(~_snapshots.c.is_going)
     if project_id is not None:
@@ -94,14 +122,20 @@ def _listed(filters: dict[str, Any], project_id: Any) -> sa.Select:
     used = sa.exists().where(_shares.c.snapshot_id == _snapshots.c.id)
     if filters.get('usage') in ('used', 'unused'):
         query = query.where(used if filters['usage'] == 'used' else ~used)
-    return query.where(*key_values.matching(models.snapshot_metadata, _snapshots.c.id, filters.get('metadata') or {}))
+    return query.where(
+        *key_values.matching(models.snapshot_metadata, _snapshots.c.id, filters.get('metadata') or {})
+    )
 
 
-def list_snapshots(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+def list_snapshots(
+    conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
+) -> list[Row]:
     """Return snapshots of a project (None: of all). Those whose deletion is deferred need the filter ``deferred``."""
     if not paging.is_filtered(filters):
         shape = page.shape()
-        return _unfiltered(shape, of_project=project_id is not None).all(conn, {'project': project_id, **page.values()})
+        return _unfiltered(shape, of_project=project_id is not None).all(
+            conn, {'project': project_id, **page.values()}
+        )
     return list(conn.execute(page.apply(_listed(filters, project_id), SORTABLE, tie=_snapshots.c.id)).all())
 
 
@@ -113,7 +147,9 @@ def _unfiltered(page: paging.Page, *, of_project: bool) -> Query:
 
 def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) -> int:
     """Return how many snapshots ``list_snapshots`` would find without a page."""
-    return conn.execute(sa.select(sa.func.count()).select_from(_listed(filters, project_id).subquery())).scalar_one()
+    return conn.execute(
+        sa.select(sa.func.count()).select_from(_listed(filters, project_id).subquery())
+    ).scalar_one()
 
 
 def update(conn: Connection, snapshot_id: str, **values: Any) -> None:
@@ -130,17 +166,24 @@ def lock_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> b
 @functools.cache
 def _lock_in(statuses: tuple[str, ...]) -> Write:
     # An UPDATE that changes nothing: SQLite has no SELECT ... FOR UPDATE.
-    return Write(_instances.update().where(
-        _instances.c.id == sa.bindparam('instance_id'), one_of(_instances.c.status, statuses))
-        .values(previous_status=_instances.c.previous_status, updated_at=_instances.c.updated_at))
+    return Write(
+        _instances.update()
+        .where(_instances.c.id == sa.bindparam('instance_id'), one_of(_instances.c.status, statuses))
+        .values(previous_status=_instances.c.previous_status, updated_at=_instances.c.updated_at)
+    )
 
 
 def find_share_being_created(conn: Connection, snapshot_id: str) -> str | None:
     """Return the id of a share that is being created from the snapshot at this moment, or None."""
     return conn.execute(
-        sa.select(_shares.c.id).join(_instances, _instances.c.share_id == _shares.c.id)
-        .where(_shares.c.snapshot_id == snapshot_id, _instances.c.status.in_(('creating', 'creating_from_snapshot')))
-        .limit(1)).scalar()
+        sa.select(_shares.c.id)
+        .join(_instances, _instances.c.share_id == _shares.c.id)
+        .where(
+            _shares.c.snapshot_id == snapshot_id,
+            _instances.c.status.in_(('creating', 'creating_from_snapshot')),
+        )
+        .limit(1)
+    ).scalar()
 
 
 def share_of(conn: Connection, snapshot_id: str) -> Row:

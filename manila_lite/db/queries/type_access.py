@@ -47,8 +47,13 @@ class Projects:
 
     def of(self, conn: Connection, type_id: str) -> list[str]:
         """Return the ids of the projects that may use a private type."""
-        return list(conn.execute(sa.select(self.table.c.project_id).where(self._type == type_id)
-                                 .order_by(self.table.c.project_id)).scalars())
+        return list(
+            conn.execute(
+                sa.select(self.table.c.project_id)
+                .where(self._type == type_id)
+                .order_by(self.table.c.project_id)
+            ).scalars()
+        )
 
     def add(self, conn: Connection, type_id: str, project_id: str) -> None:
         """Let the project use the type.
@@ -58,13 +63,19 @@ class Projects:
         try:
             conn.execute(self.table.insert().values({f'{self.name}_id': type_id, 'project_id': project_id}))
         except db_exception.DBDuplicateEntry:
-            raise errors.Exists(f'project: {project_id} has access to {self.resource_name} {type_id} already.') from None
+            raise errors.Exists(
+                f'project: {project_id} has access to {self.resource_name} {type_id} already.'
+            ) from None
 
     def remove(self, conn: Connection, type_id: str, project_id: str) -> None:
         """End the project's use of the type.
 
         :raises errors.NotFound: it may not use it.
         """
-        if not conn.execute(self.table.delete().where(self._type == type_id, self.table.c.project_id == project_id)).rowcount:
-            raise errors.NotFound(f'Project {project_id} has no access to {self.resource_name} {type_id}.',
-                                  code=f'{self.name}_access_not_found')
+        if not conn.execute(
+            self.table.delete().where(self._type == type_id, self.table.c.project_id == project_id)
+        ).rowcount:
+            raise errors.NotFound(
+                f'Project {project_id} has no access to {self.resource_name} {type_id}.',
+                code=f'{self.name}_access_not_found',
+            )

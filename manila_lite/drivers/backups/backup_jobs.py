@@ -20,9 +20,16 @@ ALL = 100
 #: The message for the user, by the error that ended the copy. ``keeper``: the target of the copy, in words.
 _WHY = (
     (messages.CannotKeepAll, 'Files have ACLs or extended attributes that {keeper} cannot keep.'),
-    (messages.TooDeep, 'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.'),
-    (messages.TooMuch, 'The apparent size of the files is more than {ratio:g} times the share (backup_apparent_ratio).'),
-    (messages.NoRoom, 'There is not enough space for all files: {keeper} is full.'))
+    (
+        messages.TooDeep,
+        'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.',
+    ),
+    (
+        messages.TooMuch,
+        'The apparent size of the files is more than {ratio:g} times the share (backup_apparent_ratio).',
+    ),
+    (messages.NoRoom, 'There is not enough space for all files: {keeper} is full.'),
+)
 _UNKNOWN = 'The copy broke {times} times. The log of the share manager says why.'
 
 
@@ -74,17 +81,30 @@ class BackupJobs(copies.Copies, abc.ABC):
 
     def make(self, share: values.Share, backup: values.Backup) -> int:
         """Start or continue the copy of the share to the backup. Returns the progress in percent."""
+
         def begin() -> rsync.Copy:
-            return rsync.Copy(self.readable(share, backup), self._place(backup, make=True), rsync.SAME,
-                              at_most=_at_most(share, backup))
+            return rsync.Copy(
+                self.readable(share, backup),
+                self._place(backup, make=True),
+                rsync.SAME,
+                at_most=_at_most(share, backup),
+            )
+
         return self._poll(backup, begin, f'the export for backups of type {backup.type.name}')
 
     def restore(self, share: values.Share, backup: values.Backup) -> int:
         """Start or continue the copy of the backup to the share. Returns the progress in percent."""
+
         def begin() -> rsync.Copy:
             how = rsync.IN_PLACE if self.in_place else (rsync.SAME_CONTENT,)
-            return rsync.Copy(self._place(backup), self.writable(share, backup), *how, untangle=True,
-                              at_most=_at_most(share, backup))
+            return rsync.Copy(
+                self._place(backup),
+                self.writable(share, backup),
+                *how,
+                untangle=True,
+                at_most=_at_most(share, backup),
+            )
+
         percent = self._poll(backup, begin, 'the share, as it is mounted for the copy,')
         if percent == ALL:
             with self._exclusive(backup.id):
@@ -111,12 +131,16 @@ class BackupJobs(copies.Copies, abc.ABC):
 
         :raises errors.Final: it failed too often, or would fail each time.
         """
+
         def explain(copy: rsync.Copy, times: int) -> str:
             paths = copies.not_copied(copy.messages.failed)
-            why = next((why for kind, why in _WHY if isinstance(copy.error, kind)),
-                       'The copy broke {times} times.' if paths else _UNKNOWN)
+            why = next(
+                (why for kind, why in _WHY if isinstance(copy.error, kind)),
+                'The copy broke {times} times.' if paths else _UNKNOWN,
+            )
             why = why.format(keeper=keeper, ratio=backup.type.apparent_ratio, times=times)
             return f'{why} {paths}'.rstrip()
+
         copy = self.poll(backup.id, begin, explain)
         if not copy.is_complete:
             return copy.messages.percent
@@ -143,7 +167,9 @@ class BackupJobs(copies.Copies, abc.ABC):
         if make:
             place.mkdir(exist_ok=True)
         elif not place.is_dir():
-            raise errors.Final(f'Backup {backup.id} is missing from the export of backups of type {backup.type.name}.')
+            raise errors.Final(
+                f'Backup {backup.id} is missing from the export of backups of type {backup.type.name}.'
+            )
         return place
 
 

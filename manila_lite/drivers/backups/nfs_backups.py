@@ -29,8 +29,11 @@ class NfsCopies(BackupJobs):
         """See ``BackupJobs``. Data that clients write during the copy may be in it."""
         place = self._mounted(share, backup, 'ro')
         if not shows_attributes(place):
-            LOG.warning('Backup %s: the server of share %s shows no extended attributes, so the backup will have none',
-                        backup.id, share.share_id)
+            LOG.warning(
+                'Backup %s: the server of share %s shows no extended attributes, so the backup will have none',
+                backup.id,
+                share.share_id,
+            )
         return place
 
     def writable(self, share: values.Share, backup: values.Backup) -> Path:
@@ -39,7 +42,7 @@ class NfsCopies(BackupJobs):
 
     def _mounted(self, share: values.Share, backup: values.Backup, level: str) -> Path:
         place = self.share_place(backup.id)
-        options = (level, exports.options_of(share), self._options)     # those that are configured win
+        options = (level, exports.options_of(share), self._options)  # those that are configured win
         self.mount(location_of(share), place, 'nfs', ','.join(word for word in options if word))
         return place
 

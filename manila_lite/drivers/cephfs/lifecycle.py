@@ -16,8 +16,15 @@ from manila_lite.drivers.cephfs.volumes.trees import Trees
 class Lifecycle:
     """The life of one backend."""
 
-    def __init__(self, cluster: Cluster, subvolumes: Subvolumes, trees: Trees, objects: Objects, pools: Pools,
-                 protocol: Protocol):
+    def __init__(
+        self,
+        cluster: Cluster,
+        subvolumes: Subvolumes,
+        trees: Trees,
+        objects: Objects,
+        pools: Pools,
+        protocol: Protocol,
+    ):
         self._cluster = cluster
         self._subvolumes = subvolumes
         self._trees = trees
@@ -31,7 +38,7 @@ class Lifecycle:
         :raises errors.Final: the cluster refuses; with its message. :raises Away: it does not answer.
         """
         try:
-            self._trees.keep_up()       # first of all: managers may die of what is in the trash
+            self._trees.keep_up()  # first of all: managers may die of what is in the trash
             self._subvolumes.make_group()
             # The volumes module answers this only when a metadata server is active.
             self._subvolumes.names()
@@ -52,8 +59,10 @@ class Lifecycle:
         """
         problems = [*filter(None, (self._trees.problem,)), *self._objects.problems()]
         strange = self._objects.strange
-        return {**({'problems': problems} if problems else {}),
-                **({} if strange is None else {'strange_objects': sum(strange.values())})}
+        return {
+            **({'problems': problems} if problems else {}),
+            **({} if strange is None else {'strange_objects': sum(strange.values())}),
+        }
 
     def shut_down(self) -> None:
         """Close connections. Shares stay served."""

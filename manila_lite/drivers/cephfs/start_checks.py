@@ -29,8 +29,10 @@ _OLDEST, _OLDEST_NAME = (16, 2, 8), '16.2.8 (Pacific)'
 _SECONDS = 5.0
 _DENIED = (errno.EACCES, errno.EPERM)
 #: A metadata server that is active and silent.
-_SILENT = (f'the metadata server did not answer within {_SECONDS:g} s: it does so to a client without capabilities for it, and '
-           'when it is overloaded; then start again when "ceph status" says that all is well')
+_SILENT = (
+    f'the metadata server did not answer within {_SECONDS:g} s: it does so to a client without capabilities for it, and '
+    'when it is overloaded; then start again when "ceph status" says that all is well'
+)
 
 
 def problems(backend: Backend) -> Iterator[values.Problem]:
@@ -38,20 +40,27 @@ def problems(backend: Backend) -> Iterator[values.Problem]:
     conf: CephfsOptions = backend.conf
     wanted = conf.cephfs_protocol_helper_type.upper()
     if wanted not in PROTOCOLS:
-        yield values.Problem(f'cephfs_protocol_helper_type: {wanted} is not served', f'use {", ".join(sorted(PROTOCOLS))}')
+        yield values.Problem(
+            f'cephfs_protocol_helper_type: {wanted} is not served', f'use {", ".join(sorted(PROTOCOLS))}'
+        )
         return
     yield from protocol_of(conf).problems(backend)
     identity = Identity.of(conf)
     if find_way(identity) is None or not side_programs.can_run():
-        yield values.Problem('neither the Python bindings of Ceph nor the program ceph are installed, or not the bindings of '
-                             f'{side_programs.PYTHON}', 'apt-get install python3-rados python3-cephfs ceph-common')
+        yield values.Problem(
+            'neither the Python bindings of Ceph nor the program ceph are installed, or not the bindings of '
+            f'{side_programs.PYTHON}',
+            'apt-get install python3-rados python3-cephfs ceph-common',
+        )
         return
     try:
         identity.conf_path.read_text()
     except (OSError, UnicodeDecodeError) as bad:
-        yield values.Problem(f'cephfs_conf_path: {identity.conf_path} cannot be read ({_reason(bad)})',
-                             "name the cluster's configuration file, which names its monitors; by default it is "
-                             '/etc/ceph/ with the name in cephfs_cluster_name and .conf')
+        yield values.Problem(
+            f'cephfs_conf_path: {identity.conf_path} cannot be read ({_reason(bad)})',
+            "name the cluster's configuration file, which names its monitors; by default it is "
+            '/etc/ceph/ with the name in cephfs_cluster_name and .conf',
+        )
         return
     yield from _of_cluster(backend, identity)
 
@@ -75,11 +84,13 @@ def _key(cluster: Cluster, backend: Backend, identity: Identity) -> Iterator[val
     try:
         said = cluster.monitor('version')
     except Refused as refused:
-        yield values.Problem(f'cephfs_auth_id: the cluster of {identity.conf_path} does not let {identity.entity} in '
-                             f'({refused.said})',
-                             'the file with its key must be named there ("keyring = ..."), or be '
-                             f'/etc/ceph/{identity.cluster}.{identity.entity}.keyring, and hold what '
-                             f'"ceph auth get {identity.entity}" shows; check cephfs_cluster_name, too')
+        yield values.Problem(
+            f'cephfs_auth_id: the cluster of {identity.conf_path} does not let {identity.entity} in '
+            f'({refused.said})',
+            'the file with its key must be named there ("keyring = ..."), or be '
+            f'/etc/ceph/{identity.cluster}.{identity.entity}.keyring, and hold what '
+            f'"ceph auth get {identity.entity}" shows; check cephfs_cluster_name, too',
+        )
         return
     found = re.search(r'(\d{1,9})\.(\d{1,9})\.(\d{1,9})', str(said['version']))
     if found and tuple(map(int, found.groups())) < _OLDEST:
@@ -96,12 +107,16 @@ def _capabilities(cluster: Cluster, backend: Backend, identity: Identity) -> Ite
     except Refused as refused:
         if refused.number not in _DENIED:
             raise
-        yield values.Problem(f'cephfs_auth_id: {identity.entity} may not do what the service needs ({refused.said})', hint)
+        yield values.Problem(
+            f'cephfs_auth_id: {identity.entity} may not do what the service needs ({refused.said})', hint
+        )
         return
     try:
         filesystem = choose_filesystem(conf.cephfs_filesystem_name, there)
     except errors.Final as bad:
-        yield values.Problem(str(bad).removesuffix('.'), 'name one of them, or create it with "ceph fs volume create"')
+        yield values.Problem(
+            str(bad).removesuffix('.'), 'name one of them, or create it with "ceph fs volume create"'
+        )
         return
     yield from _pools(cluster, conf, filesystem)
     why = _why_sessions_stay(cluster, filesystem)
@@ -115,8 +130,12 @@ def _why_sessions_stay(cluster: Cluster, filesystem: str) -> str | None:
 
     One does not answer at all if the service has no capabilities for it; one with too much work does not, either.
     """
-    servers = [server for one in cluster.monitor('fs dump')['filesystems'] if one['mdsmap']['fs_name'] == filesystem
-               for server in one['mdsmap']['info'].values()]
+    servers = [
+        server
+        for one in cluster.monitor('fs dump')['filesystems']
+        if one['mdsmap']['fs_name'] == filesystem
+        for server in one['mdsmap']['info'].values()
+    ]
     active = any(server['state'] == 'up:active' for server in servers)
     try:
         cluster.metadata_server(f'{filesystem}:0', 'client ls', filters=['auth_name=nobody'])
@@ -131,8 +150,10 @@ def _pools(cluster: Cluster, conf: CephfsOptions, filesystem: str) -> Iterator[v
     there = next(one['data_pools'] for one in cluster.monitor('fs ls') if one['name'] == filesystem)
     for name in conf.cephfs_data_pools:
         if name not in there:
-            yield values.Problem(f'cephfs_data_pools: {name} is no data pool of the file system {filesystem}',
-                                 f'it has {", ".join(there)}; "ceph fs add_data_pool" adds one')
+            yield values.Problem(
+                f'cephfs_data_pools: {name} is no data pool of the file system {filesystem}',
+                f'it has {", ".join(there)}; "ceph fs add_data_pool" adds one',
+            )
 
 
 def _protocol(cluster: Cluster, backend: Backend, identity: Identity) -> Iterator[values.Problem]:
@@ -140,7 +161,11 @@ def _protocol(cluster: Cluster, backend: Backend, identity: Identity) -> Iterato
     yield from protocol_of(backend.conf).problems_at(cluster, backend)
 
 
-_CHECKS: tuple[Callable[[Cluster, Backend, Identity], Iterator[values.Problem]], ...] = (_key, _capabilities, _protocol)
+_CHECKS: tuple[Callable[[Cluster, Backend, Identity], Iterator[values.Problem]], ...] = (
+    _key,
+    _capabilities,
+    _protocol,
+)
 
 
 def _reason(bad: Any) -> str:

@@ -46,7 +46,9 @@ class DummyBackups(DummyBase, interface.BacksUp):
                 self.store.shares.put(target)
         return values.BackupProgress(percent)
 
-    def _restored(self, share: values.Share, backup: values.Backup, *, begin: bool = False) -> tuple[BackupRecord, int]:
+    def _restored(
+        self, share: values.Share, backup: values.Backup, *, begin: bool = False
+    ) -> tuple[BackupRecord, int]:
         """Return the backup, and the percentage of it that is restored to the share after this call."""
         home = self.store if backup.host == self.backend.host else self.store.neighbour(backup.host)
         with home.locked():

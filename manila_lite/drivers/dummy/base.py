@@ -45,9 +45,16 @@ class DummyBase(interface.ShareDriver):
         if share.proto.upper() not in self.PROTOCOLS:
             raise errors.Final(f'This backend does not serve {share.proto}.')
         self._need_room(share.pool, share.size)
-        return ShareRecord(share.id, share.pool, share.size, share.proto.upper(), share.mount_point_name or share.id,
-                           server=self._server_of(share), qos=dict(share.qos),
-                           key=share.encryption_key_ref)
+        return ShareRecord(
+            share.id,
+            share.pool,
+            share.size,
+            share.proto.upper(),
+            share.mount_point_name or share.id,
+            server=self._server_of(share),
+            qos=dict(share.qos),
+            key=share.encryption_key_ref,
+        )
 
     def _need_room(self, pool: str, more: int) -> None:
         """Check that the pool can promise ``more`` GiB.
@@ -56,15 +63,19 @@ class DummyBase(interface.ShareDriver):
         """
         free = report.promise(self.conf) - self.store.shares.allocated(pool)
         if more > max(free, 0):
-            raise errors.Final(f'Pool {pool} has room for {max(free, 0):g} GiB, not for {more}.',
-                               detail='FILTER_CAPACITY')
+            raise errors.Final(
+                f'Pool {pool} has room for {max(free, 0):g} GiB, not for {more}.', detail='FILTER_CAPACITY'
+            )
 
-    def _enforce(self, record: ShareRecord, rules: Sequence[values.AccessRule],
-                 before: ShareRecord | None = None) -> dict[str, values.RuleResult]:
+    def _enforce(
+        self, record: ShareRecord, rules: Sequence[values.AccessRule], before: ShareRecord | None = None
+    ) -> dict[str, values.RuleResult]:
         """Put the rules in force. The record is written only if it differs from ``before``."""
         results = {rule.id: values.RuleResult(self._objection(rule), _key(record.id, rule)) for rule in rules}
         record.exported = True
-        record.rules = {rule.id: [rule.type, rule.to, rule.level] for rule in rules if not results[rule.id].error}
+        record.rules = {
+            rule.id: [rule.type, rule.to, rule.level] for rule in rules if not results[rule.id].error
+        }
         if record != before:
             self.store.shares.put(record)
         return results

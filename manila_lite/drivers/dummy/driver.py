@@ -21,10 +21,20 @@ from manila_lite.drivers.dummy.knobs import Knob, knobbed
 from manila_lite.drivers.dummy.store import SnapshotRecord
 
 
-class DummyDriver(server_migration.DummyMigration, share_migration.DummyShareMigration, manage_servers.DummyManaging,
-                  manage_shares.DummyShareManaging, replication.DummyReplication, backups.DummyBackups, interface.Resizes,
-                  interface.Snapshots, interface.Clones, interface.Reverts, interface.MountsSnapshots,
-                  interface.ConsistentSnapshots):
+class DummyDriver(
+    server_migration.DummyMigration,
+    share_migration.DummyShareMigration,
+    manage_servers.DummyManaging,
+    manage_shares.DummyShareManaging,
+    replication.DummyReplication,
+    backups.DummyBackups,
+    interface.Resizes,
+    interface.Snapshots,
+    interface.Clones,
+    interface.Reverts,
+    interface.MountsSnapshots,
+    interface.ConsistentSnapshots,
+):
     """Shares that are files with a few words in them. See ``knobs.py`` for the faults, ``store.py`` for the state.
 
     The option driver_handles_share_servers decides whether shares are on share servers.
@@ -37,17 +47,26 @@ class DummyDriver(server_migration.DummyMigration, share_migration.DummyShareMig
     @classmethod
     def check(cls, backend: interface.Backend) -> Sequence[values.Problem]:
         """Return invalid options, and a problem if the state directory cannot be written."""
-        problems = [values.Problem(f'{name} is empty', 'name at least one')
-                    for name in ('dummy_pools', 'dummy_protocols', 'dummy_export_ips') if not backend.conf[name]]
+        problems = [
+            values.Problem(f'{name} is empty', 'name at least one')
+            for name in ('dummy_pools', 'dummy_protocols', 'dummy_export_ips')
+            if not backend.conf[name]
+        ]
         for text in backend.conf.dummy_knobs:
             try:
                 Knob.parse(text)
             except ValueError as wrong:
                 problems.append(values.Problem('dummy_knobs', str(wrong)))
-        there = next(path for path in (backend.state_dir, *backend.state_dir.absolute().parents) if path.exists())
+        there = next(
+            path for path in (backend.state_dir, *backend.state_dir.absolute().parents) if path.exists()
+        )
         if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
-            problems.append(values.Problem(f'{there} is not a directory that can be written',
-                                          'give it to the user that runs the service'))
+            problems.append(
+                values.Problem(
+                    f'{there} is not a directory that can be written',
+                    'give it to the user that runs the service',
+                )
+            )
         return problems
 
     @knobbed
@@ -68,8 +87,9 @@ class DummyDriver(server_migration.DummyMigration, share_migration.DummyShareMig
         return self._create(share)
 
     @knobbed
-    def create_share_from_snapshot(self, share: values.Share,
-                                   snapshot: values.Snapshot) -> Sequence[values.ExportLocation]:
+    def create_share_from_snapshot(
+        self, share: values.Share, snapshot: values.Snapshot
+    ) -> Sequence[values.ExportLocation]:
         return self._create(share, snapshot)
 
     @knobbed
@@ -80,8 +100,9 @@ class DummyDriver(server_migration.DummyMigration, share_migration.DummyShareMig
                 self.store.shares.drop(share.id)
 
     @knobbed
-    def update_access(self, share: values.Share,
-                      rules: Sequence[values.AccessRule]) -> Mapping[str, values.RuleResult]:
+    def update_access(
+        self, share: values.Share, rules: Sequence[values.AccessRule]
+    ) -> Mapping[str, values.RuleResult]:
         with self.store.locked():
             if not rules and self.store.held(share.id) is None:
                 return {}
@@ -127,7 +148,8 @@ class DummyDriver(server_migration.DummyMigration, share_migration.DummyShareMig
             if self.store.snapshots.get(snapshot.id) is None:
                 source = self.store.share(snapshot.share.id)
                 self.store.snapshots.put(
-                    SnapshotRecord(snapshot.id, source.id, source.size, source.content, source.used))
+                    SnapshotRecord(snapshot.id, source.id, source.size, source.content, source.used)
+                )
         return f'/snapshots/{snapshot.id}'
 
     @knobbed
@@ -136,7 +158,9 @@ class DummyDriver(server_migration.DummyMigration, share_migration.DummyShareMig
             sources = {snapshot.id: self.store.share(snapshot.share.id) for snapshot in snapshots}
             if not all(self.store.snapshots.get(snapshot_id) for snapshot_id in sources):
                 for snapshot_id, source in sources.items():
-                    self.store.snapshots.put(SnapshotRecord(snapshot_id, source.id, source.size, source.content, source.used))
+                    self.store.snapshots.put(
+                        SnapshotRecord(snapshot_id, source.id, source.size, source.content, source.used)
+                    )
         return {snapshot_id: f'/snapshots/{snapshot_id}' for snapshot_id in sources}
 
     @knobbed
@@ -147,14 +171,18 @@ class DummyDriver(server_migration.DummyMigration, share_migration.DummyShareMig
                 self.store.snapshots.drop(snapshot.id)
 
     @knobbed
-    def serve_snapshot(self, snapshot: values.Snapshot, rules: Sequence[values.AccessRule]) -> values.ServedSnapshot:
+    def serve_snapshot(
+        self, snapshot: values.Snapshot, rules: Sequence[values.AccessRule]
+    ) -> values.ServedSnapshot:
         with self.store.locked():
             record = self.store.snapshot(snapshot.id)
             share = dataclasses.replace(self.store.share(snapshot.share.id), path=snapshot.id)
             self._server_of(snapshot.share)
             results = {rule.id: values.RuleResult(self._objection(rule)) for rule in rules}
             record.exported = True
-            record.rules = {rule.id: [rule.type, rule.to, 'ro'] for rule in rules if not results[rule.id].error}
+            record.rules = {
+                rule.id: [rule.type, rule.to, 'ro'] for rule in rules if not results[rule.id].error
+            }
             self.store.snapshots.put(record)
         return values.ServedSnapshot(tuple(self._locations(snapshot.share, share)), results)
 
@@ -193,7 +221,9 @@ class DummyDriver(server_migration.DummyMigration, share_migration.DummyShareMig
                 snapshot.exported, snapshot.rules = False, {}
                 self.store.snapshots.put(snapshot)
 
-    def _create(self, share: values.Share, snapshot: values.Snapshot | None = None) -> list[values.ExportLocation]:
+    def _create(
+        self, share: values.Share, snapshot: values.Snapshot | None = None
+    ) -> list[values.ExportLocation]:
         with self.store.locked():
             record = self.store.shares.get(share.id)
             if record is None:

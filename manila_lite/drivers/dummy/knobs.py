@@ -22,15 +22,18 @@ from typing import Any
 from manila_lite import errors, values
 from manila_lite.drivers import interface
 
-_TEXT = re.compile(r'(?P<method>\*|[a-z_]+):(?P<action>[a-z_]+?)(?P<after>_after|_before)?'
-                   r'(?:=(?P<seconds>\d+(?:\.\d+)?))?(?:@(?:(?P<once>once)|times=(?P<times>\d+)))?')
+_TEXT = re.compile(
+    r'(?P<method>\*|[a-z_]+):(?P<action>[a-z_]+?)(?P<after>_after|_before)?'
+    r'(?:=(?P<seconds>\d+(?:\.\d+)?))?(?:@(?:(?P<once>once)|times=(?P<times>\d+)))?'
+)
 _POLL = 0.05
 
 #: Methods of the contract with a default, which the dummy replaces.
 _REPLACED = frozenset(('choose_share_server_compatible_for_migration', 'inspect_shares'))
 #: The methods that have knobs: these, and all abstract methods of the contract.
-METHODS = _REPLACED | frozenset(name for base in (interface.ShareDriver, *interface.ABILITIES)
-                                for name in base.__abstractmethods__)   # type: ignore[attr-defined]
+METHODS = _REPLACED.union(
+    *(base.__abstractmethods__ for base in (interface.ShareDriver, *interface.ABILITIES))  # type: ignore[attr-defined]
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,13 +55,21 @@ class Knob:
         """
         match = _TEXT.fullmatch(text.strip())
         if match is None or match['action'] not in ACTIONS:
-            raise ValueError(f'{text!r} is no knob: write method:action[_after][=seconds][@once|@times=N] with an '
-                             f'action of {", ".join(sorted(ACTIONS))}')
+            raise ValueError(
+                f'{text!r} is no knob: write method:action[_after][=seconds][@once|@times=N] with an '
+                f'action of {", ".join(sorted(ACTIONS))}'
+            )
         if match['method'] not in {'*', *METHODS}:
             raise ValueError(f'{text!r} is no knob: the methods are {", ".join(sorted(METHODS))}')
         times = 1 if match['once'] else int(match['times']) if match['times'] else None
-        return cls(text.strip(), match['method'], match['action'], match['after'] == '_after',
-                   float(match['seconds'] or 0), times)
+        return cls(
+            text.strip(),
+            match['method'],
+            match['action'],
+            match['after'] == '_after',
+            float(match['seconds'] or 0),
+            times,
+        )
 
 
 class Knobs:
@@ -100,8 +111,8 @@ class Knobs:
         if not any(knob.action == 'partial' and self._take(knob) for knob in self.live(method)):
             return answer
         if isinstance(answer, Mapping):
-            return dict(list(answer.items())[:len(answer) // 2])
-        return answer[:len(answer) // 2] if isinstance(answer, (list, tuple)) else None
+            return dict(list(answer.items())[: len(answer) // 2])
+        return answer[: len(answer) // 2] if isinstance(answer, (list, tuple)) else None
 
     def _take(self, knob: Knob) -> bool:
         if knob.times is None:
@@ -196,8 +207,7 @@ def _ids(args: tuple[Any, ...]) -> list[str]:
     if not args:
         return []
     targets = args[0] if isinstance(args[0], (list, tuple)) else [args[0]]
-    return [target.share.id if isinstance(target, values.EnsureTarget) else target.id
-            for target in targets]
+    return [target.share.id if isinstance(target, values.EnsureTarget) else target.id for target in targets]
 
 
 def _lines(file: Path) -> list[str]:

@@ -15,20 +15,27 @@ class DummyManaging(DummyServers, interface.ManagesServers):
     """The part of the driver that manages and unmanages share servers."""
 
     @knobbed
-    def find_server(self, server: values.ShareServer, identifier: str, options: Mapping[str, str]) -> Sequence[str]:
+    def find_server(
+        self, server: values.ShareServer, identifier: str, options: Mapping[str, str]
+    ) -> Sequence[str]:
         with self.store.locked():
             record = self._manageable(server, identifier)
         return [address for addresses in record.addresses.values() for address in addresses]
 
     @knobbed
-    def manage_server(self, server: values.ShareServer, identifier: str, options: Mapping[str, str]) -> Mapping[str, str]:
+    def manage_server(
+        self, server: values.ShareServer, identifier: str, options: Mapping[str, str]
+    ) -> Mapping[str, str]:
         networks.vet(server)
         with self.store.locked():
             record = self._manageable(server, identifier)
-            self.store.servers.put(dataclasses.replace(
-                record, id=server.id, name=identifier, ours=True, addresses=addresses_of(server)))
+            self.store.servers.put(
+                dataclasses.replace(
+                    record, id=server.id, name=identifier, ours=True, addresses=addresses_of(server)
+                )
+            )
             for other in self._named(identifier):
-                if other.id != server.id:       # the old record; also in the repetition of a call that died
+                if other.id != server.id:  # the old record; also in the repetition of a call that died
                     self.store.servers.drop(other.id)
         return details_of(server)
 

@@ -19,7 +19,9 @@ class DummyShareManaging(DummyBase, interface.ManagesSnapshots):
     """
 
     @knobbed
-    def manage_share(self, share: values.Share, export_path: str, options: Mapping[str, str]) -> values.ManagedShare:
+    def manage_share(
+        self, share: values.Share, export_path: str, options: Mapping[str, str]
+    ) -> values.ManagedShare:
         with self.store.locked():
             record = self.store.shares.get(share.id)
             if record is None or not record.ours:
@@ -36,8 +38,16 @@ class DummyShareManaging(DummyBase, interface.ManagesSnapshots):
         past = records[0]
         if (past.pool, past.proto) != (share.pool, share.proto.upper()):
             raise errors.Final(f'The share at {export_path} is a {past.proto} share in pool {past.pool}.')
-        record = dataclasses.replace(past, id=share.id, ours=True, exported=True, rules={}, server=self._server_of(share),
-                                     path=share.mount_point_name or past.path, was=past.path)
+        record = dataclasses.replace(
+            past,
+            id=share.id,
+            ours=True,
+            exported=True,
+            rules={},
+            server=self._server_of(share),
+            path=share.mount_point_name or past.path,
+            was=past.path,
+        )
         self.store.shares.put(record)
         return record
 
@@ -54,13 +64,15 @@ class DummyShareManaging(DummyBase, interface.ManagesSnapshots):
             if record is None or not record.ours:
                 return
             asked = _last(share.export_locations[0].path) if share.export_locations else record.path
-            if asked == record.was:     # no client has seen its new path
+            if asked == record.was:  # no client has seen its new path
                 record.path = asked
             record.ours, record.exported, record.rules, record.server = False, False, {}, None
             self.store.shares.put(record)
 
     @knobbed
-    def manage_snapshot(self, snapshot: values.Snapshot, options: Mapping[str, str]) -> values.ManagedSnapshot:
+    def manage_snapshot(
+        self, snapshot: values.Snapshot, options: Mapping[str, str]
+    ) -> values.ManagedSnapshot:
         with self.store.locked():
             record = self.store.snapshots.get(snapshot.id)
             if record is None or not record.ours:
@@ -80,7 +92,9 @@ class DummyShareManaging(DummyBase, interface.ManagesSnapshots):
         # A share that was unmanaged and managed again has another id than its snapshots have stored.
         if records[0].share_id != share.id and records[0].path != share.was:
             raise errors.Final(f'The snapshot at {place} is of another share.')
-        record = dataclasses.replace(records[0], id=snapshot.id, share_id=share.id, name=_last(place), ours=True)
+        record = dataclasses.replace(
+            records[0], id=snapshot.id, share_id=share.id, name=_last(place), ours=True
+        )
         self.store.snapshots.put(record)
         return record
 
@@ -90,15 +104,17 @@ class DummyShareManaging(DummyBase, interface.ManagesSnapshots):
             record = self.store.snapshots.get(snapshot.id)
             if record is not None and record.ours:
                 share = self.store.shares.get(record.share_id)
-                self.store.snapshots.put(dataclasses.replace(
-                    record, ours=False, path=share.path if share else '', exported=False, rules={}))
+                self.store.snapshots.put(
+                    dataclasses.replace(
+                        record, ours=False, path=share.path if share else '', exported=False, rules={}
+                    )
+                )
 
     def _called(self, name: str) -> list[ShareRecord]:
         return [record for record in self.store.shares.all() if record.path == name]
 
     def _snapshots_called(self, name: str) -> list[SnapshotRecord]:
         return [record for record in self.store.snapshots.all() if (record.name or record.id) == name]
-
 
 
 def _last(path: str) -> str:

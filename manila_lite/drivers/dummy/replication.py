@@ -24,7 +24,9 @@ class DummyReplication(DummyBase, interface.Replicates):
         self._must_be_possible(replica)
         with self.store.locked():
             if self.store.shares.get(replica.id) is None:
-                self.store.shares.put(dataclasses.replace(self._new(replica.share), role='replica', exported=False))
+                self.store.shares.put(
+                    dataclasses.replace(self._new(replica.share), role='replica', exported=False)
+                )
         return self._followed(replica)
 
     def _must_be_possible(self, replica: values.Replica) -> None:
@@ -92,7 +94,9 @@ class DummyReplication(DummyBase, interface.Replicates):
         with self.store.locked():
             record = self.store.share(replica.id)
             self._need_room(record.pool, active.size - record.size)
-            self.store.shares.put(dataclasses.replace(record, content=active.content, used=active.used, size=active.size))
+            self.store.shares.put(
+                dataclasses.replace(record, content=active.content, used=active.used, size=active.size)
+            )
             self._hold(replica.id, [snapshot for snapshot in taken if snapshot is not None])
         return True
 
@@ -102,7 +106,9 @@ class DummyReplication(DummyBase, interface.Replicates):
             if snapshot.id not in wanted:
                 self.store.snapshots.drop(snapshot.id)
         for snapshot in taken:
-            self.store.snapshots.put(dataclasses.replace(snapshot, share_id=share_id, name='', exported=False, rules={}))
+            self.store.snapshots.put(
+                dataclasses.replace(snapshot, share_id=share_id, name='', exported=False, rules={})
+            )
 
     def _snapshots_of(self, share_id: str) -> list[SnapshotRecord]:
         return [snapshot for snapshot in self.store.snapshots.all() if snapshot.share_id == share_id]
@@ -122,6 +128,13 @@ class DummyReplication(DummyBase, interface.Replicates):
     def _result(self, replica: values.Replica, record: ShareRecord, state: str) -> values.ReplicaResult:
         with self.store.locked():
             held = {snapshot.id: f'/snapshots/{snapshot.id}' for snapshot in self._snapshots_of(replica.id)}
-        places = tuple(locations.on_server(replica.share.server, record) if replica.share.server
-                       else locations.of_backend(self.conf, record)) if record.exported else ()
+        places = (
+            tuple(
+                locations.on_server(replica.share.server, record)
+                if replica.share.server
+                else locations.of_backend(self.conf, record)
+            )
+            if record.exported
+            else ()
+        )
         return values.ReplicaResult(state, places, held)

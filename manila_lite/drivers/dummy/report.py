@@ -31,19 +31,28 @@ def pools(driver: interface.ShareDriver, shares: Iterable[ShareRecord]) -> list[
         mine = by_pool.get(name, [])
         allocated = float(sum(share.size for share in mine))
         taken = sum(share.used for share in mine) if thin else allocated
-        answer.append(values.Pool(
-            name, total_gb=total, free_gb=max(total - taken, 0.0),
-            reserved_percentage=conf.dummy_reserved_percentage, thin_provisioning=thin,
-            max_over_subscription_ratio=conf.dummy_max_over_subscription_ratio if thin else 1.0,
-            capabilities=capabilities(driver)))
+        answer.append(
+            values.Pool(
+                name,
+                total_gb=total,
+                free_gb=max(total - taken, 0.0),
+                reserved_percentage=conf.dummy_reserved_percentage,
+                thin_provisioning=thin,
+                max_over_subscription_ratio=conf.dummy_max_over_subscription_ratio if thin else 1.0,
+                capabilities=capabilities(driver),
+            )
+        )
     return answer
 
 
 def capabilities(driver: interface.ShareDriver) -> dict[str, Any]:
     """Return the capabilities of the dummy, overruled by the option ``dummy_capabilities``."""
     conf = driver.backend.conf
-    versions = ({4, 6} if driver.HANDLES_SHARE_SERVERS
-                else {ipaddress.ip_address(address).version for address in conf.dummy_export_ips})
+    versions = (
+        {4, 6}
+        if driver.HANDLES_SHARE_SERVERS
+        else {ipaddress.ip_address(address).version for address in conf.dummy_export_ips}
+    )
     return {
         'storage_protocol': '_'.join(proto.upper() for proto in conf.dummy_protocols),
         'vendor_name': 'manila_lite',

@@ -25,13 +25,20 @@ class DummyMigration(DummyServers, interface.MigratesReplicated):
         self.SPREADS_SERVERS = self.conf.dummy_spreading_migration
 
     @knobbed
-    def share_server_migration_check_compatibility(self, migration: values.ServerMigration) -> values.MigrationSupport:
+    def share_server_migration_check_compatibility(
+        self, migration: values.ServerMigration
+    ) -> values.MigrationSupport:
         reason = self._why_not(migration)
         if reason:
             return values.MigrationSupport(False, reason=reason)
         return values.MigrationSupport(
-            True, writable=self.conf.dummy_writable_migration, nondisruptive=migration.keeps_addresses, preserve_snapshots=True,
-            migration_cancel=self.conf.dummy_cancellable_migration, migration_get_progress=True)
+            True,
+            writable=self.conf.dummy_writable_migration,
+            nondisruptive=migration.keeps_addresses,
+            preserve_snapshots=True,
+            migration_cancel=self.conf.dummy_cancellable_migration,
+            migration_get_progress=True,
+        )
 
     def _why_not(self, migration: values.ServerMigration) -> str:
         if not self._source(migration).servers.folder.is_dir():
@@ -42,7 +49,8 @@ class DummyMigration(DummyServers, interface.MigratesReplicated):
 
     @knobbed
     def choose_share_server_compatible_for_migration(
-            self, idle: Sequence[values.ShareServer], migration: values.ServerMigration) -> str | None:
+        self, idle: Sequence[values.ShareServer], migration: values.ServerMigration
+    ) -> str | None:
         """Return the first idle server."""
         return idle[0].id if idle else None
 
@@ -54,12 +62,14 @@ class DummyMigration(DummyServers, interface.MigratesReplicated):
 
     @knobbed
     def share_server_migration_continue(self, migration: values.ServerMigration) -> bool:
-        for share in self._missing(migration)[:math.ceil(len(migration.shares) / _CALLS)]:
+        for share in self._missing(migration)[: math.ceil(len(migration.shares) / _CALLS)]:
             self._copy(migration, share)
         return not self._missing(migration)
 
     @knobbed
-    def share_server_migration_get_progress(self, migration: values.ServerMigration) -> values.MigrationProgress:
+    def share_server_migration_get_progress(
+        self, migration: values.ServerMigration
+    ) -> values.MigrationProgress:
         missing = {share.id for share in self._missing(migration)}
         total = sum(share.size for share in migration.shares)
         done = sum(share.size for share in migration.shares if share.id not in missing)
@@ -71,18 +81,24 @@ class DummyMigration(DummyServers, interface.MigratesReplicated):
         details = self._set_up(migration.target)
         export_locations = {}
         for share in migration.shares:
-            if not self._serves(migration, share):      # a share that is served here may have newer data
+            if not self._serves(migration, share):  # a share that is served here may have newer data
                 self._copy(migration, share)
             export_locations[share.id] = self._serve(migration, share)
-        return values.MigratedServer(details, export_locations, {snapshot.id: f'/snapshots/{snapshot.id}'
-                                                     for snapshot in migration.snapshots})
+        return values.MigratedServer(
+            details,
+            export_locations,
+            {snapshot.id: f'/snapshots/{snapshot.id}' for snapshot in migration.snapshots},
+        )
 
     @knobbed
     def share_server_migration_cancel(self, migration: values.ServerMigration) -> None:
         with self.store.locked():
             # Another migration may have brought the same shares here since.
-            mine = {record.id for record in self.store.shares.all()
-                    if record.server == migration.target.id and not self._is_here(migration)}
+            mine = {
+                record.id
+                for record in self.store.shares.all()
+                if record.server == migration.target.id and not self._is_here(migration)
+            }
             for snapshot in migration.snapshots:
                 if snapshot.share.id in mine:
                     self.store.snapshots.drop(snapshot.id)
@@ -107,10 +123,21 @@ class DummyMigration(DummyServers, interface.MigratesReplicated):
         source = self._source(migration)
         with source.locked():
             record = source.share(share.id)
-            taken = [source.snapshot(snapshot.id) for snapshot in migration.snapshots if snapshot.share.id == share.id]
+            taken = [
+                source.snapshot(snapshot.id)
+                for snapshot in migration.snapshots
+                if snapshot.share.id == share.id
+            ]
         with self.store.locked():
-            self.store.shares.put(dataclasses.replace(record, pool=migration.pool_of(share), server=migration.target.id,
-                                                      exported=False, rules={}))
+            self.store.shares.put(
+                dataclasses.replace(
+                    record,
+                    pool=migration.pool_of(share),
+                    server=migration.target.id,
+                    exported=False,
+                    rules={},
+                )
+            )
             for snapshot in taken:
                 self.store.snapshots.put(dataclasses.replace(snapshot, name='', exported=False, rules={}))
 
@@ -125,7 +152,7 @@ class DummyMigration(DummyServers, interface.MigratesReplicated):
         with source.locked():
             for share in migration.shares:
                 record = source.share(share.id)
-                if record.server == migration.source.id:        # else it is served by the target, on this backend
+                if record.server == migration.source.id:  # else it is served by the target, on this backend
                     record.exported, record.rules = False, {}
                     source.shares.put(record)
             server = source.servers.get(migration.source.id)
@@ -133,10 +160,14 @@ class DummyMigration(DummyServers, interface.MigratesReplicated):
                 server.running = False
                 source.servers.put(server)
 
-    def _serve(self, migration: values.ServerMigration, share: values.Share) -> tuple[values.ExportLocation, ...]:
+    def _serve(
+        self, migration: values.ServerMigration, share: values.Share
+    ) -> tuple[values.ExportLocation, ...]:
         with self.store.locked():
             record = self.store.share(share.id)
             record.exported = True
-            record.rules = {rule.id: [rule.type, rule.to, rule.level] for rule in migration.rules.get(share.id, ())}
+            record.rules = {
+                rule.id: [rule.type, rule.to, rule.level] for rule in migration.rules.get(share.id, ())
+            }
             self.store.shares.put(record)
         return tuple(locations.on_server(migration.target, record))

@@ -12,8 +12,13 @@ from manila_lite.drivers.dummy.knobs import knobbed
 from manila_lite.drivers.dummy.store import ServerRecord
 
 
-class DummyServers(DummyBase, interface.SpansSubnets, interface.AddsSubnets, interface.TakesSubnetMetadata,
-                   interface.UpdatesSecurityServices):
+class DummyServers(
+    DummyBase,
+    interface.SpansSubnets,
+    interface.AddsSubnets,
+    interface.TakesSubnetMetadata,
+    interface.UpdatesSecurityServices,
+):
     """The part of the driver for share servers."""
 
     def held_servers(self) -> Collection[str]:
@@ -36,39 +41,65 @@ class DummyServers(DummyBase, interface.SpansSubnets, interface.AddsSubnets, int
         return {server.id: self._ensure_server(server) for server in servers}
 
     @knobbed
-    def check_update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
-                                                      targets: Sequence[values.EnsureTarget],
-                                                      snapshots: Sequence[values.Snapshot]) -> None:
+    def check_update_share_server_network_allocations(
+        self,
+        server: values.ShareServer,
+        new: values.ServerNetwork,
+        targets: Sequence[values.EnsureTarget],
+        snapshots: Sequence[values.Snapshot],
+    ) -> None:
         self.store.server(server.id)
         networks.vet_new(server, new)
 
     @knobbed
-    def update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
-                                                shares: Sequence[values.Share],
-                                                snapshots: Sequence[values.Snapshot]) -> values.ServerUpdate:
+    def update_share_server_network_allocations(
+        self,
+        server: values.ShareServer,
+        new: values.ServerNetwork,
+        shares: Sequence[values.Share],
+        snapshots: Sequence[values.Snapshot],
+    ) -> values.ServerUpdate:
         self.store.server(server.id)
         joined = server.joined(new)
         details = self._set_up(joined)
         records = {share.id: self.store.shares.get(share.id) for share in shares}
         return values.ServerUpdate(
-            details, {share_id: tuple(locations.on_server(joined, record)) for share_id, record in records.items() if record},
+            details,
+            {
+                share_id: tuple(locations.on_server(joined, record))
+                for share_id, record in records.items()
+                if record
+            },
             self._mounted(joined, snapshots),
-            pools={share.id: record.pool for share in shares if (record := records[share.id]) and record.pool != share.pool},
-            lost={share_id: 'The data of the share is missing.' for share_id, record in records.items() if record is None})
+            pools={
+                share.id: record.pool
+                for share in shares
+                if (record := records[share.id]) and record.pool != share.pool
+            },
+            lost={
+                share_id: 'The data of the share is missing.'
+                for share_id, record in records.items()
+                if record is None
+            },
+        )
 
-    def _mounted(self, server: values.ShareServer,
-                 snapshots: Sequence[values.Snapshot]) -> dict[str, tuple[values.ExportLocation, ...]]:
+    def _mounted(
+        self, server: values.ShareServer, snapshots: Sequence[values.Snapshot]
+    ) -> dict[str, tuple[values.ExportLocation, ...]]:
         """Return the export locations of the snapshots that are exported, by snapshot id."""
         exported = {}
         for snapshot in snapshots:
             record, share = self.store.snapshots.get(snapshot.id), self.store.shares.get(snapshot.share.id)
             if record and share and record.exported:
-                exported[snapshot.id] = tuple(locations.on_server(server, dataclasses.replace(share, path=snapshot.id)))
+                exported[snapshot.id] = tuple(
+                    locations.on_server(server, dataclasses.replace(share, path=snapshot.id))
+                )
         return exported
 
     @knobbed
-    def update_share_network_subnet_from_metadata(self, server: values.ShareServer, network: values.ServerNetwork,
-                                                  metadata: Mapping[str, str]) -> None:
+    def update_share_network_subnet_from_metadata(
+        self, server: values.ShareServer, network: values.ServerNetwork, metadata: Mapping[str, str]
+    ) -> None:
         with self.store.locked():
             record = self.store.server(server.id)
             if network.subnet_id not in record.addresses:
@@ -77,25 +108,39 @@ class DummyServers(DummyBase, interface.SpansSubnets, interface.AddsSubnets, int
             self.store.servers.put(record)
 
     @knobbed
-    def check_update_share_server_security_service(self, server: values.ShareServer, new: values.SecurityService,
-                                                   current: values.SecurityService | None,
-                                                   targets: Sequence[values.EnsureTarget]) -> None:
+    def check_update_share_server_security_service(
+        self,
+        server: values.ShareServer,
+        new: values.SecurityService,
+        current: values.SecurityService | None,
+        targets: Sequence[values.EnsureTarget],
+    ) -> None:
         with self.store.locked():
             self._must_fit(server, new, current)
 
     @knobbed
-    def update_share_server_security_service(self, server: values.ShareServer, new: values.SecurityService,
-                                             current: values.SecurityService | None,
-                                             targets: Sequence[values.EnsureTarget]) -> values.ServerUpdate:
+    def update_share_server_security_service(
+        self,
+        server: values.ShareServer,
+        new: values.SecurityService,
+        current: values.SecurityService | None,
+        targets: Sequence[values.EnsureTarget],
+    ) -> values.ServerUpdate:
         with self.store.locked():
             record = self._must_fit(server, new, current)
             record.services[new.type] = new.id
             self.store.servers.put(record)
-        return values.ServerUpdate(lost={target.share.id: 'The data of the share is missing.' for target in targets
-                                        if self.store.shares.get(target.share.id) is None})
+        return values.ServerUpdate(
+            lost={
+                target.share.id: 'The data of the share is missing.'
+                for target in targets
+                if self.store.shares.get(target.share.id) is None
+            }
+        )
 
-    def _must_fit(self, server: values.ShareServer, new: values.SecurityService,
-                  current: values.SecurityService | None) -> ServerRecord:
+    def _must_fit(
+        self, server: values.ShareServer, new: values.SecurityService, current: values.SecurityService | None
+    ) -> ServerRecord:
         """Return the server's record, if ``new`` may take the place of ``current``.
 
         :raises errors.Final: the server uses a security service of that type which is neither ``new`` nor ``current``.
@@ -103,7 +148,9 @@ class DummyServers(DummyBase, interface.SpansSubnets, interface.AddsSubnets, int
         record = self.store.server(server.id)
         used = record.services.get(new.type)
         if used not in (None, new.id, current.id if current else None):
-            raise errors.Final(f'Share server {server.id} knows its users by the {new.type} security service {used}.')
+            raise errors.Final(
+                f'Share server {server.id} knows its users by the {new.type} security service {used}.'
+            )
         return record
 
     def _set_up(self, server: values.ShareServer) -> dict[str, str]:
@@ -112,8 +159,11 @@ class DummyServers(DummyBase, interface.SpansSubnets, interface.AddsSubnets, int
             known = self.store.servers.get(server.id)
             record = ServerRecord(server.id, addresses_of(server), name=known.name if known else '')
             record.services = {service.type: service.id for service in server.security_services}
-            record.metadata = {subnet: pairs for subnet, pairs in (known.metadata if known else {}).items()
-                               if subnet in record.addresses}
+            record.metadata = {
+                subnet: pairs
+                for subnet, pairs in (known.metadata if known else {}).items()
+                if subnet in record.addresses
+            }
             self.store.servers.put(record)
         return details_of(server)
 
@@ -126,7 +176,10 @@ class DummyServers(DummyBase, interface.SpansSubnets, interface.AddsSubnets, int
 
 def details_of(server: values.ShareServer) -> dict[str, str]:
     """Return the details to store with the server."""
-    return {'server_name': f'dummy-{server.id}', 'subnets': ','.join(network.subnet_id for network in server.networks)}
+    return {
+        'server_name': f'dummy-{server.id}',
+        'subnets': ','.join(network.subnet_id for network in server.networks),
+    }
 
 
 def addresses_of(server: values.ShareServer) -> dict[str, list[str]]:

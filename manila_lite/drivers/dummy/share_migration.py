@@ -17,15 +17,20 @@ class DummyShareMigration(DummyBase, interface.MigratesShares):
     """Each call to continue brings one snapshot, and the last one the share. Later changes follow at the cut-over."""
 
     @knobbed
-    def share_migration_check_compatibility(self, migration: values.ShareMigration) -> values.MigrationSupport:
+    def share_migration_check_compatibility(
+        self, migration: values.ShareMigration
+    ) -> values.MigrationSupport:
         reason = self._objection_to(migration)
         if reason:
             return values.MigrationSupport(False, reason=reason)
         # Snapshots keep their ids, and a store has each id only once.
         return values.MigrationSupport(
-            True, writable=self.conf.dummy_writable_migration, migration_get_progress=True,
+            True,
+            writable=self.conf.dummy_writable_migration,
+            migration_get_progress=True,
             migration_cancel=self.conf.dummy_cancellable_migration,
-            preserve_snapshots=not (migration.snapshots and self._from_here(migration)))
+            preserve_snapshots=not (migration.snapshots and self._from_here(migration)),
+        )
 
     def _objection_to(self, migration: values.ShareMigration) -> str:
         if not self._home_of(migration).shares.folder.is_dir():
@@ -74,9 +79,13 @@ class DummyShareMigration(DummyBase, interface.MigratesShares):
             record.rules = {rule.id: [rule.type, rule.to, rule.level] for rule in migration.rules}
             self.store.shares.put(record)
         return values.MigratedShare(
-            tuple(locations.on_server(migration.target.server, record) if migration.target.server
-                  else locations.of_backend(self.conf, record)),
-            {snapshot.id: f'/snapshots/{snapshot.id}' for snapshot in migration.snapshots})
+            tuple(
+                locations.on_server(migration.target.server, record)
+                if migration.target.server
+                else locations.of_backend(self.conf, record)
+            ),
+            {snapshot.id: f'/snapshots/{snapshot.id}' for snapshot in migration.snapshots},
+        )
 
     @knobbed
     def share_migration_cancel(self, migration: values.ShareMigration) -> None:
@@ -96,15 +105,18 @@ class DummyShareMigration(DummyBase, interface.MigratesShares):
 
     def _not_here(self, migration: values.ShareMigration) -> list[values.Snapshot]:
         with self.store.locked():
-            return [snapshot for snapshot in migration.snapshots if self.store.snapshots.get(snapshot.id) is None]
+            return [
+                snapshot for snapshot in migration.snapshots if self.store.snapshots.get(snapshot.id) is None
+            ]
 
     def _take_snapshot(self, migration: values.ShareMigration, snapshot: values.Snapshot) -> None:
         home = self._home_of(migration)
         with home.locked():
             record = home.snapshot(snapshot.id)
         with self.store.locked():
-            self.store.snapshots.put(dataclasses.replace(record, share_id=migration.target.id, name='', exported=False,
-                                                         rules={}))
+            self.store.snapshots.put(
+                dataclasses.replace(record, share_id=migration.target.id, name='', exported=False, rules={})
+            )
 
     def _take(self, migration: values.ShareMigration) -> ShareRecord:
         """Copy the present state of the share from the source, without exports and rules. Returns its record."""
@@ -112,8 +124,14 @@ class DummyShareMigration(DummyBase, interface.MigratesShares):
         with home.locked():
             source = home.share(migration.source.id)
         record = dataclasses.replace(
-            source, id=target.id, pool=target.pool, path=target.mount_point_name or target.id, exported=False, rules={},
-            server=target.server.id if target.server else None)
+            source,
+            id=target.id,
+            pool=target.pool,
+            path=target.mount_point_name or target.id,
+            exported=False,
+            rules={},
+            server=target.server.id if target.server else None,
+        )
         with self.store.locked():
             self.store.shares.put(record)
         return record

@@ -28,25 +28,39 @@ def mount_options(ports: Mapping[str, int]) -> dict[str, str]:
     return {proto: f'port={port}' for proto, port in ports.items() if port != _USUAL[proto]}
 
 
-def at(share: values.Share, addresses: Iterable[str], ports: Mapping[str, int], path: str = '') -> list[values.ExportLocation]:
+def at(
+    share: values.Share, addresses: Iterable[str], ports: Mapping[str, int], path: str = ''
+) -> list[values.ExportLocation]:
     """Return an export location for each address; IPv4 comes first and is preferred.
 
     ``ports``: those of the file servers, by protocol. ``path``: where NFS clients mount a share that they do not mount by its
     name.
     """
     ordered = sorted(addresses, key=_version)
-    return [_location(share, address, ports, path, preferred=position == 0) for position, address in enumerate(ordered)]
+    return [
+        _location(share, address, ports, path, preferred=position == 0)
+        for position, address in enumerate(ordered)
+    ]
 
 
-def on(share: values.Share, server: values.ShareServer, ports: Mapping[str, int]) -> list[values.ExportLocation]:
+def on(
+    share: values.Share, server: values.ShareServer, ports: Mapping[str, int]
+) -> list[values.ExportLocation]:
     """Return an export location for each address of the server; those in the administrators' network are for them only."""
     users = [allocation.ip_address for network in server.networks for allocation in network.allocations]
     admins = [allocation.ip_address for allocation in server.admin_allocations]
     return at(share, users, ports) + [_location(share, address, ports, admin=True) for address in admins]
 
 
-def _location(share: values.Share, address: str, ports: Mapping[str, int], path: str = '', *, preferred: bool = False,
-              admin: bool = False) -> values.ExportLocation:
+def _location(
+    share: values.Share,
+    address: str,
+    ports: Mapping[str, int],
+    path: str = '',
+    *,
+    preferred: bool = False,
+    admin: bool = False,
+) -> values.ExportLocation:
     whole = nfs(address, path) if path else _PATHS[share.proto](address, share.mount_point_name or share.id)
     options = mount_options(ports).get(share.proto)
     more = {values.MOUNT_OPTIONS: options} if options else {}

@@ -50,10 +50,14 @@ class Served(Protocol):
     def inspect(self, names: Sequence[str]) -> dict[str, Seen]:
         """Return the present state of each of these exports, all asked for at once."""
 
-    def defects(self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None) -> list[str]:
+    def defects(
+        self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None
+    ) -> list[str]:
         """Return in words the differences between an export as it was seen and as ``put`` would make it."""
 
-    def put(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
+    def put(
+        self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None
+    ) -> Mapping[int, str]:
         """Export the directory to exactly these clients."""
 
     def hold(self, name: str) -> None:
@@ -193,7 +197,7 @@ class FileServer(abc.ABC):
             self._begin()
 
     def _begin(self) -> None:
-        self._stop()    # the server needs all of its daemons
+        self._stop()  # the server needs all of its daemons
         self._remount()
         if self.needed:
             self._launch()
@@ -245,7 +249,11 @@ class FileServer(abc.ABC):
     def _wait(self, ready: Callable[[], bool]) -> None:
         end = time.monotonic() + max(self.patience, _READY_SECONDS)
         while not ready():
-            dead = [name for name, daemon in self.daemons.items() if daemon.record.exists() and daemon.process() is None]
+            dead = [
+                name
+                for name, daemon in self.daemons.items()
+                if daemon.record.exists() and daemon.process() is None
+            ]
             if dead or time.monotonic() > end:
                 raise CommandFailed(f'{self._trouble}: {self._last_words(dead)}')
             time.sleep(0.02)
@@ -265,7 +273,9 @@ class FileServer(abc.ABC):
 
     # Exports ----------------------------------------------------------------------------------
 
-    def export(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
+    def export(
+        self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None
+    ) -> Mapping[int, str]:
         """See ``Exports.put``."""
         self.restart_if_dead()
         return self.exports.put(name, path, clients, mounted_as)

@@ -45,8 +45,20 @@ class Ganesha(FileServer):
     LOGS = ('bus.log', 'ganesha.out', 'ganesha.log')
     exports: Exports
 
-    def __init__(self, state: Path, port: int, fsal: Fsal, *, netns: str | None, graceless: bool, grace: int, lacks: str = '',
-                 mirror: Mirror | None = None, most: int = NUMBERS, patience: float = 0.0):
+    def __init__(
+        self,
+        state: Path,
+        port: int,
+        fsal: Fsal,
+        *,
+        netns: str | None,
+        graceless: bool,
+        grace: int,
+        lacks: str = '',
+        mirror: Mirror | None = None,
+        most: int = NUMBERS,
+        patience: float = 0.0,
+    ):
         """Remember the options. ``lacks`` is the reason why NFS cannot be served here, or ''; ``mirror`` and ``most``:
         see ``Exports``; ``patience``: see ``FileServer``.
         """
@@ -56,8 +68,16 @@ class Ganesha(FileServer):
         self._lacks = lacks
         self._port = port
         self._socket = _socket(state)
-        self._conf = _CONF.format(port=port, graceless=str(graceless).lower(), grace=grace, state=state,
-                                  plugins=fsal.plugins, recovery=fsal.recovery(state), defaults=fsal.defaults, more=fsal.conf)
+        self._conf = _CONF.format(
+            port=port,
+            graceless=str(graceless).lower(),
+            grace=grace,
+            state=state,
+            plugins=fsal.plugins,
+            recovery=fsal.recovery(state),
+            defaults=fsal.defaults,
+            more=fsal.conf,
+        )
         self._server = Daemon(state / 'ganesha.json')
         self._bus = Daemon(state / 'bus.json')
         self._manager = ExportManager(self._socket)
@@ -80,8 +100,18 @@ class Ganesha(FileServer):
 
     @property
     def _server_words(self) -> list[str]:
-        return ['ganesha.nfsd', '-F', '-f', f'{self._state}/ganesha.conf', '-L', f'{self._state}/ganesha.log',
-                '-p', f'{self._state}/ganesha.pid', '-N', 'NIV_EVENT']
+        return [
+            'ganesha.nfsd',
+            '-F',
+            '-f',
+            f'{self._state}/ganesha.conf',
+            '-L',
+            f'{self._state}/ganesha.log',
+            '-p',
+            f'{self._state}/ganesha.pid',
+            '-N',
+            'NIV_EVENT',
+        ]
 
     @property
     def _mark(self) -> str:
@@ -118,9 +148,13 @@ class Ganesha(FileServer):
         (self._state / 'ganesha.conf').write_text(self._conf)
         (self._state / 'bus.conf').write_text(_BUS.format(socket=self._socket))
         self._bus.start(self._bus_words, self._state / 'bus.log', mark=self._mark, env={})
-        self._wait(self._is_open)       # NFS-Ganesha connects to the bus once, and never again if that is refused
-        self._server.start(self.inside(self.fsal.wrap(self._server_words)), self._state / 'ganesha.out', mark=self._mark,
-                           env={'DBUS_SYSTEM_BUS_ADDRESS': f'unix:path={self._socket}', **self.fsal.env})
+        self._wait(self._is_open)  # NFS-Ganesha connects to the bus once, and never again if that is refused
+        self._server.start(
+            self.inside(self.fsal.wrap(self._server_words)),
+            self._state / 'ganesha.out',
+            mark=self._mark,
+            env={'DBUS_SYSTEM_BUS_ADDRESS': f'unix:path={self._socket}', **self.fsal.env},
+        )
 
     def _is_open(self) -> bool:
         """Say whether the bus accepts connections."""
@@ -143,7 +177,9 @@ class Ganesha(FileServer):
             self._stop()
             raise CommandFailed(self.fsal.UNSAFE)
 
-    def export(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
+    def export(
+        self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None
+    ) -> Mapping[int, str]:
         """See ``Exports.put``.
 
         :raises errors.Final: NFS cannot be served here.

@@ -21,8 +21,8 @@ _BLOCK = re.compile(r'  CLIENT \{ Clients = ([^;{]*); Access_Type = (\w+); ')
 #: A block that an earlier release wrote for the address 0.0.0.0, or ``::``.
 _EVERYBODY = re.compile(r'  CLIENT \{ Clients = (?:0\.0\.0\.0|::); [^\n{]*\n')
 #: The bits of a client's options, as NFS-Ganesha displays them, that hold the access level.
-_LEVEL_BITS = 0x1e0
-_IN_FORCE = {0x1e0: 'RW', 0x0a0: 'RO'}
+_LEVEL_BITS = 0x1E0
+_IN_FORCE = {0x1E0: 'RW', 0x0A0: 'RO'}
 #: The longest IPv6 prefix that the parser reads, except for a single address.
 _LONGEST_V6 = 99
 #: Largest number of addresses that are listed one by one instead of a prefix that the parser cannot read.
@@ -65,13 +65,19 @@ def clients(rules: Iterable[values.AccessRule]) -> tuple[list[Clients], dict[str
             results[rule.id] = values.RuleResult()
             chosen.append((-_reach(network), rule.level, network.version, str(network), rule.id, network))
     # If two rules name the same clients, "ro" comes first and wins.
-    return [Clients(rule_id, tuple(_written(network)), level) for _, level, _, _, rule_id, network in sorted(chosen)], results
+    return [
+        Clients(rule_id, tuple(_written(network)), level)
+        for _, level, _, _, rule_id, network in sorted(chosen)
+    ], results
 
 
 def read(text: str) -> list[tuple[str, str]]:
     """Return (client, level) for each client of a text with blocks, in the form that ``displayed`` returns."""
-    return [(str(ipaddress.ip_network(client)), level) for clients, level in _BLOCK.findall(text)
-            for client in clients.split(', ')]
+    return [
+        (str(ipaddress.ip_network(client)), level)
+        for clients, level in _BLOCK.findall(text)
+        for client in clients.split(', ')
+    ]
 
 
 def without_everybody(text: str) -> str:
@@ -90,7 +96,9 @@ def _network(rule: values.AccessRule) -> Network:
     :raises ValueError: the rule cannot be expressed; the message is for its owner.
     """
     if rule.type != 'ip':
-        raise ValueError(f'this backend supports access rules of type ip only, not {rule.type}: give the address of the client')
+        raise ValueError(
+            f'this backend supports access rules of type ip only, not {rule.type}: give the address of the client'
+        )
     if rule.level not in _LEVELS:
         raise ValueError(f'this backend supports the levels rw and ro only, not {rule.level}')
     if '%' in rule.to:
@@ -98,8 +106,10 @@ def _network(rule: values.AccessRule) -> Network:
         raise ValueError('give the address of a client without a network interface')
     network = ipaddress.ip_network(rule.to, strict=False)
     if network.num_addresses == 1 and network.network_address.is_unspecified:
-        raise ValueError(f'{network.network_address} is the address of no client, and the NFS server takes it for everybody: '
-                         f'give the address of the client, or {network.network_address}/0 for every client')
+        raise ValueError(
+            f'{network.network_address} is the address of no client, and the NFS server takes it for everybody: '
+            f'give the address of the client, or {network.network_address}/0 for every client'
+        )
     if isinstance(network, ipaddress.IPv4Network):
         return network
     if network.network_address.ipv4_mapped:

@@ -56,21 +56,39 @@ class ExportManager:
         The cost does not depend on the number of other exports.
         """
         replies = self._ask_all('DisplayExport', 'q', [(number,) for number in numbers]) if numbers else ()
-        return {number: (str(reply.body[_PATH]), reply.body[_CLIENTS]) for number, reply in zip(numbers, replies, strict=True)
-                if reply.message_type is not MessageType.ERROR}
+        return {
+            number: (str(reply.body[_PATH]), reply.body[_CLIENTS])
+            for number, reply in zip(numbers, replies, strict=True)
+            if reply.message_type is not MessageType.ERROR
+        }
 
     def _ask(self, member: str, signature: str, body: Sequence[Any]) -> Message:
         return self._ask_all(member, signature, [body])[0]
 
     def _ask_all(self, member: str, signature: str, bodies: Sequence[Sequence[Any]]) -> list[Message]:
         """Return the answers to several questions, which are asked in sequence."""
+
         async def ask() -> list[Message | None]:
-            bus = await asyncio.wait_for(MessageBus(f'unix:path={self._socket}', BusType.SYSTEM).connect(), _SECONDS)
+            bus = await asyncio.wait_for(
+                MessageBus(f'unix:path={self._socket}', BusType.SYSTEM).connect(), _SECONDS
+            )
             try:
-                return [await asyncio.wait_for(bus.call(Message(
-                    destination='org.ganesha.nfsd', path='/org/ganesha/nfsd/ExportMgr', member=member,
-                    interface='org.ganesha.nfsd.exportmgr', signature=signature, body=list(body))), _SECONDS)
-                    for body in bodies]
+                return [
+                    await asyncio.wait_for(
+                        bus.call(
+                            Message(
+                                destination='org.ganesha.nfsd',
+                                path='/org/ganesha/nfsd/ExportMgr',
+                                member=member,
+                                interface='org.ganesha.nfsd.exportmgr',
+                                signature=signature,
+                                body=list(body),
+                            )
+                        ),
+                        _SECONDS,
+                    )
+                    for body in bodies
+                ]
             finally:
                 bus.disconnect()
 

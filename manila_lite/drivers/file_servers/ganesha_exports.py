@@ -31,7 +31,9 @@ _TEXT = """EXPORT {{
 """
 #: The line of the first client, counted from 1.
 _FIRST = _TEXT.partition('{clients}')[0].count('\n') + 1
-_WHOLE = re.compile(r'EXPORT \{\n  Export_Id = (\d+); [^\n]*\n[^\n]*\n  (FSAL [^\n]*)\n((?:  CLIENT \{[^\n]*\}\n)*)\}\n')
+_WHOLE = re.compile(
+    r'EXPORT \{\n  Export_Id = (\d+); [^\n]*\n[^\n]*\n  (FSAL [^\n]*)\n((?:  CLIENT \{[^\n]*\}\n)*)\}\n'
+)
 _PSEUDO = re.compile(r'Pseudo = "([^"]*)"')
 #: Folder of the files of exports that a server serves, in its own folder.
 SERVED = 'exports.d'
@@ -55,7 +57,9 @@ class Seen:
     text: str | None = None
 
 
-def differences(seen: Seen, path: Path, clients: Sequence[tuple[str, str]], text: str, server: str) -> list[str]:
+def differences(
+    seen: Seen, path: Path, clients: Sequence[tuple[str, str]], text: str, server: str
+) -> list[str]:
     """Return in words the differences from the wanted state: path, clients, and the file that ``server`` starts with."""
     repairs = []
     if seen.path != str(path):
@@ -82,8 +86,14 @@ class Mirror:
 class Exports:
     """The exports of one server. Safe for threads, if no two change the same export at once."""
 
-    def __init__(self, state: Path, manager: ExportManager, fsal: Fsal, mirror: Mirror | None = None,
-                 most: int = NUMBERS):
+    def __init__(
+        self,
+        state: Path,
+        manager: ExportManager,
+        fsal: Fsal,
+        mirror: Mirror | None = None,
+        most: int = NUMBERS,
+    ):
         """Remember the folder of the server, and the largest number of exports. ``mirror`` is for a server that moves
         between machines.
         """
@@ -95,8 +105,10 @@ class Exports:
         self._mirror = mirror or Mirror()
         self._most = most
         self._numbers: dict[str, int] = {}
-        self._fsals: dict[str, str] = {}        # the FSAL blocks of exports that the server has, or will have
-        self._narrowed: set[str] = set()        # exports whose file admits less than a server of an earlier run does
+        self._fsals: dict[str, str] = {}  # the FSAL blocks of exports that the server has, or will have
+        self._narrowed: set[str] = (
+            set()
+        )  # exports whose file admits less than a server of an earlier run does
         self._last = 0
         self._lock = threading.Lock()
 
@@ -125,7 +137,10 @@ class Exports:
     def _narrow(self, file: Path, text: str) -> None:
         narrow = blocks.without_everybody(text)
         if narrow != text:
-            LOG.warning('Export %s had a rule for the address 0.0.0.0 or ::, which admits everybody; it is removed', file.stem)
+            LOG.warning(
+                'Export %s had a rule for the address 0.0.0.0 or ::, which admits everybody; it is removed',
+                file.stem,
+            )
             draft = self._drafts / file.name
             write_privately(draft, narrow)
             os.replace(draft, file)
@@ -154,8 +169,9 @@ class Exports:
                 self._update(name, self._numbers[name])
 
     def _update(self, name: str, number: int) -> None:
-        if self._manager.displayed([number]) and (said := self._manager.apply(
-                'UpdateExport', self._served / f'{name}.conf', number)):
+        if self._manager.displayed([number]) and (
+            said := self._manager.apply('UpdateExport', self._served / f'{name}.conf', number)
+        ):
             raise CommandFailed(f'UpdateExport {name}: {said}')
         self._narrowed.discard(name)
 
@@ -195,8 +211,10 @@ class Exports:
         displayed = self._manager.displayed(list(numbers.values()))
         nothing: tuple[None, tuple[()]] = (None, ())
         seen = {name: displayed.get(numbers.get(name, 0), nothing) for name in names}
-        return {name: Seen(path, tuple(map(blocks.displayed, entries)), self._text(name))
-                for name, (path, entries) in seen.items()}
+        return {
+            name: Seen(path, tuple(map(blocks.displayed, entries)), self._text(name))
+            for name, (path, entries) in seen.items()
+        }
 
     def _text(self, name: str) -> str | None:
         try:
@@ -204,16 +222,25 @@ class Exports:
         except FileNotFoundError:
             return None
 
-    def defects(self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None) -> list[str]:
+    def defects(
+        self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None
+    ) -> list[str]:
         """Return in words the differences between an export as it was seen and as ``put`` would make it."""
         text = ''.join(clients)
-        wanted = _TEXT.format(number=self._number(name), pseudo=self._pseudo(name, mounted_as), path=path,
-                              fsal=self._fsal.block(name), clients=text)
+        wanted = _TEXT.format(
+            number=self._number(name),
+            pseudo=self._pseudo(name, mounted_as),
+            path=path,
+            fsal=self._fsal.block(name),
+            clients=text,
+        )
         return differences(seen, path, blocks.read(text), wanted, 'an NFS server')
 
     # Changes ----------------------------------------------------------------------------------
 
-    def put(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
+    def put(
+        self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None
+    ) -> Mapping[int, str]:
         """Export the directory to exactly these clients, also for open sessions.
 
         Clients mount it as ``/shares/mounted_as``, or by another path if ``mounted_as`` is absolute; without that, by its
@@ -229,15 +256,23 @@ class Exports:
         refused: dict[int, str] = {}
         while True:
             kept = [position for position in range(len(clients)) if position not in refused]
-            text = _TEXT.format(number=number, pseudo=pseudo, path=path, fsal=fsal,
-                                clients=''.join(clients[position] for position in kept))
+            text = _TEXT.format(
+                number=number,
+                pseudo=pseudo,
+                path=path,
+                fsal=fsal,
+                clients=''.join(clients[position] for position in kept),
+            )
             write_privately(draft, text)
             member = 'UpdateExport' if self._manager.displayed([number]) else 'AddExport'
             said = self._manager.apply(member, draft, number)
             if not said:
                 break
-            blamed = {kept[int(line) - _FIRST]: why for line, why in reversed(_COMPLAINT.findall(said))
-                      if 0 <= int(line) - _FIRST < len(kept)}
+            blamed = {
+                kept[int(line) - _FIRST]: why
+                for line, why in reversed(_COMPLAINT.findall(said))
+                if 0 <= int(line) - _FIRST < len(kept)
+            }
             if not blamed:
                 raise CommandFailed(f'{member} {name}: {said}')
             refused.update(blamed)
@@ -302,7 +337,9 @@ class Exports:
     def _unused(self) -> int:
         """Return a free number. The number of a deleted share is used last, as clients may still hold its files."""
         taken = set(self._numbers.values())
-        return next(number for step in range(NUMBERS) if (number := (self._last + step) % NUMBERS + 1) not in taken)
+        return next(
+            number for step in range(NUMBERS) if (number := (self._last + step) % NUMBERS + 1) not in taken
+        )
 
 
 def write_privately(file: Path, text: str) -> None:

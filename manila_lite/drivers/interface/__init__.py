@@ -18,11 +18,38 @@ from manila_lite.drivers.interface.servers import MakesServers
 from manila_lite.drivers.interface.share_migration import MigratesShares
 from manila_lite.drivers.interface.snapshots import Clones, MountsSnapshots, Reverts, Snapshots
 
-__all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'BacksUp', 'Clones', 'ConsistentSnapshots',
-           'EnsuresOneByOne', 'FailsOver', 'MakesServers', 'ManagesServers', 'ManagesShares', 'ManagesSnapshots',
-           'MigratesReplicated', 'MigratesServers', 'MigratesShares', 'MountsSnapshots', 'Replicates', 'Resizes', 'Reverts',
-           'ShareDriver', 'Snapshots', 'SpansSubnets', 'TakesSubnetMetadata', 'UpdatesSecurityServices', 'abilities_of',
-           'capabilities_of', 'consistency_of', 'replication_of', 'spreads_servers']
+__all__ = [
+    'ABILITIES',
+    'CAPABILITIES',
+    'AddsSubnets',
+    'Backend',
+    'BacksUp',
+    'Clones',
+    'ConsistentSnapshots',
+    'EnsuresOneByOne',
+    'FailsOver',
+    'MakesServers',
+    'ManagesServers',
+    'ManagesShares',
+    'ManagesSnapshots',
+    'MigratesReplicated',
+    'MigratesServers',
+    'MigratesShares',
+    'MountsSnapshots',
+    'Replicates',
+    'Resizes',
+    'Reverts',
+    'ShareDriver',
+    'Snapshots',
+    'SpansSubnets',
+    'TakesSubnetMetadata',
+    'UpdatesSecurityServices',
+    'abilities_of',
+    'capabilities_of',
+    'consistency_of',
+    'replication_of',
+    'spreads_servers',
+]
 
 #: The ability that each abstract class stands for.
 ABILITIES: dict[type, values.Ability] = {
@@ -68,8 +95,11 @@ def abilities_of(driver: object) -> frozenset[values.Ability]:
     """
     cls = driver if isinstance(driver, type) else type(driver)
     without_servers = isinstance(driver, ShareDriver) and not driver.HANDLES_SHARE_SERVERS
-    return frozenset(ability for base, ability in ABILITIES.items()
-                     if issubclass(cls, base) and not (without_servers and issubclass(base, MakesServers)))
+    return frozenset(
+        ability
+        for base, ability in ABILITIES.items()
+        if issubclass(cls, base) and not (without_servers and issubclass(base, MakesServers))
+    )
 
 
 def capabilities_of(driver: object) -> dict[str, bool]:
@@ -77,7 +107,8 @@ def capabilities_of(driver: object) -> dict[str, bool]:
     abilities = abilities_of(driver)
     # The manager applies a share's rules to its snapshots, so every driver that mounts snapshots has this.
     return {name: ability in abilities for ability, name in CAPABILITIES.items()} | {
-        'snapshot_inherit_share_access_support': values.Ability.MOUNT_SNAPSHOT in abilities}
+        'snapshot_inherit_share_access_support': values.Ability.MOUNT_SNAPSHOT in abilities
+    }
 
 
 def replication_of(driver: object, domain: str | None) -> dict[str, object]:
@@ -97,4 +128,6 @@ def consistency_of(driver: object) -> str | None:
 
 def spreads_servers(driver: object) -> bool:
     """Say whether the driver can receive a share server whose shares are spread over several of its pools."""
-    return values.Ability.MIGRATE_SERVER in abilities_of(driver) and bool(getattr(driver, 'SPREADS_SERVERS', False))
+    return values.Ability.MIGRATE_SERVER in abilities_of(driver) and bool(
+        getattr(driver, 'SPREADS_SERVERS', False)
+    )

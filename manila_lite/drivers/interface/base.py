@@ -91,8 +91,9 @@ class ShareDriver(abc.ABC):
         """Delete the share with its exports and its data. A missing share counts as success."""
 
     @abc.abstractmethod
-    def update_access(self, share: values.Share,
-                      rules: Sequence[values.AccessRule]) -> Mapping[str, values.RuleResult]:
+    def update_access(
+        self, share: values.Share, rules: Sequence[values.AccessRule]
+    ) -> Mapping[str, values.RuleResult]:
         """Make exactly ``rules`` the access rules of the share: all others are revoked, also for open sessions.
 
         Returns a result for every rule, by rule id. A rule that the backend cannot express gets an ``error`` and grants

@@ -30,7 +30,11 @@ class EnsuresOneByOne(abc.ABC):
         """Ensure each share; a share whose call failed without ``errors.Final`` gets no result."""
         with concurrent.futures.ThreadPoolExecutor(self.ENSURED_AT_ONCE, 'ensure') as workers:
             results = list(workers.map(self._ensured, targets))
-        return {target.share.id: result for target, result in zip(targets, results, strict=True) if result is not None}
+        return {
+            target.share.id: result
+            for target, result in zip(targets, results, strict=True)
+            if result is not None
+        }
 
     def _ensured(self, target: values.EnsureTarget) -> values.EnsureResult | None:
         try:

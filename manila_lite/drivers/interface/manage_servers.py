@@ -17,7 +17,9 @@ class ManagesServers(MakesServers):
     """
 
     @abc.abstractmethod
-    def find_server(self, server: values.ShareServer, identifier: str, options: Mapping[str, str]) -> Sequence[str]:
+    def find_server(
+        self, server: values.ShareServer, identifier: str, options: Mapping[str, str]
+    ) -> Sequence[str]:
         """Return the addresses of an existing server that can be managed as ``server``, which has none yet, those in the
         network of administrators last. Changes nothing.
 
@@ -26,7 +28,9 @@ class ManagesServers(MakesServers):
         """
 
     @abc.abstractmethod
-    def manage_server(self, server: values.ShareServer, identifier: str, options: Mapping[str, str]) -> Mapping[str, str]:
+    def manage_server(
+        self, server: values.ShareServer, identifier: str, options: Mapping[str, str]
+    ) -> Mapping[str, str]:
         """Manage the server of that identifier as ``server``; from now on all calls find it by its ``id``.
 
         ``server`` has the addresses that ``find_server`` returned, in its one network or in ``admin_allocations``. Returns

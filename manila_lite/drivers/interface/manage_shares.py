@@ -15,7 +15,9 @@ class ManagesShares(abc.ABC):
     """
 
     @abc.abstractmethod
-    def manage_share(self, share: values.Share, export_path: str, options: Mapping[str, str]) -> values.ManagedShare:
+    def manage_share(
+        self, share: values.Share, export_path: str, options: Mapping[str, str]
+    ) -> values.ManagedShare:
         """Manage the share at that path as ``share``. It keeps its data and is exported without access rules.
 
         All later calls find the share by its ``id``. ``share.size`` is not known yet, and is in the result.
@@ -39,7 +41,9 @@ class ManagesSnapshots(ManagesShares):
     """Management of snapshots of a managed share, by their provider locations."""
 
     @abc.abstractmethod
-    def manage_snapshot(self, snapshot: values.Snapshot, options: Mapping[str, str]) -> values.ManagedSnapshot:
+    def manage_snapshot(
+        self, snapshot: values.Snapshot, options: Mapping[str, str]
+    ) -> values.ManagedSnapshot:
         """Manage the snapshot at ``snapshot.provider_location``. Its size is in the result.
 
         :raises errors.Final: there is no snapshot, or it is of another share; the message says which. The snapshot is

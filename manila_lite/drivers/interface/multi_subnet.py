@@ -18,9 +18,13 @@ class AddsSubnets(MakesServers):
     """The ability to add a subnet to servers in use. Independent of ``SpansSubnets``."""
 
     @abc.abstractmethod
-    def check_update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
-                                                      targets: Sequence[values.EnsureTarget],
-                                                      snapshots: Sequence[values.Snapshot]) -> None:
+    def check_update_share_server_network_allocations(
+        self,
+        server: values.ShareServer,
+        new: values.ServerNetwork,
+        targets: Sequence[values.EnsureTarget],
+        snapshots: Sequence[values.Snapshot],
+    ) -> None:
         """Check that ``update_share_server_network_allocations`` can be expected to work. Changes nothing.
 
         ``new`` has no allocations yet; the caller has checked that its gateway, its MTU and its segment are possible and
@@ -31,9 +35,13 @@ class AddsSubnets(MakesServers):
         """
 
     @abc.abstractmethod
-    def update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
-                                                shares: Sequence[values.Share],
-                                                snapshots: Sequence[values.Snapshot]) -> values.ServerUpdate:
+    def update_share_server_network_allocations(
+        self,
+        server: values.ShareServer,
+        new: values.ServerNetwork,
+        shares: Sequence[values.Share],
+        snapshots: Sequence[values.Snapshot],
+    ) -> values.ServerUpdate:
         """Add the addresses of ``new`` to the server. Clients of its other addresses notice nothing.
 
         ``server`` may lack ``new``, or have it already. ``shares`` and ``snapshots`` are all that it exports; the
@@ -47,8 +55,9 @@ class TakesSubnetMetadata(MakesServers):
     """The ability to act on the metadata of a subnet in its servers."""
 
     @abc.abstractmethod
-    def update_share_network_subnet_from_metadata(self, server: values.ShareServer, network: values.ServerNetwork,
-                                                  metadata: Mapping[str, str]) -> None:
+    def update_share_network_subnet_from_metadata(
+        self, server: values.ShareServer, network: values.ServerNetwork, metadata: Mapping[str, str]
+    ) -> None:
         """Apply ``metadata`` to the server: all current pairs of the subnet whose keys are in
         driver_updatable_subnet_metadata.
 

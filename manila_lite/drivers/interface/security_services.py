@@ -12,9 +12,13 @@ class UpdatesSecurityServices(MakesServers):
     """Addition or replacement of a security service of servers in use."""
 
     @abc.abstractmethod
-    def check_update_share_server_security_service(self, server: values.ShareServer, new: values.SecurityService,
-                                                   current: values.SecurityService | None,
-                                                   targets: Sequence[values.EnsureTarget]) -> None:
+    def check_update_share_server_security_service(
+        self,
+        server: values.ShareServer,
+        new: values.SecurityService,
+        current: values.SecurityService | None,
+        targets: Sequence[values.EnsureTarget],
+    ) -> None:
         """Check that ``update_share_server_security_service`` can be expected to work. Changes nothing.
 
         ``current`` has the type of ``new`` and will be replaced by it; None means that the server gets its first
@@ -24,9 +28,13 @@ class UpdatesSecurityServices(MakesServers):
         """
 
     @abc.abstractmethod
-    def update_share_server_security_service(self, server: values.ShareServer, new: values.SecurityService,
-                                             current: values.SecurityService | None,
-                                             targets: Sequence[values.EnsureTarget]) -> values.ServerUpdate:
+    def update_share_server_security_service(
+        self,
+        server: values.ShareServer,
+        new: values.SecurityService,
+        current: values.SecurityService | None,
+        targets: Sequence[values.EnsureTarget],
+    ) -> values.ServerUpdate:
         """Make the server use ``new`` to know its users, in place of ``current``; every share is served as before.
 
         ``server`` has ``new`` among its security services already. The result has export locations only for shares

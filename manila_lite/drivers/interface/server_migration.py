@@ -28,7 +28,9 @@ class MigratesServers(MakesServers):
     SPREADS_SERVERS: bool = False
 
     @abc.abstractmethod
-    def share_server_migration_check_compatibility(self, migration: values.ServerMigration) -> values.MigrationSupport:
+    def share_server_migration_check_compatibility(
+        self, migration: values.ServerMigration
+    ) -> values.MigrationSupport:
         """Return whether and how the server could move to this backend. Changes nothing.
 
         ``migration.target`` has no addresses, and may be a server that does not exist.
@@ -49,7 +51,9 @@ class MigratesServers(MakesServers):
         """
 
     @abc.abstractmethod
-    def share_server_migration_get_progress(self, migration: values.ServerMigration) -> values.MigrationProgress:
+    def share_server_migration_get_progress(
+        self, migration: values.ServerMigration
+    ) -> values.MigrationProgress:
         """Return the progress of the copy."""
 
     @abc.abstractmethod
@@ -71,7 +75,8 @@ class MigratesServers(MakesServers):
         """
 
     def choose_share_server_compatible_for_migration(
-            self, idle: Sequence[values.ShareServer], migration: values.ServerMigration) -> str | None:
+        self, idle: Sequence[values.ShareServer], migration: values.ServerMigration
+    ) -> str | None:
         """Return the id of the ``idle`` server that shall receive the shares, or None to have a new server made.
 
         The idle servers run on this backend, in the subnets that the server moves to, and have no shares. Called with

@@ -17,7 +17,9 @@ class MigratesShares(abc.ABC):
     """
 
     @abc.abstractmethod
-    def share_migration_check_compatibility(self, migration: values.ShareMigration) -> values.MigrationSupport:
+    def share_migration_check_compatibility(
+        self, migration: values.ShareMigration
+    ) -> values.MigrationSupport:
         """Return whether and how the share could move to this backend. Changes nothing."""
 
     @abc.abstractmethod

@@ -23,7 +23,9 @@ class MountsSnapshots(abc.ABC):
     """Snapshots that clients can mount to read them."""
 
     @abc.abstractmethod
-    def serve_snapshot(self, snapshot: values.Snapshot, rules: Sequence[values.AccessRule]) -> values.ServedSnapshot:
+    def serve_snapshot(
+        self, snapshot: values.Snapshot, rules: Sequence[values.AccessRule]
+    ) -> values.ServedSnapshot:
         """Export the snapshot, read-only, to exactly these clients, until it is deleted or unmanaged.
 
         May run beside any call for the share. Returns its export locations, preferred first, and a result for every
@@ -37,8 +39,9 @@ class Clones(abc.ABC):
     """Creation of shares from snapshots."""
 
     @abc.abstractmethod
-    def create_share_from_snapshot(self, share: values.Share,
-                                   snapshot: values.Snapshot) -> Sequence[values.ExportLocation]:
+    def create_share_from_snapshot(
+        self, share: values.Share, snapshot: values.Snapshot
+    ) -> Sequence[values.ExportLocation]:
         """Create a share as ``create_share`` does, with the data of the snapshot.
 
         :raises errors.Again: the backend copies the data, with the progress if it is known. The call is repeated until the

@@ -22,8 +22,17 @@ from manila_lite.drivers.linux.options import OPTIONS, wants_directory
 from manila_lite.drivers.linux.protocols import check
 
 
-class LinuxDriver(LinuxResizing, LinuxSnapshots, LinuxSnapshotManagement, LinuxServerManagement, LinuxServerMigration,
-                  LinuxShareMigration, LinuxReplication, LinuxBackups, LinuxFailover):
+class LinuxDriver(
+    LinuxResizing,
+    LinuxSnapshots,
+    LinuxSnapshotManagement,
+    LinuxServerManagement,
+    LinuxServerMigration,
+    LinuxShareMigration,
+    LinuxReplication,
+    LinuxBackups,
+    LinuxFailover,
+):
     """NFS and CIFS shares of this machine.
 
     NFS clients see the share's size in ``df``, CIFS clients that of the pool. The share's size is enforced (EDQUOT).
@@ -35,4 +44,7 @@ class LinuxDriver(LinuxResizing, LinuxSnapshots, LinuxSnapshotManagement, LinuxS
     @classmethod
     def check(cls, backend: Backend) -> Sequence[values.Problem]:
         """Return missing requirements of this machine, with the package that provides each."""
-        return [*check.problems(backend, needs_btrfs=not wants_directory(backend.conf)), *failover.problems(backend.conf)]
+        return [
+            *check.problems(backend, needs_btrfs=not wants_directory(backend.conf)),
+            *failover.problems(backend.conf),
+        ]

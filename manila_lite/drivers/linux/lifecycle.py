@@ -20,8 +20,16 @@ LOG = log.getLogger(__name__)
 class Lifecycle:
     """The life of one backend, whose state directory is ``state``."""
 
-    def __init__(self, host: str, conf: LinuxOptions, state: Path, *, pool: Pool, protocol_servers: ProtocolServers,
-                 share_servers: ShareServers):
+    def __init__(
+        self,
+        host: str,
+        conf: LinuxOptions,
+        state: Path,
+        *,
+        pool: Pool,
+        protocol_servers: ProtocolServers,
+        share_servers: ShareServers,
+    ):
         self._host = host
         self._conf = conf
         self._state = state
@@ -39,7 +47,9 @@ class Lifecycle:
         try:
             self._pool.open()
         except (CommandFailed, OSError) as bad:
-            raise errors.Final(f'linux_pool_path = {self._conf.linux_pool_path} cannot be used as a pool: {bad}') from bad
+            raise errors.Final(
+                f'linux_pool_path = {self._conf.linux_pool_path} cannot be used as a pool: {bad}'
+            ) from bad
         if 'CIFS' not in protocols and self._conf.linux_cifs_users:
             LOG.warning('%s serves NFS only: %s', self._host, check.lacks_for_cifs(self._conf))
         try:

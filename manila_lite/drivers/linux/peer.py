@@ -50,17 +50,26 @@ class Peer:
     def look(self, migration: str, shares: list[str], snapshots: list[str]) -> dict[str, Any]:
         """Return the bytes to copy, the snapshots, oldest first, and the rounds that were taken."""
         btrfs.sync(self._pool.root)
-        existing = [snapshot_id for snapshot_id in map(_vetted, snapshots) if self._pool.snapshot(snapshot_id).exists()]
+        existing = [
+            snapshot_id
+            for snapshot_id in map(_vetted, snapshots)
+            if self._pool.snapshot(snapshot_id).exists()
+        ]
         existing.sort(key=lambda snapshot_id: btrfs.subvolume_id(self._pool.snapshot(snapshot_id)))
         self._vet(set(shares) | set(snapshots), shares, existing)
         paths = {share_id: self._pool.share(share_id) for share_id in shares} | {
-            snapshot_id: self._pool.snapshot(snapshot_id) for snapshot_id in existing}
-        sizes = {resource_id: [btrfs.used(self._pool.root, path), btrfs.exclusive(self._pool.root, path)]
-                 for resource_id, path in paths.items()}
+            snapshot_id: self._pool.snapshot(snapshot_id) for snapshot_id in existing
+        }
+        sizes = {
+            resource_id: [btrfs.used(self._pool.root, path), btrfs.exclusive(self._pool.root, path)]
+            for resource_id, path in paths.items()
+        }
         return {'snapshots': existing, 'sizes': sizes, 'taken': sorted(self._folder(migration).names())}
 
     def _vet(self, wanted: set[str], shares: list[str], snapshots: list[str]) -> None:
-        existing = {share_id for share_id in map(_vetted, shares) if self._pool.share(share_id).exists()} | set(snapshots)
+        existing = {
+            share_id for share_id in map(_vetted, shares) if self._pool.share(share_id).exists()
+        } | set(snapshots)
         if lost := sorted(wanted - existing):
             raise errors.Final(f'The source does not have {", ".join(lost)}.')
 
@@ -116,8 +125,12 @@ class Peer:
         """
         for parent, name in parts:
             before = ('-p', str(self._place(migration, parent))) if parent else ()
-            done = subprocess.run(('btrfs', '--quiet', 'send', *before, str(self._place(migration, name))), env=ENV,
-                                  stdin=subprocess.DEVNULL, check=False)
+            done = subprocess.run(
+                ('btrfs', '--quiet', 'send', *before, str(self._place(migration, name))),
+                env=ENV,
+                stdin=subprocess.DEVNULL,
+                check=False,
+            )
             if done.returncode:
                 raise CommandFailed(f'btrfs send {name}: exit status {done.returncode}')
 
@@ -178,8 +191,13 @@ def make(arguments: argparse.Namespace) -> Peer:
     if not _BACKEND.fullmatch(name):
         raise errors.BadConfig('no backend is named')
     conf = cfg.ConfigOpts()
-    conf([], project='manila_lite', prog='manila-share', default_config_files=arguments.config_file,
-         default_config_dirs=arguments.config_dir)
+    conf(
+        [],
+        project='manila_lite',
+        prog='manila-share',
+        default_config_files=arguments.config_file,
+        default_config_dirs=arguments.config_dir,
+    )
     backend_conf.register_opts(conf)
     if name not in conf.enabled_share_backends:
         raise errors.BadConfig(f'{name} is not in enabled_share_backends')
@@ -189,7 +207,9 @@ def make(arguments: argparse.Namespace) -> Peer:
     if section.driver != 'linux':
         raise errors.BadConfig(f'{name} is not a backend of the linux driver')
     if is_shared(section):
-        raise errors.BadConfig(f'{name} has several hosts (linux_pool_fence): its share servers and shares do not migrate')
+        raise errors.BadConfig(
+            f'{name} has several hosts (linux_pool_fence): its share servers and shares do not migrate'
+        )
     configured_files.check(conf)
     services = Services(Backend(name, f'{conf.host}@{name}', section, Path(conf.state_path) / name))
     return Peer(services.pool, services.share_servers)
@@ -204,12 +224,14 @@ def main() -> None:
 
 
 def _main() -> int:
-    os.umask(0o077)     # the same as in every process of the service, see cmd/umask.py
+    os.umask(0o077)  # the same as in every process of the service, see cmd/umask.py
     parser = argparse.ArgumentParser(prog='manila-linux-peer', description=__doc__)
     parser.add_argument('--version', action='version', version=release.VERSION)
     parser.add_argument('--config-file', action='append', help='configuration file of the share manager')
     parser.add_argument('--config-dir', action='append', help='directory with more configuration files')
-    parser.add_argument('backend', nargs='?', help='section of the backend; default: the one in the command of ssh')
+    parser.add_argument(
+        'backend', nargs='?', help='section of the backend; default: the one in the command of ssh'
+    )
     arguments = parser.parse_args()
     try:
         peer = make(arguments)

@@ -45,33 +45,52 @@ class Services:
         sizes, self.copies = RecentSizes(), CopySupervisor()
 
         self.protocol_servers = ProtocolServers(state, conf, conf.linux_netns, storage.exported_path)
-        self.share_servers = servers = ShareServers(state, conf, storage.exported_path,
-                                                    self.keeper.change if self.keeper else contextlib.nullcontext)
+        self.share_servers = servers = ShareServers(
+            state, conf, storage.exported_path, self.keeper.change if self.keeper else contextlib.nullcontext
+        )
         ports = {'NFS': conf.linux_nfs_port, 'CIFS': conf.linux_cifs_port}
         self.server_setup = ServerSetup(servers, ports)
         self.managed_servers = ManagedServers(servers, self.server_setup)
-        self.exports = exports = ShareExports(protocols(conf),
-                                         lambda: [str(address) for address in conf.linux_export_ips],
-                                         self.protocol_servers, ports, servers if has_servers else None)
-        self.qos = qos = ShareQos(self.pool, servers, is_supported=has_servers and conf.max_shares_per_share_server == 1)
+        self.exports = exports = ShareExports(
+            protocols(conf),
+            lambda: [str(address) for address in conf.linux_export_ips],
+            self.protocol_servers,
+            ports,
+            servers if has_servers else None,
+        )
+        self.qos = qos = ShareQos(
+            self.pool, servers, is_supported=has_servers and conf.max_shares_per_share_server == 1
+        )
 
         self.shares = Shares(storage, exports, qos, sizes)
         self.access = ShareAccess(storage, exports, qos)
         self.ensuring = Ensuring(storage, exports, qos, sizes)
         self.snapshots = Snapshots(storage, exports)
         self.group_snapshots = GroupSnapshots(storage, exports)
-        self.managed_shares = ManagedShares(storage, exports, qos, sizes,
-                                            lambda share_id: share_id in exported([state, *servers.folders()]))
+        self.managed_shares = ManagedShares(
+            storage, exports, qos, sizes, lambda share_id: share_id in exported([state, *servers.folders()])
+        )
         self.managed_snapshots = ManagedSnapshots(storage, exports)
 
         self.backups = ShareBackups(state, storage, self.shares)
-        self.replicas = ShareReplicas(host, conf, storage=storage, exports=exports, access=self.access, shares=self.shares,
-                                      sizes=sizes)
-        self.share_migrations = ShareMigrations(host, conf, storage=storage, exports=exports, access=self.access,
-                                                copies=self.copies)
-        self.server_migrations = ServerMigrations(conf, storage=storage, exports=exports, access=self.access,
-                                                  servers=servers, setup=self.server_setup, copies=self.copies)
-        self.network_moves = NetworkMoves(storage=storage, exports=exports, access=self.access, servers=servers,
-                                          setup=self.server_setup)
-        self.lifecycle = Lifecycle(host, conf, state, pool=self.pool, protocol_servers=self.protocol_servers,
-                                   share_servers=servers)
+        self.replicas = ShareReplicas(
+            host, conf, storage=storage, exports=exports, access=self.access, shares=self.shares, sizes=sizes
+        )
+        self.share_migrations = ShareMigrations(
+            host, conf, storage=storage, exports=exports, access=self.access, copies=self.copies
+        )
+        self.server_migrations = ServerMigrations(
+            conf,
+            storage=storage,
+            exports=exports,
+            access=self.access,
+            servers=servers,
+            setup=self.server_setup,
+            copies=self.copies,
+        )
+        self.network_moves = NetworkMoves(
+            storage=storage, exports=exports, access=self.access, servers=servers, setup=self.server_setup
+        )
+        self.lifecycle = Lifecycle(
+            host, conf, state, pool=self.pool, protocol_servers=self.protocol_servers, share_servers=servers
+        )

@@ -41,8 +41,11 @@ def sync(work: Work[ApplyRules]) -> None:
         access.lock(conn, work.resource_id)
         work.hold(conn)
         row = share_row(conn, work)
-        if row.status in (states.SHARE['delete'].during, states.SHARE['unmanage'].during,
-                          states.SHARE['defer'].during):
+        if row.status in (
+            states.SHARE['delete'].during,
+            states.SHARE['unmanage'].during,
+            states.SHARE['defer'].during,
+        ):
             raise errors.Again(DELETED_SOON)
         if row.status == states.SHARE['promote'].during or _is_moving(conn, row):
             raise errors.Again(MOVED_SOON)
@@ -67,17 +70,26 @@ def _is_moving(conn: Connection, row: Any) -> bool:
     """Say whether clients of the share (its row) are being moved to another backend at this moment."""
     if row.status == states.SHARE['server_migrate'].during:
         return server_migration.is_completing(conn, row.share_server_id)
-    return bool(row.status == states.SHARE['migrate'].during and row.task_state == states.Migration.COMPLETING)
+    return bool(
+        row.status == states.SHARE['migrate'].during and row.task_state == states.Migration.COMPLETING
+    )
 
 
-def _with_encrypted_keys(work: Work[ApplyRules], results: Mapping[str, values.RuleResult]) -> dict[str, values.RuleResult]:
+def _with_encrypted_keys(
+    work: Work[ApplyRules], results: Mapping[str, values.RuleResult]
+) -> dict[str, values.RuleResult]:
     """Return the results, by rule id, for the operation's data: with the keys that the backend gave encrypted."""
     with_keys = {rule_id: result.access_key for rule_id, result in results.items() if result.access_key}
     if not with_keys:
         return dict(results)
     with work.ctx.db.writer() as conn:
-        return {**results, **{rule_id: dataclasses.replace(results[rule_id], access_key=encryption.encrypt(conn, key))
-                              for rule_id, key in with_keys.items()}}
+        return {
+            **results,
+            **{
+                rule_id: dataclasses.replace(results[rule_id], access_key=encryption.encrypt(conn, key))
+                for rule_id, key in with_keys.items()
+            },
+        }
 
 
 def must_cover_all(wanted: Iterable[Any], results: Container[str]) -> None:
@@ -103,9 +115,11 @@ def _update_access(work: Work[Any], share: Any, wanted: list[Any]) -> Any:
         if not hidden:
             raise
         LOG.warning('%s: the backend cannot apply its access rules: %s', work.resource_id, error)
-        raise errors.Final('The backend cannot apply the access rules of the share. The log of the share manager has the '
-                           'cause.',
-                           detail=error.detail) from None
+        raise errors.Final(
+            'The backend cannot apply the access rules of the share. The log of the share manager has the '
+            'cause.',
+            detail=error.detail,
+        ) from None
 
 
 def synced(conn: Connection, work: Work[ApplyRules]) -> None:
@@ -113,31 +127,50 @@ def synced(conn: Connection, work: Work[ApplyRules]) -> None:
     access.lock(conn, work.resource_id)
     seen, results = set(work.data.seen), work.data.results
     refused = {rule_id: result.error for rule_id, result in results.items() if result.error}
-    rules = [rule for rule in access.of_share(conn, work.resource_id) if rule.id in seen or rule.id in results]
+    rules = [
+        rule for rule in access.of_share(conn, work.resource_id) if rule.id in seen or rule.id in results
+    ]
     for backup_id in refused.keys() - {rule.id for rule in rules}:
-        LOG.warning('%s: the client that copies it for backup or instance %s is refused: %s', work.resource_id, backup_id,
-                    refused[backup_id])
+        LOG.warning(
+            '%s: the client that copies it for backup or instance %s is refused: %s',
+            work.resource_id,
+            backup_id,
+            refused[backup_id],
+        )
     if work.data.shut_out:
         share_backups.clear_copiers(conn, work.data.shut_out)
         access.clear_copiers(conn, work.data.shut_out)
     hidden = resource_locks.locks_of_rules(conn, work.resource_id, resource_locks.SHOW) if refused else {}
-    _keep_keys_of_copiers(conn, {key: result for key, result in results.items() if key not in {rule.id for rule in rules}})
+    _keep_keys_of_copiers(
+        conn, {key: result for key, result in results.items() if key not in {rule.id for rule in rules}}
+    )
     for rule in rules:
         key = results[rule.id].access_key if rule.id in results else None
         if key and encryption.decrypt(key) != encryption.decrypt(rule.access_key):
             access.update(conn, rule.id, access_key=key)
         if rule.id in refused:
             LOG.warning('%s: access rule %s is refused: %s', work.resource_id, rule.id, refused[rule.id])
-            notify(conn, work, 'SHARE', Action.UPDATE_ACCESS_RULES, Detail.UNSUPPORTED_CLIENT_ACCESS,
-                 errors.Final(f'Rule {rule.id}; the user that created it can see its client.' if rule.id in hidden else
-                              f'Rule {rule.access_type} {rule.access_to}: {refused[rule.id]}'))
+            notify(
+                conn,
+                work,
+                'SHARE',
+                Action.UPDATE_ACCESS_RULES,
+                Detail.UNSUPPORTED_CLIENT_ACCESS,
+                errors.Final(
+                    f'Rule {rule.id}; the user that created it can see its client.'
+                    if rule.id in hidden
+                    else f'Rule {rule.access_type} {rule.access_to}: {refused[rule.id]}'
+                ),
+            )
     _settle(conn, rules, refused)
     if refused:
         # The backend no longer grants a rule that it refuses, even if it granted it before.
         transitions.settle(conn, states.ACCESS, refused, 'active', 'error')
     if any(result.access_key for result in results.values()):
         # A key opens the share: it is kept with its rule, and nowhere else.
-        operations.move(conn, work.op.id, work.op.owner, data=dataclasses.replace(work.data, results={}).to_json())
+        operations.move(
+            conn, work.op.id, work.op.owner, data=dataclasses.replace(work.data, results={}).to_json()
+        )
     summarise(conn, work)
     snapshot_access.begin_all(conn, work.ctx, (work.resource_id,), work.op.host, inheriting=True)
     if work.data.replicated:

@@ -31,8 +31,10 @@ def check(conf: Any, name: str, driver: Any) -> None:
         return
     for option in ('admin_network_id', 'admin_subnet_id'):
         if not section[option]:
-            raise errors.BadConfig(f'[{name}] {option}: missing; each share server of the driver {section.driver} has '
-                                   f'{driver.ADMIN_ALLOCATIONS} addresses in the network of administrators')
+            raise errors.BadConfig(
+                f'[{name}] {option}: missing; each share server of the driver {section.driver} has '
+                f'{driver.ADMIN_ALLOCATIONS} addresses in the network of administrators'
+            )
     load.make(conf, section.admin_network_config_group)
 
 
@@ -49,7 +51,9 @@ def allocate(work: Work[Any], server_id: str | None = None) -> None:
     count = work.service.driver.ADMIN_ALLOCATIONS
     if not count:
         return
-    server_addresses.allocate(work.ctx.services, plugin(work), server_id or work.resource_id, _describe(work), count, work.hold)
+    server_addresses.allocate(
+        work.ctx.services, plugin(work), server_id or work.resource_id, _describe(work), count, work.hold
+    )
 
 
 def find(work: Work[Any]) -> AdminSubnet | None:
@@ -64,7 +68,9 @@ def find(work: Work[Any]) -> AdminSubnet | None:
 def _describe(work: Work[Any]) -> AdminSubnet:
     section = work.service.section
     try:
-        network = plugin(work).describe(section.admin_network_id, section.admin_subnet_id, section.admin_network_project)
+        network = plugin(work).describe(
+            section.admin_network_id, section.admin_subnet_id, section.admin_network_project
+        )
     except errors.Invalid as bad:
         raise errors.Final(f'The network of administrators: {bad}') from bad
     return AdminSubnet(**{**dataclasses.asdict(network), 'project_id': section.admin_network_project})

@@ -26,8 +26,11 @@ def objection(copy: ShareCopy) -> str:
         return ''
     with work.ctx.db.reader() as conn:
         mountable = set(snapshot_access.list_mountable(conn, (copy.share_id,)))
-    return '' if {one.id for one in migration.snapshots} <= mountable else (
-        'The host cannot mount the snapshots: the share type has no mount_snapshot_support.')
+    return (
+        ''
+        if {one.id for one in migration.snapshots} <= mountable
+        else ('The host cannot mount the snapshots: the share type has no mount_snapshot_support.')
+    )
 
 
 def next_of(copy: ShareCopy) -> values.Snapshot | None:
@@ -36,13 +39,17 @@ def next_of(copy: ShareCopy) -> values.Snapshot | None:
     if not by_id:
         return None
     with copy.work.ctx.db.reader() as conn:
-        ordered = sorted(share_migration.snapshots_of(conn, copy.share_id), key=lambda row: (row.created_at, row.id))
+        ordered = sorted(
+            share_migration.snapshots_of(conn, copy.share_id), key=lambda row: (row.created_at, row.id)
+        )
     return next((by_id[row.id] for row in ordered if row.id in by_id), None)
 
 
 def take(copy: ShareCopy, snapshot: values.Snapshot) -> None:
     """Take the snapshot at the destination, whose content is that of the snapshot at the source."""
-    location = copy.work.service.driver.create_snapshot(values.Snapshot(snapshot.id, copy.target, snapshot.size))
+    location = copy.work.service.driver.create_snapshot(
+        values.Snapshot(snapshot.id, copy.target, snapshot.size)
+    )
     copy.data[_TAKEN] = {**taken(copy), snapshot.id: location}
 
 

@@ -35,7 +35,9 @@ def _share_left(conn: Connection, work: Work[Any], error: Exception) -> None:
 
 
 def _snapshot_gone(conn: Connection, work: Work[Any]) -> None:
-    snapshot_plans.deleted(conn, work, work.resource_id)        # while its row still names the share whose replicas have it
+    snapshot_plans.deleted(
+        conn, work, work.resource_id
+    )  # while its row still names the share whose replicas have it
     transitions.finish(conn, states.SNAPSHOT, 'defer', work.resource_id)
 
 
@@ -45,17 +47,26 @@ def _snapshot_left(conn: Connection, work: Work[Any], error: Exception) -> None:
 
 PLANS = [
     Plan('share.deferred_delete', (Step(shares.delete),), _share_gone, _share_left, data=OperationData),
-    Plan('snapshot.deferred_delete', (Step(snapshot_plans.delete),), _snapshot_gone, _snapshot_left, data=OperationData),
+    Plan(
+        'snapshot.deferred_delete',
+        (Step(snapshot_plans.delete),),
+        _snapshot_gone,
+        _snapshot_left,
+        data=OperationData,
+    ),
 ]
 
 
 # New tries --------------------------------------------------------------------------------------
 
+
 def try_again(services: context.Services, host: str) -> None:
     """Try once more to delete what could not be deleted at the backend: snapshots before their shares."""
     with services.db.reader() as conn:
-        left = [*(('snapshot', row) for row in share_bin.list_deferred_snapshots(conn, host, _SNAPSHOT.fail)),
-                *(('share', row) for row in share_bin.list_deferred_shares(conn, host, _SHARE.fail))]
+        left = [
+            *(('snapshot', row) for row in share_bin.list_deferred_snapshots(conn, host, _SNAPSHOT.fail)),
+            *(('share', row) for row in share_bin.list_deferred_shares(conn, host, _SHARE.fail)),
+        ]
     for resource_type, row in left:
         try:
             _begin(services, resource_type, row)
@@ -71,6 +82,15 @@ def _begin(services: context.Services, resource_type: str, row: Any) -> None:
             transitions.begin(conn, states.SHARE, 'defer_again', row.instance_id)
         else:
             transitions.begin(conn, states.SNAPSHOT, 'defer_again', row.id)
-        wake = engine.begin(conn, ctx, f'{resource_type}.deferred_delete', resource_type, row.id, topic='share', host=row.host,
-                                serial=row.instance_id, open_key=f'{resource_type}:{row.id}')
+        wake = engine.begin(
+            conn,
+            ctx,
+            f'{resource_type}.deferred_delete',
+            resource_type,
+            row.id,
+            topic='share',
+            host=row.host,
+            serial=row.instance_id,
+            open_key=f'{resource_type}:{row.id}',
+        )
     wake.send(ctx)

@@ -33,7 +33,9 @@ BATCH, _PART = 250, 8
 #: the failure of an administrator's run.
 API, START, CHANGED, INTERVAL, RETRY = 'api', 'start', 'changed', 'interval', 'retry'
 
-_IN_ERROR = frozenset({'error', 'error_deleting', 'error_deferred_deleting', 'manage_error', 'unmanage_error'})
+_IN_ERROR = frozenset(
+    {'error', 'error_deleting', 'error_deferred_deleting', 'manage_error', 'unmanage_error'}
+)
 _MARK = states.SHARE['ensure']
 #: The reason may quote a line of the file, so it is not in notifications.
 _UNREAD = 'All shares were ensured with the old values, since the configuration could not be read again'
@@ -64,14 +66,22 @@ def ensure(work: Work[EnsureShares]) -> None:
         _inspect(work)
         return
     mended: dict[str, tuple[str, ...]] = {}
-    down = share_servers.restore(manager, mended, only=work.data.servers or work.data.server_ids, ctx=work.ctx)
+    down = share_servers.restore(
+        manager, mended, only=work.data.servers or work.data.server_ids, ctx=work.ctx
+    )
     work.data.servers = down
     manager.servers_run()
     _heal(work, down)
     while (batch := _take(work)) is not None:
         results, why = _ask(work, batch, down)
-        ensure_results.store(work, batch, _with_servers(batch, results, mended), why, touches=_touches(work),
-                      again=work.data.why == API)
+        ensure_results.store(
+            work,
+            batch,
+            _with_servers(batch, results, mended),
+            why,
+            touches=_touches(work),
+            again=work.data.why == API,
+        )
     # Only now: servers run again, and their new addresses do not come while they are being checked.
     only = work.data.server_ids or () if work.data.narrow else None
     share_network_subnets.complete_all(context.admin(work.ctx.services), work.op.host, only)
@@ -113,11 +123,21 @@ def _begin(work: Work[EnsureShares]) -> None:
     first, is_new = data.progress is None, data.round != work.op.wanted
     if is_new:
         if not first:
-            data.narrow, data.server_ids, data.dry_run = False, None, False     # asked for meanwhile, for all shares
+            data.narrow, data.server_ids, data.dry_run = (
+                False,
+                None,
+                False,
+            )  # asked for meanwhile, for all shares
         data.configuration = _reread(work.service, data)
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        transitions.settle(conn, states.SHARE, ensure_queries.list_ensuring_instances(conn, host), _MARK.during, str(_MARK.ok))
+        transitions.settle(
+            conn,
+            states.SHARE,
+            ensure_queries.list_ensuring_instances(conn, host),
+            _MARK.during,
+            str(_MARK.ok),
+        )
         if is_new:
             _begin_round(conn, work, only=data.only if first else None)
         work.save(conn)
@@ -137,8 +157,11 @@ def _begin_round(conn: Connection, work: Work[EnsureShares], only: list[str] | N
     data.fingerprint = fingerprint(work.service)
     if only is None and not data.dry_run:
         work.service.ensured_as = data.fingerprint
-    data.progress = Figures(len(only) if only is not None else
-                            ensure_queries.count_shares(conn, work.op.host, _passed_over(work)[0]))
+    data.progress = Figures(
+        len(only)
+        if only is not None
+        else ensure_queries.count_shares(conn, work.op.host, _passed_over(work)[0])
+    )
 
 
 def _reread(manager: Any, data: EnsureShares) -> Reread:
@@ -146,13 +169,19 @@ def _reread(manager: Any, data: EnsureShares) -> Reread:
     try:
         changes = manager.section_in_files.reread(apply=not data.dry_run)
     except errors.BadConfig as bad:
-        LOG.error('[%s] the configuration could not be read again; the old values stay in use: %s', manager.name, bad)
+        LOG.error(
+            '[%s] the configuration could not be read again; the old values stay in use: %s',
+            manager.name,
+            bad,
+        )
         return Reread(error=str(bad))
     if changes.applied and not data.dry_run:
         LOG.info('[%s] new values in use: %s', manager.name, ', '.join(changes.applied))
         manager.report_soon()
     if changes.restart:
-        LOG.warning('[%s] changed, but needs a restart of the backend: %s', manager.name, ', '.join(changes.restart))
+        LOG.warning(
+            '[%s] changed, but needs a restart of the backend: %s', manager.name, ', '.join(changes.restart)
+        )
     known = data.configuration.applied if data.configuration else []
     return Reread(sorted({*known, *changes.applied}), list(changes.restart))
 
@@ -183,9 +212,18 @@ def _take(work: Work[EnsureShares]) -> Batch | None:
             marked = frozenset(ensure_queries.list_ensuring_instances(conn, work.op.host))
     if not rows:
         return None
-    mine = [row for row in rows if row.status not in skip and (row.instance_id in marked or row.instance_id not in free)]
-    return Batch(ensure_results.targets(work.ctx.db, mine), marked, len(rows) - len(mine), rows[-1].instance_id,
-                 frozenset(row.instance_id for row in mine if row.access_rules_status == states.Rules.ERROR.value))
+    mine = [
+        row
+        for row in rows
+        if row.status not in skip and (row.instance_id in marked or row.instance_id not in free)
+    ]
+    return Batch(
+        ensure_results.targets(work.ctx.db, mine),
+        marked,
+        len(rows) - len(mine),
+        rows[-1].instance_id,
+        frozenset(row.instance_id for row in mine if row.access_rules_status == states.Rules.ERROR.value),
+    )
 
 
 def _next(conn: Connection, work: Work[EnsureShares]) -> Sequence[Any]:
@@ -197,27 +235,35 @@ def _next(conn: Connection, work: Work[EnsureShares]) -> Sequence[Any]:
         if rows or not instance_ids:
             return rows
         data.after = instance_ids[-1]
-    rows = ensure_queries.list_shares_after(conn, work.op.host, data.after, BATCH, without,
-                                            data.until if data.wrapped else '')
+    rows = ensure_queries.list_shares_after(
+        conn, work.op.host, data.after, BATCH, without, data.until if data.wrapped else ''
+    )
     if not rows and data.until and not data.wrapped:
         data.after, data.wrapped = '', True
         rows = ensure_queries.list_shares_after(conn, work.op.host, '', BATCH, without, data.until)
     return rows
 
 
-def _ask(work: Work[EnsureShares], batch: Batch,
-         down: Mapping[str, str]) -> tuple[Mapping[str, values.EnsureResult], Mapping[str, str]]:
+def _ask(
+    work: Work[EnsureShares], batch: Batch, down: Mapping[str, str]
+) -> tuple[Mapping[str, values.EnsureResult], Mapping[str, str]]:
     """Return the backend's results for the batch, and the reason for each share that has none, by instance id."""
     manager = work.service
-    why = {target.share.id: f'Its share server does not run. {down[target.share.server.id]}'.rstrip()
-           for target in batch.targets if target.share.server and target.share.server.id in down}
+    why = {
+        target.share.id: f'Its share server does not run. {down[target.share.server.id]}'.rstrip()
+        for target in batch.targets
+        if target.share.server and target.share.server.id in down
+    }
     ready = [target for target in batch.targets if target.share.id not in why]
     results: Mapping[str, values.EnsureResult] = {}
     unsaid = 'The backend did not report on it.'
     try:
         if ready:
-            results = {instance_id: result for instance_id, result in manager.driver.ensure_shares(ready).items()
-                       if isinstance(result, values.EnsureResult)}
+            results = {
+                instance_id: result
+                for instance_id, result in manager.driver.ensure_shares(ready).items()
+                if isinstance(result, values.EnsureResult)
+            }
     except Exception as error:
         LOG.exception('[%s] %s shares could not be ensured', manager.name, len(ready))
         unsaid = errors.reason(error, work.ctx.request_id)
@@ -244,12 +290,19 @@ def _inspect(work: Work[EnsureShares]) -> None:
         raise errors.Final(f'{errors.count(len(work.data.left), "share")} could not be inspected. {why}')
 
 
-def _with_servers(batch: Batch, results: Mapping[str, values.EnsureResult],
-                  mended: Mapping[str, tuple[str, ...]]) -> Mapping[str, values.EnsureResult]:
+def _with_servers(
+    batch: Batch, results: Mapping[str, values.EnsureResult], mended: Mapping[str, tuple[str, ...]]
+) -> Mapping[str, values.EnsureResult]:
     """Return the results, with the repairs of a share server added to those of each share on it."""
-    repairs = {target.share.id: mended.get(target.share.server.id, ()) for target in batch.targets if target.share.server}
-    return {instance_id: dataclasses.replace(result, repaired=(*repairs.get(instance_id, ()), *result.repaired))
-            for instance_id, result in results.items()}
+    repairs = {
+        target.share.id: mended.get(target.share.server.id, ())
+        for target in batch.targets
+        if target.share.server
+    }
+    return {
+        instance_id: dataclasses.replace(result, repaired=(*repairs.get(instance_id, ()), *result.repaired))
+        for instance_id, result in results.items()
+    }
 
 
 def _look_again(work: Work[EnsureShares], down: Mapping[str, str]) -> None:
@@ -268,8 +321,11 @@ def _look_again(work: Work[EnsureShares], down: Mapping[str, str]) -> None:
     if data.passes < conf.max_attempts:
         data.only, data.left, data.after, data.passes = sorted(data.left), [], '', data.passes + 1
         raise errors.Again(conf.retry_delay * 2 ** (data.passes - 2))
-    parts = [errors.count(len(resource_ids), name) for resource_ids, name in ((data.left, 'share'), (down, 'share server'))
-             if resource_ids]
+    parts = [
+        errors.count(len(resource_ids), name)
+        for resource_ids, name in ((data.left, 'share'), (down, 'share server'))
+        if resource_ids
+    ]
     raise errors.Final(f'{" and ".join(parts)} could not be ensured. {data.last_error}'.strip())
 
 
@@ -282,13 +338,18 @@ def _unread(data: EnsureShares) -> str | None:
 
 # End of a run -------------------------------------------------------------------------------------
 
+
 def done(conn: Connection, work: Work[EnsureShares]) -> None:
     """End the service's mark of a run, and store with which configuration its shares were ensured."""
     data = work.data
     whole = not (data.narrow or data.dry_run)
-    services.set_ensuring(conn, work.op.host, False, **(
-        {'ensured_at': ensure_results.now(), 'ensured_as': data.fingerprint} if whole else {}))
-    data.after = ''          # if it was asked for meanwhile, all shares are checked once more
+    services.set_ensuring(
+        conn,
+        work.op.host,
+        False,
+        **({'ensured_at': ensure_results.now(), 'ensured_as': data.fingerprint} if whole else {}),
+    )
+    data.after = ''  # if it was asked for meanwhile, all shares are checked once more
     work.save(conn)
     LOG.info('%s: all shares were ensured: %s', work.op.host, data.progress)
     _emit(work, 'end')
@@ -305,17 +366,27 @@ def failed(conn: Connection, work: Work[EnsureShares], error: Exception) -> None
     transitions.settle(conn, states.SHARE, instance_ids, _MARK.during, _MARK.fail)
     work.save(conn)
     if work.data.why == API and (work.data.left or work.data.servers):
-        work.service.failed_run = work.op.id        # automatic runs are tried again by those that began them
+        work.service.failed_run = work.op.id  # automatic runs are tried again by those that began them
     ensure_results.report_failure(conn, work, {*instance_ids, *work.data.left}, again=work.data.why == API)
     _emit(work, 'error', error=_UNREAD if _unread(work.data) else errors.reason(error, work.ctx.request_id))
 
 
 def _emit(work: Work[EnsureShares], event: str, **more: Any) -> None:
     data = work.data
-    notices.emit(work.ctx, f'share.ensure.{event}', {
-        'host': work.op.host, 'why': data.why, 'dry_run': data.dry_run,
-        **(dataclasses.asdict(data.progress) if data.progress else {}), 'repairs': data.repairs,
-        'configuration': data.configuration.changes if data.configuration else {}, **more}, host=work.op.host)
+    notices.emit(
+        work.ctx,
+        f'share.ensure.{event}',
+        {
+            'host': work.op.host,
+            'why': data.why,
+            'dry_run': data.dry_run,
+            **(dataclasses.asdict(data.progress) if data.progress else {}),
+            'repairs': data.repairs,
+            'configuration': data.configuration.changes if data.configuration else {},
+            **more,
+        },
+        host=work.op.host,
+    )
 
 
 PLANS = [Plan(ensure_queries.KIND, (Step(ensure),), done, failed, data=EnsureShares)]

@@ -44,6 +44,7 @@ _STILL_OPEN = 'Clients could still read outdated data at the former export locat
 
 # At the target's backend ------------------------------------------------------------------------------
 
+
 def forget(work: Work[Any]) -> None:
     """Forget the answer of the source's backend: a repeated cut-over tells it once more."""
     for key in (_CLOSING, _SINCE, _CLOSED):
@@ -87,7 +88,9 @@ def _has_ended(work: Work[Any]) -> bool:
     return op is not None and op.state == rows.DONE
 
 
-def end(conn: Connection, work: Work[Any], kind: str, owners: Mapping[str, str], left: dict[str, Any], moved: str) -> Migration:
+def end(
+    conn: Connection, work: Work[Any], kind: str, owners: Mapping[str, str], left: dict[str, Any], moved: str
+) -> Migration:
     """Return the task state at the end of a migration. If the exports have not ended, tell the owners of the shares, and have
     the operation that deletes the source, whose data is ``left``, set it to a success.
 
@@ -95,41 +98,78 @@ def end(conn: Connection, work: Work[Any], kind: str, owners: Mapping[str, str],
     """
     if work.data.get(_CLOSED):
         return Migration.SUCCESS
-    rows.supersede(conn, work.resource_id, (kind,))     # the deletion of the source ends them, too
+    rows.supersede(conn, work.resource_id, (kind,))  # the deletion of the source ends them, too
     text = _STILL_OPEN.format(host=work.data['from'])
     LOG.warning('%s: %s', work.resource_id, text)
-    messages.create_many(conn, work.ctx, 'SHARE', owners, messages.Action.COMPLETE_MIGRATION,
-                         messages.Detail.FORMER_EXPORT_OPEN, text)
+    messages.create_many(
+        conn,
+        work.ctx,
+        'SHARE',
+        owners,
+        messages.Action.COMPLETE_MIGRATION,
+        messages.Detail.FORMER_EXPORT_OPEN,
+        text,
+    )
     left[_OPEN] = moved
     return Migration.COMPLETING
 
 
 # At the source's backend ------------------------------------------------------------------------------
 
-def source_is_gone(conn: Connection, work: Work[Any], swap: Callable[[Connection, str, Iterable[str], str], bool]) -> None:
+
+def source_is_gone(
+    conn: Connection, work: Work[Any], swap: Callable[[Connection, str, Iterable[str], str], bool]
+) -> None:
     """Let the migration count as a success, after the deletion of its source. ``swap`` sets task states."""
     if moved := work.data.get(_OPEN):
         swap(conn, moved, (Migration.COMPLETING,), Migration.SUCCESS)
 
 
-def begin_share(conn: Connection, ctx: context.RequestContext, share_id: str, host: str, instance: str) -> Wake:
+def begin_share(
+    conn: Connection, ctx: context.RequestContext, share_id: str, host: str, instance: str
+) -> Wake:
     """Have the backend end the exports of this instance of the share, and of its snapshots there."""
     key = f'close:{share_id}'
     # It runs beside no change of the rules, which has the same serial.
-    return begin_once(conn, ctx, share_migration.CLOSE, 'share', share_id, topic='share', host=host, lane=FAST,
-                      serial=access.open_key(share_id), open_key=key, data=CloseShare(instance=instance))
+    return begin_once(
+        conn,
+        ctx,
+        share_migration.CLOSE,
+        'share',
+        share_id,
+        topic='share',
+        host=host,
+        lane=FAST,
+        serial=access.open_key(share_id),
+        open_key=key,
+        data=CloseShare(instance=instance),
+    )
 
 
 def begin_server(conn: Connection, ctx: context.RequestContext, server_id: str, host: str) -> Wake:
     """Have the backend end the exports of the server's shares, and of their snapshots there."""
-    return begin_once(conn, ctx, server_migration.CLOSE, 'share_server', server_id, topic='share', host=host, lane=FAST,
-                      serial=f'rules:{server_id}', open_key=f'close:{server_id}')
+    return begin_once(
+        conn,
+        ctx,
+        server_migration.CLOSE,
+        'share_server',
+        server_id,
+        topic='share',
+        host=host,
+        lane=FAST,
+        serial=f'rules:{server_id}',
+        open_key=f'close:{server_id}',
+    )
 
 
 def close_share(work: Work[CloseShare]) -> None:
     """Admit nobody to the share and its snapshots, unless the share has moved meanwhile."""
     with work.ctx.db.reader() as conn:
-        rows_of = [row for row in share_migration.share_of(conn, work.resource_id) if row.instance_id == work.data.instance]
+        rows_of = [
+            row
+            for row in share_migration.share_of(conn, work.resource_id)
+            if row.instance_id == work.data.instance
+        ]
     _close(work, rows_of)
 
 
@@ -159,4 +199,5 @@ def _nothing(conn: Connection, work: Work[Any], *_: Exception) -> None:
 
 PLANS: list[Plan[Any]] = [
     Plan(share_migration.CLOSE, (Step(close_share, name='close'),), _nothing, _nothing, data=CloseShare),
-    Plan(server_migration.CLOSE, (Step(close_server, name='close'),), _nothing, _nothing, data=OperationData)]
+    Plan(server_migration.CLOSE, (Step(close_server, name='close'),), _nothing, _nothing, data=OperationData),
+]

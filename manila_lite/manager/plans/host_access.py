@@ -56,8 +56,12 @@ class ShareCopy:
     @property
     def target(self) -> values.Share:
         """The target with its export locations, which no row has yet."""
-        return dataclasses.replace(self.migration.target, export_locations=tuple(
-            values.ExportLocation(**location) for location in self.data.get(_EXPORTS, ())))
+        return dataclasses.replace(
+            self.migration.target,
+            export_locations=tuple(
+                values.ExportLocation(**location) for location in self.data.get(_EXPORTS, ())
+            ),
+        )
 
 
 def let_in(copy: ShareCopy, snapshot: values.Snapshot | None = None) -> str | None:
@@ -77,7 +81,8 @@ def let_in(copy: ShareCopy, snapshot: values.Snapshot | None = None) -> str | No
         work.hold(conn)
         wakes = _ask(conn, copy, clients, snapshot)
         telling = rows.is_open(conn, access.open_key(copy.share_id)) or (
-            snapshot is not None and rows.is_open(conn, snapshot_access.open_key(snapshot.id)))
+            snapshot is not None and rows.is_open(conn, snapshot_access.open_key(snapshot.id))
+        )
         key = access.key_of_copier(conn, copy.instance_id)
     for wake in wakes:
         wake.send(work.ctx)
@@ -90,8 +95,10 @@ def let_in(copy: ShareCopy, snapshot: values.Snapshot | None = None) -> str | No
     patience = work.ctx.conf.data_access_wait_access_rules_timeout
     now = timeutils.utcnow_ts(microsecond=True)
     if now - data.setdefault(_ASKED, now) > patience:
-        raise errors.Final(f'The backend of the share did not admit the host that copies ({clients}) within {patience} '
-                           'seconds.')
+        raise errors.Final(
+            f'The backend of the share did not admit the host that copies ({clients}) within {patience} '
+            'seconds.'
+        )
     raise errors.Again(_LOOK)
 
 
@@ -117,11 +124,15 @@ def admit_here(copy: ShareCopy) -> str | None:
     driver = copy.work.service.driver
     copy.data[_EXPORTS] = [plain(location) for location in driver.create_share(copy.migration.target)]
     target = copy.target
-    rules = [values.AccessRule(f'{copy.id}-{number}', client.type, client.to, 'rw')
-             for number, client in enumerate(copy.moves.clients_of(target))]
+    rules = [
+        values.AccessRule(f'{copy.id}-{number}', client.type, client.to, 'rw')
+        for number, client in enumerate(copy.moves.clients_of(target))
+    ]
     results = driver.update_access(target, rules)
     for rule in rules:
         if rule.id not in results or results[rule.id].error:
-            raise errors.Final(f'The destination does not admit the host that copies, {rule.to}: '
-                               f'{results[rule.id].error if rule.id in results else "it gave no answer"}')
+            raise errors.Final(
+                f'The destination does not admit the host that copies, {rule.to}: '
+                f'{results[rule.id].error if rule.id in results else "it gave no answer"}'
+            )
     return next((results[rule.id].access_key for rule in rules), None)

@@ -22,12 +22,22 @@ LOG = log.getLogger(__name__)
 
 def calls(work: Work[Any]) -> DriverCalls:
     """Return the methods that the steps of a migration call in place of those of a driver."""
-    return DriverCalls.of_host(work, check=_support, start=_start, carry_on=_carry_on, progress=_progress, complete=_complete,
-                               cancel=_cancel, catch_up=_catch_up)
+    return DriverCalls.of_host(
+        work,
+        check=_support,
+        start=_start,
+        carry_on=_carry_on,
+        progress=_progress,
+        complete=_complete,
+        cancel=_cancel,
+        catch_up=_catch_up,
+    )
 
 
 def _copy(work: Work[Any], migration: values.ShareMigration) -> ShareCopy:
-    return ShareCopy(work, migration, work.data, work.resource_id, work.data['target'], work.ctx.project_id or '')
+    return ShareCopy(
+        work, migration, work.data, work.resource_id, work.data['target'], work.ctx.project_id or ''
+    )
 
 
 def _support(work: Work[Any], migration: values.ShareMigration) -> values.MigrationSupport:
@@ -42,8 +52,14 @@ def copied_objection(copy: ShareCopy) -> str:
 
 def support(work: Work[Any], reason: str) -> values.MigrationSupport:
     """Return the abilities of this host. ``reason``: why it cannot copy, or ''."""
-    return values.MigrationSupport(not reason, writable=work.service.section.migration_keep_writable, preserve_snapshots=True,
-                                   migration_cancel=True, migration_get_progress=True, reason=reason)
+    return values.MigrationSupport(
+        not reason,
+        writable=work.service.section.migration_keep_writable,
+        preserve_snapshots=True,
+        migration_cancel=True,
+        migration_get_progress=True,
+        reason=reason,
+    )
 
 
 def _start(work: Work[Any], migration: values.ShareMigration) -> None:
@@ -61,7 +77,7 @@ def _carry_on(work: Work[Any], migration: values.ShareMigration) -> bool:
         work.service.moves.forget(migration.id)
         copy_checks.begin_anew(work)
         return False
-    work.service.moves.clear(migration.id)      # nothing stays mounted while an operator thinks
+    work.service.moves.clear(migration.id)  # nothing stays mounted while an operator thinks
     copy_checks.begin_anew(work)
     if not near:
         host_copy.warn(work, run.took, 'SHARE', messages.Action.MIGRATE_SHARE)
@@ -98,6 +114,7 @@ def _cancel(work: Work[Any], migration: values.ShareMigration) -> None:
 
 # Remains ----------------------------------------------------------------------------------------------
 
+
 def clean(service: Any) -> None:
     """End copies on this host that no migration needs any more, and unmount what they left."""
     for target in sorted(service.moves.left()):
@@ -110,8 +127,9 @@ def clean(service: Any) -> None:
 
 def _is_needed(conn: Connection, host: str, copy_id: str) -> bool:
     """Say whether a share that moves here by itself, or with its share server, is being copied under this id."""
-    return any(row.status == 'migrating_to' for row in shares.list_second_instances(conn, instance_id=copy_id)) or (
-        server_migration.moves_to(conn, copy_id, host))
+    return any(
+        row.status == 'migrating_to' for row in shares.list_second_instances(conn, instance_id=copy_id)
+    ) or (server_migration.moves_to(conn, copy_id, host))
 
 
 def leave(service: Any) -> None:

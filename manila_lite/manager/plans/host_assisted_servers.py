@@ -37,8 +37,16 @@ _PATIENCE, _SAVED_EVERY = 0.5, 5.0
 
 def calls(work: Work[Any]) -> DriverCalls:
     """Return the methods that the steps of a migration call in place of those of a driver."""
-    return DriverCalls.of_host(work, check=_support, start=_start, carry_on=_carry_on, progress=_progress, complete=_complete,
-                               cancel=_cancel, catch_up=_catch_up)
+    return DriverCalls.of_host(
+        work,
+        check=_support,
+        start=_start,
+        carry_on=_carry_on,
+        progress=_progress,
+        complete=_complete,
+        cancel=_cancel,
+        catch_up=_catch_up,
+    )
 
 
 def _copies(work: Work[Any], migration: values.ServerMigration) -> list[ShareCopy]:
@@ -46,16 +54,34 @@ def _copies(work: Work[Any], migration: values.ServerMigration) -> list[ShareCop
     with work.ctx.db.reader() as conn:
         sources = as_shares(conn, server_migration.shares_of(conn, migration.source.id))
     state = work.data.setdefault(_COPIES, {})
-    return [ShareCopy(work, values.ShareMigration(
-        source, migration.source_host, _target(migration, source),
-        tuple(one for one in migration.snapshots if one.share.id == source.id), migration.rules.get(source.id, ())),
-        state.setdefault(source.id, {}), source.share_id, source.id, source.project_id) for source in sources.values()]
+    return [
+        ShareCopy(
+            work,
+            values.ShareMigration(
+                source,
+                migration.source_host,
+                _target(migration, source),
+                tuple(one for one in migration.snapshots if one.share.id == source.id),
+                migration.rules.get(source.id, ()),
+            ),
+            state.setdefault(source.id, {}),
+            source.share_id,
+            source.id,
+            source.project_id,
+        )
+        for source in sources.values()
+    ]
 
 
 def _target(migration: values.ServerMigration, share: values.Share) -> values.Share:
     """Return the share as it is at the destination."""
-    return dataclasses.replace(share, pool=migration.pool_of(share), server=migration.target, export_locations=(),
-                               share_network_id=migration.target.share_network_id)
+    return dataclasses.replace(
+        share,
+        pool=migration.pool_of(share),
+        server=migration.target,
+        export_locations=(),
+        share_network_id=migration.target.share_network_id,
+    )
 
 
 @contextlib.contextmanager
@@ -69,13 +95,16 @@ def _named(copy: ShareCopy) -> Iterator[None]:
 
 # Check ------------------------------------------------------------------------------------------------
 
+
 def _support(work: Work[Any], migration: values.ServerMigration) -> values.MigrationSupport:
     return host_assisted.support(work, _objection(work, migration))
 
 
 def _spans_subnets(work: Work[Any]) -> bool:
     with work.ctx.db.reader() as conn:
-        return share_server_capabilities.reported(conn, work.service.host)[CAPABILITIES[values.Ability.SEVERAL_SUBNETS]]
+        return share_server_capabilities.reported(conn, work.service.host)[
+            CAPABILITIES[values.Ability.SEVERAL_SUBNETS]
+        ]
 
 
 def _objection(work: Work[Any], migration: values.ServerMigration) -> str:
@@ -91,10 +120,13 @@ def _objection(work: Work[Any], migration: values.ServerMigration) -> str:
         reason = '' if proto.upper() in driver.PROTOCOLS else f'the destination does not serve {proto}.'
         if reason := reason or host_assisted.copied_objection(copy):
             return f'Share {copy.share_id}: {reason}'
-    return copies[0].moves.mount_objection(copies[0].migration.source) if copies else ''     # they have one file server
+    return (
+        copies[0].moves.mount_objection(copies[0].migration.source) if copies else ''
+    )  # they have one file server
 
 
 # Phase one --------------------------------------------------------------------------------------------
+
 
 def _start(work: Work[Any], migration: values.ServerMigration) -> None:
     """Set up the target, without shares."""
@@ -119,7 +151,7 @@ def _carry_on(work: Work[Any], migration: values.ServerMigration) -> bool:
             run = host_copy.advance(copy, _PATIENCE)
         if run is None:
             return False
-        work.service.moves.clear(copy.id)       # not all shares are to be mounted at once
+        work.service.moves.clear(copy.id)  # not all shares are to be mounted at once
         copy_checks.begin_anew(work)
         seconds[copy.id] = run.took
         if time.monotonic() > until:
@@ -136,10 +168,13 @@ def _carry_on(work: Work[Any], migration: values.ServerMigration) -> bool:
 def _progress(work: Work[Any], migration: values.ServerMigration) -> values.MigrationProgress:
     """Return the progress of the first round over all shares."""
     state = work.data.get(_COPIES, {})
-    return server_progress.of_all([(share.size, host_copy.figures_of(state.get(share.id, {}))) for share in migration.shares])
+    return server_progress.of_all(
+        [(share.size, host_copy.figures_of(state.get(share.id, {}))) for share in migration.shares]
+    )
 
 
 # Cut-over ---------------------------------------------------------------------------------------------
+
 
 def _catch_up(work: Work[Any], migration: values.ServerMigration) -> None:
     """Copy the last changes of each share, check its copy, and admit clients to all of them.
@@ -147,7 +182,10 @@ def _catch_up(work: Work[Any], migration: values.ServerMigration) -> None:
     :raises errors.Again: it goes on.
     :raises errors.Final: a copy is not the same as its share; with the first paths.
     """
-    copies, interval = _copies(work, migration), work.service.section.server_migration_driver_continue_update_interval
+    copies, interval = (
+        _copies(work, migration),
+        work.service.section.server_migration_driver_continue_update_interval,
+    )
     until = time.monotonic() + _SAVED_EVERY
     _keep_up(work, migration, copies)
     for copy in copies:
@@ -173,12 +211,19 @@ def _complete(work: Work[Any], migration: values.ServerMigration) -> values.Migr
         exports |= _run_at(work, target, copies)
         taken_addresses.free_own(work)
     return values.MigratedServer(
-        work.data[_DETAILS], exports,
-        {snapshot: location for copy in copies for snapshot, location in copied_snapshots.taken(copy).items()})
+        work.data[_DETAILS],
+        exports,
+        {
+            snapshot: location
+            for copy in copies
+            for snapshot, location in copied_snapshots.taken(copy).items()
+        },
+    )
 
 
-def _run_at(work: Work[Any], target: values.ShareServer,
-            copies: Sequence[ShareCopy]) -> dict[str, tuple[values.ExportLocation, ...]]:
+def _run_at(
+    work: Work[Any], target: values.ShareServer, copies: Sequence[ShareCopy]
+) -> dict[str, tuple[values.ExportLocation, ...]]:
     """Have the target run with the addresses that it has now. Return the export locations of its shares, by instance id."""
     driver = work.service.driver
     server = driver.ensure_servers([target])[target.id]
@@ -186,16 +231,27 @@ def _run_at(work: Work[Any], target: values.ShareServer,
         raise errors.ManilaLiteError(server.error)
     if server.details:
         work.data[_DETAILS] = dict(server.details)
-    results = driver.ensure_shares([values.EnsureTarget(dataclasses.replace(copy.target, server=target), copy.migration.rules)
-                                    for copy in copies])
+    results = driver.ensure_shares(
+        [
+            values.EnsureTarget(dataclasses.replace(copy.target, server=target), copy.migration.rules)
+            for copy in copies
+        ]
+    )
     for copy in copies:
         if copy.id not in results or results[copy.id].error:
-            raise errors.ManilaLiteError(f'Share {copy.share_id} is not served at its new place: '
-                                         f'{results[copy.id].error if copy.id in results else "there is no answer"}')
-    return {copy.id: tuple(results[copy.id].export_locations) for copy in copies if results[copy.id].export_locations}
+            raise errors.ManilaLiteError(
+                f'Share {copy.share_id} is not served at its new place: '
+                f'{results[copy.id].error if copy.id in results else "there is no answer"}'
+            )
+    return {
+        copy.id: tuple(results[copy.id].export_locations)
+        for copy in copies
+        if results[copy.id].export_locations
+    }
 
 
 # End --------------------------------------------------------------------------------------------------
+
 
 def _cancel(work: Work[Any], migration: values.ServerMigration) -> None:
     """Stop the copies, and delete the target with all that is on it. The source is told when its own rules are applied anew."""

@@ -34,6 +34,7 @@ _PARTS: tuple[Runs, ...] = (ShareMoves.copy, ShareMoves.compare, ShareMoves.comp
 
 # Phase one --------------------------------------------------------------------------------------------
 
+
 def advance(copy: ShareCopy, patience: float = 0.0) -> Copy | None:
     """Copy the snapshots, then the share. Return the pass over the share when it is complete and on disk, else None.
 
@@ -73,21 +74,41 @@ def are_enough(work: Work[Any]) -> bool:
 
 def warn(work: Work[Any], took: float, resource_type: str, action: messages.Action) -> None:
     """Tell the operator that the cut-over will be long; to complete or to cancel is their choice."""
-    text = (f'The last of {errors.count(work.data[PASSES], "pass")} took {took:.0f} seconds, and the cut-over will '
-            'take about as long, in '
-            'which nobody can write.')
+    text = (
+        f'The last of {errors.count(work.data[PASSES], "pass")} took {took:.0f} seconds, and the cut-over will '
+        'take about as long, in '
+        'which nobody can write.'
+    )
     LOG.warning('%s: %s', work.resource_id, text)
-    _tell(work, resource_type, {work.resource_id: work.ctx.project_id or ''}, action, messages.Detail.SHARE_CHANGES_FAST, text)
+    _tell(
+        work,
+        resource_type,
+        {work.resource_id: work.ctx.project_id or ''},
+        action,
+        messages.Detail.SHARE_CHANGES_FAST,
+        text,
+    )
 
 
-def _tell(work: Work[Any], resource_type: str, owners: Mapping[str, str], action: messages.Action, detail: messages.Detail,
-          text: str) -> None:
+def _tell(
+    work: Work[Any],
+    resource_type: str,
+    owners: Mapping[str, str],
+    action: messages.Action,
+    detail: messages.Detail,
+    text: str,
+) -> None:
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         messages.create_many(conn, work.ctx, resource_type, owners, action, detail, text)
 
 
-def _run(copy: ShareCopy, how: Runs = ShareMoves.copy, snapshot: values.Snapshot | None = None, patience: float = 0.0) -> Copy:
+def _run(
+    copy: ShareCopy,
+    how: Runs = ShareMoves.copy,
+    snapshot: values.Snapshot | None = None,
+    patience: float = 0.0,
+) -> Copy:
     """Return the pass, or the comparison, that runs or has just ended. Start it if there is none. ``snapshot``: the one of the
     source whose content is copied.
 
@@ -100,7 +121,9 @@ def _run(copy: ShareCopy, how: Runs = ShareMoves.copy, snapshot: values.Snapshot
         keys = host_access.let_in(copy, snapshot), host_access.admit_here(copy)
     try:
         locations = copied_snapshots.locations_of(copy, snapshot) if snapshot else ()
-        run = how(copy.moves, Side(copy.migration.source, keys[0], snapshot, locations), Side(copy.target, keys[1]))
+        run = how(
+            copy.moves, Side(copy.migration.source, keys[0], snapshot, locations), Side(copy.target, keys[1])
+        )
     except CannotMount as bad:
         if work.tries < work.ctx.conf.operations.max_attempts:
             raise
@@ -120,8 +143,14 @@ def _tell_losses(copy: ShareCopy) -> None:
     if losses:
         text = f'The host that copies does not see {", ".join(losses)}.'
         LOG.warning('%s: the copy will lack attributes: %s', copy.share_id, text)
-        _tell(copy.work, 'SHARE', {copy.share_id: copy.project_id}, messages.Action.MIGRATE_SHARE,
-              messages.Detail.ATTRIBUTES_LOST, text)
+        _tell(
+            copy.work,
+            'SHARE',
+            {copy.share_id: copy.project_id},
+            messages.Action.MIGRATE_SHARE,
+            messages.Detail.ATTRIBUTES_LOST,
+            text,
+        )
 
 
 def _note_progress(copy: ShareCopy, run: Copy) -> None:
@@ -131,7 +160,7 @@ def _note_progress(copy: ShareCopy, run: Copy) -> None:
     if copy.work.data.get(PASSES):
         return
     snapshots, taken = len(copy.migration.snapshots), len(copied_snapshots.taken(copy))
-    percent = _ALL if run.is_complete else run.messages.percent      # rsync's own stays below that
+    percent = _ALL if run.is_complete else run.messages.percent  # rsync's own stays below that
     figures: dict[str, int] = {'percent': (_ALL * taken + percent) // (snapshots + 1)}
     if taken < snapshots:
         copy.data[_FIGURES] = figures
@@ -141,7 +170,7 @@ def _note_progress(copy: ShareCopy, run: Copy) -> None:
         figures |= {'bytes_done': told.bytes_done, 'bytes_total': told.bytes_done}
     elif told.percent:
         figures |= {'bytes_done': told.bytes_done, 'bytes_total': told.bytes_done * _ALL // told.percent}
-    if told.files_total:     # known when the first file is complete
+    if told.files_total:  # known when the first file is complete
         figures |= {'done': told.files_done, 'total': told.files_total}
     copy.data[_FIGURES] = figures
 
@@ -152,6 +181,7 @@ def figures_of(data: Mapping[str, Any]) -> dict[str, int]:
 
 
 # Cut-over ---------------------------------------------------------------------------------------------
+
 
 def catch_up(copy: ShareCopy, interval: float, patience: float = 0.0) -> None:
     """Bring the last changes of the source, which nobody can write to any more, and check the copy. If it differs, a client has
@@ -171,7 +201,7 @@ def catch_up(copy: ShareCopy, interval: float, patience: float = 0.0) -> None:
         if run.messages.differing:
             raise _copy_by_content(copy, run.messages.differing, interval)
         if part == 0:
-            copy.moves.write_out(copy.id)       # the comparison, too, is of what outlives this host
+            copy.moves.write_out(copy.id)  # the comparison, too, is of what outlives this host
         copy.moves.forget(copy.id)
         copy_checks.begin_anew(copy.work)
     copy.data[_PART] = len(_PARTS)
@@ -185,7 +215,11 @@ def _copy_by_content(copy: ShareCopy, paths: list[str], interval: float) -> erro
     """
     if copy.data.get(_BY_CONTENT):
         raise errors.Final(f'After the last pass the copy differs from the share. {differing(paths)}')
-    LOG.warning('%s: the copy differs from the share, so there is a pass by content. %s', copy.share_id, differing(paths))
+    LOG.warning(
+        '%s: the copy differs from the share, so there is a pass by content. %s',
+        copy.share_id,
+        differing(paths),
+    )
     copy.data.update({_PART: 0, _BY_CONTENT: True})
     copy.moves.forget(copy.id)
     copy_checks.begin_anew(copy.work)
@@ -199,4 +233,9 @@ def serve(copy: ShareCopy) -> None:
     for rule in migration.rules:
         # They are applied, and reported to the owner, once more after the switch.
         if rule.id in results and results[rule.id].error:
-            LOG.warning('%s: the destination refuses access rule %s: %s', copy.share_id, rule.id, results[rule.id].error)
+            LOG.warning(
+                '%s: the destination refuses access rule %s: %s',
+                copy.share_id,
+                rule.id,
+                results[rule.id].error,
+            )

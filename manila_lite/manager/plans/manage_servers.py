@@ -41,6 +41,7 @@ def _server(work: Work[Any]) -> values.ShareServer:
 
 # Managing -----------------------------------------------------------------------------------------
 
+
 def register_addresses(work: Work[ManageServer]) -> None:
     """Register the addresses that the server has as used by it, in its share network and in that of administrators."""
     driver = _driver(work)
@@ -49,22 +50,29 @@ def register_addresses(work: Work[ManageServer]) -> None:
         [subnet] = share_server_queries.subnets_of(conn, (work.resource_id,))[work.resource_id]
     admins, needs = admin_network.find(work), (driver.ALLOCATIONS_PER_SUBNET, driver.ADMIN_ALLOCATIONS)
     users, others = kept_addresses.by_place(addresses, subnet, admins, needs)
-    kept_addresses.keep(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet, users, work.hold)
+    kept_addresses.keep(
+        work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet, users, work.hold
+    )
     if others:
-        kept_addresses.keep(work.ctx.services, admin_network.plugin(work), work.resource_id, admins, others, work.hold)
+        kept_addresses.keep(
+            work.ctx.services, admin_network.plugin(work), work.resource_id, admins, others, work.hold
+        )
 
 
 def unregister_addresses(work: Work[Any]) -> None:
     """Remove the server's addresses from the records; the server keeps them."""
-    kept_addresses.forget(work.ctx.services, admin_network.plugin(work), work.resource_id, allocations.ADMIN, work.hold)
+    kept_addresses.forget(
+        work.ctx.services, admin_network.plugin(work), work.resource_id, allocations.ADMIN, work.hold
+    )
     kept_addresses.forget(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, hold=work.hold)
 
 
 def manage(work: Work[ManageServer]) -> None:
     """Take the server over at the backend."""
     with share_server_plans.alone(work.resource_id):
-        work.data.details = dict(_driver(work).manage_server(
-            _server(work), work.data.identifier, work.data.options))
+        work.data.details = dict(
+            _driver(work).manage_server(_server(work), work.data.identifier, work.data.options)
+        )
 
 
 def give_back(work: Work[Any]) -> None:
@@ -76,8 +84,13 @@ def give_back(work: Work[Any]) -> None:
 def managed(conn: Connection, work: Work[ManageServer]) -> None:
     """Set the server to active, and store its driver's details and the backend's abilities."""
     key_values.replace(conn, share_server_details, work.resource_id, work.data.details)
-    transitions.finish(conn, states.SHARE_SERVER, 'manage', work.resource_id,
-                       **share_server_capabilities.reported(conn, work.service.host))
+    transitions.finish(
+        conn,
+        states.SHARE_SERVER,
+        'manage',
+        work.resource_id,
+        **share_server_capabilities.reported(conn, work.service.host),
+    )
 
 
 def not_managed(conn: Connection, work: Work[Any], error: Exception) -> None:
@@ -87,6 +100,7 @@ def not_managed(conn: Connection, work: Work[Any], error: Exception) -> None:
 
 
 # Unmanaging ---------------------------------------------------------------------------------------
+
 
 def release(work: Work[UnmanageServer]) -> None:
     """Let go of the server at the backend; with force, go on even if the backend fails."""
@@ -111,6 +125,7 @@ def not_unmanaged(conn: Connection, work: Work[Any], error: Exception) -> None:
 
 # Unknown servers ----------------------------------------------------------------------------------
 
+
 def strays(manager: Any) -> dict[str, list[str]]:
     """Return the servers that the backend holds and that have no row, as a capability of its pools: the doctor reads it."""
     if values.Ability.SHARE_SERVERS not in abilities_of(manager.driver):
@@ -119,13 +134,23 @@ def strays(manager: Any) -> dict[str, list[str]]:
     with manager.services.db.reader() as conn:
         held -= {row.id for row in share_server_queries.list_by_ids(conn, held)}
     if held:
-        held &= set(manager.driver.held_servers())      # one may have been deleted in between, with its row
+        held &= set(manager.driver.held_servers())  # one may have been deleted in between, with its row
     return {share_server_findings.STRAYS: sorted(held)} if held else {}
 
 
 PLANS: list[Plan[Any]] = [
-    Plan('share_server.manage', (Step(register_addresses, unregister_addresses), Step(manage, give_back)), managed,
-         not_managed, data=ManageServer),
-    Plan('share_server.unmanage', (Step(release), Step(unregister_addresses)), unmanaged, not_unmanaged,
-         data=UnmanageServer),
+    Plan(
+        'share_server.manage',
+        (Step(register_addresses, unregister_addresses), Step(manage, give_back)),
+        managed,
+        not_managed,
+        data=ManageServer,
+    ),
+    Plan(
+        'share_server.unmanage',
+        (Step(release), Step(unregister_addresses)),
+        unmanaged,
+        not_unmanaged,
+        data=UnmanageServer,
+    ),
 ]

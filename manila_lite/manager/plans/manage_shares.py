@@ -42,15 +42,20 @@ def _size(resource: Any) -> int:
     return size
 
 
-def _without_share(ability: values.Ability, release: Callable[[Work[Any]], None]) -> Callable[[Work[Any]], None]:
+def _without_share(
+    ability: values.Ability, release: Callable[[Work[Any]], None]
+) -> Callable[[Work[Any]], None]:
     """Return ``release`` as an undo that does nothing if the driver lacks the ability."""
+
     def undo(work: Work[Any]) -> None:
         if ability in abilities_of(work.service.driver):
             release(work)
+
     return undo
 
 
 # Shares -------------------------------------------------------------------------------------------
+
 
 def manage(work: Work[ManageShare]) -> None:
     """Take the share over at the backend, and keep its size and export locations."""
@@ -71,8 +76,14 @@ def managed(conn: Connection, work: Work[ManageShare], instance_id: str) -> dict
     return {'progress': '100%', 'launched_at': timeutils.utcnow()}
 
 
-def _mind_quota(conn: Connection, work: Work[Any], row: Any, share_type_id: str | None, resources: dict[str, int],
-                one_share: int = 0) -> None:
+def _mind_quota(
+    conn: Connection,
+    work: Work[Any],
+    row: Any,
+    share_type_id: str | None,
+    resources: dict[str, int],
+    one_share: int = 0,
+) -> None:
     try:
         quotas.check(conn, work.ctx.conf, row.project_id, row.user_id, share_type_id, resources, one_share)
     except errors.OverQuota as over:
@@ -118,6 +129,7 @@ def _emit(work: Work[Any], event: str, export_path: str | None = None, size: int
 
 # Snapshots ----------------------------------------------------------------------------------------
 
+
 def _snapshot_row(conn: Connection, work: Work[Any]) -> str | None:
     return work.resource_id if snapshots.with_share(conn, work.resource_id) else None
 
@@ -147,14 +159,51 @@ def unmanage_snapshot(work: Work[Any]) -> None:
 
 
 PLANS: list[Plan[Any]] = [
-    verb_plan('share.manage', ManageShare, states.SHARE, 'manage', manage, on_done=managed, on_failed=not_managed,
-              undo=_without_share(values.Ability.MANAGE_SHARES, unmanage), row_id=share_instance,
-              action=Action.MANAGE, detail=Detail.NOT_MANAGED),
-    verb_plan('share.unmanage', OperationData, states.SHARE, 'unmanage', unmanage, on_done=unmanaged, on_failed=not_unmanaged,
-              row_id=share_instance, action=Action.UNMANAGE, detail=Detail.NOT_UNMANAGED),
-    verb_plan('snapshot.manage', ManageSnapshot, states.SNAPSHOT, 'manage', manage_snapshot, on_done=snapshot_managed,
-              undo=_without_share(values.Ability.MANAGE_SNAPSHOTS, unmanage_snapshot), row_id=_snapshot_row,
-              action=Action.MANAGE, detail=Detail.NOT_MANAGED),
-    verb_plan('snapshot.unmanage', OperationData, states.SNAPSHOT, 'unmanage', unmanage_snapshot, row_id=_snapshot_row,
-              action=Action.UNMANAGE, detail=Detail.NOT_UNMANAGED),
+    verb_plan(
+        'share.manage',
+        ManageShare,
+        states.SHARE,
+        'manage',
+        manage,
+        on_done=managed,
+        on_failed=not_managed,
+        undo=_without_share(values.Ability.MANAGE_SHARES, unmanage),
+        row_id=share_instance,
+        action=Action.MANAGE,
+        detail=Detail.NOT_MANAGED,
+    ),
+    verb_plan(
+        'share.unmanage',
+        OperationData,
+        states.SHARE,
+        'unmanage',
+        unmanage,
+        on_done=unmanaged,
+        on_failed=not_unmanaged,
+        row_id=share_instance,
+        action=Action.UNMANAGE,
+        detail=Detail.NOT_UNMANAGED,
+    ),
+    verb_plan(
+        'snapshot.manage',
+        ManageSnapshot,
+        states.SNAPSHOT,
+        'manage',
+        manage_snapshot,
+        on_done=snapshot_managed,
+        undo=_without_share(values.Ability.MANAGE_SNAPSHOTS, unmanage_snapshot),
+        row_id=_snapshot_row,
+        action=Action.MANAGE,
+        detail=Detail.NOT_MANAGED,
+    ),
+    verb_plan(
+        'snapshot.unmanage',
+        OperationData,
+        states.SNAPSHOT,
+        'unmanage',
+        unmanage_snapshot,
+        row_id=_snapshot_row,
+        action=Action.UNMANAGE,
+        detail=Detail.NOT_UNMANAGED,
+    ),
 ]

@@ -50,8 +50,11 @@ _FROM = {
     Migration.COMPLETING: (Migration.DATA_COMPLETING, Migration.COMPLETING),
 }
 #: The task states of a copy that a host makes, in place of those of a driver.
-_OF_HOST = {Migration.DRIVER_STARTING: Migration.DATA_STARTING, Migration.COPYING: Migration.DATA_COPYING,
-            Migration.COPIED: Migration.DATA_COPIED}
+_OF_HOST = {
+    Migration.DRIVER_STARTING: Migration.DATA_STARTING,
+    Migration.COPYING: Migration.DATA_COPYING,
+    Migration.COPIED: Migration.DATA_COPIED,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,7 +189,9 @@ class Steps(abc.ABC):
             return False
         if now == Migration.CANCELLING:
             raise Cancelled
-        raise errors.Final(f'The migration of {self.migrations.name} {work.resource_id} was stopped: its task state is {now}.')
+        raise errors.Final(
+            f'The migration of {self.migrations.name} {work.resource_id} was stopped: its task state is {now}.'
+        )
 
     def freeze(self, work: Work[Any]) -> None:
         """Make the source's access rules read-only, where this backend cannot copy otherwise.
@@ -202,12 +207,15 @@ class Steps(abc.ABC):
 
         :raises errors.Again: the source's backend has not done it yet.
         """
-        if work.data.get('is_readonly'):    # the operation ended, perhaps so long ago that its row was deleted
+        if work.data.get('is_readonly'):  # the operation ended, perhaps so long ago that its row was deleted
             return
         if not work.data.get('frozen'):
             work.data['frozen'] = self.apply(work, readonly=True)
-        await_operation(work, work.data['frozen'],
-                        f'The backend of the {self.migrations.name} could not make its access rules read-only.')
+        await_operation(
+            work,
+            work.data['frozen'],
+            f'The backend of the {self.migrations.name} could not make its access rules read-only.',
+        )
         work.data['is_readonly'] = True
 
     def thaw(self, work: Work[Any]) -> None:
@@ -253,7 +261,9 @@ class Steps(abc.ABC):
         with self.lock(work):
             finished = calls.carry_on(migration)
             if not isinstance(finished, bool):
-                raise errors.ManilaLiteError(f'The backend reported an invalid progress of the copy: {finished!r}.')
+                raise errors.ManilaLiteError(
+                    f'The backend reported an invalid progress of the copy: {finished!r}.'
+                )
             progress = calls.progress(migration)
         work.data['progress'] = dataclasses.asdict(progress)
         work.data['progress']['seconds_left'] = figures(work.data, Migration.COPYING)['seconds_left']
@@ -282,8 +292,9 @@ class Steps(abc.ABC):
             work.hold(conn)
             if not self.migrations.swap_task_state(conn, work.resource_id, (ready,), COMPLETION[ready]):
                 return False
-            self.migrations.announce(work.ctx, work.resource_id, {**work.data, 'cut': True}, Phase.COMPLETE, 'start',
-                                     work.op.host)
+            self.migrations.announce(
+                work.ctx, work.resource_id, {**work.data, 'cut': True}, Phase.COMPLETE, 'start', work.op.host
+            )
         return True
 
     def catch_up(self, work: Work[Any]) -> None:
@@ -319,7 +330,9 @@ class Steps(abc.ABC):
 
     def fail(self, conn: Connection, work: Work[Any], error: Exception) -> None:
         """Restore everything if the cut-over has not begun. Else set all that moves to error, for another try."""
-        (self.migrations.fail_cut_over if work.data.get('cut') else self.migrations.give_up)(conn, work, error)
+        (self.migrations.fail_cut_over if work.data.get('cut') else self.migrations.give_up)(
+            conn, work, error
+        )
 
     # Plans ----------------------------------------------------------------------------------------
 
@@ -327,9 +340,22 @@ class Steps(abc.ABC):
         """Return the plans of check and migration; ``first`` is the step that gives the target its place."""
         return [
             Plan(self.migrations.check_kind, (Step(self.check),), store_answer, store_refusal),
-            Plan(self.migrations.kind, (first, Step(self.freeze, self.thaw), Step(self.start, self.cancel), Step(self.copy),
-                                        Step(self.wait), Step(self.catch_up), Step(self.cut_over), Step(self.close)),
-                 self.finish, self.fail)]
+            Plan(
+                self.migrations.kind,
+                (
+                    first,
+                    Step(self.freeze, self.thaw),
+                    Step(self.start, self.cancel),
+                    Step(self.copy),
+                    Step(self.wait),
+                    Step(self.catch_up),
+                    Step(self.cut_over),
+                    Step(self.close),
+                ),
+                self.finish,
+                self.fail,
+            ),
+        ]
 
 
 def _is_host_wanted(work: Work[Any], support: dict[str, Any] | None) -> bool:
@@ -365,7 +391,7 @@ def _patience(work: Work[Any]) -> Iterator[None]:
         LOG.exception('%s: the cut-over failed since %.0f s', work.resource_id, took)
         if took < conf.lease:
             raise errors.Again(conf.retry_delay, str(error)) from error
-        del work.data[_FAILING]     # the next request to complete has all the time again
+        del work.data[_FAILING]  # the next request to complete has all the time again
         raise errors.Final(f'The backends did not complete the cut-over for {took:.0f} seconds.') from error
     work.data.pop(_FAILING, None)
 
@@ -392,5 +418,10 @@ def store_answer(conn: Connection, work: Work[Any]) -> None:
 
 def store_refusal(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Store the failure of a check as its answer, with the reason if it is for users."""
-    rows.move(conn, work.op.id, work.op.owner, data=work.data | {
-        'support': {'compatible': False, 'reason': errors.reason(error, work.ctx.request_id)}})
+    rows.move(
+        conn,
+        work.op.id,
+        work.op.owner,
+        data=work.data
+        | {'support': {'compatible': False, 'reason': errors.reason(error, work.ctx.request_id)}},
+    )

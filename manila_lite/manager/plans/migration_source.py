@@ -26,6 +26,7 @@ from manila_lite.workflow import server_migration as server_migration_workflow
 
 # Access rules of a share server ---------------------------------------------------------------------
 
+
 def apply_rules(work: Work[ApplyServerRules]) -> None:
     """Bring every share of the server to exactly the rules that it shall have now.
 
@@ -42,7 +43,9 @@ def apply_rules(work: Work[ApplyServerRules]) -> None:
     work.data.shut_out = [copier.backup_id for copier in copiers if copier.rule is None]
     for row in rows:
         rules = wanted.get(row.id, [])
-        results = work.service.driver.update_access(to_kind(row, {}, exports.get(row.instance_id, ()), server=server), rules)
+        results = work.service.driver.update_access(
+            to_kind(row, {}, exports.get(row.instance_id, ()), server=server), rules
+        )
         refused = [results[rule.id].error for rule in rules if rule.id in results and results[rule.id].error]
         if refused or any(rule.id not in results for rule in rules):
             raise errors.ManilaLiteError(f'The backend did not apply all rules of share {row.id}: {refused}')
@@ -59,7 +62,9 @@ def not_applied(conn: Connection, work: Work[Any], error: Exception) -> None:
 
     If other rules were asked for during the last try, an operation for these begins.
     """
-    operations.move(conn, work.op.id, work.op.owner, open_key=None)     # no other request counts on this operation from here on
+    operations.move(
+        conn, work.op.id, work.op.owner, open_key=None
+    )  # no other request counts on this operation from here on
     op = operations.get(conn, work.op.id)
     if op is not None and op.wanted > work.asked:
         server_migration_workflow.apply_rules(conn, work.ctx, work.resource_id, work.op.host)
@@ -67,11 +72,19 @@ def not_applied(conn: Connection, work: Work[Any], error: Exception) -> None:
     rows = server_migration.with_writable_rules(conn, work.resource_id)
     for row in rows:
         transitions.set_rules_status(conn, row.instance_id, states.Rules.ERROR)
-    messages.create_many(conn, work.ctx, 'SHARE', {row.id: row.project_id for row in rows},
-                         messages.Action.UPDATE_ACCESS_RULES, messages.Detail.UNKNOWN_ERROR, errors.user_text(error))
+    messages.create_many(
+        conn,
+        work.ctx,
+        'SHARE',
+        {row.id: row.project_id for row in rows},
+        messages.Action.UPDATE_ACCESS_RULES,
+        messages.Detail.UNKNOWN_ERROR,
+        errors.user_text(error),
+    )
 
 
 # Addresses ------------------------------------------------------------------------------------------
+
 
 def readdress(work: Work[Any]) -> None:
     """Let the share server run with exactly the addresses that it has now: its own went to its copy."""
@@ -93,6 +106,7 @@ def not_readdressed(conn: Connection, work: Work[Any], error: Exception) -> None
 
 # Copies ---------------------------------------------------------------------------------------------
 
+
 def delete_moved(work: Work[Any]) -> None:
     """Delete the shares that have moved, and the snapshots that moved with them, at this backend."""
     data = work.data
@@ -101,8 +115,9 @@ def delete_moved(work: Work[Any]) -> None:
     moved = {about['id']: values.Share(**about, server=server) for about in _shares(work)}
     for about in data['snapshots']:
         share = moved[about.get('share') or data['instance']]
-        work.service.driver.delete_snapshot(values.Snapshot(
-            about['id'], share, about['size'], provider_location=about['provider_location']))
+        work.service.driver.delete_snapshot(
+            values.Snapshot(about['id'], share, about['size'], provider_location=about['provider_location'])
+        )
     for share in moved.values():
         work.service.driver.delete_share(share)
 
@@ -144,8 +159,11 @@ def not_deleted(conn: Connection, work: Work[Any], error: Exception) -> None:
 PLANS: list[Plan[Any]] = [
     Plan(server_migration.RULES, (Step(apply_rules),), applied, not_applied, data=ApplyServerRules),
     Plan(server_migration.READDRESS, (Step(readdress),), readdressed, not_readdressed, data=OperationData),
-    Plan(server_migration.RELEASE, (Step(delete_moved), Step(share_servers.teardown),
-                                     Step(share_servers.free, name='deallocate')),
-         server_deleted, share_servers.not_removed),
+    Plan(
+        server_migration.RELEASE,
+        (Step(delete_moved), Step(share_servers.teardown), Step(share_servers.free, name='deallocate')),
+        server_deleted,
+        share_servers.not_removed,
+    ),
     Plan(share_migration.RELEASE, (Step(delete_moved),), deleted, not_deleted),
 ]

@@ -20,8 +20,14 @@ Hold = Callable[[Connection], None]
 _TRIES = 20
 
 
-def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet: Any, count: int,
-             hold: Hold | None = None) -> list[Any]:
+def allocate(
+    services: context.Services,
+    plugin: NetworkPlugin,
+    server_id: str,
+    subnet: Any,
+    count: int,
+    hold: Hold | None = None,
+) -> list[Any]:
     """Give the server ``count`` addresses in a subnet (its row), including those it has already. Return their rows.
 
     ``hold`` comes first in each transaction that writes: it fails if another worker took the operation over.
@@ -44,21 +50,31 @@ def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, 
         with services.db.writer() as conn:
             if hold:
                 hold(conn)
-            stored = allocations.store(conn, [network_allocations.row_of(server_id, subnet, address) for address in addresses])
+            stored = allocations.store(
+                conn, [network_allocations.row_of(server_id, subnet, address) for address in addresses]
+            )
         if not stored:
             plugin.free(addresses)
-    raise errors.Again(1, f'Subnet {plugin_subnet.neutron_subnet_id}: other requests took the free addresses {_TRIES} times.')
+    raise errors.Again(
+        1, f'Subnet {plugin_subnet.neutron_subnet_id}: other requests took the free addresses {_TRIES} times.'
+    )
 
 
-def _put_into_default(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet: Any, hold: Hold | None) -> Any:
+def _put_into_default(
+    services: context.Services, plugin: NetworkPlugin, server_id: str, subnet: Any, hold: Hold | None
+) -> Any:
     """Put a subnet into the default network, and return its new row. It was made before there was such a network."""
     network = plugin.find_default(project_of(services, server_id, subnet))
     if network is None:
-        raise errors.Final(f'Share network subnet {subnet.id} names no network, so there are no addresses for servers in it.')
+        raise errors.Final(
+            f'Share network subnet {subnet.id} names no network, so there are no addresses for servers in it.'
+        )
     with services.db.writer() as conn:
         if hold:
             hold(conn)
-        share_network_subnets.put_into_network(conn, subnet.id, network_allocations.place(network, wanted=(None, None)))
+        share_network_subnets.put_into_network(
+            conn, subnet.id, network_allocations.place(network, wanted=(None, None))
+        )
         return share_network_subnets.get(conn, subnet.share_network_id, subnet.id)
 
 
@@ -72,8 +88,13 @@ def project_of(services: context.Services, server_id: str, subnet: Any) -> str |
     return owner
 
 
-def free(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet_id: str | None = None,
-         hold: Hold | None = None) -> None:
+def free(
+    services: context.Services,
+    plugin: NetworkPlugin,
+    server_id: str,
+    subnet_id: str | None = None,
+    hold: Hold | None = None,
+) -> None:
     """Free the server's addresses in its share network, or only those in its subnet ``subnet_id``. May be called again.
 
     A server that moved has given its addresses to another one, and the plugin learns it here at the latest.
@@ -93,8 +114,12 @@ def free(services: context.Services, plugin: NetworkPlugin, server_id: str, subn
         allocations.delete(conn, [row.id for row in rows])
 
 
-def free_some(services: context.Services, plugin: NetworkPlugin, allocation_ids: Collection[str],
-              hold: Hold | None = None) -> None:
+def free_some(
+    services: context.Services,
+    plugin: NetworkPlugin,
+    allocation_ids: Collection[str],
+    hold: Hold | None = None,
+) -> None:
     """Free these addresses. May be called again."""
     with services.db.reader() as conn:
         rows = allocations.by_ids(conn, allocation_ids)

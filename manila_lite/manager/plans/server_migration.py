@@ -55,9 +55,13 @@ class ServerSteps(Steps):
         """Return the driver's methods."""
         driver = work.service.driver
         return DriverCalls(
-            check=driver.share_server_migration_check_compatibility, start=driver.share_server_migration_start,
-            carry_on=driver.share_server_migration_continue, progress=driver.share_server_migration_get_progress,
-            complete=driver.share_server_migration_complete, cancel=driver.share_server_migration_cancel)
+            check=driver.share_server_migration_check_compatibility,
+            start=driver.share_server_migration_start,
+            carry_on=driver.share_server_migration_continue,
+            progress=driver.share_server_migration_get_progress,
+            complete=driver.share_server_migration_complete,
+            cancel=driver.share_server_migration_cancel,
+        )
 
     def host_calls(self, work: Work[Any]) -> DriverCalls:
         """Return the methods of this host."""
@@ -74,11 +78,23 @@ class ServerSteps(Steps):
             snapshots = server_migration.snapshots_of(conn, source.id)
         moving = {row.id: to_kind(row, {}, exports.get(row.instance_id, ()), server=source) for row in rows}
         return values.ServerMigration(
-            source, data['from'], target, data['pool'], tuple(moving.values()),
-            tuple(values.Snapshot(row.id, moving[row.share_id], row.size, provider_location=row.provider_location)
-                  for row in snapshots),
-            {moving[share_id].id: tuple(granted) for share_id, granted in rules.items()}, data['keeps_addresses'],
-            bool(data.get('was_idle')), data.get('pools', {}), **data['options'])
+            source,
+            data['from'],
+            target,
+            data['pool'],
+            tuple(moving.values()),
+            tuple(
+                values.Snapshot(
+                    row.id, moving[row.share_id], row.size, provider_location=row.provider_location
+                )
+                for row in snapshots
+            ),
+            {moving[share_id].id: tuple(granted) for share_id, granted in rules.items()},
+            data['keeps_addresses'],
+            bool(data.get('was_idle')),
+            data.get('pools', {}),
+            **data['options'],
+        )
 
     def task_state(self, conn: Connection, work: Work[Any]) -> str | None:
         """Return the task state of the source, or None if it is gone."""
@@ -107,10 +123,19 @@ class ServerSteps(Steps):
         network_id = work.data['network_id']
         with work.ctx.db.reader() as conn:
             subnets = share_server_queries.subnets_for(conn, network_id, work.data['zone_id'])
-            idle = load(conn, share_server_queries.list_idle(conn, work.op.host, network_id, [subnet.id for subnet in subnets]))
-        chosen = work.service.driver.choose_share_server_compatible_for_migration(tuple(idle.values()), self.migration(work))
+            idle = load(
+                conn,
+                share_server_queries.list_idle(
+                    conn, work.op.host, network_id, [subnet.id for subnet in subnets]
+                ),
+            )
+        chosen = work.service.driver.choose_share_server_compatible_for_migration(
+            tuple(idle.values()), self.migration(work)
+        )
         if chosen is not None and chosen not in idle:
-            raise errors.ManilaLiteError(f'The backend chose share server {chosen}, which is not among those that are idle.')
+            raise errors.ManilaLiteError(
+                f'The backend chose share server {chosen}, which is not among those that are idle.'
+            )
         return None if chosen is None else str(chosen)
 
     def reserve(self, work: Work[Any]) -> None:
@@ -126,17 +151,27 @@ class ServerSteps(Steps):
         if work.data['keeps_addresses']:
             return
         with work.ctx.db.reader() as conn:
-            subnets = share_server_queries.subnets_of(conn, (work.data['target'],)).get(work.data['target'], [])
+            subnets = share_server_queries.subnets_of(conn, (work.data['target'],)).get(
+                work.data['target'], []
+            )
         plugin = plugins.make(work.ctx.conf)
         for subnet in subnets:
-            server_addresses.allocate(work.ctx.services, plugin, work.data['target'], subnet,
-                                      work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
+            server_addresses.allocate(
+                work.ctx.services,
+                plugin,
+                work.data['target'],
+                subnet,
+                work.service.driver.ALLOCATIONS_PER_SUBNET,
+                work.hold,
+            )
 
     def release(self, work: Work[Any]) -> None:
         """Free the target's addresses, unless it had them before."""
         if not work.data.get('cut') and not work.data.get('was_idle'):
             admin_network.free(work, work.data['target'])
-            server_addresses.free(work.ctx.services, plugins.make(work.ctx.conf), work.data['target'], hold=work.hold)
+            server_addresses.free(
+                work.ctx.services, plugins.make(work.ctx.conf), work.data['target'], hold=work.hold
+            )
 
     def apply_rules(self, conn: Connection, work: Work[Any], *, readonly: bool) -> Wake:
         """Have the source's backend apply the rules of all shares."""
@@ -148,22 +183,45 @@ class ServerSteps(Steps):
         data = work.data
         with work.ctx.db.reader() as conn:
             target = share_servers.load_server(conn, work)
-            source = load(conn, (data['source'],)).get(data['source']) or dataclasses.replace(target, id=data['source'])
+            source = load(conn, (data['source'],)).get(data['source']) or dataclasses.replace(
+                target, id=data['source']
+            )
         moving = {about['id']: values.Share(**about, server=source) for about in data['shares']}
-        return values.ServerMigration(source, data['from'], target, data['pool'], tuple(moving.values()), tuple(
-            values.Snapshot(about['id'], moving[about['share']], about['size'], provider_location=about['provider_location'])
-            for about in data['snapshots']), keeps_addresses=data['keeps_addresses'], was_idle=data['was_idle'],
-            pools=data.get('pools', {}), **data['options'])
+        return values.ServerMigration(
+            source,
+            data['from'],
+            target,
+            data['pool'],
+            tuple(moving.values()),
+            tuple(
+                values.Snapshot(
+                    about['id'],
+                    moving[about['share']],
+                    about['size'],
+                    provider_location=about['provider_location'],
+                )
+                for about in data['snapshots']
+            ),
+            keeps_addresses=data['keeps_addresses'],
+            was_idle=data['was_idle'],
+            pools=data.get('pools', {}),
+            **data['options'],
+        )
 
     def result(self, migration: values.ServerMigration, moved: values.MigratedServer) -> dict[str, Any]:
         """Return where the shares and their snapshots are now."""
         missing = [share.id for share in migration.shares if share.id not in moved.export_locations]
         if missing:
             raise errors.ManilaLiteError(f'The backend did not report where {len(missing)} shares are now.')
-        return {'rules': {share.share_id: marks(migration.rules.get(share.id, ())) for share in migration.shares},
-                'details': dict(moved.details), 'provider_locations': dict(moved.provider_locations),
-                'exports': {instance_id: [plain(location) for location in locations]
-                            for instance_id, locations in moved.export_locations.items()}}
+        return {
+            'rules': {share.share_id: marks(migration.rules.get(share.id, ())) for share in migration.shares},
+            'details': dict(moved.details),
+            'provider_locations': dict(moved.provider_locations),
+            'exports': {
+                instance_id: [plain(location) for location in locations]
+                for instance_id, locations in moved.export_locations.items()
+            },
+        }
 
     def begin_to_close(self, conn: Connection, work: Work[Any]) -> Wake | None:
         """Have the source's backend end the exports if a host copied the shares. A driver has halted the source."""
@@ -180,33 +238,75 @@ class ServerSteps(Steps):
         SERVERS.settle(conn, work, SERVERS.migrate_verb, ok=True)
         rows = server_migration.shares_of(conn, source)
         there, moved = {row.instance_id for row in rows}, [row.id for row in rows]
-        shares.set_export_locations_of(conn, {instance_id: [values.ExportLocation(**location) for location in locations]
-                                     for instance_id, locations in data['moved']['exports'].items() if instance_id in there})
+        shares.set_export_locations_of(
+            conn,
+            {
+                instance_id: [values.ExportLocation(**location) for location in locations]
+                for instance_id, locations in data['moved']['exports'].items()
+                if instance_id in there
+            },
+        )
         server_migration.set_provider_locations(conn, data['moved']['provider_locations'])
-        server_migration.move_shares(conn, source, target, {
-            'host': f'{work.op.host}#{data["pool"]}', 'availability_zone_id': data['zone_id'],
-            'cast_rules_to_readonly': False, 'share_network_id': data['network_id'], 'copier': None, 'copier_key': None})
-        server_migration.set_hosts(conn, {share: f'{work.op.host}#{pool}' for share, pool in data.get('pools', {}).items()
-                                          if share in there and pool != data['pool']})
+        server_migration.move_shares(
+            conn,
+            source,
+            target,
+            {
+                'host': f'{work.op.host}#{data["pool"]}',
+                'availability_zone_id': data['zone_id'],
+                'cast_rules_to_readonly': False,
+                'share_network_id': data['network_id'],
+                'copier': None,
+                'copier_key': None,
+            },
+        )
+        server_migration.set_hosts(
+            conn,
+            {
+                share: f'{work.op.host}#{pool}'
+                for share, pool in data.get('pools', {}).items()
+                if share in there and pool != data['pool']
+            },
+        )
         _move_rules(conn, work, moved)
         snapshot_access.begin_all(conn, work.ctx, moved, work.op.host, moved=True)
         if data['keeps_addresses']:
             server_migration.take_addresses(conn, source, target)
         key_values.replace(conn, share_server_details, target, data['moved']['details'])
-        state = former_exports.end(conn, work, server_migration.CLOSE, {row.id: row.project_id for row in rows}, left, target)
-        transitions.finish(conn, states.SHARE_SERVER, 'receive', target, task_state=state, is_auto_deletable=True,
-                           **share_server_capabilities.reported(conn, work.op.host))
+        state = former_exports.end(
+            conn, work, server_migration.CLOSE, {row.id: row.project_id for row in rows}, left, target
+        )
+        transitions.finish(
+            conn,
+            states.SHARE_SERVER,
+            'receive',
+            target,
+            task_state=state,
+            is_auto_deletable=True,
+            **share_server_capabilities.reported(conn, work.op.host),
+        )
         transitions.finish(conn, states.SHARE_SERVER, 'migrate', source, task_state=state)
         transitions.begin(conn, states.SHARE_SERVER, 'delete', source)
-        engine.begin(conn, work.ctx, server_migration.RELEASE, 'share_server', source, topic='share', host=data['from'],
-                     serial=f'server:{source}', data=left)
+        engine.begin(
+            conn,
+            work.ctx,
+            server_migration.RELEASE,
+            'share_server',
+            source,
+            topic='share',
+            host=data['from'],
+            serial=f'server:{source}',
+            data=left,
+        )
         SERVERS.announce_end(work, Phase.COMPLETE)
 
 
 def _driver_must_fit(work: Work[Any]) -> None:
     """Refuse to spread shares if the driver cannot. Its last report is of the time before, if it was replaced since."""
     if work.data.get('pools') and not spreads_servers(work.service.driver):
-        raise errors.Final(f'The driver of {work.op.host} cannot spread the shares of one share server over several pools.')
+        raise errors.Final(
+            f'The driver of {work.op.host} cannot spread the shares of one share server over several pools.'
+        )
 
 
 def _move_rules(conn: Connection, work: Work[Any], share_ids: list[str]) -> None:
@@ -232,9 +332,14 @@ def _servers(conn: Connection, work: Work[Any]) -> tuple[values.ShareServer, val
     if source is None:
         raise errors.Final(f'Share server {work.resource_id} is gone.')
     target = loaded.get(data['target']) or values.ShareServer(
-        data['target'], share_network_id=data['network_id'], project_id=source.project_id,
-        networks=tuple(network(subnet, (), {})
-                       for subnet in share_server_queries.subnets_for(conn, data['network_id'], data['zone_id'])))
+        data['target'],
+        share_network_id=data['network_id'],
+        project_id=source.project_id,
+        networks=tuple(
+            network(subnet, (), {})
+            for subnet in share_server_queries.subnets_for(conn, data['network_id'], data['zone_id'])
+        ),
+    )
     if data.get('cut') and data['keeps_addresses']:
         target = dataclasses.replace(target, networks=source.networks)
     return source, target
@@ -250,5 +355,10 @@ def _what_is_left(conn: Connection, source: str, *, copied: bool) -> dict[str, A
 STEPS = ServerSteps()
 PLANS = [
     *STEPS.plans(Step(STEPS.reserve, STEPS.release)),
-    Plan(SERVERS.clear_kind, (Step(STEPS.clear), Step(share_servers.teardown), Step(share_servers.free, name='deallocate')),
-         share_servers.removed, share_servers.not_removed)]
+    Plan(
+        SERVERS.clear_kind,
+        (Step(STEPS.clear), Step(share_servers.teardown), Step(share_servers.free, name='deallocate')),
+        share_servers.removed,
+        share_servers.not_removed,
+    ),
+]

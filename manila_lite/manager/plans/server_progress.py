@@ -22,8 +22,12 @@ def of_all(shares: Sequence[tuple[int, Mapping[str, int]]]) -> values.MigrationP
     done, total = (sum(figures[name] for _, figures in known) for name in ('bytes_done', 'bytes_total'))
     total = total * size // max(sum(size for size, _ in known), 1)
     if percent < _ALL:
-        total = max(total, done + 1)        # else all bytes would be there beside a percentage below 100
+        total = max(total, done + 1)  # else all bytes would be there beside a percentage below 100
     files = [figures for _, figures in shares if 'total' in figures]
     return values.MigrationProgress(
-        percent, done, total, sum(figures['done'] for figures in files) if files else None,
-        sum(figures['total'] for figures in files) if len(files) == len(shares) else None)
+        percent,
+        done,
+        total,
+        sum(figures['done'] for figures in files) if files else None,
+        sum(figures['total'] for figures in files) if len(files) == len(shares) else None,
+    )

@@ -44,8 +44,10 @@ def _row(conn: Connection, work: Work[Any], verb: str) -> Any:
     """
     row = share_backups.find(conn, work.resource_id)
     if row is None or row.status != _BACKUP[verb].during:
-        raise errors.Final(f'The work on backup {work.resource_id} was stopped: its status is '
-                           f'{row.status if row else "gone"}.')
+        raise errors.Final(
+            f'The work on backup {work.resource_id} was stopped: its status is '
+            f'{row.status if row else "gone"}.'
+        )
     return row
 
 
@@ -54,8 +56,13 @@ def _type(work: Work[Any], name: str) -> values.BackupType:
     if name not in work.ctx.conf.enabled_backup_types:
         raise errors.Final(f'The type of backup {name} is no longer configured on this host.')
     section = _section(work, name)
-    return values.BackupType(name, section.backup_mount_export, section.backup_mount_proto, section.backup_mount_options,
-                            section.backup_apparent_ratio)
+    return values.BackupType(
+        name,
+        section.backup_mount_export,
+        section.backup_mount_proto,
+        section.backup_mount_options,
+        section.backup_apparent_ratio,
+    )
 
 
 def _section(work: Work[Any], name: str) -> Any:
@@ -139,8 +146,10 @@ def _clear_away(backup_id: str, clear: Callable[[str], None]) -> None:
 def _shut_out(service: Any, ctx: context.RequestContext) -> None:
     """Have the backend withdraw left-over access once more, for each share at ever longer intervals."""
     with ctx.db.reader() as conn:
-        lingering = {**share_backups.list_ended_with_access(conn, service.host),
-                     **access.list_still_admitting(conn, service.host)}
+        lingering = {
+            **share_backups.list_ended_with_access(conn, service.host),
+            **access.list_still_admitting(conn, service.host),
+        }
     now, tries = service.clock(), service.shut_out_tries
     for share_id in tries.keys() - lingering.keys():
         del tries[share_id]
@@ -149,12 +158,16 @@ def _shut_out(service: Any, ctx: context.RequestContext) -> None:
         if now < due:
             continue
         tries[share_id] = now + pause, min(pause * 2, _SHUT_OUT_AT_LEAST)
-        LOG.warning('Backup or instance %s: share %s still admits the client that copied it', copy_id, share_id)
+        LOG.warning(
+            'Backup or instance %s: share %s still admits the client that copied it', copy_id, share_id
+        )
         with ctx.db.writer() as conn:
             backup_workflow.shut_out(conn, ctx, share_id, service.host)
 
 
-def _look(work: Work[CopyBackup], verb: str, column: str, look: Callable[[values.Share, values.Backup], Any]) -> None:
+def _look(
+    work: Work[CopyBackup], verb: str, column: str, look: Callable[[values.Share, values.Backup], Any]
+) -> None:
     """Wait until the copy is complete, and store its progress.
 
     :raises errors.Again: it is not complete yet.
@@ -177,6 +190,7 @@ def _percent(answer: object) -> int:
 
 
 # Creating -------------------------------------------------------------------------------------------
+
 
 def start(work: Work[CopyBackup]) -> None:
     """Have the backend copy the share."""
@@ -220,6 +234,7 @@ def _ended(conn: Connection, work: Work[Any], verb: str, error: Exception | None
 
 # Restoring ------------------------------------------------------------------------------------------
 
+
 def start_restore(work: Work[CopyBackup]) -> None:
     """Have the backend copy the backup to the share."""
     share, backup = _load(work, 'restore')
@@ -247,6 +262,7 @@ def not_restored(conn: Connection, work: Work[CopyBackup], error: Exception) -> 
 
 # Deleting -------------------------------------------------------------------------------------------
 
+
 def deleted(conn: Connection, work: Work[Any]) -> None:
     """Delete the backup's row, unless an administrator gave it another status meanwhile."""
     row = share_backups.find(conn, work.resource_id)
@@ -265,6 +281,8 @@ def not_deleted(conn: Connection, work: Work[Any], error: Exception) -> None:
 
 PLANS: list[Plan[Any]] = [
     Plan(share_backups.CREATE, (Step(start, forget), Step(copy)), created, not_created, data=CopyBackup),
-    Plan(share_backups.RESTORE, (Step(start_restore), Step(restore)), restored, not_restored, data=CopyBackup),
+    Plan(
+        share_backups.RESTORE, (Step(start_restore), Step(restore)), restored, not_restored, data=CopyBackup
+    ),
     Plan(share_backups.DELETE, (Step(forget, name='delete'),), deleted, not_deleted, data=OperationData),
 ]

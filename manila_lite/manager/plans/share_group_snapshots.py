@@ -84,11 +84,27 @@ def not_deleted(conn: Connection, work: Work[Any], error: Exception) -> None:
 
 
 def _emit(work: Work[Any], event: str, **more: Any) -> None:
-    notices.emit(work.ctx, f'share_group_snapshot.{event}', {'share_group_snapshot_id': work.resource_id, **more}, work.op.host)
+    notices.emit(
+        work.ctx,
+        f'share_group_snapshot.{event}',
+        {'share_group_snapshot_id': work.resource_id, **more},
+        work.op.host,
+    )
 
 
 PLANS: list[Plan[Any]] = [
-    Plan('share_group_snapshot.create', (Step(quiesce), Step(take_snapshots, delete_snapshots)), taken, not_taken,
-         data=CreateGroupSnapshot),
-    Plan('share_group_snapshot.delete', (Step(quiesce), Step(delete_snapshots)), deleted, not_deleted, data=OperationData),
+    Plan(
+        'share_group_snapshot.create',
+        (Step(quiesce), Step(take_snapshots, delete_snapshots)),
+        taken,
+        not_taken,
+        data=CreateGroupSnapshot,
+    ),
+    Plan(
+        'share_group_snapshot.delete',
+        (Step(quiesce), Step(delete_snapshots)),
+        deleted,
+        not_deleted,
+        data=OperationData,
+    ),
 ]

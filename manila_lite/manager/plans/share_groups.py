@@ -60,8 +60,10 @@ def wait_for_shares(work: Work[Any]) -> None:
     if any(share.status == states.SHARE['create'].during for share in shares):
         raise errors.Again(_LOOK_AGAIN)
     if bad := [share.id for share in shares if share.status == states.SHARE['create'].fail]:
-        raise errors.Final(f'{len(bad)} of {errors.count(len(shares), "share")} of the group could not be created: '
-                           f'{", ".join(bad)}.')
+        raise errors.Final(
+            f'{len(bad)} of {errors.count(len(shares), "share")} of the group could not be created: '
+            f'{", ".join(bad)}.'
+        )
 
 
 def created(conn: Connection, work: Work[Any]) -> None:
@@ -75,10 +77,14 @@ def not_created(conn: Connection, work: Work[Any], error: Exception) -> None:
     transitions.fail(conn, states.SHARE_GROUP, 'create', work.resource_id)
     notify(conn, work, 'SHARE_GROUP', Action.CREATE, Detail.UNKNOWN_ERROR, error)
     reason = errors.reason(error, work.ctx.request_id)
-    notices.emit(work.ctx, 'share_group.create.error', {'share_group_id': work.resource_id, 'error': reason},
-                 work.op.host)
+    notices.emit(
+        work.ctx,
+        'share_group.create.error',
+        {'share_group_id': work.resource_id, 'error': reason},
+        work.op.host,
+    )
 
 
 PLANS: list[Plan[Any]] = [
-    Plan('share_group.create', (Step(provide), Step(wait_for_shares)), created, not_created, data=CreateGroup),
+    Plan('share_group.create', (Step(provide), Step(wait_for_shares)), created, not_created, data=CreateGroup)
 ]

@@ -42,9 +42,13 @@ class ShareSteps(Steps):
         """Return the driver's methods."""
         driver = work.service.driver
         return DriverCalls(
-            check=driver.share_migration_check_compatibility, start=driver.share_migration_start,
-            carry_on=driver.share_migration_continue, progress=driver.share_migration_get_progress,
-            complete=driver.share_migration_complete, cancel=driver.share_migration_cancel)
+            check=driver.share_migration_check_compatibility,
+            start=driver.share_migration_start,
+            carry_on=driver.share_migration_continue,
+            progress=driver.share_migration_get_progress,
+            complete=driver.share_migration_complete,
+            cancel=driver.share_migration_cancel,
+        )
 
     def host_calls(self, work: Work[Any]) -> DriverCalls:
         """Return the methods of this host."""
@@ -59,9 +63,18 @@ class ShareSteps(Steps):
             rules = access.granted_rules(conn, (row.id,), cast=False).get(row.id, ())
             moving = share_migration.snapshots_of(conn, row.id)
         return values.ShareMigration(
-            source, work.data['from'], target,
-            tuple(values.Snapshot(snapshot.id, source, snapshot.size, provider_location=snapshot.provider_location)
-                  for snapshot in moving), tuple(rules), **work.data['options'])
+            source,
+            work.data['from'],
+            target,
+            tuple(
+                values.Snapshot(
+                    snapshot.id, source, snapshot.size, provider_location=snapshot.provider_location
+                )
+                for snapshot in moving
+            ),
+            tuple(rules),
+            **work.data['options'],
+        )
 
     def task_state(self, conn: Connection, work: Work[Any]) -> str | None:
         """Return the task state of the share."""
@@ -91,23 +104,36 @@ class ShareSteps(Steps):
             server = load(conn, (data['server'],)).get(data['server']) if data['server'] else None
         target = values.Share(**data['share'], server=server)
         source = dataclasses.replace(target, id=data['source'], pool=data['source_pool'], server=None)
-        return values.ShareMigration(source, data['from'], target, tuple(
-            values.Snapshot(about['id'], source, about['size'], provider_location=about['provider_location'])
-            for about in data['snapshots']), **data['options'])
+        return values.ShareMigration(
+            source,
+            data['from'],
+            target,
+            tuple(
+                values.Snapshot(
+                    about['id'], source, about['size'], provider_location=about['provider_location']
+                )
+                for about in data['snapshots']
+            ),
+            **data['options'],
+        )
 
     def check_cut_over(self, work: Work[Any]) -> None:
         """Refuse the cut-over of a share whose status was reset."""
         with work.ctx.db.reader() as conn:
             status = share_row(conn, work).status
         if status != states.SHARE['migrate'].during:
-            raise errors.Final(f'The migration of share {work.resource_id} was stopped: its status is {status}.')
+            raise errors.Final(
+                f'The migration of share {work.resource_id} was stopped: its status is {status}.'
+            )
 
     def result(self, migration: values.ShareMigration, moved: values.MigratedShare) -> dict[str, Any]:
         """Return where the share and its snapshots are now."""
         if not moved or not moved.export_locations:
             raise errors.ManilaLiteError('The backend did not report where the share is now.')
-        return {'provider_locations': dict(moved.provider_locations),
-                'exports': [plain(location) for location in moved.export_locations]}
+        return {
+            'provider_locations': dict(moved.provider_locations),
+            'exports': [plain(location) for location in moved.export_locations],
+        }
 
     def begin_to_close(self, conn: Connection, work: Work[Any]) -> Wake:
         """Have the source's backend end the exports of the share."""
@@ -121,11 +147,15 @@ class ShareSteps(Steps):
         # The source's backend applies no rules any more; the target's applies all rules once more, below.
         rows.supersede(conn, share_id, (access.SYNC,))
         source, target = share_row(conn, work), _target_row(conn, work)
-        left = share_migration_workflow.what_is_left(source, target.host, share_migration.snapshots_of(conn, share_id))
+        left = share_migration_workflow.what_is_left(
+            source, target.host, share_migration.snapshots_of(conn, share_id)
+        )
         SHARES.settle(conn, work, SHARES.migrate_verb, ok=True)
         _change_places(conn, work, source, target)
         shares.update(conn, share_id, **data['abilities'])
-        state = former_exports.end(conn, work, share_migration.CLOSE, {share_id: source.project_id}, left, share_id)
+        state = former_exports.end(
+            conn, work, share_migration.CLOSE, {share_id: source.project_id}, left, share_id
+        )
         transitions.swap_share_task_state(conn, share_id, (None, *Migration), state)
         apply_rules(conn, work.ctx, share_id, target.host)
         snapshot_access.begin_all(conn, work.ctx, (share_id,), target.host, moved=True)
@@ -146,23 +176,41 @@ def _planned(conn: Connection, work: Work[Any], source: values.Share) -> values.
     """Return the target as it would be."""
     data = work.data
     return dataclasses.replace(
-        source, id=data['target'], pool=data['pool'], server=None, share_network_id=data['network_id'], export_locations=(),
-        extra_specs=key_values.of(conn, share_type_extra_specs, data['type_id']))
+        source,
+        id=data['target'],
+        pool=data['pool'],
+        server=None,
+        share_network_id=data['network_id'],
+        export_locations=(),
+        extra_specs=key_values.of(conn, share_type_extra_specs, data['type_id']),
+    )
 
 
 def _change_places(conn: Connection, work: Work[Any], source: Any, target: Any) -> None:
     """Put the second instance, a row, in the place of the first."""
     transitions.finish(conn, states.SHARE, 'receive', target.instance_id)
     share_migration.place(conn, source.instance_id, aside=True, cast_rules_to_readonly=False)
-    share_migration.place(conn, target.instance_id, aside=False, copier=None, copier_key=None, progress=source.progress,
-                          launched_at=timeutils.utcnow(), access_rules_status=source.access_rules_status)
+    share_migration.place(
+        conn,
+        target.instance_id,
+        aside=False,
+        copier=None,
+        copier_key=None,
+        progress=source.progress,
+        launched_at=timeutils.utcnow(),
+        access_rules_status=source.access_rules_status,
+    )
     if work.data['abilities'].get('replication_type'):
         transitions.set_replica_state(conn, target.instance_id, states.Replica.ACTIVE)
     moved = work.data['moved']
-    shares.set_export_locations(conn, target.instance_id, [values.ExportLocation(**location) for location in moved['exports']])
+    shares.set_export_locations(
+        conn, target.instance_id, [values.ExportLocation(**location) for location in moved['exports']]
+    )
     server_migration.set_provider_locations(conn, moved['provider_locations'])
 
 
 STEPS = ShareSteps()
-PLANS = [*STEPS.plans(Step(STEPS.provide)),
-         Plan(SHARES.clear_kind, (Step(STEPS.clear),), migration_source.deleted, migration_source.not_deleted)]
+PLANS = [
+    *STEPS.plans(Step(STEPS.provide)),
+    Plan(SHARES.clear_kind, (Step(STEPS.clear),), migration_source.deleted, migration_source.not_deleted),
+]

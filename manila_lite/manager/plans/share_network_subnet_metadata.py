@@ -27,7 +27,8 @@ def push(work: Work[PushMetadata]) -> None:
             if network.subnet_id == work.data.subnet_id:
                 keys = work.ctx.conf.driver_updatable_subnet_metadata
                 work.service.driver.update_share_network_subnet_from_metadata(
-                    server, network, {key: network.metadata[key] for key in keys if key in network.metadata})
+                    server, network, {key: network.metadata[key] for key in keys if key in network.metadata}
+                )
 
 
 def pushed(conn: Connection, work: Work[PushMetadata]) -> None:
@@ -36,8 +37,15 @@ def pushed(conn: Connection, work: Work[PushMetadata]) -> None:
 
 def not_pushed(conn: Connection, work: Work[PushMetadata], error: Exception) -> None:
     """Tell the user who changed the metadata why the server does not act by it. The server stays as it was."""
-    notify(conn, work, 'SHARE_NETWORK_SUBNET', Action.UPDATE_METADATA, Detail.METADATA_NOT_PUSHED, error,
-         resource_id=work.data.subnet_id)
+    notify(
+        conn,
+        work,
+        'SHARE_NETWORK_SUBNET',
+        Action.UPDATE_METADATA,
+        Detail.METADATA_NOT_PUSHED,
+        error,
+        resource_id=work.data.subnet_id,
+    )
 
 
 PLANS = [Plan('share_server.push_metadata', (Step(push),), pushed, not_pushed, data=PushMetadata)]

@@ -11,7 +11,13 @@ from typing import Any
 from manila_lite import errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import allocations, share_network_subnets, share_networks, share_server_queries, shares
+from manila_lite.db.queries import (
+    allocations,
+    share_network_subnets,
+    share_networks,
+    share_server_queries,
+    shares,
+)
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers import networks
 from manila_lite.engine import Plan, Step, Work
@@ -22,8 +28,16 @@ from manila_lite.network.interface import Subnet
 from manila_lite.operation_data.share_servers import AddSubnet, CheckSubnet
 
 #: Fields of a subnet that the network plugin needs to know it again.
-_OF_PLUGIN = ('neutron_net_id', 'neutron_subnet_id', 'cidr', 'ip_version', 'gateway', 'mtu', 'network_type',
-              'segmentation_id')
+_OF_PLUGIN = (
+    'neutron_net_id',
+    'neutron_subnet_id',
+    'cidr',
+    'ip_version',
+    'gateway',
+    'mtu',
+    'network_type',
+    'segmentation_id',
+)
 
 
 def _must_be_usable(work: Work[CheckSubnet], servers: list[values.ShareServer]) -> None:
@@ -33,8 +47,10 @@ def _must_be_usable(work: Work[CheckSubnet], servers: list[values.ShareServer]) 
     each = work.service.driver.ALLOCATIONS_PER_SUBNET
     with work.ctx.db.reader() as conn:
         taken = allocations.used_addresses(conn, str(new.neutron_subnet_id))
-    subnet = Subnet(**{name: getattr(new, name) for name in _OF_PLUGIN},
-                    project_id=next((server.project_id for server in servers), None))
+    subnet = Subnet(
+        **{name: getattr(new, name) for name in _OF_PLUGIN},
+        project_id=next((server.project_id for server in servers), None),
+    )
     # A request of the release before does not say how many servers there are at all backends.
     needed = len(servers) if work.data.needed is None else work.data.needed
     plugins.make(work.ctx.conf).must_have_room(subnet, each * needed, taken=taken)
@@ -46,13 +62,18 @@ def _ask(work: Work[CheckSubnet], server: values.ShareServer, targets: list[valu
     with work.ctx.db.reader() as conn:
         snapshots = _snapshots(conn, known)
     work.service.driver.check_update_share_server_network_allocations(
-        server, work.data.network, targets, snapshots)
+        server, work.data.network, targets, snapshots
+    )
 
 
 def _snapshots(conn: Connection, known: dict[str, values.Share]) -> list[values.Snapshot]:
     """Return the available snapshots of the shares, which are given by their ids."""
-    return [values.Snapshot(id=row.id, share=known[row.share_id], size=row.size, provider_location=row.provider_location)
-            for row in share_server_queries.snapshots_of(conn, known)]
+    return [
+        values.Snapshot(
+            id=row.id, share=known[row.share_id], size=row.size, provider_location=row.provider_location
+        )
+        for row in share_server_queries.snapshots_of(conn, known)
+    ]
 
 
 def allocate(work: Work[AddSubnet]) -> None:
@@ -90,7 +111,10 @@ def _update(work: Work[AddSubnet]) -> None:
         rows = share_server_queries.shares_on(conn, server.id)
         exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
         new = next(network for network in server.networks if network.subnet_id == work.data.subnet_id)
-        known = {row.id: share_server_updates.as_share(row, server, exports.get(row.instance_id, ())) for row in rows}
+        known = {
+            row.id: share_server_updates.as_share(row, server, exports.get(row.instance_id, ()))
+            for row in rows
+        }
         taken = _snapshots(conn, known)
     update = work.service.driver.update_share_server_network_allocations
     share_server_updates.keep(work, update(server, new, list(known.values()), taken))
@@ -137,17 +161,38 @@ def _not_added(conn: Connection, work: Work[AddSubnet], error: Exception) -> Non
         share_server_updates.condemn(conn, work)
     else:
         transitions.finish(conn, states.SHARE_SERVER, 'change', work.resource_id)
-    if work.data.before != text:     # a repair that failed like the change before it is no news
-        notify(conn, work, 'SHARE_NETWORK', Action.ADD_SUBNET, Detail.SUBNET_NOT_ADDED, error, resource_id=network_id)
+    if work.data.before != text:  # a repair that failed like the change before it is no news
+        notify(
+            conn,
+            work,
+            'SHARE_NETWORK',
+            Action.ADD_SUBNET,
+            Detail.SUBNET_NOT_ADDED,
+            error,
+            resource_id=network_id,
+        )
     share_server_updates.settle(conn, work)
 
 
 PLANS: list[Plan[Any]] = [
-    share_server_updates.question('subnet.check', CheckSubnet, values.Ability.ADD_SUBNET,
-                                  'add another subnet to its share servers', _ask, Action.ADD_SUBNET, Detail.SUBNET_DENIED,
-                                  _must_be_usable),
-    Plan('share_server.add_subnet',
-         (Step(allocate, share_server_updates.alone(give_back)),
-          Step(share_server_updates.alone(_update), share_server_updates.alone(_restore), name='add')), _added, _not_added,
-         data=AddSubnet),
+    share_server_updates.question(
+        'subnet.check',
+        CheckSubnet,
+        values.Ability.ADD_SUBNET,
+        'add another subnet to its share servers',
+        _ask,
+        Action.ADD_SUBNET,
+        Detail.SUBNET_DENIED,
+        _must_be_usable,
+    ),
+    Plan(
+        'share_server.add_subnet',
+        (
+            Step(allocate, share_server_updates.alone(give_back)),
+            Step(share_server_updates.alone(_update), share_server_updates.alone(_restore), name='add'),
+        ),
+        _added,
+        _not_added,
+        data=AddSubnet,
+    ),
 ]

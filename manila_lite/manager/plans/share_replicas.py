@@ -28,7 +28,13 @@ from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work, backend_of
 from manila_lite.manager.plans import share_servers
 from manila_lite.manager.plans.task import as_share
-from manila_lite.operation_data.share_replicas import CreateReplica, DeleteReplica, OnReplica, Outcome, PromoteReplica
+from manila_lite.operation_data.share_replicas import (
+    CreateReplica,
+    DeleteReplica,
+    OnReplica,
+    Outcome,
+    PromoteReplica,
+)
 from manila_lite.workflow import share_replicas as replica_workflow
 from manila_lite.workflow.access import apply_rules
 
@@ -42,6 +48,7 @@ _HELD = (states.SNAPSHOT['create'].ok, states.SNAPSHOT['restore'].during)
 
 
 # Values for drivers ---------------------------------------------------------------------------------
+
 
 def _row(conn: Connection, work: Work[OnReplica]) -> Any:
     """Return the share's row with the replica as its instance.
@@ -63,11 +70,22 @@ def _load(work: Work[OnReplica]) -> values.Replica:
         rules = access.granted_rules(conn, (row.id,), cast=False).get(row.id, ())
         snapshots = share_migration.snapshots_of(conn, row.id)
         share = dataclasses.replace(as_share(conn, row), snapshot_id=None)
-    held = tuple(values.Snapshot(snapshot.id, source, snapshot.size, provider_location=snapshot.provider_location)
-                 for snapshot in snapshots if snapshot.status in _HELD)
+    held = tuple(
+        values.Snapshot(snapshot.id, source, snapshot.size, provider_location=snapshot.provider_location)
+        for snapshot in snapshots
+        if snapshot.status in _HELD
+    )
     left = {*work.data.left, *(snapshot.id for snapshot in snapshots)} - {snapshot.id for snapshot in held}
-    return values.Replica(share, row.replication_type, state, source, backend_of(active.host or ''), held, tuple(rules),
-                         tuple(sorted(left)))
+    return values.Replica(
+        share,
+        row.replication_type,
+        state,
+        source,
+        backend_of(active.host or ''),
+        held,
+        tuple(rules),
+        tuple(sorted(left)),
+    )
 
 
 def _driver(work: Work[OnReplica]) -> Any:
@@ -78,7 +96,9 @@ def _driver(work: Work[OnReplica]) -> Any:
 
 
 def _keep(work: Work[OnReplica], result: values.ReplicaResult, as_of: str | None = None) -> None:
-    work.data.result = Outcome(states.Replica(result.state).value, dict(result.snapshots), list(result.export_locations), as_of)
+    work.data.result = Outcome(
+        states.Replica(result.state).value, dict(result.snapshots), list(result.export_locations), as_of
+    )
 
 
 def _store_result(conn: Connection, replica_id: str, result: Outcome) -> None:
@@ -89,6 +109,7 @@ def _store_result(conn: Connection, replica_id: str, result: Outcome) -> None:
 
 
 # Creating -------------------------------------------------------------------------------------------
+
 
 def provide(work: Work[OnReplica]) -> None:
     """Give the replica a share server, if it is to be in a share network."""
@@ -114,7 +135,9 @@ def made(conn: Connection, work: Work[OnReplica]) -> None:
     if work.data.result is None or share_replicas.as_share(conn, work.resource_id) is None:
         return
     _store_result(conn, work.resource_id, work.data.result)
-    transitions.finish(conn, _SHARE, 'create', work.resource_id, progress='100%', launched_at=timeutils.utcnow())
+    transitions.finish(
+        conn, _SHARE, 'create', work.resource_id, progress='100%', launched_at=timeutils.utcnow()
+    )
     replica_workflow.resync(conn, work.ctx, share_replicas.get(conn, work.ctx.elevated(), work.resource_id))
     work.service.report_soon()
 
@@ -126,6 +149,7 @@ def not_made(conn: Connection, work: Work[CreateReplica], error: Exception) -> N
 
 
 # Updating -------------------------------------------------------------------------------------------
+
 
 def update(work: Work[OnReplica]) -> None:
     """Bring the replica up to date with the active one, as far as that can be reached."""
@@ -148,7 +172,9 @@ def updated(conn: Connection, work: Work[OnReplica]) -> None:
         return
     _store_result(conn, work.resource_id, result)
     if result.as_of:
-        shares.update_instance(conn, work.resource_id, synced_at=timeutils.parse_isotime(result.as_of).replace(tzinfo=None))
+        shares.update_instance(
+            conn, work.resource_id, synced_at=timeutils.parse_isotime(result.as_of).replace(tzinfo=None)
+        )
     transitions.settle(conn, _SHARE, (work.resource_id,), 'error', 'available', progress='100%')
     transitions.set_rules_status(conn, work.resource_id, states.Rules.ACTIVE)
 
@@ -215,6 +241,7 @@ def update_all(services: context.Services, host: str) -> None:
 
 # Promoting ------------------------------------------------------------------------------------------
 
+
 def quiesce(work: Work[PromoteReplica]) -> None:
     """Wait until the replica is in sync, at most as long as the request says.
 
@@ -254,7 +281,9 @@ def _must_go_on(conn: Connection, work: Work[PromoteReplica]) -> Any:
     active = shares.get(conn, work.ctx.elevated(), work.data.share_id)
     for what, status in (('replica', _row(conn, work).status), ('share', active.status)):
         if status != _SHARE['promote'].during:
-            raise errors.Final(f'The promotion of replica {work.resource_id} was stopped: the {what} is {status}.')
+            raise errors.Final(
+                f'The promotion of replica {work.resource_id} was stopped: the {what} is {status}.'
+            )
     return active
 
 
@@ -269,7 +298,9 @@ def _must_be_alone(conn: Connection, work: Work[PromoteReplica]) -> None:
     if work.data.before is None or work.data.alone_at is None:
         work.data.before, work.data.alone_at = at_work, now + work.ctx.conf.operations.lease
     before = work.data.before
-    if now < work.data.alone_at and any(before.get(operation_id) == position for operation_id, position in at_work.items()):
+    if now < work.data.alone_at and any(
+        before.get(operation_id) == position for operation_id, position in at_work.items()
+    ):
         raise errors.Again(_LOOK)
 
 
@@ -296,15 +327,18 @@ def promoted(conn: Connection, work: Work[PromoteReplica]) -> None:
     rows.supersede(conn, share_id, (access.SYNC,))
     transitions.finish(conn, _SHARE, work.data.over, active.instance_id)
     transitions.finish(conn, _SHARE, 'promote', work.resource_id)
-    shares.update_instance(conn, active.instance_id, is_aside=True, cast_rules_to_readonly=mounted,
-                           synced_at=timeutils.utcnow())
+    shares.update_instance(
+        conn, active.instance_id, is_aside=True, cast_rules_to_readonly=mounted, synced_at=timeutils.utcnow()
+    )
     transitions.set_replica_state(conn, active.instance_id, states.Replica.OUT_OF_SYNC)
     if not mounted:  # A readable one is exported again, at the same locations, as soon as it follows.
         shares.set_export_locations(conn, active.instance_id, ())
     shares.set_export_locations(conn, work.resource_id, result.exports)
     shares.update_instance(conn, work.resource_id, is_aside=False, cast_rules_to_readonly=False)
     transitions.set_replica_state(conn, work.resource_id, states.Replica.ACTIVE)
-    replica_workflow.give_up(conn, work.ctx, share_replicas.get(conn, work.ctx.elevated(), active.instance_id))
+    replica_workflow.give_up(
+        conn, work.ctx, share_replicas.get(conn, work.ctx.elevated(), active.instance_id)
+    )
     replica_workflow.take_snapshots(conn, work, share_id, result.snapshots)
     transitions.set_rules_status(conn, work.resource_id, states.Rules.SYNCING)
     apply_rules(conn, work.ctx, share_id, work.op.host)
@@ -313,6 +347,7 @@ def promoted(conn: Connection, work: Work[PromoteReplica]) -> None:
 
 
 # Deleting -------------------------------------------------------------------------------------------
+
 
 def delete(work: Work[OnReplica]) -> None:
     """Delete the replica at the backend."""
@@ -343,12 +378,27 @@ def not_deleted(conn: Connection, work: Work[DeleteReplica], error: Exception) -
 
 
 PLANS: list[Plan[Any]] = [
-    Plan(share_replicas.CREATE, (Step(provide), Step(make, unmake, 'create')), made, not_made,
-         data=CreateReplica),
+    Plan(
+        share_replicas.CREATE,
+        (Step(provide), Step(make, unmake, 'create')),
+        made,
+        not_made,
+        data=CreateReplica,
+    ),
     Plan(share_replicas.UPDATE, (Step(update),), updated, not_updated, data=OnReplica),
-    Plan(share_replicas.ACCESS, (Step(apply_rules_readonly, name='apply_rules'),), rules_applied, rules_not_applied,
-         data=OnReplica),
-    Plan(share_replicas.PROMOTE, (Step(quiesce), Step(promote)), promoted, replica_workflow.not_promoted,
-         data=PromoteReplica),
+    Plan(
+        share_replicas.ACCESS,
+        (Step(apply_rules_readonly, name='apply_rules'),),
+        rules_applied,
+        rules_not_applied,
+        data=OnReplica,
+    ),
+    Plan(
+        share_replicas.PROMOTE,
+        (Step(quiesce), Step(promote)),
+        promoted,
+        replica_workflow.not_promoted,
+        data=PromoteReplica,
+    ),
     Plan(share_replicas.DELETE, (Step(delete),), deleted, not_deleted, data=DeleteReplica),
 ]

@@ -30,12 +30,21 @@ Ask = Callable[[Work[Question], values.ShareServer, list[values.EnsureTarget]], 
 Before = Callable[[Work[Question], list[values.ShareServer]], None]
 
 
-def question(kind: str, data: type[Question], ability: values.Ability, cannot: str, ask: Ask[Question], action: Action,
-             detail: Detail, before: Before[Question] | None = None) -> Plan[Question]:
+def question(
+    kind: str,
+    data: type[Question],
+    ability: values.Ability,
+    cannot: str,
+    ask: Ask[Question],
+    action: Action,
+    detail: Detail,
+    before: Before[Question] | None = None,
+) -> Plan[Question]:
     """Return the plan that asks a backend about some of its servers: done means yes, failed means no.
 
     ``cannot``: the end of the message for a backend without the ability. ``before`` runs before the driver is asked.
     """
+
     def check(work: Work[Question]) -> None:
         if ability not in abilities_of(work.service.driver):
             raise errors.Final(f'Backend {work.service.host} cannot {cannot}.')
@@ -70,8 +79,11 @@ def as_share(row: Any, server: values.ShareServer, exports: Iterable[Any]) -> va
     return to_kind(row, {}, exports, server=server)
 
 
-def change(kind: str, data: type[Change], steps: tuple[Step[Change], ...], action: Action, detail: Detail) -> Plan[Change]:
+def change(
+    kind: str, data: type[Change], steps: tuple[Step[Change], ...], action: Action, detail: Detail
+) -> Plan[Change]:
     """Return the plan that changes one server. Its last step calls ``keep`` with the driver's result."""
+
     def failed(conn: Connection, work: Work[Change], error: Exception) -> None:
         share_networks.lock(conn, work.data.network_id, states.SHARE_NETWORK.statuses)
         condemn(conn, work)
@@ -90,19 +102,28 @@ def condemn(conn: Connection, work: Work[Any]) -> None:
 
 def alone(do: Callable[[Work[Change]], None]) -> Callable[[Work[Change]], None]:
     """Return ``do`` as a step that runs while no other driver call for the server runs."""
+
     @functools.wraps(do)
     def step(work: Work[Change]) -> None:
         with share_servers.alone(work.resource_id):
             do(work)
+
     return step
 
 
 def keep(work: Work[ChangeServer], result: values.ServerUpdate) -> None:
     """Keep the driver's result, to be stored when the operation ends."""
-    work.data.details, work.data.lost, work.data.pools = dict(result.details), dict(result.lost), dict(result.pools)
-    work.data.exports = {instance_id: list(locations) for instance_id, locations in result.export_locations.items()}
-    work.data.snapshot_exports = {snapshot_id: list(locations)
-                                  for snapshot_id, locations in result.snapshot_export_locations.items()}
+    work.data.details, work.data.lost, work.data.pools = (
+        dict(result.details),
+        dict(result.lost),
+        dict(result.pools),
+    )
+    work.data.exports = {
+        instance_id: list(locations) for instance_id, locations in result.export_locations.items()
+    }
+    work.data.snapshot_exports = {
+        snapshot_id: list(locations) for snapshot_id, locations in result.snapshot_export_locations.items()
+    }
 
 
 def changed(conn: Connection, work: Work[ChangeServer]) -> None:
@@ -112,12 +133,21 @@ def changed(conn: Connection, work: Work[ChangeServer]) -> None:
     share_networks.lock(conn, work.data.network_id, states.SHARE_NETWORK.statuses)
     served = share_server_queries.shares_on(conn, work.resource_id)
     instance_ids = {row.instance_id for row in served}
-    shares.set_export_locations_of(conn, {instance_id: locations for instance_id, locations in work.data.exports.items()
-                                          if instance_id in instance_ids})
+    shares.set_export_locations_of(
+        conn,
+        {
+            instance_id: locations
+            for instance_id, locations in work.data.exports.items()
+            if instance_id in instance_ids
+        },
+    )
     for instance_id in instance_ids & work.data.lost.keys():
         transitions.set_rules_status(conn, instance_id, states.Rules.ERROR)
-    shares.set_pools(conn, work.op.host, {instance_id: pool for instance_id, pool in work.data.pools.items()
-                                          if instance_id in instance_ids})
+    shares.set_pools(
+        conn,
+        work.op.host,
+        {instance_id: pool for instance_id, pool in work.data.pools.items() if instance_id in instance_ids},
+    )
     _store_snapshots(conn, work, [row.id for row in served])
     if work.data.details:
         key_values.replace(conn, share_server_details, work.resource_id, work.data.details)
@@ -128,8 +158,11 @@ def changed(conn: Connection, work: Work[ChangeServer]) -> None:
 def _store_snapshots(conn: Connection, work: Work[ChangeServer], share_ids: list[str]) -> None:
     """Store the export locations of snapshots that the driver reported, and have the others exported anew."""
     mountable = set(snapshot_access_queries.list_mountable(conn, share_ids))
-    reported = {snapshot_id: locations for snapshot_id, locations in work.data.snapshot_exports.items()
-                if snapshot_id in mountable}
+    reported = {
+        snapshot_id: locations
+        for snapshot_id, locations in work.data.snapshot_exports.items()
+        if snapshot_id in mountable
+    }
     for snapshot_id, locations in reported.items():
         snapshot_access_queries.set_export_locations(conn, snapshot_id, locations)
     for snapshot_id in sorted(mountable - reported.keys()):
@@ -147,9 +180,12 @@ def settle(conn: Connection, work: Work[ChangeServer]) -> None:
 def heal(conn: Connection, work: Work[Any], server_ids: Iterable[str]) -> None:
     """Set servers that are restored to active, whatever put them in error, and have their shares' rules applied again."""
     for server in share_server_queries.list_by_ids(conn, server_ids):
-        if server.status in states.SHARE_SERVER.transient or not share_server_queries.is_served(conn, server.id):
+        if server.status in states.SHARE_SERVER.transient or not share_server_queries.is_served(
+            conn, server.id
+        ):
             continue
-        transitions.settle(conn, states.SHARE_SERVER, (server.id,), server.status,
-                           str(states.SHARE_SERVER['change'].ok))
+        transitions.settle(
+            conn, states.SHARE_SERVER, (server.id,), server.status, str(states.SHARE_SERVER['change'].ok)
+        )
         share_ids = [row.id for row in share_server_queries.shares_on(conn, server.id)]
         access_workflow.apply_rules_of(conn, work.ctx, share_ids, work.op.host)

@@ -47,6 +47,7 @@ _WORKERS = 4
 
 # Finding a server for a share ---------------------------------------------------------------------
 
+
 @dataclasses.dataclass(frozen=True)
 class ServerRequest:
     """A resource that needs a server, as functions of its row: its zone id, its size in GiB, and how to store it."""
@@ -60,12 +61,16 @@ def _of_share(conn: Connection, row: Any, server_id: str) -> None:
     shares.update_instance(conn, row.instance_id, share_server_id=server_id)
 
 
-_SHARE = ServerRequest(lambda conn, row: share_server_queries.zone_of(conn, row.instance_id), lambda row: int(row.size),
-                       _of_share)
+_SHARE = ServerRequest(
+    lambda conn, row: share_server_queries.zone_of(conn, row.instance_id),
+    lambda row: int(row.size),
+    _of_share,
+)
 
 
-def serve(work: Work[Any], read: Callable[[Connection, Work[Any]], Any] = share_row,
-          request: ServerRequest = _SHARE) -> values.ShareServer:
+def serve(
+    work: Work[Any], read: Callable[[Connection, Work[Any]], Any] = share_row, request: ServerRequest = _SHARE
+) -> values.ShareServer:
     """Give the share a running share server of its network. Return the server. ``read`` returns the share's row.
 
     Several shares that come at once get the same server, as far as ``max_shares_per_share_server`` and
@@ -77,22 +82,33 @@ def serve(work: Work[Any], read: Callable[[Connection, Work[Any]], Any] = share_
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         row = read(conn, work)
-        server_id, wake = (row.share_server_id, None) if row.share_server_id else _find_or_make(conn, work, row, request)
+        server_id, wake = (
+            (row.share_server_id, None) if row.share_server_id else _find_or_make(conn, work, row, request)
+        )
         server = share_servers.get(conn, server_id) if server_id else None
         ready = load(conn, (server.id,)) if server is not None and server.status == 'active' else {}
-        inside = share_server_queries.subnets_of(conn, (server.id,)).get(server.id, ()) if server and not ready else ()
+        inside = (
+            share_server_queries.subnets_of(conn, (server.id,)).get(server.id, ())
+            if server and not ready
+            else ()
+        )
     if wake:
         wake.send(work.ctx)
     if server is None or server.status in states.SHARE_SERVER.transient:
         raise errors.Again(_SOON)
     if server.status != 'active':
         nowhere = any(subnet.neutron_subnet_id is None for subnet in inside)
-        raise errors.Final('The share server of the share could not be created'
-                           + (': its subnet names no network.' if nowhere else '.'), detail='NO_SHARE_SERVER')
+        raise errors.Final(
+            'The share server of the share could not be created'
+            + (': its subnet names no network.' if nowhere else '.'),
+            detail='NO_SHARE_SERVER',
+        )
     return ready[server.id]
 
 
-def _find_or_make(conn: Connection, work: Work[Any], row: Any, request: ServerRequest) -> tuple[str | None, engine.Wake | None]:
+def _find_or_make(
+    conn: Connection, work: Work[Any], row: Any, request: ServerRequest
+) -> tuple[str | None, engine.Wake | None]:
     if not share_networks.lock(conn, row.share_network_id, ('active',)):
         return None, None
     manager = work.service
@@ -101,12 +117,21 @@ def _find_or_make(conn: Connection, work: Work[Any], row: Any, request: ServerRe
     if len(subnets) > 1 and not share_server_capabilities.reported(conn, manager.host)[_SEVERAL]:
         subnets = subnets[:1]
     if not subnets:
-        raise errors.Final('The share network has no subnet in the zone of the backend.', detail='NO_SHARE_SERVER')
+        raise errors.Final(
+            'The share network has no subnet in the zone of the backend.', detail='NO_SHARE_SERVER'
+        )
     subnet_ids = [subnet.id for subnet in subnets]
     key = share_server_queries.encryption_key_for(conn, row)
-    server_id = share_server_queries.find_with_capacity(conn, manager.host, row.share_network_id, subnet_ids, request.size(row),
-                              most_shares=manager.section.max_shares_per_share_server,
-                              most_gb=manager.section.max_share_server_size, key=key)
+    server_id = share_server_queries.find_with_capacity(
+        conn,
+        manager.host,
+        row.share_network_id,
+        subnet_ids,
+        request.size(row),
+        most_shares=manager.section.max_shares_per_share_server,
+        most_gb=manager.section.max_share_server_size,
+        key=key,
+    )
     wake = None
     if server_id is None:
         server_id, wake = _begin(conn, work, row.share_network_id, subnet_ids, key)
@@ -114,18 +139,38 @@ def _find_or_make(conn: Connection, work: Work[Any], row: Any, request: ServerRe
     return server_id, wake
 
 
-def _begin(conn: Connection, work: Work[Any], network_id: str, subnet_ids: list[str],
-           key: str | None) -> tuple[str, engine.Wake]:
+def _begin(
+    conn: Connection, work: Work[Any], network_id: str, subnet_ids: list[str], key: str | None
+) -> tuple[str, engine.Wake]:
     server_id = uuidutils.generate_uuid()
-    share_servers.insert(conn, {
-        'id': server_id, 'share_network_id': network_id, 'host': work.service.host, 'identifier': server_id,
-        'encryption_key_ref': key, **share_server_capabilities.reported(conn, work.service.host)}, subnet_ids)
-    return server_id, engine.begin(conn, work.ctx, 'share_server.create', 'share_server', server_id, topic='share',
-                                   host=work.service.host, serial=f'server:{server_id}', open_key=f'server:{server_id}',
-                                   data=CreateServer(share_id=work.resource_id))
+    share_servers.insert(
+        conn,
+        {
+            'id': server_id,
+            'share_network_id': network_id,
+            'host': work.service.host,
+            'identifier': server_id,
+            'encryption_key_ref': key,
+            **share_server_capabilities.reported(conn, work.service.host),
+        },
+        subnet_ids,
+    )
+    return server_id, engine.begin(
+        conn,
+        work.ctx,
+        'share_server.create',
+        'share_server',
+        server_id,
+        topic='share',
+        host=work.service.host,
+        serial=f'server:{server_id}',
+        open_key=f'server:{server_id}',
+        data=CreateServer(share_id=work.resource_id),
+    )
 
 
 # Creating -----------------------------------------------------------------------------------------
+
 
 def allocate(work: Work[Any]) -> None:
     """Give the server the addresses that it needs in each of its subnets."""
@@ -134,8 +179,14 @@ def allocate(work: Work[Any]) -> None:
     plugin = plugins.make(work.ctx.conf)
     with _patience(work):
         for subnet in subnets:
-            server_addresses.allocate(work.ctx.services, plugin, work.resource_id, subnet,
-                               work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
+            server_addresses.allocate(
+                work.ctx.services,
+                plugin,
+                work.resource_id,
+                subnet,
+                work.service.driver.ALLOCATIONS_PER_SUBNET,
+                work.hold,
+            )
 
 
 def allocate_all(work: Work[Any]) -> None:
@@ -150,7 +201,9 @@ def free(work: Work[Any], subnet_id: str | None = None) -> None:
     with _patience(work):
         if subnet_id is None:
             admin_network.free(work)
-        server_addresses.free(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet_id, work.hold)
+        server_addresses.free(
+            work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet_id, work.hold
+        )
 
 
 @contextlib.contextmanager
@@ -212,12 +265,15 @@ def not_made(conn: Connection, work: Work[CreateServer], error: Exception) -> No
 
 # Deleting -----------------------------------------------------------------------------------------
 
+
 def removed(conn: Connection, work: Work[Any], verb: str = 'delete') -> None:
     """Delete the server's row, unless an administrator set another status; and its network and subnets, if these are
     deleted.
     """
     rows = share_server_queries.list_by_ids(conn, (work.resource_id,))
-    for row in rows:    # one at most; the last two servers of a network would each take the other one for still there
+    for (
+        row
+    ) in rows:  # one at most; the last two servers of a network would each take the other one for still there
         share_networks.lock(conn, row.share_network_id, states.SHARE_NETWORK.statuses)
     transitions.finish(conn, states.SHARE_SERVER, verb, work.resource_id)
     for row in rows:
@@ -237,7 +293,9 @@ def remove_unused(manager: Any) -> None:
     if not conf.automatic_share_server_cleanup:
         return
     with manager.services.db.reader() as conn:
-        unused = share_server_queries.list_unused(conn, manager.host, conf.unused_share_server_cleanup_interval * 60)
+        unused = share_server_queries.list_unused(
+            conn, manager.host, conf.unused_share_server_cleanup_interval * 60
+        )
         idle = share_server_queries.list_by_ids(conn, unused)
     for server in idle:
         _remove(context.admin(manager.services), server)
@@ -261,8 +319,13 @@ def free_leftovers(manager: Any) -> None:
 
 # After a restart ----------------------------------------------------------------------------------
 
-def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None,
-            only: Collection[str] | None = None, ctx: context.RequestContext | None = None) -> dict[str, str]:
+
+def restore(
+    manager: Any,
+    mended: dict[str, tuple[str, ...]] | None = None,
+    only: Collection[str] | None = None,
+    ctx: context.RequestContext | None = None,
+) -> dict[str, str]:
     """Bring the backend's servers up again, or those of these ids, also those in error with shares.
 
     Return the reason for each that does not run, by its id: its own, or the request id under which the log has it.
@@ -274,19 +337,28 @@ def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None,
     if values.Ability.SHARE_SERVERS not in abilities_of(manager.driver):
         return {}
     with manager.services.db.reader() as conn:
-        server_ids = [server_id for server_id in share_server_queries.list_served(conn, manager.host)
-                      if only is None or server_id in only]
+        server_ids = [
+            server_id
+            for server_id in share_server_queries.list_served(conn, manager.host)
+            if only is None or server_id in only
+        ]
     with concurrent.futures.ThreadPoolExecutor(_WORKERS, f'{manager.name}-servers') as workers:
         whys = list(workers.map(lambda server_id: _restore_one(manager, ctx, server_id, repairs), server_ids))
     return {server_id: why for server_id, why in zip(server_ids, whys, strict=True) if why is not None}
 
 
-def _restore_one(manager: Any, ctx: context.RequestContext, server_id: str, mended: dict[str, tuple[str, ...]]) -> str | None:
+def _restore_one(
+    manager: Any, ctx: context.RequestContext, server_id: str, mended: dict[str, tuple[str, ...]]
+) -> str | None:
     """Bring one server up again. Return the reason why it does not run, or None."""
     with context.working(ctx, f'ensure share server {server_id}'), alone(server_id):
         # Read only now: since it was listed the server may have got a subnet, or have been deleted.
         with manager.services.db.reader() as conn:
-            server = load(conn, [server_id]).get(server_id) if share_server_queries.is_served(conn, server_id) else None
+            server = (
+                load(conn, [server_id]).get(server_id)
+                if share_server_queries.is_served(conn, server_id)
+                else None
+            )
         if server is None:
             return None
         try:
@@ -308,7 +380,18 @@ def _restore_one(manager: Any, ctx: context.RequestContext, server_id: str, mend
 
 
 PLANS: list[Plan[Any]] = [
-    Plan('share_server.create', (Step(allocate_all, free, 'allocate'), Step(configure, teardown)), made, not_made,
-         data=CreateServer),
-    Plan('share_server.delete', (Step(teardown), Step(free, name='deallocate')), removed, not_removed, data=OperationData),
+    Plan(
+        'share_server.create',
+        (Step(allocate_all, free, 'allocate'), Step(configure, teardown)),
+        made,
+        not_made,
+        data=CreateServer,
+    ),
+    Plan(
+        'share_server.delete',
+        (Step(teardown), Step(free, name='deallocate')),
+        removed,
+        not_removed,
+        data=OperationData,
+    ),
 ]

@@ -42,13 +42,17 @@ def create(work: Work[CreateShare]) -> None:
     work.data.exports = list(exports)
 
 
-def _create_from(work: Work[CreateShare], share: values.Share, source: values.Snapshot) -> Sequence[values.ExportLocation]:
+def _create_from(
+    work: Work[CreateShare], share: values.Share, source: values.Snapshot
+) -> Sequence[values.ExportLocation]:
     """Create the share from the snapshot.
 
     :raises errors.Again: the backend still copies; ``data.progress`` has the progress, if the backend knows it.
     """
     try:
-        exports: Sequence[values.ExportLocation] = work.service.driver.create_share_from_snapshot(share, source)
+        exports: Sequence[values.ExportLocation] = work.service.driver.create_share_from_snapshot(
+            share, source
+        )
     except errors.Again as later:
         if later.progress:
             work.data.progress = dict(later.progress)
@@ -73,10 +77,12 @@ def try_elsewhere(work: Work[CreateShare]) -> None:
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         row = shares.find_by_instance(conn, share.id)
-        if row is not None and row.host:        # not so if a process died between this and passing it on
+        if row is not None and row.host:  # not so if a process died between this and passing it on
             shares.update_instance(conn, share.id, host=None, share_server_id=None)
             services.release_space(conn, row.host, share.size)
-            work.data.excluded[row.host] = (work.error and errors.user_text(work.error)) or 'the backend failed'
+            work.data.excluded[row.host] = (
+                work.error and errors.user_text(work.error)
+            ) or 'the backend failed'
     work.send = ('scheduler', '')
 
 
@@ -89,10 +95,20 @@ def created(conn: Connection, work: Work[CreateShare], instance_id: str) -> dict
 def all_created(conn: Connection, works: Sequence[Work[CreateShare]]) -> None:
     """End the creation of several shares that were loaded together, as ``created`` and the end of its verb do for one."""
     verb = states.SHARE['create']
-    shares.set_export_locations_of(conn, {work.loaded.id: work.data.exports for work in works},
-                                   new=not any(work.loaded.export_locations for work in works))
-    transitions.settle(conn, states.SHARE, sorted(work.loaded.id for work in works), verb.during, str(verb.ok),
-                       progress='100%', launched_at=timeutils.utcnow())
+    shares.set_export_locations_of(
+        conn,
+        {work.loaded.id: work.data.exports for work in works},
+        new=not any(work.loaded.export_locations for work in works),
+    )
+    transitions.settle(
+        conn,
+        states.SHARE,
+        sorted(work.loaded.id for work in works),
+        verb.during,
+        str(verb.ok),
+        progress='100%',
+        launched_at=timeutils.utcnow(),
+    )
 
 
 def delete(work: Work[Any]) -> None:
@@ -105,11 +121,13 @@ def delete(work: Work[Any]) -> None:
     except errors.Final:
         return
     count = 0
-    if work.loaded is None:     # else it has none, see ``prepare_deletions``
+    if work.loaded is None:  # else it has none, see ``prepare_deletions``
         with work.ctx.db.reader() as conn:
             count = snapshots.count_of(conn, share.share_id)
     if count:
-        raise errors.Final(f'{errors.count(count, "snapshot")} of the share could not be deleted at the backend yet.')
+        raise errors.Final(
+            f'{errors.count(count, "snapshot")} of the share could not be deleted at the backend yet.'
+        )
     work.service.driver.delete_share(share)
 
 
@@ -144,8 +162,9 @@ def all_deleted(conn: Connection, works: Sequence[Work[Any]]) -> None:
     :raises errors.WrongState: an administrator gave one of them another status meanwhile.
     """
     rows = shares.list_by_ids(conn, [work.resource_id for work in works]).values()
-    if transitions.remove(conn, states.SHARE, sorted(row.instance_id for row in rows),
-                          states.SHARE['delete'].during) < len(rows):
+    if transitions.remove(
+        conn, states.SHARE, sorted(row.instance_id for row in rows), states.SHARE['delete'].during
+    ) < len(rows):
         raise errors.WrongState('One of the shares is no longer being deleted.')
     shares.delete_many(conn, [row.id for row in rows])
     for server in sorted({row.share_server_id for row in rows if row.share_server_id}):
@@ -171,7 +190,8 @@ def shrink(work: Work[ResizeShare]) -> None:
 def revert(work: Work[RevertShare]) -> None:
     """Revert the share at the backend to the snapshot."""
     work.service.driver.revert_to_snapshot(
-        load_snapshot(work, work.data.snapshot_id, size=work.data.new_size))
+        load_snapshot(work, work.data.snapshot_id, size=work.data.new_size)
+    )
 
 
 def resized(conn: Connection, work: Work[NewSize], instance_id: str) -> None:
@@ -184,7 +204,9 @@ def resized(conn: Connection, work: Work[NewSize], instance_id: str) -> None:
 def all_extended(conn: Connection, works: Sequence[Work[ResizeShare]]) -> None:
     """End the extension of several shares that were loaded together, as ``resized`` and the end of its verb do for one."""
     verb = states.SHARE['extend']
-    transitions.settle(conn, states.SHARE, sorted(work.loaded.id for work in works), verb.during, str(verb.ok))
+    transitions.settle(
+        conn, states.SHARE, sorted(work.loaded.id for work in works), verb.during, str(verb.ok)
+    )
     shares.update_sizes(conn, {work.resource_id: work.data.new_size for work in works})
 
 
@@ -214,6 +236,7 @@ def not_reverted(conn: Connection, work: Work[RevertShare], instance_id: str) ->
 
 def _shrink_ends(plan: Plan[ResizeShare]) -> Plan[ResizeShare]:
     """Return the plan with another end: a share that the backend refuses to shrink stays available as before."""
+
     def failed(conn: Connection, work: Work[ResizeShare], error: Exception) -> None:
         if not isinstance(error, errors.RefusedShrink):
             plan.failed(conn, work, error)
@@ -223,24 +246,82 @@ def _shrink_ends(plan: Plan[ResizeShare]) -> Plan[ResizeShare]:
             not_resized(conn, work, instance)
             transitions.finish(conn, states.SHARE, 'shrink', instance)
         notify(conn, work, 'SHARE', Action.SHRINK, Detail.DRIVER_REFUSED_SHRINK, error)
+
     return dataclasses.replace(plan, failed=failed)
 
 
 PLANS: list[Plan[Any]] = [
     dataclasses.replace(
-        verb_plan('share.create', CreateShare, states.SHARE, 'create', create, undo=try_elsewhere, on_done=created,
-                  row_id=share_instance, action=Action.CREATE, detail=Detail.UNKNOWN_ERROR),
-        prepare=prepare_shares, done_many=all_created),
+        verb_plan(
+            'share.create',
+            CreateShare,
+            states.SHARE,
+            'create',
+            create,
+            undo=try_elsewhere,
+            on_done=created,
+            row_id=share_instance,
+            action=Action.CREATE,
+            detail=Detail.UNKNOWN_ERROR,
+        ),
+        prepare=prepare_shares,
+        done_many=all_created,
+    ),
     dataclasses.replace(
-        verb_plan('share.delete', OperationData, states.SHARE, 'delete', delete, on_done=deleted,
-                  row_id=share_instance, action=Action.DELETE, detail=Detail.UNKNOWN_ERROR),
-        prepare=prepare_deletions, done_many=all_deleted),
+        verb_plan(
+            'share.delete',
+            OperationData,
+            states.SHARE,
+            'delete',
+            delete,
+            on_done=deleted,
+            row_id=share_instance,
+            action=Action.DELETE,
+            detail=Detail.UNKNOWN_ERROR,
+        ),
+        prepare=prepare_deletions,
+        done_many=all_deleted,
+    ),
     dataclasses.replace(
-        verb_plan('share.extend', ResizeShare, states.SHARE, 'extend', extend, on_done=resized, on_failed=not_resized,
-                  row_id=share_instance, action=Action.EXTEND, detail=Detail.DRIVER_FAILED_EXTEND),
-        prepare=prepare_changes, done_many=all_extended),
-    _shrink_ends(verb_plan('share.shrink', ResizeShare, states.SHARE, 'shrink', shrink, on_done=resized, on_failed=not_resized,
-                           row_id=share_instance, action=Action.SHRINK, detail=Detail.DRIVER_FAILED_SHRINK)),
-    verb_plan('share.revert', RevertShare, states.SHARE, 'revert', revert, on_done=reverted, on_failed=not_reverted,
-              row_id=share_instance, action=Action.REVERT_TO_SNAPSHOT, detail=Detail.UNKNOWN_ERROR),
+        verb_plan(
+            'share.extend',
+            ResizeShare,
+            states.SHARE,
+            'extend',
+            extend,
+            on_done=resized,
+            on_failed=not_resized,
+            row_id=share_instance,
+            action=Action.EXTEND,
+            detail=Detail.DRIVER_FAILED_EXTEND,
+        ),
+        prepare=prepare_changes,
+        done_many=all_extended,
+    ),
+    _shrink_ends(
+        verb_plan(
+            'share.shrink',
+            ResizeShare,
+            states.SHARE,
+            'shrink',
+            shrink,
+            on_done=resized,
+            on_failed=not_resized,
+            row_id=share_instance,
+            action=Action.SHRINK,
+            detail=Detail.DRIVER_FAILED_SHRINK,
+        )
+    ),
+    verb_plan(
+        'share.revert',
+        RevertShare,
+        states.SHARE,
+        'revert',
+        revert,
+        on_done=reverted,
+        on_failed=not_reverted,
+        row_id=share_instance,
+        action=Action.REVERT_TO_SNAPSHOT,
+        detail=Detail.UNKNOWN_ERROR,
+    ),
 ]

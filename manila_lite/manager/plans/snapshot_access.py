@@ -27,8 +27,10 @@ _GOING = frozenset(states.SNAPSHOT[verb].during for verb in ('delete', 'unmanage
 _COPIED = frozenset(states.SHARE[verb].during for verb in ('migrate', 'server_migrate'))
 _NOT_YET = frozenset(states.SNAPSHOT[verb].during for verb in ('create', 'manage'))
 
-_NOT_HERE = ('Snapshots of this share are not exported: its type has no mount_snapshot_support, or the backend does not '
-             'support it.')
+_NOT_HERE = (
+    'Snapshots of this share are not exported: its type has no mount_snapshot_support, or the backend does not '
+    'support it.'
+)
 
 
 def is_served(snapshot: values.Snapshot, share: Any, driver: Any) -> bool:
@@ -46,7 +48,9 @@ def first(work: Work[Exported]) -> None:
         serve_first(work, snapshot, rows[1], rules)
 
 
-def serve_first(work: Work[Exported], snapshot: values.Snapshot, share: Any, rules: list[values.AccessRule]) -> None:
+def serve_first(
+    work: Work[Exported], snapshot: values.Snapshot, share: Any, rules: list[values.AccessRule]
+) -> None:
     """Do as ``first`` for a snapshot, its share (a row) and its access rules."""
     if is_served(snapshot, share, work.service.driver):
         served = work.service.driver.serve_snapshot(snapshot, rules)
@@ -59,7 +63,9 @@ def first_done(conn: Connection, work: Work[Exported]) -> None:
 
 
 def _wanted(conn: Connection, row: Any, share: Any) -> list[values.AccessRule]:
-    return snapshot_access.granted_rules(conn, row.id, share.id if share.snapshot_inherit_share_access_support else None)
+    return snapshot_access.granted_rules(
+        conn, row.id, share.id if share.snapshot_inherit_share_access_support else None
+    )
 
 
 def serve(work: Work[ApplySnapshotRules]) -> None:
@@ -74,7 +80,7 @@ def serve(work: Work[ApplySnapshotRules]) -> None:
         work.hold(conn)
         row, share = _rows(conn, work)
         _must_stand(row, share)
-        work.op = operations.get(conn, work.op.id)      # requests up to now are part of this run
+        work.op = operations.get(conn, work.op.id)  # requests up to now are part of this run
         rules = snapshot_access.pending_rules(conn, row.id)
         for queued, verb in _VERBS.items():
             named = [rule.id for rule in rules if rule.state == queued]
@@ -88,7 +94,9 @@ def serve(work: Work[ApplySnapshotRules]) -> None:
     if is_served(snapshot, share, work.service.driver):
         served = work.service.driver.serve_snapshot(snapshot, wanted)
     else:
-        served = values.ServedSnapshot((), dict.fromkeys((rule.id for rule in wanted), values.RuleResult(error=_NOT_HERE)))
+        served = values.ServedSnapshot(
+            (), dict.fromkeys((rule.id for rule in wanted), values.RuleResult(error=_NOT_HERE))
+        )
     must_cover_all(wanted, served.rules)
     work.data.seen = [rule.id for rule in rules]
     work.data.refused = {rule_id: result.error for rule_id, result in served.rules.items() if result.error}
@@ -105,8 +113,9 @@ def _rows(conn: Connection, work: Work[Any]) -> tuple[Any, Any]:
 def _must_stand(row: Any, share: Any) -> None:
     if row.status in _GOING:
         raise errors.Again(DELETED_SOON)
-    if row.status in _NOT_YET or (share.status == states.SHARE['migrate'].during
-                                  and share.task_state == states.Migration.COMPLETING):
+    if row.status in _NOT_YET or (
+        share.status == states.SHARE['migrate'].during and share.task_state == states.Migration.COMPLETING
+    ):
         raise errors.Again(MOVED_SOON)
 
 
@@ -121,8 +130,14 @@ def served(conn: Connection, work: Work[ApplySnapshotRules]) -> None:
     own = {rule.id: rule for rule in snapshot_access.of_snapshot(conn, work.resource_id)}
     for rule_id in refused.keys() & own.keys():
         LOG.warning('%s: access rule %s is refused: %s', work.resource_id, rule_id, refused[rule_id])
-        notify(conn, work, 'SHARE_SNAPSHOT', Action.UPDATE_ACCESS_RULES, Detail.UNSUPPORTED_CLIENT_ACCESS,
-             errors.Final(f'Rule {own[rule_id].access_type} {own[rule_id].access_to}: {refused[rule_id]}'))
+        notify(
+            conn,
+            work,
+            'SHARE_SNAPSHOT',
+            Action.UPDATE_ACCESS_RULES,
+            Detail.UNSUPPORTED_CLIENT_ACCESS,
+            errors.Final(f'Rule {own[rule_id].access_type} {own[rule_id].access_to}: {refused[rule_id]}'),
+        )
     _settle(conn, [own[rule_id] for rule_id in work.data.seen if rule_id in own], refused)
     if refused:
         transitions.settle(conn, _MACHINE, refused, 'active', 'error')

@@ -33,8 +33,11 @@ def prepare(conn: Connection, works: Sequence[Work[Any]]) -> None:
     """Give each operation its snapshot as drivers see it, if it has no access rules and no replica has to follow."""
     found = snapshots.with_shares(conn, [work.resource_id for work in works])
     served = snapshot_rules.list_snapshots_with_any(conn, found)
-    rows = {key: (row, share) for key, (row, share) in found.items() if key not in served
-            and not (share.replication_type or share.snapshot_inherit_share_access_support)}
+    rows = {
+        key: (row, share)
+        for key, (row, share) in found.items()
+        if key not in served and not (share.replication_type or share.snapshot_inherit_share_access_support)
+    }
     loaded = {snapshot.id: snapshot for snapshot in as_snapshots(conn, list(rows.values()))}
     for work in works:
         row = rows.get(work.resource_id)
@@ -65,9 +68,12 @@ def all_created(conn: Connection, works: Sequence[Work[CreateSnapshot]]) -> None
     """End the creation of several snapshots that were loaded together, as ``created`` and the end of its verb do for one."""
     verb = states.SNAPSHOT['create']
     locations = {work.resource_id: work.data.location for work in works}
-    snapshot_rules.set_export_locations_of(conn, {work.resource_id: work.data.exports for work in works},
-                                           new=True)
-    transitions.settle_each(conn, states.SNAPSHOT, ('provider_location', locations), verb.during, str(verb.ok), progress='100%')
+    snapshot_rules.set_export_locations_of(
+        conn, {work.resource_id: work.data.exports for work in works}, new=True
+    )
+    transitions.settle_each(
+        conn, states.SNAPSHOT, ('provider_location', locations), verb.during, str(verb.ok), progress='100%'
+    )
 
 
 def _follow(conn: Connection, work: Work[Any]) -> None:
@@ -93,17 +99,41 @@ def deleted(conn: Connection, work: Work[Any], snapshot_id: str) -> None:
 
 def all_deleted(conn: Connection, works: Sequence[Work[Any]]) -> None:
     """Delete the rows of several snapshots that were loaded together, as ``deleted`` and the end of its verb do for one."""
-    transitions.remove(conn, states.SNAPSHOT, sorted(work.resource_id for work in works), states.SNAPSHOT['delete'].during)
+    transitions.remove(
+        conn, states.SNAPSHOT, sorted(work.resource_id for work in works), states.SNAPSHOT['delete'].during
+    )
     works[0].service.report_soon()
 
 
 PLANS: list[Plan[Any]] = [
     dataclasses.replace(
-        verb_plan('snapshot.create', CreateSnapshot, states.SNAPSHOT, 'create', create, on_done=created, row_id=_row,
-                  action=Action.CREATE, detail=Detail.UNKNOWN_ERROR),
-        prepare=prepare, done_many=all_created),
+        verb_plan(
+            'snapshot.create',
+            CreateSnapshot,
+            states.SNAPSHOT,
+            'create',
+            create,
+            on_done=created,
+            row_id=_row,
+            action=Action.CREATE,
+            detail=Detail.UNKNOWN_ERROR,
+        ),
+        prepare=prepare,
+        done_many=all_created,
+    ),
     dataclasses.replace(
-        verb_plan('snapshot.delete', OperationData, states.SNAPSHOT, 'delete', delete, on_done=deleted, row_id=_row,
-                  action=Action.DELETE, detail=Detail.UNKNOWN_ERROR),
-        prepare=prepare, done_many=all_deleted),
+        verb_plan(
+            'snapshot.delete',
+            OperationData,
+            states.SNAPSHOT,
+            'delete',
+            delete,
+            on_done=deleted,
+            row_id=_row,
+            action=Action.DELETE,
+            detail=Detail.UNKNOWN_ERROR,
+        ),
+        prepare=prepare,
+        done_many=all_deleted,
+    ),
 ]

@@ -41,7 +41,7 @@ def take(work: Work[Any], migration: values.ServerMigration) -> values.ShareServ
         return None
     if _FORMER not in work.data:
         work.data.update(_plan(work, migration))
-        raise errors.Again(0.0)     # it is stored before anything follows it
+        raise errors.Again(0.0)  # it is stored before anything follows it
     if _TOLD not in work.data and work.data[_FORMER]:
         _allocate_others(work, migration.source.id)
     if not work.data[_FORMER]:
@@ -64,9 +64,14 @@ def _plan(work: Work[Any], migration: values.ServerMigration) -> dict[str, list[
     with work.ctx.db.reader() as conn:
         former, own = (_by_subnet(conn, server.id) for server in (migration.source, migration.target))
     if {name: len(ids) for name, ids in former.items()} != {name: len(ids) for name, ids in own.items()}:
-        LOG.warning('Share server %s has not as many addresses as its copy, which keeps its own', migration.source.id)
+        LOG.warning(
+            'Share server %s has not as many addresses as its copy, which keeps its own', migration.source.id
+        )
         return {_FORMER: [], _OWN: []}
-    return {_FORMER: [one for ids in former.values() for one in ids], _OWN: [one for ids in own.values() for one in ids]}
+    return {
+        _FORMER: [one for ids in former.values() for one in ids],
+        _OWN: [one for ids in own.values() for one in ids],
+    }
 
 
 def _allocate_others(work: Work[Any], source: str) -> None:
@@ -102,8 +107,18 @@ def _begin(work: Work[Any], migration: values.ServerMigration) -> str:
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         allocations.set_owner(conn, migration.target.id, work.data[_FORMER])
-        wake = begin_once(conn, work.ctx, server_migration.READDRESS, 'share_server', source, topic='share',
-                          host=work.data['from'], lane=FAST, serial=key, open_key=key)
+        wake = begin_once(
+            conn,
+            work.ctx,
+            server_migration.READDRESS,
+            'share_server',
+            source,
+            topic='share',
+            host=work.data['from'],
+            lane=FAST,
+            serial=key,
+            open_key=key,
+        )
     wake.send(work.ctx)
     return wake.operation_id
 
@@ -112,14 +127,17 @@ def _await(work: Work[Any]) -> None:
     """Wait for the source's backend, but if nobody there begins, no longer than a lease."""
     lease = work.ctx.conf.operations.lease
     try:
-        await_operation(work, work.data[_TOLD], 'The backend of the share server did not let go of its addresses.')
+        await_operation(
+            work, work.data[_TOLD], 'The backend of the share server did not let go of its addresses.'
+        )
     except errors.Again:
         with work.ctx.db.reader() as conn:
             if not operations.is_overdue(conn, work.data[_TOLD], lease):
                 raise
         del work.data[_TOLD]
-        raise errors.Final('The backend of the share server did not let go of its addresses for '
-                           f'{lease:.0f} seconds.') from None
+        raise errors.Final(
+            f'The backend of the share server did not let go of its addresses for {lease:.0f} seconds.'
+        ) from None
     except errors.Final:
         del work.data[_TOLD]
         raise
@@ -127,5 +145,12 @@ def _await(work: Work[Any]) -> None:
 
 def _without(server: values.ShareServer, allocation_ids: Collection[str]) -> values.ShareServer:
     """Return the server without some of its addresses."""
-    return dataclasses.replace(server, networks=tuple(dataclasses.replace(network, allocations=tuple(
-        one for one in network.allocations if one.id not in allocation_ids)) for network in server.networks))
+    return dataclasses.replace(
+        server,
+        networks=tuple(
+            dataclasses.replace(
+                network, allocations=tuple(one for one in network.allocations if one.id not in allocation_ids)
+            )
+            for network in server.networks
+        ),
+    )

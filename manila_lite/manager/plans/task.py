@@ -24,14 +24,25 @@ _RESOURCES = {states.SHARE.resource_type: 'SHARE', states.SNAPSHOT.resource_type
 Ending = Callable[[Connection, Work[Data], str], dict[str, Any] | None]
 
 
-def verb_plan(kind: str, data: type[Data], machine: states.Machine, verb: str, do: Callable[[Work[Data]], None], *,
-              row_id: Callable[[Connection, Work[Data]], str | None], action: messages.Action, detail: messages.Detail,
-              on_done: Ending[Data] | None = None, on_failed: Ending[Data] | None = None,
-              undo: Callable[[Work[Data]], None] | None = None) -> Plan[Data]:
+def verb_plan(
+    kind: str,
+    data: type[Data],
+    machine: states.Machine,
+    verb: str,
+    do: Callable[[Work[Data]], None],
+    *,
+    row_id: Callable[[Connection, Work[Data]], str | None],
+    action: messages.Action,
+    detail: messages.Detail,
+    on_done: Ending[Data] | None = None,
+    on_failed: Ending[Data] | None = None,
+    undo: Callable[[Work[Data]], None] | None = None,
+) -> Plan[Data]:
     """Return the plan of one verb: ``do`` at the backend, then the verb's *ok* or *fail* status.
 
     ``on_done`` and ``on_failed`` write further changes; ``detail`` is for the message if the error names none.
     """
+
     def done(conn: Connection, work: Work[Data]) -> None:
         resource_id = row_id(conn, work)
         if resource_id is None:
@@ -50,11 +61,25 @@ def verb_plan(kind: str, data: type[Data], machine: states.Machine, verb: str, d
     return Plan(kind, (Step(do, undo),), done, failed, data=data)
 
 
-def notify(conn: Connection, work: Work[Any], resource_type: str, action: messages.Action, detail: messages.Detail,
-         error: Exception, resource_id: str | None = None) -> None:
+def notify(
+    conn: Connection,
+    work: Work[Any],
+    resource_type: str,
+    action: messages.Action,
+    detail: messages.Detail,
+    error: Exception,
+    resource_id: str | None = None,
+) -> None:
     """Tell the owner of the operation's resource, or of the named resource, why it failed."""
-    messages.create(conn, work.ctx, resource_type, resource_id or work.resource_id, action,
-                    messages.Detail.of(error, detail), errors.user_text(error))
+    messages.create(
+        conn,
+        work.ctx,
+        resource_type,
+        resource_id or work.resource_id,
+        action,
+        messages.Detail.of(error, detail),
+        errors.user_text(error),
+    )
 
 
 def share_row(conn: Connection, work: Work[Any]) -> Any:
@@ -80,18 +105,32 @@ def as_share(conn: Connection, row: Any, *, size: int | None = None) -> values.S
     """Return a share row as drivers see it, with its type's extra specs and its export locations."""
     specs = key_values.of(conn, share_type_extra_specs, row.share_type_id) if row.share_type_id else {}
     exports = shares.export_locations_of(conn, (row.instance_id,)).get(row.instance_id, [])
-    server = share_server_values.load(conn, (row.share_server_id,)).get(row.share_server_id) if row.share_server_id else None
+    server = (
+        share_server_values.load(conn, (row.share_server_id,)).get(row.share_server_id)
+        if row.share_server_id
+        else None
+    )
     return to_kind(row, specs, exports, size=size, server=server, qos=qos_types.specs_of(conn, specs))
 
 
 def as_shares(conn: Connection, rows: Sequence[Any]) -> dict[str, values.Share]:
     """Do as ``as_share`` for several share rows, by instance id, in a fixed number of statements."""
     exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
-    specs = key_values.of_many(conn, share_type_extra_specs, {row.share_type_id for row in rows if row.share_type_id})
+    specs = key_values.of_many(
+        conn, share_type_extra_specs, {row.share_type_id for row in rows if row.share_type_id}
+    )
     qos = qos_types.specs_of_many(conn, specs)
     servers = share_server_values.load(conn, {row.share_server_id for row in rows if row.share_server_id})
-    return {row.instance_id: to_kind(row, specs.get(row.share_type_id, {}), exports.get(row.instance_id, []),
-                                     server=servers.get(row.share_server_id), qos=qos.get(row.share_type_id)) for row in rows}
+    return {
+        row.instance_id: to_kind(
+            row,
+            specs.get(row.share_type_id, {}),
+            exports.get(row.instance_id, []),
+            server=servers.get(row.share_server_id),
+            qos=qos.get(row.share_type_id),
+        )
+        for row in rows
+    }
 
 
 def prepare_shares(conn: Connection, works: Sequence[Work[Any]]) -> None:
@@ -113,28 +152,57 @@ def _give(conn: Connection, works: Sequence[Work[Any]], rows: Mapping[str, Any])
         work.loaded = None if row is None else loaded[row.instance_id]
 
 
-def to_kind(row: Any, specs: dict[str, str], exports: Any, *, size: int | None = None,
-            server: values.ShareServer | None = None, qos: Mapping[str, str] | None = None) -> values.Share:
+def to_kind(
+    row: Any,
+    specs: dict[str, str],
+    exports: Any,
+    *,
+    size: int | None = None,
+    server: values.ShareServer | None = None,
+    qos: Mapping[str, str] | None = None,
+) -> values.Share:
     """Return a share row, its specs, export rows, share server and QoS specs as one value."""
     return values.Share(
-        id=row.instance_id, share_id=row.id, project_id=row.project_id, size=size or row.size, proto=row.share_proto,
-        pool=(row.host or '').partition('#')[2], name=row.name, snapshot_id=row.snapshot_id,
-        mount_point_name=row.mount_point_name, extra_specs=specs, server=server, qos=qos or {},
-        share_network_id=row.share_network_id, encryption_key_ref=row.encryption_key_ref,
-        export_locations=tuple(values.ExportLocation(export.path, export.preferred, export.is_admin_only, {
-            values.MOUNT_OPTIONS: export.mount_options} if export.mount_options else {}) for export in exports))
+        id=row.instance_id,
+        share_id=row.id,
+        project_id=row.project_id,
+        size=size or row.size,
+        proto=row.share_proto,
+        pool=(row.host or '').partition('#')[2],
+        name=row.name,
+        snapshot_id=row.snapshot_id,
+        mount_point_name=row.mount_point_name,
+        extra_specs=specs,
+        server=server,
+        qos=qos or {},
+        share_network_id=row.share_network_id,
+        encryption_key_ref=row.encryption_key_ref,
+        export_locations=tuple(
+            values.ExportLocation(
+                export.path,
+                export.preferred,
+                export.is_admin_only,
+                {values.MOUNT_OPTIONS: export.mount_options} if export.mount_options else {},
+            )
+            for export in exports
+        ),
+    )
 
 
 def plain(export: values.ExportLocation) -> dict[str, Any]:
     """Return an export location as an operation's data can keep it."""
-    return {'path': export.path, 'preferred': export.preferred, 'is_admin_only': export.is_admin_only,
-            'metadata': dict(export.metadata)}
+    return {
+        'path': export.path,
+        'preferred': export.preferred,
+        'is_admin_only': export.is_admin_only,
+        'metadata': dict(export.metadata),
+    }
 
 
 def load_share(work: Work[Any], *, size: int | None = None) -> values.Share:
     """Return the operation's share as drivers see it."""
     if work.loaded is not None and size is None:
-        loaded: values.Share = work.loaded      # see ``prepare_shares``
+        loaded: values.Share = work.loaded  # see ``prepare_shares``
         return loaded
     with work.ctx.db.reader() as conn:
         return as_share(conn, share_row(conn, work), size=size)
@@ -150,8 +218,12 @@ def load_snapshot(work: Work[Any], snapshot_id: str, *, size: int | None = None)
         if rows is None:
             raise errors.Final(f'Snapshot {snapshot_id} is gone.')
         row, share = rows
-        return values.Snapshot(id=row.id, share=as_share(conn, share, size=size), size=row.size,
-                              provider_location=row.provider_location)
+        return values.Snapshot(
+            id=row.id,
+            share=as_share(conn, share, size=size),
+            size=row.size,
+            provider_location=row.provider_location,
+        )
 
 
 def as_snapshots(conn: Connection, rows: Sequence[tuple[Any, Any]]) -> list[values.Snapshot]:
@@ -159,8 +231,12 @@ def as_snapshots(conn: Connection, rows: Sequence[tuple[Any, Any]]) -> list[valu
     number of statements.
     """
     loaded = as_shares(conn, list({share.id: share for _, share in rows}.values()))
-    return [values.Snapshot(id=row.id, share=loaded[share.instance_id], size=row.size,
-                            provider_location=row.provider_location) for row, share in rows]
+    return [
+        values.Snapshot(
+            id=row.id, share=loaded[share.instance_id], size=row.size, provider_location=row.provider_location
+        )
+        for row, share in rows
+    ]
 
 
 def load_member(work: Work[Any], member_id: str) -> values.Snapshot:

@@ -65,8 +65,14 @@ class BackendLease:
     machine is drained and another one is ready: the event of ``wait`` is set then, ``passes`` says so, and ``pass_on`` ends it.
     """
 
-    def __init__(self, services: context.Services, host: str, binary: str, environment: Environment = REAL,
-                 guarded: Guarded | None = None):
+    def __init__(
+        self,
+        services: context.Services,
+        host: str,
+        binary: str,
+        environment: Environment = REAL,
+        guarded: Guarded | None = None,
+    ):
         self._services = services
         self._environment = environment
         self._guarded = guarded
@@ -77,11 +83,11 @@ class BackendLease:
         self.may_take: Callable[[], bool] = lambda: True
         self._until = 0.0
         self._pause = self._lease * _TRY
-        self._end: threading.Event | None = None        # of the lease, as far as this process has it
+        self._end: threading.Event | None = None  # of the lease, as far as this process has it
         self._waits_for: str | None = None
         self._finishing = self._passing = False
         self._standby = Standby(services, host, self._owner, self._lease) if guarded else None
-        self._stage = backend_machines.TAKES_OVER       # of this machine, once it has the lease
+        self._stage = backend_machines.TAKES_OVER  # of this machine, once it has the lease
         self._trying = environment.lock()
         self._changed = environment.condition()
         self._stopped = environment.event()
@@ -89,7 +95,9 @@ class BackendLease:
 
     def held(self) -> bool:
         """Say whether this process may begin work at the backend now."""
-        return self._environment.boottime() < self._until       # which goes on while the machine sleeps, as leases do
+        return (
+            self._environment.boottime() < self._until
+        )  # which goes on while the machine sleeps, as leases do
 
     def hold(self, conn: Connection) -> bool:
         """Say whether this process still has the lease. If so, no other takes it until the transaction ends."""
@@ -140,8 +148,10 @@ class BackendLease:
 
     def pass_on(self) -> None:
         """Give up the lease of a guarded backend that serves nothing here any more: another machine takes over at once."""
-        with self._trying:      # a try under way may just have renewed the lease, and would have this process begin anew
-            if self._passing:   # and not lost it meanwhile
+        with (
+            self._trying
+        ):  # a try under way may just have renewed the lease, and would have this process begin anew
+            if self._passing:  # and not lost it meanwhile
                 self._release_to_other()
 
     def _release_to_other(self) -> None:
@@ -191,7 +201,9 @@ class BackendLease:
         while (left := end - self._environment.boottime()) > 0:
             if self._stopped.wait(min(left, self._standby.pause)):
                 return True
-            if not self._passing and self._standby.calls(self._environment.boottime(), holds=self._end is not None):
+            if not self._passing and self._standby.calls(
+                self._environment.boottime(), holds=self._end is not None
+            ):
                 break
         return self._stopped.is_set()
 
@@ -214,7 +226,7 @@ class BackendLease:
         until = asked + self._lease * _COUNT_ON
         if turn.kept and self._guarded and not self._allow(self._guarded, until):
             if self._passing:
-                return None     # the backend lets go; until it has, the lease is kept
+                return None  # the backend lets go; until it has, the lease is kept
             self._pause = min(self._pause, _STOPPED)
             return _Turn(False)
         if turn.kept:
@@ -258,7 +270,9 @@ class BackendLease:
             other, left = backend_leases.get_holder(conn, *self._key)
             self._pause = min(self._pause, max(left, 0.0) + _AFTER)
             if self._end is not None:
-                return _Turn(False, other)      # another process had it: this one stands back first, then tries for it
+                return _Turn(
+                    False, other
+                )  # another process had it: this one stands back first, then tries for it
             dead = other if other and self._environment.is_dead(other) else None
             if self._standby and found:
                 if dead and self._standby.must_pass_on(found):
@@ -274,7 +288,7 @@ class BackendLease:
         """Return the reason why this host, if it waits, could not serve a guarded backend."""
         try:
             return self._guarded.obstacle() if self._guarded and self._end is None else ''
-        except Exception as bad:        # whatever it is, it must not keep this host from taking over
+        except Exception as bad:  # whatever it is, it must not keep this host from taking over
             LOG.exception('%s: it is not known whether this host could serve it', self._key[0])
             return str(bad)
 
@@ -287,7 +301,10 @@ class BackendLease:
         LOG.warning(_PASSED_ON, self._key[0])
 
     def _begin_to_pass(self, end: threading.Event) -> None:
-        LOG.warning('%s: this machine is drained, and another one is ready; this process ends its work there', self._key[0])
+        LOG.warning(
+            '%s: this machine is drained, and another one is ready; this process ends its work there',
+            self._key[0],
+        )
         self._passing, self._stage = True, backend_machines.LETS_GO
         end.set()
 
@@ -305,7 +322,10 @@ class BackendLease:
         if other:
             LOG.warning('%s: %s took over from this process, which stops its work there', self._key[0], other)
         else:
-            LOG.warning('%s: the backend stopped serving on this host; this process stops its work there', self._key[0])
+            LOG.warning(
+                '%s: the backend stopped serving on this host; this process stops its work there',
+                self._key[0],
+            )
         self._until, self._passing = 0.0, False
         self._waits_for = other or 'nobody'
         end.set()

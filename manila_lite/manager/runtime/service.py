@@ -49,11 +49,27 @@ from manila_lite.network import load as plugins
 LOG = log.getLogger(__name__)
 
 PLANS: list[engine.Plan[Any]] = [
-    *shares.PLANS, *deferred_deletion.PLANS, *access.PLANS, *snapshots.PLANS, *share_servers.PLANS,
-    *share_network_subnets.PLANS, *security_services.PLANS, *share_network_subnet_metadata.PLANS, *manage_servers.PLANS,
-    *ensure.PLANS, *server_migration.PLANS, *share_migration.PLANS, *migration_source.PLANS, *former_exports.PLANS,
-    *snapshot_access.PLANS, *manage_shares.PLANS, *share_replicas.PLANS, *share_groups.PLANS,
-    *share_group_snapshots.PLANS, *share_backups.PLANS]
+    *shares.PLANS,
+    *deferred_deletion.PLANS,
+    *access.PLANS,
+    *snapshots.PLANS,
+    *share_servers.PLANS,
+    *share_network_subnets.PLANS,
+    *security_services.PLANS,
+    *share_network_subnet_metadata.PLANS,
+    *manage_servers.PLANS,
+    *ensure.PLANS,
+    *server_migration.PLANS,
+    *share_migration.PLANS,
+    *migration_source.PLANS,
+    *former_exports.PLANS,
+    *snapshot_access.PLANS,
+    *manage_shares.PLANS,
+    *share_replicas.PLANS,
+    *share_groups.PLANS,
+    *share_group_snapshots.PLANS,
+    *share_backups.PLANS,
+]
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 60.0
@@ -97,7 +113,9 @@ def _check_values(conf: Any, name: str) -> None:
         try:
             getattr(conf[name], opt.dest)
         except (cfg.Error, ValueError) as bad:
-            raise errors.BadConfig(f'[{name}] {opt.name}: {str(bad).rpartition("is not valid: ")[2]}') from None
+            raise errors.BadConfig(
+                f'[{name}] {opt.name}: {str(bad).rpartition("is not valid: ")[2]}'
+            ) from None
 
 
 def _driver(conf: Any, name: str) -> Any:
@@ -109,13 +127,17 @@ def _driver(conf: Any, name: str) -> Any:
     driver = load.make(section.driver, name, f'{conf.host}@{name}', conf, Path(conf.state_path) / name)
     configured_files.check_backend(conf, name)
     if section.driver_handles_share_servers != driver.HANDLES_SHARE_SERVERS:
-        raise errors.BadConfig(f'[{name}] driver_handles_share_servers: the driver {section.driver} needs '
-                               f'{driver.HANDLES_SHARE_SERVERS}')
+        raise errors.BadConfig(
+            f'[{name}] driver_handles_share_servers: the driver {section.driver} needs '
+            f'{driver.HANDLES_SHARE_SERVERS}'
+        )
     if driver.HANDLES_SHARE_SERVERS:
         admin_network.check(conf, name, driver)
     if isinstance(driver, FailsOver) and driver.fails_over and conf.operations.lease < driver.LEAST_LEASE:
-        raise errors.BadConfig(f'[operations] lease: a backend with several hosts needs at least {driver.LEAST_LEASE} seconds, '
-                               f'so that one can let go in time')
+        raise errors.BadConfig(
+            f'[operations] lease: a backend with several hosts needs at least {driver.LEAST_LEASE} seconds, '
+            f'so that one can let go in time'
+        )
     return driver
 
 
@@ -141,7 +163,9 @@ class ShareManager:
         #: For shares that still admit the client of an ended copy: the time of the next try, and the pause after it, in
         #: seconds.
         self.shut_out_tries: dict[str, tuple[float, float]] = {}
-        self.backups = share_backups.copier(self.driver, self.section, self.driver.backend.state_dir.resolve())
+        self.backups = share_backups.copier(
+            self.driver, self.section, self.driver.backend.state_dir.resolve()
+        )
         self.moves = ShareMoves(self.driver.backend.state_dir.resolve(), conf, self.section)
         for copies in filter(None, (share_backups.copies_of(self), self.moves)):
             copies.may_run = self._holds_lease
@@ -160,13 +184,17 @@ class ShareManager:
         self.worker = worker
         self._environment = environment
         self.clock = environment.monotonic
-        self._fails_over = self.driver if isinstance(self.driver, FailsOver) and self.driver.fails_over else None
-        self.backend_lease = BackendLease(self.services, self.host, worker.binary, environment, self._fails_over)
+        self._fails_over = (
+            self.driver if isinstance(self.driver, FailsOver) and self.driver.fails_over else None
+        )
+        self.backend_lease = BackendLease(
+            self.services, self.host, worker.binary, environment, self._fails_over
+        )
         worker.runner.may_claim = self._may_work
         self.backend_lease.may_take = worker.runner.clock_agrees
         if self._fails_over:
             worker.runner.executor.presence = self._fails_over.presence
-        self._ready_until: threading.Event | None = None    # ends with the lease for which the backend is ready
+        self._ready_until: threading.Event | None = None  # ends with the lease for which the backend is ready
         self._stopping = environment.event()
         self._reporting = environment.lock()
         self._report_wanted = environment.event()
@@ -179,7 +207,9 @@ class ShareManager:
         if self.backend_lease.held():
             self.worker.listen()
         for target in (self._serve, self._report_when_wanted):
-            self._threads.append(self._environment.thread(target, f'{self.name}-{target.__name__.strip("_")}'))
+            self._threads.append(
+                self._environment.thread(target, f'{self.name}-{target.__name__.strip("_")}')
+            )
 
     def reload(self) -> None:
         """Use the values that this process has just read from its files, in place of those read since its start."""
@@ -188,7 +218,7 @@ class ShareManager:
     def stop(self) -> None:
         """Finish the work under way and stop. Shares stay served."""
         self._stopping.set()
-        self._report_wanted.set()       # its thread sees that it is to end
+        self._report_wanted.set()  # its thread sees that it is to end
         self.backend_lease.finish()
         self.worker.stop(last=not self.backend_lease.elsewhere())
         self._let_copies(run=False)
@@ -196,7 +226,7 @@ class ShareManager:
             thread.join(_PATIENCE)
         self.driver.shutdown()
         for thread in self._threads:
-            thread.join()       # while it is at the backend, no other process may be
+            thread.join()  # while it is at the backend, no other process may be
         self.backend_lease.stop()
 
     def _holds_lease(self) -> bool:
@@ -223,7 +253,9 @@ class ShareManager:
     def _pass_on(self) -> None:
         """If another machine is to serve, end the work under way, let go of the backend, and pass its lease on."""
         latest = self._environment.boottime() + _FINISH
-        while self.backend_lease.passes() and self.worker.runner.busy and self._environment.boottime() < latest:
+        while (
+            self.backend_lease.passes() and self.worker.runner.busy and self._environment.boottime() < latest
+        ):
             self._stopping.wait(_FINISHED)
         gone = False
         while self._fails_over and self.backend_lease.passes() and not self._stopping.is_set():
@@ -233,7 +265,11 @@ class ShareManager:
                     self._fails_over.let_go()
                     self.backend_lease.pass_on()
             except Exception:
-                LOG.exception('[%s] the backend could not be passed on to another machine; next try in %s s', self.name, _RETRY)
+                LOG.exception(
+                    '[%s] the backend could not be passed on to another machine; next try in %s s',
+                    self.name,
+                    _RETRY,
+                )
                 self._stopping.wait(_RETRY)
 
     def _stand_back(self) -> None:
@@ -258,7 +294,9 @@ class ShareManager:
         if end.is_set():
             return
         self._let_copies(run=True)
-        first = startup.ask(self)       # before anything is claimed: a run that was under way begins anew where it is
+        first = startup.ask(
+            self
+        )  # before anything is claimed: a run that was under way begins anew where it is
         self._ready_until = end
         self._report_wanted.set()
         self.worker.work()
@@ -283,12 +321,14 @@ class ShareManager:
             if self._stopping.wait(_SETTLE):
                 return
             self._report_wanted.clear()
-            if self._stopping.is_set():     # a stop that came just before has had its wake-up cleared
+            if self._stopping.is_set():  # a stop that came just before has had its wake-up cleared
                 return
             try:
                 self._report()
             except Exception:
-                LOG.exception('[%s] the capacity could not be reported; the next try is in a minute', self.name)
+                LOG.exception(
+                    '[%s] the capacity could not be reported; the next try is in a minute', self.name
+                )
 
     def _report(self) -> None:
         end = self._ready_until
@@ -331,13 +371,27 @@ class ShareManager:
             share_servers.free_leftovers(self)
 
     def _as_row(self, pool: Any, more: dict[str, Any]) -> dict[str, Any]:
-        capabilities = {'share_backend_name': self.section.share_backend_name or self.name,
-                        'driver_handles_share_servers': self.driver.HANDLES_SHARE_SERVERS,
-                        'storage_protocol': '_'.join(sorted(self.driver.PROTOCOLS)), 'pool_name': pool.name,
-                        'sg_consistent_snapshot_support': consistency_of(self.driver),
-                        'server_migration_spread_support': spreads_servers(self.driver),
-                        values.ACCESS_TYPES: {proto: list(types) for proto, types in self.driver.ACCESS_TYPES.items()
-                                              if proto in self.driver.PROTOCOLS}, **pool.capabilities, **more}
-        return {'host': f'{self.host}#{pool.name}', 'total_gb': pool.total_gb, 'free_gb': pool.free_gb,
-                'reserved_percentage': pool.reserved_percentage, 'thin_provisioning': pool.thin_provisioning,
-                'max_over_subscription_ratio': pool.max_over_subscription_ratio, 'capabilities': capabilities}
+        capabilities = {
+            'share_backend_name': self.section.share_backend_name or self.name,
+            'driver_handles_share_servers': self.driver.HANDLES_SHARE_SERVERS,
+            'storage_protocol': '_'.join(sorted(self.driver.PROTOCOLS)),
+            'pool_name': pool.name,
+            'sg_consistent_snapshot_support': consistency_of(self.driver),
+            'server_migration_spread_support': spreads_servers(self.driver),
+            values.ACCESS_TYPES: {
+                proto: list(types)
+                for proto, types in self.driver.ACCESS_TYPES.items()
+                if proto in self.driver.PROTOCOLS
+            },
+            **pool.capabilities,
+            **more,
+        }
+        return {
+            'host': f'{self.host}#{pool.name}',
+            'total_gb': pool.total_gb,
+            'free_gb': pool.free_gb,
+            'reserved_percentage': pool.reserved_percentage,
+            'thin_provisioning': pool.thin_provisioning,
+            'max_over_subscription_ratio': pool.max_over_subscription_ratio,
+            'capabilities': capabilities,
+        }

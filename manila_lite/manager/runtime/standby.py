@@ -47,8 +47,12 @@ class Standby:
     def _is_double(self, found: Machines) -> bool:
         """Say whether another process of this machine that may live has reported it."""
         mine = found.row(self._machine)
-        return (mine is not None and mine.owner != self._owner and mine.expires_at > found.now
-                and not process_names.is_dead(mine.owner))
+        return (
+            mine is not None
+            and mine.owner != self._owner
+            and mine.expires_at > found.now
+            and not process_names.is_dead(mine.owner)
+        )
 
     def _read(self, conn: Connection) -> Machines:
         return Machines.of(rows.list_machines(conn, self._host), timeutils.utcnow())

@@ -57,7 +57,7 @@ def keep(manager: Any, stopping: threading.Event, first: str | None) -> None:
     while why is not None:
         _until_well(manager, stopping, why, first)
         why, first = _next_reason(manager, stopping), None
-        if why == ensure.RETRY:     # its result says which shares are left
+        if why == ensure.RETRY:  # its result says which shares are left
             first, manager.failed_run = manager.failed_run, None
 
 
@@ -104,7 +104,7 @@ def _next_reason(manager: Any, stopping: threading.Event) -> str | None:
             return ensure.INTERVAL
         now = ensure.fingerprint(manager)
         if now not in (None, seen, manager.ensured_as):
-            seen = _ensured_as(manager)         # a run begun meanwhile may have covered it
+            seen = _ensured_as(manager)  # a run begun meanwhile may have covered it
         if now not in (None, seen, manager.ensured_as):
             LOG.info('[%s] the dependencies of its shares changed', manager.name)
             return ensure.CHANGED

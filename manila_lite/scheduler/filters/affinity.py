@@ -34,4 +34,8 @@ class AntiAffinity(Filter):
     def check(self, request: Request, pool: PoolState) -> str | None:
         """Return the reason if the pool holds one of those shares."""
         shared = request.different_hosts.intersection(pool.places)
-        return 'the hint different_host keeps the share away from the pools of the shares that it names' if shared else None
+        return (
+            'the hint different_host keeps the share away from the pools of the shares that it names'
+            if shared
+            else None
+        )

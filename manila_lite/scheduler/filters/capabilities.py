@@ -17,6 +17,11 @@ class Capabilities(Filter):
 
     def check(self, request: Request, pool: PoolState) -> str | None:
         """Return the first extra spec, by name, that the pool does not satisfy."""
-        reasons = (reason for asked in request.all_asked for reason in extra_specs.unmet_capabilities(
-            {key: text for key, text in asked.items() if key != _SERVERS}, pool.reported))
+        reasons = (
+            reason
+            for asked in request.all_asked
+            for reason in extra_specs.unmet_capabilities(
+                {key: text for key, text in asked.items() if key != _SERVERS}, pool.reported
+            )
+        )
         return next(reasons, None)

@@ -22,11 +22,16 @@ class Capacity(Filter):
         if request.size <= left:
             return None
         asked = f'{request.size} GiB asked for, {left:g} GiB left'
-        facts = [f'free {_gib(pool.free_gb)} of {_gib(pool.total_gb)}', f'{pool.reserved_percentage:g} % reserved',
-                 f'{pool.claimed_gb:g} GiB promised since the last report']
+        facts = [
+            f'free {_gib(pool.free_gb)} of {_gib(pool.total_gb)}',
+            f'{pool.reserved_percentage:g} % reserved',
+            f'{pool.claimed_gb:g} GiB promised since the last report',
+        ]
         if is_thin(request, pool):
-            facts += [f'{pool.provisioned_gb:g} GiB provisioned before',
-                      f'over-subscription ratio {pool.max_over_subscription_ratio:g}']
+            facts += [
+                f'{pool.provisioned_gb:g} GiB provisioned before',
+                f'over-subscription ratio {pool.max_over_subscription_ratio:g}',
+            ]
         return f'{asked}: {", ".join(facts)}'
 
 
@@ -48,7 +53,10 @@ def _most(pool: PoolState) -> float:
 
 def _most_thin(pool: PoolState) -> float:
     # The free space is a limit too, or a full pool would go on taking shares.
-    by_ratio = _times(_limit(pool.total_gb) - _reserved(pool), pool.max_over_subscription_ratio) - pool.provisioned_gb
+    by_ratio = (
+        _times(_limit(pool.total_gb) - _reserved(pool), pool.max_over_subscription_ratio)
+        - pool.provisioned_gb
+    )
     return min(by_ratio, _times(_most(pool), pool.max_over_subscription_ratio))
 
 

@@ -36,5 +36,7 @@ class CreateFromSnapshot(Filter):
             return None
         if domain and domain == request.source_domain and pool.capabilities.get(_REACHES) is True:
             return None
-        return (f'the snapshot is on {home} (replication domain {request.source_domain or "none"}), '
-                f'the pool is on {pool.backend} (replication domain {domain or "none"})')
+        return (
+            f'the snapshot is on {home} (replication domain {request.source_domain or "none"}), '
+            f'the pool is on {pool.backend} (replication domain {domain or "none"})'
+        )

@@ -16,5 +16,9 @@ class DriverHandlesShareServers(Filter):
 
     def check(self, request: Request, pool: PoolState) -> str | None:
         """Return how the backend differs."""
-        reasons = (extra_specs.unmet(_KEY, asked[_KEY], pool.reported) for asked in request.all_asked if _KEY in asked)
+        reasons = (
+            extra_specs.unmet(_KEY, asked[_KEY], pool.reported)
+            for asked in request.all_asked
+            if _KEY in asked
+        )
         return next(filter(None, reasons), None)

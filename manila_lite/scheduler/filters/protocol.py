@@ -19,7 +19,9 @@ class Protocol(Filter):
     def check(self, request: Request, pool: PoolState) -> str | None:
         """Return the protocols that the pool serves instead."""
         held = pool.reported.get('storage_protocol')
-        served = {name.upper() for value in extra_specs.elements(held) for name in str(value or '').split('_')}
+        served = {
+            name.upper() for value in extra_specs.elements(held) for name in str(value or '').split('_')
+        }
         if request.proto.upper() in served:
             return None
         return f'the request asks for protocol {request.proto}, the pool reports storage_protocol {held!r}'

@@ -17,11 +17,15 @@ class ShareNetwork(Filter):
         """Return what is missing: a subnet, or the backend's support for several."""
         if request.subnets is None:
             return None
-        count = request.subnets.get(pool.availability_zone_id, request.subnets.get(None, 0))     # its own may be of no use
+        count = request.subnets.get(
+            pool.availability_zone_id, request.subnets.get(None, 0)
+        )  # its own may be of no use
         if not count:
             return f'the share network has no subnet in zone {pool.availability_zone!r}'
         if count > 1 and not pool.capabilities.get(_SEVERAL):
-            return (f'the share network has {errors.count(count, "subnet")} in zone {pool.availability_zone!r}, and '
-                    'the pool has no '
-                    f'{_SEVERAL}')
+            return (
+                f'the share network has {errors.count(count, "subnet")} in zone {pool.availability_zone!r}, and '
+                'the pool has no '
+                f'{_SEVERAL}'
+            )
         return None

@@ -34,6 +34,10 @@ class ShareReplication(Filter):
         if request.active_host is None:
             return None
         if domain != request.replication_domain:
-            return (f'the active replica is in replication domain {request.replication_domain or "none"}, '
-                    f'the pool is in {domain}')
-        return f'there is a replica on {pool.backend} already' if pool.backend in request.replica_hosts else None
+            return (
+                f'the active replica is in replication domain {request.replication_domain or "none"}, '
+                f'the pool is in {domain}'
+            )
+        return (
+            f'there is a replica on {pool.backend} already' if pool.backend in request.replica_hosts else None
+        )

@@ -14,4 +14,6 @@ class HostAffinity(Weigher):
         if not request.source_host:
             return [0.0] * len(pools)
         source = places(request.source_host)
-        return [float(sum(mine == its for mine, its in zip(pool.places, source, strict=False))) for pool in pools]
+        return [
+            float(sum(mine == its for mine, its in zip(pool.places, source, strict=False))) for pool in pools
+        ]

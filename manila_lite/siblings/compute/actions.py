@@ -19,14 +19,26 @@ from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 TOPIC = 'compute'
 
 #: Verbs refused for a server with shares: its memory is shared with the processes that serve the shares.
-BLOCKED = frozenset({'suspend', 'resume', 'rebuild', 'rebuild_on', 'resize', 'resize_on', 'image', 'image_on'})
+BLOCKED = frozenset(
+    {'suspend', 'resume', 'rebuild', 'rebuild_on', 'resize', 'resize_on', 'image', 'image_on'}
+)
 #: Verbs refused while a share is being attached or detached.
 _WHOLE = frozenset({'start', 'reboot', 'hard_reboot'})
 #: Seconds between checks for the host's answer.
 _LOOK = 0.05
 
-_DEFAULTS: dict[str, Any] = {'memory': 512, 'vcpus': 1, 'disk': 0, 'image': None, 'kernel': None, 'initrd': None,
-                             'cmdline': '', 'shared_memory': True, 'metadata': {}, 'user_data': None}
+_DEFAULTS: dict[str, Any] = {
+    'memory': 512,
+    'vcpus': 1,
+    'disk': 0,
+    'image': None,
+    'kernel': None,
+    'initrd': None,
+    'cmdline': '',
+    'shared_memory': True,
+    'metadata': {},
+    'user_data': None,
+}
 
 
 def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
@@ -39,17 +51,36 @@ def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
     nets = _networks(ctx, body['networks']) if 'networks' in body else []
     with ctx.db.writer() as conn:
         if store.count_servers(conn, ctx.project_id) >= ctx.conf.compute.max_servers:
-            raise errors.OverQuota(f'The project has {errors.count(ctx.conf.compute.max_servers, "server")}, which is '
-                                   'the maximum.')
-        own = {image.name for image in store.images(conn, ctx.project_id)}     # hosts do not report these
-        needed = {name for name in (spec['image'], spec['kernel'], spec['initrd']) if name and name not in own}
-        host = store.best_host(conn, ctx.conf.service_down_time, {network.id for network, _ in nets}, needed,
-                               shares=spec['shared_memory'])
+            raise errors.OverQuota(
+                f'The project has {errors.count(ctx.conf.compute.max_servers, "server")}, which is '
+                'the maximum.'
+            )
+        own = {image.name for image in store.images(conn, ctx.project_id)}  # hosts do not report these
+        needed = {
+            name for name in (spec['image'], spec['kernel'], spec['initrd']) if name and name not in own
+        }
+        host = store.best_host(
+            conn,
+            ctx.conf.service_down_time,
+            {network.id for network, _ in nets},
+            needed,
+            shares=spec['shared_memory'],
+        )
         if host is None:
             raise errors.Conflict('No host is available for the server.', code='no_valid_host')
         server_id = uuidutils.generate_uuid()
-        transitions.create(conn, SERVER, {'id': server_id, 'project_id': ctx.project_id, 'user_id': ctx.user_id,
-                                          'name': body['name'], 'host': host, 'spec': spec})
+        transitions.create(
+            conn,
+            SERVER,
+            {
+                'id': server_id,
+                'project_id': ctx.project_id,
+                'user_id': ctx.user_id,
+                'name': body['name'],
+                'host': host,
+                'spec': spec,
+            },
+        )
         if nets:
             nics = [_nic(conn, server_id, *one) for one in nets]
             store.update_server(conn, server_id, spec=spec | {'nics': nics})
@@ -60,13 +91,17 @@ def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
 
 
 def _networks(ctx: RequestContext, asked: Any) -> networks.Wanted:
-    return networks.wanted(asked, networks.of_project(networks.load(ctx.conf.compute.networks_file), ctx.project_id))
+    return networks.wanted(
+        asked, networks.of_project(networks.load(ctx.conf.compute.networks_file), ctx.project_id)
+    )
 
 
 def _nic(conn: Connection, server_id: str, network: networks.Network, wanted: str | None) -> dict[str, Any]:
     """Reserve an address for the server in this transaction, and return its interface."""
     # A requested address is tried twice: the conflict may be about the MAC address, which is drawn anew.
-    for address in network.free(store.taken_addresses(conn, network.id)) if wanted is None else (wanted, wanted):
+    for address in (
+        network.free(store.taken_addresses(conn, network.id)) if wanted is None else (wanted, wanted)
+    ):
         mac = networks.mac()
         if store.take_address(conn, server_id, network.id, address, mac):
             return network.nic(address, mac)
@@ -92,18 +127,35 @@ def _fits(ctx: RequestContext, spec: Mapping[str, Any]) -> None:
             raise errors.Invalid(f'{key}: {spec[key]} is more than {most}, the most that a server may have.')
 
 
-def _begin_operation(conn: Connection, ctx: RequestContext, row: Any, verb: str, data: Mapping[str, Any]) -> engine.Wake:
+def _begin_operation(
+    conn: Connection, ctx: RequestContext, row: Any, verb: str, data: Mapping[str, Any]
+) -> engine.Wake:
     store.add_event(conn, row, verb, ctx=ctx)
-    return engine.begin(conn, ctx, f'server.{verb}', 'server', row.id, topic=TOPIC, host=row.host, serial=row.id,
-                        data=dict(data))
+    return engine.begin(
+        conn,
+        ctx,
+        f'server.{verb}',
+        'server',
+        row.id,
+        topic=TOPIC,
+        host=row.host,
+        serial=row.id,
+        data=dict(data),
+    )
 
 
 def _nothing_more(conn: Connection) -> dict[str, Any]:
     return {}
 
 
-def begin(ctx: RequestContext, row: Any, verb: str, spec: Mapping[str, Any] | None = None,
-          also: Callable[[Connection], dict[str, Any]] = _nothing_more, **data: Any) -> None:
+def begin(
+    ctx: RequestContext,
+    row: Any,
+    verb: str,
+    spec: Mapping[str, Any] | None = None,
+    also: Callable[[Connection], dict[str, Any]] = _nothing_more,
+    **data: Any,
+) -> None:
     """Begin a verb. ``spec``: the server's new spec; ``also``: does more in the transaction, and returns data for the
     operation.
 
@@ -126,7 +178,9 @@ def _check_shares(verb: str, attached: list[Any]) -> None:
 
 
 def _has_shares() -> errors.Conflict:
-    return errors.Conflict('Shares are attached to the server; detach them before this action.', code='server_has_shares')
+    return errors.Conflict(
+        'Shares are attached to the server; detach them before this action.', code='server_has_shares'
+    )
 
 
 def must_have_no_shares(ctx: RequestContext, row: Any) -> None:
@@ -154,7 +208,10 @@ def delete(ctx: RequestContext, row: Any) -> None:
 
 
 #: Kinds of operations that are dropped when a server is deleted.
-KINDS = tuple(f'server.{verb}' for verb in SERVER.verbs if verb != 'delete') + ('attachment.attach', 'attachment.detach')
+KINDS = tuple(f'server.{verb}' for verb in SERVER.verbs if verb != 'delete') + (
+    'attachment.attach',
+    'attachment.detach',
+)
 
 
 def _on(row: Any, verb: str) -> str:
@@ -178,7 +235,9 @@ def resize(ctx: RequestContext, row: Any, sizes: Mapping[str, int]) -> None:
     spec = {**row.spec, **sizes}
     _fits(ctx, spec)
     if spec['disk'] < row.spec['disk']:
-        raise errors.Invalid(f'resize.disk: {spec["disk"]} is less than the {row.spec["disk"]} GiB that the server has.')
+        raise errors.Invalid(
+            f'resize.disk: {spec["disk"]} is less than the {row.spec["disk"]} GiB that the server has.'
+        )
     begin(ctx, row, _on(row, 'resize'), spec, before=row.spec)
 
 
@@ -190,7 +249,13 @@ def create_image(ctx: RequestContext, row: Any, name: str) -> str:
     """
     if not row.spec.get('image'):
         raise errors.Conflict('The server has no disk to make an image of.', code='no_disk')
-    begin(ctx, row, _on(row, 'image'), also=lambda conn: {'image': images.reserve(conn, ctx, row, name)}, name=name)
+    begin(
+        ctx,
+        row,
+        _on(row, 'image'),
+        also=lambda conn: {'image': images.reserve(conn, ctx, row, name)},
+        name=name,
+    )
     return name
 
 
@@ -212,8 +277,17 @@ def console(ctx: RequestContext, row: Any, length: int | None) -> str:
 def _read_console(ctx: RequestContext, row: Any, length: int | None) -> Any:
     """Return the operation that reads the console, when it has ended or the time is over. Its row is deleted."""
     with ctx.db.writer() as conn:
-        wake = engine.begin(conn, ctx, 'server.console', 'server', row.id, topic=TOPIC, host=row.host,
-                            lane=engine.FAST, data={'length': length})
+        wake = engine.begin(
+            conn,
+            ctx,
+            'server.console',
+            'server',
+            row.id,
+            topic=TOPIC,
+            host=row.host,
+            lane=engine.FAST,
+            data={'length': length},
+        )
     wake.send(ctx)
     end = time.monotonic() + ctx.conf.compute.console_timeout
     while time.monotonic() < end:

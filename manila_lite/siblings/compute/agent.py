@@ -30,8 +30,9 @@ def make_driver(conf: cfg.ConfigOpts) -> InstanceDriver:
     :raises errors.BadConfig: there is no such driver, or it cannot work as configured.
     """
     name = conf.compute.driver
-    cls: type[InstanceDriver] = entry_points.load('manila_lite.compute.drivers', name, InstanceDriver,
-                                                  f'[compute] driver = {name}')
+    cls: type[InstanceDriver] = entry_points.load(
+        'manila_lite.compute.drivers', name, InstanceDriver, f'[compute] driver = {name}'
+    )
     conf.register_opts(cls.OPTIONS, group=cls.GROUP)
     return cls(conf)
 
@@ -54,7 +55,9 @@ class Agent:
         self.services = services
         self.host = Host(services, make_driver(services.conf))
         conf = services.conf
-        self.worker = Worker(services, TOPIC, self.host.name, self.host.name, conf.storage_availability_zone, PLANS, self.host)
+        self.worker = Worker(
+            services, TOPIC, self.host.name, self.host.name, conf.storage_availability_zone, PLANS, self.host
+        )
         self._reconciler = Reconciler(self.host)
         self.worker.every(conf.report_interval, self.report)
         self.worker.every(conf.compute.reconcile_interval, self.reconcile)
@@ -66,7 +69,9 @@ class Agent:
         :raises errors.BadConfig: the schema is older than this release, or the host lacks something.
         """
         if schema_revisions.is_older(self.services.db):
-            raise errors.BadConfig('[database] connection: the schema is older than this release: start mlite-compute-api')
+            raise errors.BadConfig(
+                '[database] connection: the schema is older than this release: start mlite-compute-api'
+            )
         self.host.driver.start()
         self.report()
         self.worker.start()
@@ -81,16 +86,25 @@ class Agent:
         """Store the capabilities of this host in the database."""
         can = self.host.driver.capabilities()
         with self.services.db.writer() as conn:
-            store.save_host_report(conn, self.host.name, virtiofs=can.virtiofs, shared_memory=can.shared_memory,
-                                   protocols=sorted(can.protocols), networks=sorted(can.networks), images=sorted(can.images),
-                                   address=self.host.address)
+            store.save_host_report(
+                conn,
+                self.host.name,
+                virtiofs=can.virtiofs,
+                shared_memory=can.shared_memory,
+                protocols=sorted(can.protocols),
+                networks=sorted(can.networks),
+                images=sorted(can.images),
+                address=self.host.address,
+            )
 
     def reconcile(self) -> None:
         """Compare the host with the database, and correct the differences."""
         self._reconciler.run()
 
     def _purge(self) -> None:
-        before = timeutils.utcnow() - datetime.timedelta(hours=self.services.conf.operations.finished_retention_hours)
+        before = timeutils.utcnow() - datetime.timedelta(
+            hours=self.services.conf.operations.finished_retention_hours
+        )
         with self.services.db.writer() as conn:
             work.delete_ended(conn, before)
             store.purge_events(conn, before)

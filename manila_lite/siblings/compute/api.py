@@ -23,10 +23,13 @@ _SERVICE = 'compute'
 _FORM = re.compile(r'(\d{1,9})\.(\d{1,9})', re.ASCII)
 _base = base('compute')
 #: The next step after refusals of calls that are not served: this API has no /openapi.json.
-_NOT_SERVED = dict.fromkeys(('no_such_path', 'no_such_action', 'wrong_method'),
-                            'Check the call in the reference of the Compute API; this service has a part of it.')
-_next_step = hints.from_tables(BY_CODE | next_steps.BY_CODE | _NOT_SERVED,
-                               FOR_ADMINISTRATORS | next_steps.FOR_ADMINISTRATORS)
+_NOT_SERVED = dict.fromkeys(
+    ('no_such_path', 'no_such_action', 'wrong_method'),
+    'Check the call in the reference of the Compute API; this service has a part of it.',
+)
+_next_step = hints.from_tables(
+    BY_CODE | next_steps.BY_CODE | _NOT_SERVED, FOR_ADMINISTRATORS | next_steps.FOR_ADMINISTRATORS
+)
 
 
 def show(version: int) -> str:
@@ -52,8 +55,9 @@ def asked(raw: webob.Request) -> int:
     if not match:
         raise errors.Invalid(f'{HEADER}: the version must have the form 2.N.')
     if int(match[1]) != 2 or not MIN <= int(match[2]) <= MAX:
-        raise errors.NotAcceptable(f'{HEADER}: version {text.strip()} is not supported; supported are {show(MIN)} to '
-                                   f'{show(MAX)}.')
+        raise errors.NotAcceptable(
+            f'{HEADER}: version {text.strip()} is not supported; supported are {show(MIN)} to {show(MAX)}.'
+        )
     return int(match[2])
 
 
@@ -65,13 +69,26 @@ def _stamp(answer: webob.Response, version: int | None, raw: webob.Request) -> w
     return answer
 
 
-def _reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None, *,
-           administrator: bool = False) -> webob.Response:
+def _reply(
+    status: int,
+    message: str,
+    reason: str,
+    headers: dict[str, str] | None = None,
+    *,
+    administrator: bool = False,
+) -> webob.Response:
     """Return a refusal as in the share API: Nova's fields, our stable code and the next step."""
-    fault = {'code': status, 'message': message, 'reason': reason,
-             'next': _next_step(status, reason, administrator=administrator)}
-    return webob.Response(orjson.dumps({faults.NAMES.get(status, 'computeFault'): fault}), status=status,
-                          headerlist=[('Content-Type', 'application/json; charset=UTF-8'), *(headers or {}).items()])
+    fault = {
+        'code': status,
+        'message': message,
+        'reason': reason,
+        'next': _next_step(status, reason, administrator=administrator),
+    }
+    return webob.Response(
+        orjson.dumps({faults.NAMES.get(status, 'computeFault'): fault}),
+        status=status,
+        headerlist=[('Content-Type', 'application/json; charset=UTF-8'), *(headers or {}).items()],
+    )
 
 
 def _answer(raw: webob.Request, conf: Any) -> webob.Response | None:
@@ -84,17 +101,38 @@ def _answer(raw: webob.Request, conf: Any) -> webob.Response | None:
     if raw.method not in ('GET', 'HEAD'):
         return _reply(405, f'{raw.method} is not allowed here; allowed: GET.', 'wrong_method')
     entry = _entry(raw, conf, path or _PREFIXES[0])
-    return webob.Response(orjson.dumps({'version': entry} if path else {'versions': [entry]}),
-                          content_type='application/json', charset='UTF-8')
+    return webob.Response(
+        orjson.dumps({'version': entry} if path else {'versions': [entry]}),
+        content_type='application/json',
+        charset='UTF-8',
+    )
 
 
 def _entry(raw: webob.Request, conf: Any, prefix: str) -> dict[str, Any]:
-    return {'id': 'v2.1', 'status': 'CURRENT', 'version': show(MAX), 'min_version': show(MIN),
-            'updated': '2013-07-23T11:33:21Z', 'links': [{'rel': 'self', 'href': f'{_base(raw, conf)}/{prefix}/'}],
-            'media-types': [{'base': 'application/json', 'type': 'application/vnd.openstack.compute+json;version=2.1'}]}
+    return {
+        'id': 'v2.1',
+        'status': 'CURRENT',
+        'version': show(MAX),
+        'min_version': show(MIN),
+        'updated': '2013-07-23T11:33:21Z',
+        'links': [{'rel': 'self', 'href': f'{_base(raw, conf)}/{prefix}/'}],
+        'media-types': [
+            {'base': 'application/json', 'type': 'application/vnd.openstack.compute+json;version=2.1'}
+        ],
+    }
 
 
-API = Definition(OPS, prefixes=_PREFIXES, version=asked, stamp=_stamp, answer=_answer, base=_base, reply=_reply, show=show,
-                 public=frozenset({'', '/', *discovery.HEALTH,
-                                   *(f'/{prefix}{end}' for prefix in _PREFIXES for end in ('', '/'))}),
-                 service_type=_SERVICE)
+API = Definition(
+    OPS,
+    prefixes=_PREFIXES,
+    version=asked,
+    stamp=_stamp,
+    answer=_answer,
+    base=_base,
+    reply=_reply,
+    show=show,
+    public=frozenset(
+        {'', '/', *discovery.HEALTH, *(f'/{prefix}{end}' for prefix in _PREFIXES for end in ('', '/'))}
+    ),
+    service_type=_SERVICE,
+)

@@ -32,17 +32,28 @@ def attach(ctx: RequestContext, who: Mapping[str, str], row: Any, share_id: str,
     with ctx.waiting('the share service'):
         share, path = _share_and_path(ctx, who, share_id)
     if share.protocol.upper() not in host.protocols:
-        raise errors.Conflict(f'Share {share_id} is served by {share.protocol}, which host {row.host} cannot mount.',
-                              code='share_protocol_not_supported')
+        raise errors.Conflict(
+            f'Share {share_id} is served by {share.protocol}, which host {row.host} cannot mount.',
+            code='share_protocol_not_supported',
+        )
     with ctx.db.writer() as conn:
         if not store.lock_in_status(conn, row.id, 'stopped'):
             _check_status(store.server(conn, row.id), _ATTACH)
         most = ctx.conf.compute.max_attachments
         if len(store.attachments(conn, (row.id,))) >= most:
-            raise errors.Conflict(f'The server has {errors.count(most, "share")}, which is the '
-                                  'maximum.', code='too_many_attachments')
-        made = store.attach(conn, server_id=row.id, host=row.host, share_id=share_id, tag=tag, export_location=path,
-                            share_proto=share.protocol.upper())
+            raise errors.Conflict(
+                f'The server has {errors.count(most, "share")}, which is the maximum.',
+                code='too_many_attachments',
+            )
+        made = store.attach(
+            conn,
+            server_id=row.id,
+            host=row.host,
+            share_id=share_id,
+            tag=tag,
+            export_location=path,
+            share_proto=share.protocol.upper(),
+        )
         attachment = store.attachment(conn, row.id, share_id)
         wake = _begin_operation(conn, ctx, row, 'attach', made['id'], share_id)
     wake.send(ctx)
@@ -65,25 +76,39 @@ def detach(ctx: RequestContext, row: Any, share_id: str) -> None:
     wake.send(ctx)
 
 
-def _begin_operation(conn: Connection, ctx: RequestContext, row: Any, verb: str, attachment_id: str,
-                     share_id: str) -> engine.Wake:
+def _begin_operation(
+    conn: Connection, ctx: RequestContext, row: Any, verb: str, attachment_id: str, share_id: str
+) -> engine.Wake:
     store.add_event(conn, row, f'share_{verb}', f'share {share_id}', ctx)
-    return engine.begin(conn, ctx, f'attachment.{verb}', 'share attachment', attachment_id, topic=TOPIC, host=row.host,
-                        serial=row.id, data={'server_id': row.id})
+    return engine.begin(
+        conn,
+        ctx,
+        f'attachment.{verb}',
+        'share attachment',
+        attachment_id,
+        topic=TOPIC,
+        host=row.host,
+        serial=row.id,
+        data={'server_id': row.id},
+    )
 
 
 def _check_status(row: Any, allowed: frozenset[str]) -> None:
     if row.status not in allowed:
-        raise errors.WrongState(f'The server is {row.status}; shares are attached and detached while it is '
-                                f'{" or in ".join(sorted(allowed, reverse=True))}.')
+        raise errors.WrongState(
+            f'The server is {row.status}; shares are attached and detached while it is '
+            f'{" or in ".join(sorted(allowed, reverse=True))}.'
+        )
 
 
 def _check_host(host: Any, row: Any) -> None:
     if host is None or not host.virtiofs:
         raise errors.Conflict(f'Host {row.host} has no virtiofs.', code='no_virtiofs')
     if not (host.shared_memory and row.spec.get('shared_memory')):
-        raise errors.Conflict('The server has no shared memory, which virtiofs needs; create a server with shared_memory.',
-                              code='no_shared_memory')
+        raise errors.Conflict(
+            'The server has no shared memory, which virtiofs needs; create a server with shared_memory.',
+            code='no_shared_memory',
+        )
 
 
 def _share_and_path(ctx: RequestContext, who: Mapping[str, str], share_id: str) -> tuple[Any, str]:
@@ -96,7 +121,9 @@ def _share_and_path(ctx: RequestContext, who: Mapping[str, str], share_id: str) 
         raise errors.NotFound.of('share', share_id) from None
     share_service.check_may_give_access(shares, ctx, who, share)
     if share.status != 'available':
-        raise errors.Conflict(f'Share {share_id} is {share.status}, and must be available.', code='share_not_available')
+        raise errors.Conflict(
+            f'Share {share_id} is {share.status}, and must be available.', code='share_not_available'
+        )
     path = share_service.preferred(exports)
     if path is None:
         raise errors.Conflict(f'Share {share_id} has no export location.', code='share_not_exported')

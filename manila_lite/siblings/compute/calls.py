@@ -51,7 +51,9 @@ def index(req: Request) -> list[Any]:
     if 'status' in query:
         statuses = [status for status, shown in SHOWN.items() if shown.status == query['status'].upper()]
     with req.ctx.db.reader() as conn:
-        return store.servers(conn, req.page, None if everybody else req.ctx.project_id, query.get('name'), statuses)
+        return store.servers(
+            conn, req.page, None if everybody else req.ctx.project_id, query.get('name'), statuses
+        )
 
 
 def show(req: Request) -> Any:
@@ -137,6 +139,7 @@ def events(req: Request) -> list[Any]:
 
 # Images ---------------------------------------------------------------------------------------
 
+
 def image_index(req: Request) -> list[Any]:
     """Return the images that the project sees."""
     return images.everything(req.ctx)
@@ -153,6 +156,7 @@ def image_delete(req: Request) -> None:
 
 
 # Shares ---------------------------------------------------------------------------------------
+
 
 def shares(req: Request) -> list[Any]:
     """Return the share attachments of a server."""

@@ -43,8 +43,11 @@ class AttachmentChecks:
 
     def _in_use(self) -> list[Any]:
         with self._services.db.reader() as conn:
-            return [row for row in store.attachments_of_host(conn, self._host.name)
-                    if row.status == 'active' and row.server_status == 'active']
+            return [
+                row
+                for row in store.attachments_of_host(conn, self._host.name)
+                if row.status == 'active' and row.server_status == 'active'
+            ]
 
     # Mounts -----------------------------------------------------------------------------------
 
@@ -69,7 +72,7 @@ class AttachmentChecks:
         if health in (Health.MISSING, Health.DEAD):
             with self._host.locked(key):
                 if key not in self._host.needed():
-                    return False        # its servers were stopped meanwhile
+                    return False  # its servers were stopped meanwhile
                 LOG.warning('The mount of share %s is %s: it is made again', users[0].share_id, health.value)
                 if health is Health.DEAD:
                     # Before the new mount, which hides the failure: the guest keeps the old one.
@@ -97,13 +100,19 @@ class AttachmentChecks:
             try:
                 if self._host.grants.renew(grant_id):
                     LOG.warning('Access rule of share %s was lost, and is made again', users[0].share_id)
-                    self._record(users, 'share_rule_restored', 'the access rule of the host was lost, and is made again')
+                    self._record(
+                        users,
+                        'share_rule_restored',
+                        'the access rule of the host was lost, and is made again',
+                    )
                 self._host.grants.rename(grant_id)
             except errors.Unavailable as away:
                 LOG.warning('Access rules in use cannot be checked: %s', away)
                 break
             except errors.Final as bad:
-                faults |= dict.fromkeys([row.id for row in users], f'The access rule of the host is not in force: {bad}')
+                faults |= dict.fromkeys(
+                    [row.id for row in users], f'The access rule of the host is not in force: {bad}'
+                )
             except Exception:
                 LOG.exception('The access rule of share %s could not be checked', users[0].share_id)
         return faults

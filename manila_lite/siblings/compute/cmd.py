@@ -9,8 +9,16 @@ from manila_lite.siblings import process
 from manila_lite.siblings.compute import agent, conf, policies
 from manila_lite.siblings.compute.api import API
 
-COMPUTE = process.Sibling(name='compute', api=API, rules=policies.RULES, register=conf.register_opts, check=agent.check,
-                          migrations=Path(__file__).parent / 'migrations', table='servers', worker=agent.Agent)
+COMPUTE = process.Sibling(
+    name='compute',
+    api=API,
+    rules=policies.RULES,
+    register=conf.register_opts,
+    check=agent.check,
+    migrations=Path(__file__).parent / 'migrations',
+    table='servers',
+    worker=agent.Agent,
+)
 
 
 def api() -> int:

@@ -22,10 +22,12 @@ _ZONE = 'nova'
 
 def _matching(form: re.Pattern[str], what: str) -> Any:
     """Return a parser that matches the whole value: a pattern of JSON schema would accept a line break at the end."""
+
     def parse(value: str) -> str:
         if not form.fullmatch(value):
             raise ValueError(f'must be {what}')
         return value
+
     return parse
 
 
@@ -53,7 +55,9 @@ _file = _matching(_FILE, 'the name of a file: letters, digits, dots, dashes, und
 
 def _image_name(value: str) -> str:
     if value.endswith('.qcow2'):
-        raise ValueError('is an image of another format: that of a disk is raw, so its name cannot end in .qcow2')
+        raise ValueError(
+            'is an image of another format: that of a disk is raw, so its name cannot end in .qcow2'
+        )
     return _file(value)
 
 
@@ -72,7 +76,11 @@ def _shown(key: str) -> Any:
 def _fault(row: Any, req: Any) -> dict[str, Any] | None:
     if row.status != 'error':
         return None
-    return {'code': 500, 'message': row.fault or 'The log of the host has more.', 'created': _updated(row, req)}
+    return {
+        'code': 500,
+        'message': row.fault or 'The log of the host has more.',
+        'created': _updated(row, req),
+    }
 
 
 def _image(row: Any, req: Any) -> Any:
@@ -82,8 +90,15 @@ def _image(row: Any, req: Any) -> Any:
 
 def _flavor(row: Any, req: Any) -> dict[str, Any]:
     spec = row.spec
-    return {'vcpus': spec['vcpus'], 'ram': spec['memory'], 'disk': spec.get('disk', 0), 'ephemeral': 0, 'swap': 0,
-            'original_name': f'{spec["vcpus"]}x{spec["memory"]}', 'extra_specs': {}}
+    return {
+        'vcpus': spec['vcpus'],
+        'ram': spec['memory'],
+        'disk': spec.get('disk', 0),
+        'ephemeral': 0,
+        'swap': 0,
+        'original_name': f'{spec["vcpus"]}x{spec["memory"]}',
+        'extra_specs': {},
+    }
 
 
 def _boot(key: str, schema: Any) -> Field:
@@ -93,27 +108,39 @@ def _boot(key: str, schema: Any) -> Field:
 _OBJECT = {'type': 'object'}
 _NULL = {'type': ['string', 'null']}
 
-SERVER = calls.view('server', 'servers', (
-    Field('id', shapes.ID), Field('name', shapes.ID),
-    Field('status', shapes.ID, read=_shown('status')),
-    Field('tenant_id', shapes.ID, read='project_id'), Field('user_id', _NULL),
-    Field('created', shapes.ID, read=_time('created_at')), Field('updated', shapes.ID, read=_updated),
-    Field('image', {'type': ['object', 'string']}, read=_image), Field('flavor', _OBJECT, read=_flavor),
-    Field('metadata', _OBJECT, read=lambda row, req: row.spec.get('metadata') or {}),
-    Field('hostId', shapes.ID, read=lambda row, req: calls.host_id(row)),
-    Field('OS-EXT-STS:vm_state', shapes.ID, read=_shown('vm_state')),
-    Field('OS-EXT-STS:task_state', _NULL, read=_shown('task_state')),
-    Field('OS-EXT-STS:power_state', shapes.COUNT, read=_shown('power_state')),
-    Field('OS-EXT-AZ:availability_zone', shapes.ID, read=Always(_ZONE)),
-    Field('OS-EXT-SRV-ATTR:host', shapes.ID, read='host', rule=policies.ATTRIBUTES),
-    Field('fault', {'type': ['object', 'null']}, read=_fault),
-    Field('addresses', _OBJECT, read=lambda row, req: networks.shown(row.spec.get('nics', ()))),
-    Field('accessIPv4', shapes.ID, read=Always('')),
-    Field('accessIPv6', shapes.ID, read=Always('')), Field('config_drive', shapes.ID, read=Always('True')),
-    Field('key_name', _NULL, read=Always(None)), Field('progress', shapes.COUNT, read=Always(0)),
-    # Not Nova's.
-    _boot('kernel', _NULL), _boot('initrd', _NULL), _boot('shared_memory', shapes.BOOLEAN),
-))
+SERVER = calls.view(
+    'server',
+    'servers',
+    (
+        Field('id', shapes.ID),
+        Field('name', shapes.ID),
+        Field('status', shapes.ID, read=_shown('status')),
+        Field('tenant_id', shapes.ID, read='project_id'),
+        Field('user_id', _NULL),
+        Field('created', shapes.ID, read=_time('created_at')),
+        Field('updated', shapes.ID, read=_updated),
+        Field('image', {'type': ['object', 'string']}, read=_image),
+        Field('flavor', _OBJECT, read=_flavor),
+        Field('metadata', _OBJECT, read=lambda row, req: row.spec.get('metadata') or {}),
+        Field('hostId', shapes.ID, read=lambda row, req: calls.host_id(row)),
+        Field('OS-EXT-STS:vm_state', shapes.ID, read=_shown('vm_state')),
+        Field('OS-EXT-STS:task_state', _NULL, read=_shown('task_state')),
+        Field('OS-EXT-STS:power_state', shapes.COUNT, read=_shown('power_state')),
+        Field('OS-EXT-AZ:availability_zone', shapes.ID, read=Always(_ZONE)),
+        Field('OS-EXT-SRV-ATTR:host', shapes.ID, read='host', rule=policies.ATTRIBUTES),
+        Field('fault', {'type': ['object', 'null']}, read=_fault),
+        Field('addresses', _OBJECT, read=lambda row, req: networks.shown(row.spec.get('nics', ()))),
+        Field('accessIPv4', shapes.ID, read=Always('')),
+        Field('accessIPv6', shapes.ID, read=Always('')),
+        Field('config_drive', shapes.ID, read=Always('True')),
+        Field('key_name', _NULL, read=Always(None)),
+        Field('progress', shapes.COUNT, read=Always(0)),
+        # Not Nova's.
+        _boot('kernel', _NULL),
+        _boot('initrd', _NULL),
+        _boot('shared_memory', shapes.BOOLEAN),
+    ),
+)
 BRIEF = calls.view('server', 'servers', (Field('id', shapes.ID), Field('name', shapes.ID)))
 #: What callers see of the servers of a list in one of its forms, by its name as sort key, too.
 _SEEN = (*SERVER.fields, Field('created_at', shapes.ID))
@@ -123,19 +150,28 @@ _SIZES = (
     Field('vcpus', {'type': 'integer', 'minimum': 1, 'maximum': 1024}),
     Field('disk', {'type': 'integer', 'minimum': 0, 'maximum': 1 << 20}),
 )
-_NEW = Body('server', (
-    Field('name', {'type': 'string', 'minLength': 1, 'maxLength': 255}, required=True, parse=_name), *_SIZES,
-    Field('imageRef', {'type': 'string', 'maxLength': 255}, parse=_file),
-    Field('kernel', {'type': 'string', 'maxLength': 255}, parse=_file),
-    Field('initrd', {'type': 'string', 'maxLength': 255}, parse=_file),
-    Field('cmdline', {'type': 'string', 'maxLength': 2048, 'pattern': '^[ -~]*$'}),
-    Field('shared_memory', shapes.BOOLEAN),
-    Field('metadata', shapes.METADATA),
-    Field('networks', networks.SCHEMA),
-    Field('user_data', {'type': 'string', 'maxLength': 65535, 'pattern': '^[A-Za-z0-9+/=\n]*$'}),
-), strict=True)
-_LIST = (*PAGE, Field('name', {'type': 'string'}), Field('status', {'type': 'string'}),
-         Field('all_tenants', shapes.FLAG, parse=shapes.flag))
+_NEW = Body(
+    'server',
+    (
+        Field('name', {'type': 'string', 'minLength': 1, 'maxLength': 255}, required=True, parse=_name),
+        *_SIZES,
+        Field('imageRef', {'type': 'string', 'maxLength': 255}, parse=_file),
+        Field('kernel', {'type': 'string', 'maxLength': 255}, parse=_file),
+        Field('initrd', {'type': 'string', 'maxLength': 255}, parse=_file),
+        Field('cmdline', {'type': 'string', 'maxLength': 2048, 'pattern': '^[ -~]*$'}),
+        Field('shared_memory', shapes.BOOLEAN),
+        Field('metadata', shapes.METADATA),
+        Field('networks', networks.SCHEMA),
+        Field('user_data', {'type': 'string', 'maxLength': 65535, 'pattern': '^[A-Za-z0-9+/=\n]*$'}),
+    ),
+    strict=True,
+)
+_LIST = (
+    *PAGE,
+    Field('name', {'type': 'string'}),
+    Field('status', {'type': 'string'}),
+    Field('all_tenants', shapes.FLAG, parse=shapes.flag),
+)
 
 _SERVER = '/servers/{server_id}'
 _RULE = 'os_compute_api:servers:%s'
@@ -143,8 +179,17 @@ _NO_BODY = {'type': ['object', 'string', 'null']}
 
 
 def _action(name: str, call: Any, rule: str, body: Body | None = None, **more: Any) -> Call:
-    return Call('POST', f'{_SERVER}/action', call, rule, action=name, old_action=name, ok=more.pop('ok', 202),
-                body=body or Body(name, free=_NO_BODY, optional=True, strict=True), **more)
+    return Call(
+        'POST',
+        f'{_SERVER}/action',
+        call,
+        rule,
+        action=name,
+        old_action=name,
+        ok=more.pop('ok', 202),
+        body=body or Body(name, free=_NO_BODY, optional=True, strict=True),
+        **more,
+    )
 
 
 def _refused(name: str, rule: str) -> Call:
@@ -152,73 +197,205 @@ def _refused(name: str, rule: str) -> Call:
 
 
 _SERVERS = [
-    Call('GET', '/servers', calls.index, _RULE % 'index', view=Many(BRIEF, paged=True, beside=_SEEN), query=_LIST),
-    Call('GET', '/servers/detail', calls.index, _RULE % 'detail', view=Many(SERVER, paged=True, beside=_SEEN), query=_LIST),
+    Call(
+        'GET',
+        '/servers',
+        calls.index,
+        _RULE % 'index',
+        view=Many(BRIEF, paged=True, beside=_SEEN),
+        query=_LIST,
+    ),
+    Call(
+        'GET',
+        '/servers/detail',
+        calls.index,
+        _RULE % 'detail',
+        view=Many(SERVER, paged=True, beside=_SEEN),
+        query=_LIST,
+    ),
     Call('POST', '/servers', calls.create, _RULE % 'create', view=One(BRIEF), ok=202, body=_NEW),
     Call('GET', _SERVER, calls.show, _RULE % 'show', view=One(SERVER)),
     Call('GET', f'{_SERVER}/ips', calls.ips, 'os_compute_api:ips:index', view=Plain(_OBJECT, 'addresses')),
     Call('DELETE', _SERVER, calls.delete, _RULE % 'delete', ok=204),
     _action('os-start', calls.start, _RULE % 'start'),
     _action('os-stop', calls.stop, _RULE % 'stop'),
-    _action('reboot', calls.reboot, _RULE % 'reboot', Body('reboot', (
-        Field('type', {'type': 'string'}, required=True, parse=shapes.one_of('soft', 'hard')),), strict=True)),
+    _action(
+        'reboot',
+        calls.reboot,
+        _RULE % 'reboot',
+        Body(
+            'reboot',
+            (Field('type', {'type': 'string'}, required=True, parse=shapes.one_of('soft', 'hard')),),
+            strict=True,
+        ),
+    ),
     _action('suspend', calls.suspend, 'os_compute_api:os-suspend-server:suspend'),
     _action('resume', calls.resume, 'os_compute_api:os-suspend-server:resume'),
-    _action('rebuild', calls.rebuild, _RULE % 'rebuild', Body('rebuild', (
-        Field('imageRef', {'type': 'string', 'maxLength': 255}, parse=_file),), strict=True), view=One(SERVER)),
+    _action(
+        'rebuild',
+        calls.rebuild,
+        _RULE % 'rebuild',
+        Body('rebuild', (Field('imageRef', {'type': 'string', 'maxLength': 255}, parse=_file),), strict=True),
+        view=One(SERVER),
+    ),
     _action('resize', calls.resize, _RULE % 'resize', Body('resize', _SIZES, strict=True)),
-    _action('createImage', calls.create_image, _RULE % 'create_image', Body('createImage', (
-        Field('name', {'type': 'string', 'maxLength': 255}, required=True, parse=_image_name),
-        Field('metadata', _OBJECT)), strict=True), view=Plain(shapes.ID, 'image_id')),
-    _action('os-getConsoleOutput', calls.console, 'os_compute_api:os-console-output', Body('os-getConsoleOutput', (
-        Field('length', {'type': ['integer', 'null', 'string'], 'minimum': -1}, parse=shapes.integer),),
-        optional=True, strict=True),
-            view=Plain(shapes.ID, 'output'), ok=200),
+    _action(
+        'createImage',
+        calls.create_image,
+        _RULE % 'create_image',
+        Body(
+            'createImage',
+            (
+                Field('name', {'type': 'string', 'maxLength': 255}, required=True, parse=_image_name),
+                Field('metadata', _OBJECT),
+            ),
+            strict=True,
+        ),
+        view=Plain(shapes.ID, 'image_id'),
+    ),
+    _action(
+        'os-getConsoleOutput',
+        calls.console,
+        'os_compute_api:os-console-output',
+        Body(
+            'os-getConsoleOutput',
+            (Field('length', {'type': ['integer', 'null', 'string'], 'minimum': -1}, parse=shapes.integer),),
+            optional=True,
+            strict=True,
+        ),
+        view=Plain(shapes.ID, 'output'),
+        ok=200,
+    ),
     _refused('shelve', 'os_compute_api:os-shelve:shelve'),
     _refused('migrate', 'os_compute_api:os-migrate-server:migrate'),
     _refused('os-migrateLive', 'os_compute_api:os-migrate-server:migrate_live'),
     _refused('evacuate', 'os_compute_api:os-evacuate'),
-    Call('GET', f'{_SERVER}/os-instance-actions', calls.events, 'os_compute_api:os-instance-actions:list',
-         view=Many(calls.view('instanceAction', 'instanceActions', (
-           Field('action', shapes.ID, read='event'), Field('instance_uuid', shapes.ID, read='server_id'),
-           Field('message', _NULL), Field('project_id', shapes.ID), Field('user_id', _NULL), Field('request_id', _NULL),
-           Field('start_time', shapes.TIME, read='created_at'))))),
+    Call(
+        'GET',
+        f'{_SERVER}/os-instance-actions',
+        calls.events,
+        'os_compute_api:os-instance-actions:list',
+        view=Many(
+            calls.view(
+                'instanceAction',
+                'instanceActions',
+                (
+                    Field('action', shapes.ID, read='event'),
+                    Field('instance_uuid', shapes.ID, read='server_id'),
+                    Field('message', _NULL),
+                    Field('project_id', shapes.ID),
+                    Field('user_id', _NULL),
+                    Field('request_id', _NULL),
+                    Field('start_time', shapes.TIME, read='created_at'),
+                ),
+            )
+        ),
+    ),
 ]
 
-_ATTACHED = (Field('share_id', shapes.UUID), Field('status', shapes.ID), Field('tag', shapes.ID),
-             # Not Nova's.
-             Field('fault', _NULL))
-_SHARE = calls.view('share', 'shares', (
-    *_ATTACHED,
-    Field('uuid', shapes.UUID, read='id', rule=policies.SHARE_PLACES),
-    Field('export_location', shapes.ID, rule=policies.SHARE_PLACES)))
+_ATTACHED = (
+    Field('share_id', shapes.UUID),
+    Field('status', shapes.ID),
+    Field('tag', shapes.ID),
+    # Not Nova's.
+    Field('fault', _NULL),
+)
+_SHARE = calls.view(
+    'share',
+    'shares',
+    (
+        *_ATTACHED,
+        Field('uuid', shapes.UUID, read='id', rule=policies.SHARE_PLACES),
+        Field('export_location', shapes.ID, rule=policies.SHARE_PLACES),
+    ),
+)
 _SHARE_RULE = 'os_compute_api:os-server-shares:%s'
 
 _SHARES = [
-    Call('GET', f'{_SERVER}/shares', calls.shares, _SHARE_RULE % 'index', since=SHARES, strict=True,
-         view=Many(calls.view('share', 'shares', _ATTACHED))),
-    Call('POST', f'{_SERVER}/shares', calls.attach, _SHARE_RULE % 'create', since=SHARES, ok=201, view=One(_SHARE),
-         strict=True, body=Body('share', (
-           Field('share_id', {'type': 'string', 'maxLength': 36}, required=True, parse=_uuid),
-           Field('tag', {'type': 'string'}, parse=_tag)), strict=True)),
-    Call('GET', f'{_SERVER}/shares/{{share_id}}', calls.attachment, _SHARE_RULE % 'show', since=SHARES, view=One(_SHARE),
-         strict=True),
-    Call('DELETE', f'{_SERVER}/shares/{{share_id}}', calls.detach, _SHARE_RULE % 'delete', since=SHARES, strict=True),
+    Call(
+        'GET',
+        f'{_SERVER}/shares',
+        calls.shares,
+        _SHARE_RULE % 'index',
+        since=SHARES,
+        strict=True,
+        view=Many(calls.view('share', 'shares', _ATTACHED)),
+    ),
+    Call(
+        'POST',
+        f'{_SERVER}/shares',
+        calls.attach,
+        _SHARE_RULE % 'create',
+        since=SHARES,
+        ok=201,
+        view=One(_SHARE),
+        strict=True,
+        body=Body(
+            'share',
+            (
+                Field('share_id', {'type': 'string', 'maxLength': 36}, required=True, parse=_uuid),
+                Field('tag', {'type': 'string'}, parse=_tag),
+            ),
+            strict=True,
+        ),
+    ),
+    Call(
+        'GET',
+        f'{_SERVER}/shares/{{share_id}}',
+        calls.attachment,
+        _SHARE_RULE % 'show',
+        since=SHARES,
+        view=One(_SHARE),
+        strict=True,
+    ),
+    Call(
+        'DELETE',
+        f'{_SERVER}/shares/{{share_id}}',
+        calls.detach,
+        _SHARE_RULE % 'delete',
+        since=SHARES,
+        strict=True,
+    ),
 ]
 
 #: Images as in Nova up to 2.35. There is no image service here, so all versions have these calls.
 _BRIEF_IMAGE = (Field('id', shapes.ID, read='name'), Field('name', shapes.ID))
-_IMAGE = (*_BRIEF_IMAGE, Field('status', shapes.ID), Field('created', _NULL), Field('updated', _NULL),
-          Field('progress', shapes.COUNT), Field('minDisk', shapes.COUNT, read=Always(0)),
-          Field('minRam', shapes.COUNT, read=Always(0)), Field('metadata', _OBJECT, read=Always({})),
-          # Not Nova's.
-          Field('public', shapes.BOOLEAN))
+_IMAGE = (
+    *_BRIEF_IMAGE,
+    Field('status', shapes.ID),
+    Field('created', _NULL),
+    Field('updated', _NULL),
+    Field('progress', shapes.COUNT),
+    Field('minDisk', shapes.COUNT, read=Always(0)),
+    Field('minRam', shapes.COUNT, read=Always(0)),
+    Field('metadata', _OBJECT, read=Always({})),
+    # Not Nova's.
+    Field('public', shapes.BOOLEAN),
+)
 _IMAGE_RULE = 'os_compute_api:images:%s'
 
 _IMAGES = [
-    Call('GET', '/images', calls.image_index, _IMAGE_RULE % 'index', view=Many(calls.view('image', 'images', _BRIEF_IMAGE))),
-    Call('GET', '/images/detail', calls.image_index, _IMAGE_RULE % 'index', view=Many(calls.view('image', 'images', _IMAGE))),
-    Call('GET', '/images/{image_id}', calls.image_show, _IMAGE_RULE % 'show', view=One(calls.view('image', 'images', _IMAGE))),
+    Call(
+        'GET',
+        '/images',
+        calls.image_index,
+        _IMAGE_RULE % 'index',
+        view=Many(calls.view('image', 'images', _BRIEF_IMAGE)),
+    ),
+    Call(
+        'GET',
+        '/images/detail',
+        calls.image_index,
+        _IMAGE_RULE % 'index',
+        view=Many(calls.view('image', 'images', _IMAGE)),
+    ),
+    Call(
+        'GET',
+        '/images/{image_id}',
+        calls.image_show,
+        _IMAGE_RULE % 'show',
+        view=One(calls.view('image', 'images', _IMAGE)),
+    ),
     Call('DELETE', '/images/{image_id}', calls.image_delete, _IMAGE_RULE % 'delete', ok=204),
 ]
 

@@ -44,8 +44,14 @@ class Host:
         self.driver = driver
         self.name = services.conf.host
         self.address = services.conf.compute.my_shared_fs_storage_ip or netutils.get_my_ipv4()
-        self.grants = Grants(services.db, models.share_grants, services.shares, service=SERVICE, users=store.levels_of_grant,
-                             holder=store.holder_of_grant)
+        self.grants = Grants(
+            services.db,
+            models.share_grants,
+            services.shares,
+            service=SERVICE,
+            users=store.levels_of_grant,
+            holder=store.holder_of_grant,
+        )
         #: Locks of servers (by id) and of mounts (by key); a server's lock is taken first.
         self.locked = _Locks()
 
@@ -66,9 +72,14 @@ class Host:
         with self.services.db.reader() as conn:
             rows = [row for row in store.attachments_of_host(conn, self.name) if row.server_id != but]
         # In these statuses only the driver knows whether the guest runs.
-        running = self.driver.list_running() if any(row.server_status in _OPEN for row in rows) else frozenset()
-        return {self.driver.mount_key(share_of(row)) for row in rows
-                if row.server_status in ON or (row.server_status in _OPEN and row.server_id in running)}
+        running = (
+            self.driver.list_running() if any(row.server_status in _OPEN for row in rows) else frozenset()
+        )
+        return {
+            self.driver.mount_key(share_of(row))
+            for row in rows
+            if row.server_status in ON or (row.server_status in _OPEN and row.server_id in running)
+        }
 
 
 _OPEN = frozenset({'error', 'deleting'})

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan to delete an image."""
 
-
 from manila_lite.db.core.engine import Connection
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.siblings.compute.db import store

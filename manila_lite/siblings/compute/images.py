@@ -26,8 +26,10 @@ class Image:
 
 
 def _own(row: Any) -> Image:
-    created, updated = (None if when is None else when.strftime('%Y-%m-%dT%H:%M:%SZ')
-                        for when in (row.created_at, row.updated_at or row.created_at))
+    created, updated = (
+        None if when is None else when.strftime('%Y-%m-%dT%H:%M:%SZ')
+        for when in (row.created_at, row.updated_at or row.created_at)
+    )
     status, progress = ('ACTIVE', 100) if row.ready else ('SAVING', 0)
     return Image(row.name, status, created, updated, progress, public=False)
 
@@ -71,13 +73,16 @@ def delete(ctx: RequestContext, name: str) -> None:
     """
     image = get(ctx, name)
     if image.public:
-        raise errors.Forbidden(f'Image {name} belongs to the operator and is available to all projects.',
-                               code='image_is_public')
+        raise errors.Forbidden(
+            f'Image {name} belongs to the operator and is available to all projects.', code='image_is_public'
+        )
     with ctx.db.writer() as conn:
         row = next((row for row in store.images(conn, ctx.project_id or '') if row.name == name), None)
         if row is None:
             raise errors.NotFound.of('image', name)
         if not row.ready and store.with_open_operation(conn, (row.server_id,)):
             raise errors.Conflict(f'Image {name} is being created.', code='wrong_state')
-        wake = engine.begin_once(conn, ctx, KIND, 'image', row.id, topic=TOPIC, host=row.host, open_key=f'image:{row.id}')
+        wake = engine.begin_once(
+            conn, ctx, KIND, 'image', row.id, topic=TOPIC, host=row.host, open_key=f'image:{row.id}'
+        )
     wake.send(ctx)

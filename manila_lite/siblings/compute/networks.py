@@ -19,24 +19,58 @@ LOG = log.getLogger(__name__)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _TEXT = {'type': 'string', 'minLength': 1, 'maxLength': 64}
-_CHECK = fastjsonschema.compile({
-    'type': 'object', 'required': ['networks'], 'additionalProperties': False, 'properties': {
-        'networks': {'type': 'array', 'items': {
-            'type': 'object', 'required': ['id', 'cidr'], 'additionalProperties': False, 'properties': {
-                'id': _TEXT, 'name': _TEXT, 'cidr': _TEXT, 'gateway': _TEXT,
-                'mtu': {'type': 'integer', 'minimum': 68, 'maximum': 65535},
-                'projects': {'type': 'array', 'items': {**_TEXT, 'maxLength': 255}},
-                'ranges': {'type': 'array', 'minItems': 1, 'items': {
-                    'type': 'array', 'items': _TEXT, 'minItems': 2, 'maxItems': 2}}}}}}})
+_CHECK = fastjsonschema.compile(
+    {
+        'type': 'object',
+        'required': ['networks'],
+        'additionalProperties': False,
+        'properties': {
+            'networks': {
+                'type': 'array',
+                'items': {
+                    'type': 'object',
+                    'required': ['id', 'cidr'],
+                    'additionalProperties': False,
+                    'properties': {
+                        'id': _TEXT,
+                        'name': _TEXT,
+                        'cidr': _TEXT,
+                        'gateway': _TEXT,
+                        'mtu': {'type': 'integer', 'minimum': 68, 'maximum': 65535},
+                        'projects': {'type': 'array', 'items': {**_TEXT, 'maxLength': 255}},
+                        'ranges': {
+                            'type': 'array',
+                            'minItems': 1,
+                            'items': {'type': 'array', 'items': _TEXT, 'minItems': 2, 'maxItems': 2},
+                        },
+                    },
+                },
+            }
+        },
+    }
+)
 
 #: Values of a request in place of a list of networks.
 AUTO, NONE = 'auto', 'none'
 #: The schema of networks in a request: ``uuid`` is a network's id, as in Nova's clients.
-SCHEMA = {'anyOf': [
-    {'type': 'string', 'enum': [AUTO, NONE]},
-    {'type': 'array', 'maxItems': 8, 'items': {
-        'type': 'object', 'required': ['uuid'], 'additionalProperties': False,
-        'properties': {'uuid': _TEXT, 'fixed_ip': {'type': 'string', 'minLength': 2, 'maxLength': 64}}}}]}
+SCHEMA = {
+    'anyOf': [
+        {'type': 'string', 'enum': [AUTO, NONE]},
+        {
+            'type': 'array',
+            'maxItems': 8,
+            'items': {
+                'type': 'object',
+                'required': ['uuid'],
+                'additionalProperties': False,
+                'properties': {
+                    'uuid': _TEXT,
+                    'fixed_ip': {'type': 'string', 'minLength': 2, 'maxLength': 64},
+                },
+            },
+        },
+    ]
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,13 +106,22 @@ class Network:
         """
         address = _address(wanted)
         if address is None or address not in self.cidr or not self._usable(address):
-            raise errors.Invalid(f'networks: {wanted} is not an address for a server on {self.id} ({self.cidr}).')
+            raise errors.Invalid(
+                f'networks: {wanted} is not an address for a server on {self.id} ({self.cidr}).'
+            )
         return str(address)
 
     def nic(self, address: str, mac: str) -> dict[str, Any]:
         """Return the interface of a server with this address, in the form of the server's ``spec``."""
-        return {'network': self.id, 'name': self.name, 'address': address, 'mac': mac, 'cidr': str(self.cidr),
-                'gateway': self.gateway, 'mtu': self.mtu}
+        return {
+            'network': self.id,
+            'name': self.name,
+            'address': address,
+            'mac': mac,
+            'cidr': str(self.cidr),
+            'gateway': self.gateway,
+            'mtu': self.mtu,
+        }
 
 
 def _address(text: str) -> Address | None:
@@ -95,6 +138,7 @@ def mac() -> str:
 
 # The file ---------------------------------------------------------------------------------------
 
+
 def load(path: str | None) -> dict[str, Network]:
     """Return the networks of a file by their ids, in its order; without a file there are none.
 
@@ -107,7 +151,9 @@ def load(path: str | None) -> dict[str, Network]:
             return read(yaml.safe_load(file))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, errors.Invalid) as bad:
         LOG.error('[compute] networks_file = %s: %s', path, ' '.join(str(bad).split()))
-        raise errors.Unavailable('The file of networks cannot be used. The log of the service has the cause.') from bad
+        raise errors.Unavailable(
+            'The file of networks cannot be used. The log of the service has the cause.'
+        ) from bad
 
 
 def read(document: Any) -> dict[str, Network]:
@@ -118,7 +164,9 @@ def read(document: Any) -> dict[str, Network]:
     try:
         _CHECK(document)
     except fastjsonschema.JsonSchemaValueException as bad:
-        raise errors.Invalid(f'{".".join(map(str, bad.path[1:])) or "file"}: {sentences.reason(bad)}') from None
+        raise errors.Invalid(
+            f'{".".join(map(str, bad.path[1:])) or "file"}: {sentences.reason(bad)}'
+        ) from None
     networks: dict[str, Network] = {}
     for entry in document['networks']:
         network = _network(entry)
@@ -137,8 +185,10 @@ def _network(entry: Mapping[str, Any]) -> Network:
     gateway = entry.get('gateway')
     if gateway is not None:
         gateway = str(_within(gateway, cidr, f'{where}: gateway'))
-    ranges = tuple((_within(first, cidr, f'{where}: ranges'), _within(last, cidr, f'{where}: ranges'))
-                   for first, last in entry.get('ranges') or [(str(cidr[0]), str(cidr[-1]))])
+    ranges = tuple(
+        (_within(first, cidr, f'{where}: ranges'), _within(last, cidr, f'{where}: ranges'))
+        for first, last in entry.get('ranges') or [(str(cidr[0]), str(cidr[-1]))]
+    )
     if any(int(first) > int(last) for first, last in ranges):
         raise errors.Invalid(f'{where}: ranges: the first address of a range is after its last.')
     projects = frozenset(entry['projects']) if 'projects' in entry else None
@@ -174,7 +224,11 @@ def wanted(asked: Any, known: Mapping[str, Network]) -> Wanted:
 
 def of_project(known: Mapping[str, Network], project_id: str | None) -> dict[str, Network]:
     """Return the networks that servers of a project can be on. It cannot see that there are others."""
-    return {name: network for name, network in known.items() if network.projects is None or project_id in network.projects}
+    return {
+        name: network
+        for name, network in known.items()
+        if network.projects is None or project_id in network.projects
+    }
 
 
 def _one(entry: Mapping[str, str], known: Mapping[str, Network]) -> tuple[Network, str | None]:
@@ -185,6 +239,7 @@ def _one(entry: Mapping[str, str], known: Mapping[str, Network]) -> tuple[Networ
 
 
 # Networks of a server ---------------------------------------------------------------------------
+
 
 def shown(nics: Iterable[Mapping[str, Any]], *, whole: bool = True) -> dict[str, list[dict[str, Any]]]:
     """Return addresses as Nova shows them, by the network's name; without ``whole`` only address and version."""

@@ -39,8 +39,14 @@ class Reconciler:
     def run(self) -> None:
         """Correct the differences, or begin operations that do. One failure does not stop the other checks."""
         first, self._first = self._first, False
-        for what in (self._checks.run, lambda: self._servers(first), self._discard_unknown_guests, self._unmount_unneeded,
-                     self._resume_stuck, lambda: self._host.grants.reconcile(self._host.name)):
+        for what in (
+            self._checks.run,
+            lambda: self._servers(first),
+            self._discard_unknown_guests,
+            self._unmount_unneeded,
+            self._resume_stuck,
+            lambda: self._host.grants.reconcile(self._host.name),
+        ):
             self._try(what)
 
     def _try(self, what: Callable[..., Any], *args: Any) -> None:
@@ -71,7 +77,9 @@ class Reconciler:
                 if seen.power is not Power.RUNNING:
                     self._guest_ended(row, first)
                 elif seen.broken:
-                    broken = [one for one in attached if one.share_id in seen.broken and one.status == 'active']
+                    broken = [
+                        one for one in attached if one.share_id in seen.broken and one.status == 'active'
+                    ]
                     self._fail_broken_shares(row, broken)
             elif row.status == 'stopped':
                 seen = self._host.driver.inspect(server_of(row), ())
@@ -81,7 +89,11 @@ class Reconciler:
 
     def _guest_ended(self, row: Any, first: bool) -> None:
         verb = 'hard_reboot' if first and self._host.conf.compute.resume_guests else 'stop'
-        LOG.warning('%s: runs no more; %s', row.id, 'it is started again' if verb == 'hard_reboot' else 'it is stopped')
+        LOG.warning(
+            '%s: runs no more; %s',
+            row.id,
+            'it is started again' if verb == 'hard_reboot' else 'it is stopped',
+        )
         with self._services.db.writer() as conn:
             transitions.begin(conn, SERVER, verb, row.id)
             store.add_event(conn, row, verb, 'the server was found to run no more')
@@ -117,9 +129,14 @@ class Reconciler:
     def _resume_stuck(self) -> None:
         """Handle transient statuses without an open operation: theirs was set aside, or its rows are lost."""
         with self._services.db.reader() as conn:
-            servers = [row for row in store.servers_of_host(conn, self._host.name) if row.status in SERVER.transient]
-            attached = [row for row in store.attachments_of_host(conn, self._host.name) if row.status in ATTACHMENT.transient
-                        and row.server_status != 'deleting']
+            servers = [
+                row for row in store.servers_of_host(conn, self._host.name) if row.status in SERVER.transient
+            ]
+            attached = [
+                row
+                for row in store.attachments_of_host(conn, self._host.name)
+                if row.status in ATTACHMENT.transient and row.server_status != 'deleting'
+            ]
             busy = store.with_open_operation(conn, [row.id for row in (*servers, *attached)])
         for row in servers:
             if row.id not in busy:
@@ -135,8 +152,14 @@ class Reconciler:
             if row.status == 'deleting':
                 wake = self._begin(conn, 'server.delete', 'server', row.id, row.id)
             else:
-                transitions.settle(conn, SERVER, (row.id,), row.status, 'error',
-                                   fault='The operation was stopped for an administrator to examine.')
+                transitions.settle(
+                    conn,
+                    SERVER,
+                    (row.id,),
+                    row.status,
+                    'error',
+                    fault='The operation was stopped for an administrator to examine.',
+                )
                 return
         wake.send(self._ctx)
 
@@ -144,11 +167,27 @@ class Reconciler:
         verb = 'attach' if row.status == 'attaching' else 'detach'
         with self._services.db.writer() as conn:
             if not store.with_open_operation(conn, [row.id]):
-                self._begin(conn, f'attachment.{verb}', 'share attachment', row.id, row.server_id,
-                            server_id=row.server_id).send(self._ctx)
+                self._begin(
+                    conn,
+                    f'attachment.{verb}',
+                    'share attachment',
+                    row.id,
+                    row.server_id,
+                    server_id=row.server_id,
+                ).send(self._ctx)
 
-    def _begin(self, conn: Connection, kind: str, resource_type: str, resource_id: str, serial: str,
-               **data: Any) -> engine.Wake:
-        work.supersede(conn, resource_id, (*KINDS, 'server.delete'))     # operations that were set aside
-        return engine.begin(conn, self._ctx, kind, resource_type, resource_id, topic=TOPIC, host=self._host.name,
-                            serial=serial, data=data)
+    def _begin(
+        self, conn: Connection, kind: str, resource_type: str, resource_id: str, serial: str, **data: Any
+    ) -> engine.Wake:
+        work.supersede(conn, resource_id, (*KINDS, 'server.delete'))  # operations that were set aside
+        return engine.begin(
+            conn,
+            self._ctx,
+            kind,
+            resource_type,
+            resource_id,
+            topic=TOPIC,
+            host=self._host.name,
+            serial=serial,
+            data=data,
+        )

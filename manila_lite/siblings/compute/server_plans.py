@@ -34,9 +34,11 @@ def _verb(work: Work) -> str:
 
 def _exclusive(step: Callable[[Work], None]) -> Callable[[Work], None]:
     """Return a step that holds the server's lock: no other thread of the process works on the server meanwhile."""
+
     def do(work: Work) -> None:
         with work.service.locked(work.resource_id):
             step(work)
+
     do.__name__ = step.__name__
     return do
 
@@ -117,7 +119,9 @@ def _image(work: Work) -> None:
 
 def _console(work: Work) -> None:
     length = work.data.get('length')
-    text = work.service.driver.console(server_of(_row(work)), None if length is None or length < 0 else length)
+    text = work.service.driver.console(
+        server_of(_row(work)), None if length is None or length < 0 else length
+    )
     work.data['output'] = text[-_CONSOLE:]
     with work.ctx.db.writer() as conn:
         work.save(conn)
@@ -138,12 +142,15 @@ def _drop_grants(work: Work) -> None:
 
 # Ends of operations ---------------------------------------------------------------------------
 
+
 def _done(conn: Connection, work: Work) -> None:
     transitions.finish(conn, SERVER, _verb(work), work.resource_id, fault=None)
 
 
 def _started(conn: Connection, work: Work) -> None:
-    transitions.finish(conn, SERVER, _verb(work), work.resource_id, fault=None, launched_at=timeutils.utcnow())
+    transitions.finish(
+        conn, SERVER, _verb(work), work.resource_id, fault=None, launched_at=timeutils.utcnow()
+    )
     ready = [row.id for row in store.attachments(conn, (work.resource_id,)) if row.status == 'inactive']
     transitions.settle(conn, ATTACHMENT, ready, 'inactive', 'active')
 
@@ -189,8 +196,12 @@ def _change_nothing(conn: Connection, work: Work, error: Exception | None = None
     """Change nothing: the answer is in the operation's row."""
 
 
-def _plan(verb: str, *steps: Step, done: Callable[[Connection, Work], None] = _done,
-          failed: Callable[[Connection, Work, Exception], None] = _failed) -> Plan:
+def _plan(
+    verb: str,
+    *steps: Step,
+    done: Callable[[Connection, Work], None] = _done,
+    failed: Callable[[Connection, Work, Exception], None] = _failed,
+) -> Plan:
     return Plan(f'server.{verb}', steps, done, failed)
 
 
@@ -200,7 +211,11 @@ def _while_off(verb: str, step: Callable[[Work], None], **ends: Any) -> list[Pla
     return [_plan(verb, *steps, **ends), _plan(f'{verb}_on', *steps, **ends)]
 
 
-_START = (Step(share_plans.prepare), Step(share_plans.mount, share_plans.unmount), Step(_power_on, _power_off_hard))
+_START = (
+    Step(share_plans.prepare),
+    Step(share_plans.mount, share_plans.unmount),
+    Step(_power_on, _power_off_hard),
+)
 
 PLANS = [
     _plan('create', Step(_spawn), Step(_power_on, _power_off_hard), done=_started),
@@ -214,5 +229,12 @@ PLANS = [
     *_while_off('resize', _resize, failed=_not_resized),
     *_while_off('image', _image, done=_imaged, failed=_not_imaged),
     _plan('console', Step(_console), done=_change_nothing, failed=_change_nothing),
-    _plan('delete', Step(_destroy), Step(share_plans.unmount), Step(_drop_grants), Step(share_plans.release), done=_deleted),
+    _plan(
+        'delete',
+        Step(_destroy),
+        Step(share_plans.unmount),
+        Step(_drop_grants),
+        Step(share_plans.release),
+        done=_deleted,
+    ),
 ]

@@ -34,6 +34,7 @@ def _row(work: Work) -> Any:
 
 # Attaching ------------------------------------------------------------------------------------
 
+
 def _announce(work: Work) -> None:
     with work.ctx.db.writer() as conn:
         row = store.find_attachment(conn, work.resource_id)
@@ -54,8 +55,9 @@ def claim(work: Work, attachment_id: str, statuses: tuple[str, ...]) -> None:
         row = store.find_attachment(conn, attachment_id)
         if row is None or row.grant_id or row.status not in statuses:
             return
-        grant = host.grants.claim(conn, Target(row.share_id, 'ip', host.address, 'rw'), host=host.name,
-                                  on=store.holder(conn, row))
+        grant = host.grants.claim(
+            conn, Target(row.share_id, 'ip', host.address, 'rw'), host=host.name, on=store.holder(conn, row)
+        )
         store.update_attachment(conn, attachment_id, grant_id=grant)
 
 
@@ -81,8 +83,13 @@ def _not_attached(conn: Connection, work: Work, error: Exception) -> None:
     transitions.fail(conn, ATTACHMENT, 'attach', work.resource_id, fault=message_for_owner(error))
     row = store.find_attachment(conn, work.resource_id)
     if row is not None and row.status == 'error':
-        store.add_event(conn, store.find_server(conn, row.server_id), 'share_failed',
-                        _naming(row.share_id, message_for_owner(error)), work.ctx)
+        store.add_event(
+            conn,
+            store.find_server(conn, row.server_id),
+            'share_failed',
+            _naming(row.share_id, message_for_owner(error)),
+            work.ctx,
+        )
         notices.emit_attachment(conn, work, 'share_attach.error', row, error)
 
 
@@ -97,8 +104,10 @@ def message_for_owner(error: Exception) -> str:
 
 # Detaching ------------------------------------------------------------------------------------
 
+
 def _retried_forever(step: Callable[[Work], None]) -> Callable[[Work], None]:
     """Return a step that is tried again without end: an access rule is never dropped silently."""
+
     def do(work: Work) -> None:
         try:
             step(work)
@@ -112,13 +121,16 @@ def _retried_forever(step: Callable[[Work], None]) -> Callable[[Work], None]:
                 note_fault(conn, work, f'Tried again until it works: {_reason(bad)}')
             after = work.service.conf.compute.retry_interval
             raise errors.Again(min(after, bad.after) if isinstance(bad, errors.Again) else after) from bad
+
     do.__name__ = step.__name__
     return do
 
 
 def _reason(bad: Exception) -> str:
     """Return why a step waits: the words of the share service too, but none of the host."""
-    ours = isinstance(bad, errors.ManilaLiteError) and not isinstance(bad, (nfs.MountFailed, nfs.MountBusy, nfs.TimedOut))
+    ours = isinstance(bad, errors.ManilaLiteError) and not isinstance(
+        bad, (nfs.MountFailed, nfs.MountBusy, nfs.TimedOut)
+    )
     return str(bad) if ours else message_for_owner(bad)
 
 
@@ -199,6 +211,7 @@ def _not_detached(conn: Connection, work: Work, error: Exception) -> None:
 
 # Steps of a server's plans --------------------------------------------------------------------
 
+
 def prepare(work: Work) -> None:
     """Prepare each attached share for mounting: its current export location, and an active access rule."""
     for row in attached(work):
@@ -224,20 +237,30 @@ def _refresh(work: Work, row: Any) -> None:
     except errors.NotFound:
         raise errors.Final(f'Share {row.share_id} is gone.') from None
     except errors.Forbidden:
-        LOG.warning('%s: the share service does not let this service see where share %s is; it is mounted from where it was',
-                    row.server_id, row.share_id)
+        LOG.warning(
+            '%s: the share service does not let this service see where share %s is; it is mounted from where it was',
+            row.server_id,
+            row.share_id,
+        )
         return
     path = share_service.preferred(exports, row.export_location)
     if path is None:
         raise errors.Final(f'Share {row.share_id} has no export location any more.')
     if path == row.export_location:
         return
-    work.service.unmount(share_of(row), row.server_id)      # the next write replaces the location that was mounted
+    work.service.unmount(
+        share_of(row), row.server_id
+    )  # the next write replaces the location that was mounted
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         store.update_attachment(conn, row.id, export_location=path)
-        store.add_event(conn, store.find_server(conn, row.server_id), 'share_moved',
-                        f'share {row.share_id} is at {path} now', work.ctx)
+        store.add_event(
+            conn,
+            store.find_server(conn, row.server_id),
+            'share_moved',
+            f'share {row.share_id} is at {path} now',
+            work.ctx,
+        )
 
 
 def attached(work: Work) -> list[Any]:
@@ -277,8 +300,13 @@ def _recording_fault(work: Work, row: Any) -> Iterator[None]:
             with work.ctx.db.writer() as conn:
                 work.hold(conn)
                 transitions.fail(conn, ATTACHMENT, 'start', row.id, fault=message_for_owner(bad))
-                store.add_event(conn, store.find_server(conn, row.server_id), 'share_failed',
-                                _naming(row.share_id, message_for_owner(bad)), work.ctx)
+                store.add_event(
+                    conn,
+                    store.find_server(conn, row.server_id),
+                    'share_failed',
+                    _naming(row.share_id, message_for_owner(bad)),
+                    work.ctx,
+                )
             raise errors.Final(_naming(row.share_id, message_for_owner(bad))) from bad
         raise
 
@@ -290,6 +318,10 @@ def _naming(share_id: str, text: str) -> str:
 
 PLANS = [
     Plan('attachment.attach', (Step(_announce), Step(_claim), Step(_put_in_force)), _attached, _not_attached),
-    Plan('attachment.detach', (Step(_begin_detach), Step(_unmount), Step(_drop_grants), Step(release)), _detached,
-         _not_detached),
+    Plan(
+        'attachment.detach',
+        (Step(_begin_detach), Step(_unmount), Step(_drop_grants), Step(release)),
+        _detached,
+        _not_detached,
+    ),
 ]

@@ -8,36 +8,48 @@ from manila_lite.states import Crash, Machine, machine
 _SETTLED = 'active stopped suspended error'
 _BUSY = 'building starting stopping rebooting hard_rebooting suspending resuming rebuilding resizing imaging'
 
-SERVER = machine('server', 'status', (
-    #  verb         from                 during            ok           fail
-    ('create',      '',                  'building',       'active',    'error', Crash.RESUME),
-    ('start',       'stopped error',     'starting',       'active',    'error', Crash.RESUME),
-    ('stop',        'active error',      'stopping',       'stopped',   'error', Crash.RESUME),
-    ('reboot',      'active',            'rebooting',      'active',    'error', Crash.RESUME),
-    ('hard_reboot', _SETTLED,            'hard_rebooting', 'active',    'error', Crash.RESUME),
-    ('suspend',     'active',            'suspending',     'suspended', 'error', Crash.RESUME),
-    ('resume',      'suspended',         'resuming',       'active',    'error', Crash.RESUME),
-    # Two verbs each: for a stopped server, and for a running one (``_on``), which is off meanwhile. A failed image
-    # changes nothing.
-    ('rebuild',     'stopped error',     'rebuilding',     'stopped',   'error', Crash.RESUME),
-    ('rebuild_on',  'active',            'rebuilding',     'active',    'error', Crash.RESUME),
-    ('resize',      'stopped',           'resizing',       'stopped',   'error', Crash.RESUME),
-    ('resize_on',   'active',            'resizing',       'active',    'error', Crash.RESUME),
-    ('image',       'stopped',           'imaging',        'stopped',   'stopped', Crash.RESUME),
-    ('image_on',    'active',            'imaging',        'active',    'error', Crash.RESUME),
-    # From any status: the work under way is given up.
-    ('delete',      f'{_SETTLED} {_BUSY}', 'deleting',     None,        'error', Crash.RESUME),
-))
+# fmt: off    - tables are read by column
+SERVER = machine(
+    'server',
+    'status',
+    (
+        #  verb         from                 during            ok           fail
+        ('create', '', 'building', 'active', 'error', Crash.RESUME),
+        ('start', 'stopped error', 'starting', 'active', 'error', Crash.RESUME),
+        ('stop', 'active error', 'stopping', 'stopped', 'error', Crash.RESUME),
+        ('reboot', 'active', 'rebooting', 'active', 'error', Crash.RESUME),
+        ('hard_reboot', _SETTLED, 'hard_rebooting', 'active', 'error', Crash.RESUME),
+        ('suspend', 'active', 'suspending', 'suspended', 'error', Crash.RESUME),
+        ('resume', 'suspended', 'resuming', 'active', 'error', Crash.RESUME),
+        # Two verbs each: for a stopped server, and for a running one (``_on``), which is off meanwhile. A failed image
+        # changes nothing.
+        ('rebuild', 'stopped error', 'rebuilding', 'stopped', 'error', Crash.RESUME),
+        ('rebuild_on', 'active', 'rebuilding', 'active', 'error', Crash.RESUME),
+        ('resize', 'stopped', 'resizing', 'stopped', 'error', Crash.RESUME),
+        ('resize_on', 'active', 'resizing', 'active', 'error', Crash.RESUME),
+        ('image', 'stopped', 'imaging', 'stopped', 'stopped', Crash.RESUME),
+        ('image_on', 'active', 'imaging', 'active', 'error', Crash.RESUME),
+        # From any status: the work under way is given up.
+        ('delete', f'{_SETTLED} {_BUSY}', 'deleting', None, 'error', Crash.RESUME),
+    ),
+)
 
-ATTACHMENT = machine('share_attachment', 'status', (
-    ('attach',      '',                  'attaching',      'inactive',  'error', Crash.RESUME),
-    # Together with its server. "retry": an attachment in error is tried again at the next start.
-    ('start',       'inactive',          'inactive',       'active',    'error', Crash.RESUME),
-    ('retry',       'error',             'inactive',       'active',    'error', Crash.RESUME),
-    # The device is gone with the guest; or it broke, and the guest cannot use the share until it is started anew.
-    ('stop',        'active',            'active',         'inactive',  'error', Crash.RESUME),
-    ('detach',      'attaching inactive active error', 'detaching', None, 'error', Crash.RESUME),
-), waits='inactive active')
+ATTACHMENT = machine(
+    'share_attachment',
+    'status',
+    (
+        ('attach', '', 'attaching', 'inactive', 'error', Crash.RESUME),
+        # Together with its server. "retry": an attachment in error is tried again at the next start.
+        ('start', 'inactive', 'inactive', 'active', 'error', Crash.RESUME),
+        ('retry', 'error', 'inactive', 'active', 'error', Crash.RESUME),
+        # The device is gone with the guest; or it broke, and the guest cannot use the share until it is started anew.
+        ('stop', 'active', 'active', 'inactive', 'error', Crash.RESUME),
+        ('detach', 'attaching inactive active error', 'detaching', None, 'error', Crash.RESUME),
+    ),
+    waits='inactive active',
+)
+
+# fmt: on
 
 #: Every machine, by resource type.
 MACHINES: dict[str, Machine] = {one.resource_type: one for one in (SERVER, ATTACHMENT)}

@@ -17,8 +17,18 @@ from manila_lite.siblings.dataproc.validation import InvalidData, InvalidReferen
 #: The operation that brings a cluster to what its rows ask for; one at a time for each cluster.
 KIND, TOPIC = 'cluster.converge', 'dataproc'
 
-_OWN = frozenset({'name', 'description', 'plugin_name', 'plugin_version', 'is_public', 'is_protected', 'default_image_id',
-                  'shares'})
+_OWN = frozenset(
+    {
+        'name',
+        'description',
+        'plugin_name',
+        'plugin_version',
+        'is_public',
+        'is_protected',
+        'default_image_id',
+        'shares',
+    }
+)
 #: Values that a cluster takes from its template where it has none itself, beside the values that are kept as sent.
 _INHERITED = ('shares', 'default_image_id')
 
@@ -30,7 +40,9 @@ def open_key(cluster_id: str) -> str:
 
 def converge(conn: Connection, ctx: RequestContext, cluster_id: str) -> engine.Wake:
     """Begin the operation of a cluster, or ask an open one for another round. Returns the wake-up to send after the commit."""
-    return engine.begin_once(conn, ctx, KIND, 'cluster', cluster_id, topic=TOPIC, host='', open_key=open_key(cluster_id))
+    return engine.begin_once(
+        conn, ctx, KIND, 'cluster', cluster_id, topic=TOPIC, host='', open_key=open_key(cluster_id)
+    )
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any], who: Mapping[str, str]) -> str:
@@ -46,16 +58,30 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any], who: Mapping[str, str
             base = _template(conn, ctx, template_id)
             kept = {name: value for name, value in base.details.items() if name != 'default_image_id'} | kept
             _inherit(own, base)
-            groups = groups or templates.copied(store.groups(conn, 'cluster_template_id', (base.id,)).get(base.id, []))
+            groups = groups or templates.copied(
+                store.groups(conn, 'cluster_template_id', (base.id,)).get(base.id, [])
+            )
     templates.check_plugin(own)
     own['shares'] = validation.normal(own.get('shares'))
     _check_size(ctx, groups)
     known = templates.check_shares(ctx, who, own['shares'], groups, exports=True)
     cluster_id = uuidutils.generate_uuid()
     with store.refuse_duplicate_name('cluster', own['name']), ctx.db.writer() as conn:
-        transitions.create(conn, states.CLUSTER, {
-            'id': cluster_id, 'project_id': ctx.project_id, 'details': kept, 'cluster_template_id': template_id,
-            'progress': [], 'known_shares': known, 'is_public': False, 'is_protected': False, **own})
+        transitions.create(
+            conn,
+            states.CLUSTER,
+            {
+                'id': cluster_id,
+                'project_id': ctx.project_id,
+                'details': kept,
+                'cluster_template_id': template_id,
+                'progress': [],
+                'known_shares': known,
+                'is_public': False,
+                'is_protected': False,
+                **own,
+            },
+        )
         store.add_groups(conn, 'cluster_id', cluster_id, groups)
         wake = converge(conn, ctx, cluster_id)
     wake.send(ctx)
@@ -101,7 +127,9 @@ def update(ctx: RequestContext, cluster_id: str, wanted: Mapping[str, Any], who:
     with store.refuse_duplicate_name('cluster', own.get('name')), ctx.db.writer() as conn:
         store.get(conn, 'cluster', cluster_id, ctx.project_id, own=True)
         if 'shares' in own:
-            transitions.begin(conn, states.CLUSTER, 'update', cluster_id, status_description=None, fault=None, **own)
+            transitions.begin(
+                conn, states.CLUSTER, 'update', cluster_id, status_description=None, fault=None, **own
+            )
             wake = converge(conn, ctx, cluster_id)
         else:
             store.update(conn, 'cluster', cluster_id, own)
@@ -121,16 +149,25 @@ def scale(ctx: RequestContext, cluster_id: str, wanted: Mapping[str, Any], who: 
     _counts(there, wanted, new)
     known = {}
     if new:
-        known = templates.check_shares(ctx, who, row.shares or (), [*templates.copied(there), *new], exports=True)
+        known = templates.check_shares(
+            ctx, who, row.shares or (), [*templates.copied(there), *new], exports=True
+        )
     with ctx.db.writer() as conn:
         row = store.get(conn, 'cluster', cluster_id, ctx.project_id, own=True)
         there = store.groups(conn, 'cluster_id', (cluster_id,)).get(cluster_id, [])
         counts = _counts(there, wanted, new)
         _check_size(ctx, [*({'count': count} for count in counts.values()), *new])
         grows = bool(new) or any(counts[group.id] > group.count for group in there)
-        transitions.begin(conn, states.CLUSTER, 'scale' if grows else 'scale_back', cluster_id, status_description=None,
-                          known_shares=row.known_shares | known, scaling=_before(conn, cluster_id, there) if grows else None,
-                          fault=None)
+        transitions.begin(
+            conn,
+            states.CLUSTER,
+            'scale' if grows else 'scale_back',
+            cluster_id,
+            status_description=None,
+            known_shares=row.known_shares | known,
+            scaling=_before(conn, cluster_id, there) if grows else None,
+            fault=None,
+        )
         for group_id, count in counts.items():
             store.resize(conn, group_id, count)
         store.add_groups(conn, 'cluster_id', cluster_id, new)
@@ -140,8 +177,10 @@ def scale(ctx: RequestContext, cluster_id: str, wanted: Mapping[str, Any], who: 
 
 def _before(conn: Connection, cluster_id: str, there: list[Any]) -> dict[str, Any]:
     """Return what a cluster has before it grows, for ``undo_scaling``."""
-    return {'nodes': [node.id for node in store.instances(conn, (cluster_id,))],
-            'counts': {group.id: group.count for group in there}}
+    return {
+        'nodes': [node.id for node in store.instances(conn, (cluster_id,))],
+        'counts': {group.id: group.count for group in there},
+    }
 
 
 def undo_scaling(conn: Connection, ctx: RequestContext, row: Any, why: str) -> None:
@@ -176,6 +215,8 @@ def delete(ctx: RequestContext, cluster_id: str) -> None:
         row = store.get(conn, 'cluster', cluster_id, ctx.project_id, own=True)
         templates.must_not_be_protected('cluster', row)
         if row.status != states.CLUSTER['delete'].during:
-            transitions.begin(conn, states.CLUSTER, 'delete', cluster_id, status_description=None, fault=None, scaling=None)
+            transitions.begin(
+                conn, states.CLUSTER, 'delete', cluster_id, status_description=None, fault=None, scaling=None
+            )
         wake = converge(conn, ctx, cluster_id)
     wake.send(ctx)

@@ -25,6 +25,7 @@ class NotOffered(errors.ManilaLiteError):
 
 # Reading rows -----------------------------------------------------------------------------------
 
+
 def detail(name: str, default: Any) -> Callable[[Any, Request], Any]:
     """Return a function that reads a value that is kept as sent."""
     return lambda row, req: row.details.get(name, default)
@@ -43,24 +44,57 @@ def groups_of(row: Any, req: Request) -> list[dict[str, Any]]:
 
 def _group(row: Any, nodes: list[dict[str, Any]]) -> dict[str, Any]:
     shown = {name: row.details.get(name, default) for name, default in templates.NODE_DEFAULTS.items()}
-    return shown | {'id': row.id, 'name': row.name, 'count': row.count, 'flavor_id': row.flavor_id, 'image_id': row.image_id,
-                    'node_group_template_id': row.node_group_template_id, 'shares': row.shares or [],
-                    'created_at': row.created_at, 'updated_at': row.updated_at,
-                    **({} if row.cluster_id is None else {'instances': nodes})}
+    return shown | {
+        'id': row.id,
+        'name': row.name,
+        'count': row.count,
+        'flavor_id': row.flavor_id,
+        'image_id': row.image_id,
+        'node_group_template_id': row.node_group_template_id,
+        'shares': row.shares or [],
+        'created_at': row.created_at,
+        'updated_at': row.updated_at,
+        **({} if row.cluster_id is None else {'instances': nodes}),
+    }
 
 
 def _node(row: Any, mounts: list[Any]) -> dict[str, Any]:
-    return {'id': row.id, 'instance_id': row.infra_ref, 'instance_name': row.name, 'internal_ip': row.internal_ip,
-            'management_ip': row.internal_ip, 'created_at': row.created_at, 'updated_at': row.updated_at, 'volumes': [],
-            'state': row.state, 'fault': row.fault,
-            'shares': [{'id': mount.share_id, 'path': mount.path, 'access_level': mount.level, 'state': mount.state,
-                        'fault': mount.fault} for mount in mounts]}
+    return {
+        'id': row.id,
+        'instance_id': row.infra_ref,
+        'instance_name': row.name,
+        'internal_ip': row.internal_ip,
+        'management_ip': row.internal_ip,
+        'created_at': row.created_at,
+        'updated_at': row.updated_at,
+        'volumes': [],
+        'state': row.state,
+        'fault': row.fault,
+        'shares': [
+            {
+                'id': mount.share_id,
+                'path': mount.path,
+                'access_level': mount.level,
+                'state': mount.state,
+                'fault': mount.fault,
+            }
+            for mount in mounts
+        ],
+    }
 
 
 def info(row: Any, req: Request) -> dict[str, Any]:
     """Return the number of nodes, and of those that are ready with all their shares mounted."""
-    nodes = [node for groups in req.related['groups'].get(row.id, []) for node in req.related['nodes'].get(groups.id, [])]
-    done = [node for node in nodes if node['state'] == 'ready' and all(one['state'] == 'mounted' for one in node['shares'])]
+    nodes = [
+        node
+        for groups in req.related['groups'].get(row.id, [])
+        for node in req.related['nodes'].get(groups.id, [])
+    ]
+    done = [
+        node
+        for node in nodes
+        if node['state'] == 'ready' and all(one['state'] == 'mounted' for one in node['shares'])
+    ]
     return {'shares': {'nodes_total': len(nodes), 'nodes_done': len(done)}}
 
 
@@ -68,11 +102,21 @@ def fault(row: Any, req: Request) -> str | None:
     """Return what is wrong with the cluster, or what its operation waits for now; None if nothing is."""
     if row.status_description:
         return str(row.status_description)
-    nodes = [node for one in req.related['groups'].get(row.id, []) for node in req.related['nodes'].get(one.id, [])]
+    nodes = [
+        node for one in req.related['groups'].get(row.id, []) for node in req.related['nodes'].get(one.id, [])
+    ]
     faults = [f'{node["instance_name"]}: {node["fault"]}' for node in nodes if node['fault']]
-    faults += [f'{node["instance_name"]}: share {share["id"]} at {share["path"]}: {share["fault"]}'
-               for node in nodes for share in node['shares'] if share['fault']]
-    faults += [f'access to share {grant.share_id}: {grant.fault}' for grant in req.related['grants'] if row.id in grant.reason]
+    faults += [
+        f'{node["instance_name"]}: share {share["id"]} at {share["path"]}: {share["fault"]}'
+        for node in nodes
+        for share in node['shares']
+        if share['fault']
+    ]
+    faults += [
+        f'access to share {grant.share_id}: {grant.fault}'
+        for grant in req.related['grants']
+        if row.id in grant.reason
+    ]
     return '; '.join(faults) or None
 
 
@@ -82,6 +126,7 @@ def progress(row: Any, req: Request) -> list[dict[str, Any]]:
 
 
 # Templates and clusters -------------------------------------------------------------------------
+
 
 def _caller(req: Request) -> dict[str, str]:
     return share_client.caller(req.raw.headers)
@@ -111,10 +156,20 @@ def _list(req: Request, resource_type: str) -> list[Any]:
     column, descending = _sorting(req)
     project_id = _scope(req, resource_type, asked=bool(req.query.get('all_projects')))
     limit = min(req.query.get('limit', req.ctx.conf.osapi_max_limit), req.ctx.conf.osapi_max_limit)
-    filters = {name: req.query[name] for name in ('name', 'plugin_name', 'plugin_version') if name in req.query}
+    filters = {
+        name: req.query[name] for name in ('name', 'plugin_name', 'plugin_version') if name in req.query
+    }
     with req.ctx.db.reader() as conn:
-        rows = store.list_visible(conn, resource_type, project_id, filters, limit=limit, marker=req.query.get('marker'),
-                                  sort_by=column, descending=descending)
+        rows = store.list_visible(
+            conn,
+            resource_type,
+            project_id,
+            filters,
+            limit=limit,
+            marker=req.query.get('marker'),
+            sort_by=column,
+            descending=descending,
+        )
         if len(rows) > limit:
             rows = rows[:limit]
             req.related['next'] = rows[-1].id
@@ -172,7 +227,9 @@ class _Templates(_Named):
     @classmethod
     def create(cls, req: Request) -> Any:
         """Create a template."""
-        return _show(req, cls.resource_type, templates.create(req.ctx, cls.resource_type, req.body, _caller(req)))
+        return _show(
+            req, cls.resource_type, templates.create(req.ctx, cls.resource_type, req.body, _caller(req))
+        )
 
     @classmethod
     def update(cls, req: Request) -> Any:
@@ -229,11 +286,17 @@ class Clusters(_Named):
 
 # Plugins and images -----------------------------------------------------------------------------
 
+
 def _plugin() -> dict[str, Any]:
     labels = {'enabled': {'status': True, 'description': 'It is offered.', 'mutable': False}}
-    return {'name': PLUGIN, 'title': 'Plain nodes', 'description': 'Nodes with shares mounted, and no software.',
-            'versions': list(VERSIONS), 'plugin_labels': labels,
-            'version_labels': dict.fromkeys(VERSIONS, labels)}
+    return {
+        'name': PLUGIN,
+        'title': 'Plain nodes',
+        'description': 'Nodes with shares mounted, and no software.',
+        'versions': list(VERSIONS),
+        'plugin_labels': labels,
+        'version_labels': dict.fromkeys(VERSIONS, labels),
+    }
 
 
 def plugins(req: Request) -> dict[str, Any]:
@@ -252,14 +315,25 @@ def plugin_version(req: Request) -> dict[str, Any]:
     """Show a plugin at a version."""
     if req.params['version'] not in VERSIONS:
         raise errors.NotFound.of('plugin version', req.params['version'])
-    return {'plugin': plugin(req)['plugin'] | {'node_processes': {PLUGIN: list(templates.PROCESSES)}, 'required_image_tags': [],
-                                               'configs': []}}
+    return {
+        'plugin': plugin(req)['plugin']
+        | {'node_processes': {PLUGIN: list(templates.PROCESSES)}, 'required_image_tags': [], 'configs': []}
+    }
 
 
 def _images(req: Request) -> list[dict[str, Any]]:
-    return [{'id': str(uuid.uuid5(uuid.NAMESPACE_URL, f'urn:manila_lite:image:{name}')), 'name': name, 'username': 'root',
-             'description': '', 'tags': [PLUGIN, *VERSIONS], 'status': 'ACTIVE', 'metadata': {}}
-            for name in req.ctx.conf.dataproc.images]
+    return [
+        {
+            'id': str(uuid.uuid5(uuid.NAMESPACE_URL, f'urn:manila_lite:image:{name}')),
+            'name': name,
+            'username': 'root',
+            'description': '',
+            'tags': [PLUGIN, *VERSIONS],
+            'status': 'ACTIVE',
+            'metadata': {},
+        }
+        for name in req.ctx.conf.dataproc.images
+    ]
 
 
 def images(req: Request) -> dict[str, Any]:
@@ -277,5 +351,7 @@ def image(req: Request) -> dict[str, Any]:
 
 def absent(req: Request) -> None:
     """Refuse a call that this service does not offer."""
-    raise NotOffered('This service mounts shares on clusters; jobs, data sources, binaries and the registering of images are '
-                     'not offered.')
+    raise NotOffered(
+        'This service mounts shares on clusters; jobs, data sources, binaries and the registering of images are '
+        'not offered.'
+    )

@@ -17,8 +17,16 @@ def _check(options: object) -> None:
     load.handlers(options)
 
 
-SIBLING = process.Sibling(name='dataproc', api=API, rules=policies.RULES, register=conf.register_opts,
-                          migrations=Path(__file__).parent / 'migrations', table='clusters', worker=Engine, check=_check)
+SIBLING = process.Sibling(
+    name='dataproc',
+    api=API,
+    rules=policies.RULES,
+    register=conf.register_opts,
+    migrations=Path(__file__).parent / 'migrations',
+    table='clusters',
+    worker=Engine,
+    check=_check,
+)
 
 
 def api() -> int:

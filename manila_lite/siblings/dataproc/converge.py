@@ -38,15 +38,28 @@ def _done(conn: Connection, work: Work) -> None:
 
 def _faults(conn: Connection, row: Any) -> list[tuple[str, str]]:
     """Return the id of each node with a fault, and the fault."""
-    faults = [(node.id, f'{node.name}: {node.fault or node.state}') for node in store.instances(conn, (row.id,))
-              if node.state != states.NODE['spawn'].ok]
-    return faults + [(mount.instance_id, f'{mount.node}: share {mount.share_id} at {mount.path}: {mount.fault or mount.state}')
-                     for mount in store.mounts(conn, (row.id,)) if mount.state != states.MOUNT['mount'].ok]
+    faults = [
+        (node.id, f'{node.name}: {node.fault or node.state}')
+        for node in store.instances(conn, (row.id,))
+        if node.state != states.NODE['spawn'].ok
+    ]
+    return faults + [
+        (
+            mount.instance_id,
+            f'{mount.node}: share {mount.share_id} at {mount.path}: {mount.fault or mount.state}',
+        )
+        for mount in store.mounts(conn, (row.id,))
+        if mount.state != states.MOUNT['mount'].ok
+    ]
 
 
 def _end(conn: Connection, work: Work, row: Any, status: str, why: str | None) -> None:
-    store.update(conn, 'cluster', row.id, {'progress': steps.ended(row.progress, successful=status == 'Active'),
-                                           'scaling': None})
+    store.update(
+        conn,
+        'cluster',
+        row.id,
+        {'progress': steps.ended(row.progress, successful=status == 'Active'), 'scaling': None},
+    )
     if row.status == status:
         store.update(conn, 'cluster', row.id, {'status_description': why})
         return
@@ -60,13 +73,18 @@ def _failed(conn: Connection, work: Work, error: Exception) -> None:
         _end(conn, work, row, 'Error', errors.reason(error, work.ctx.request_id))
 
 
-PLAN = Plan(actions.KIND, (
-    Step(nodes.arrange),
-    Step(mounting.unmount),
-    Step(mounting.release),
-    Step(nodes.retire),
-    Step(nodes.spawn),
-    Step(mounting.prepare),
-    Step(mounting.grant),
-    Step(mounting.mount),
-), _done, _failed)
+PLAN = Plan(
+    actions.KIND,
+    (
+        Step(nodes.arrange),
+        Step(mounting.unmount),
+        Step(mounting.release),
+        Step(nodes.retire),
+        Step(nodes.spawn),
+        Step(mounting.prepare),
+        Step(mounting.grant),
+        Step(mounting.mount),
+    ),
+    _done,
+    _failed,
+)

@@ -30,8 +30,13 @@ class Tools:
         self.infra = load.infra(services.conf)
         self.handlers = load.handlers(services.conf)
         self.shares = services.shares
-        self.grants = Grants(services.db, models.share_grants, services.shares, service='mlite-dataproc',
-                             users=store.levels_of_grant)
+        self.grants = Grants(
+            services.db,
+            models.share_grants,
+            services.shares,
+            service='mlite-dataproc',
+            users=store.levels_of_grant,
+        )
 
 
 class Engine:
@@ -40,8 +45,15 @@ class Engine:
     def __init__(self, services: context.Services):
         self.services = services
         self.tools = Tools(services)
-        self._worker = Worker(services, actions.TOPIC, '', services.conf.host, services.conf.storage_availability_zone,
-                              [converge.PLAN], self.tools)
+        self._worker = Worker(
+            services,
+            actions.TOPIC,
+            '',
+            services.conf.host,
+            services.conf.storage_availability_zone,
+            [converge.PLAN],
+            self.tools,
+        )
         self._worker.every(_FORGET, self.purge)
         if self.tools.conf.check_interval:
             self._worker.every(self.tools.conf.check_interval, self.check)
@@ -69,7 +81,11 @@ class Engine:
         """
         ctx = context.admin(self.services)
         with self.services.db.reader() as conn:
-            clusters = [row for row in store.clusters_in_status(conn, states.CLUSTER.statuses) if self._needs_check(conn, row)]
+            clusters = [
+                row
+                for row in store.clusters_in_status(conn, states.CLUSTER.statuses)
+                if self._needs_check(conn, row)
+            ]
         for row in clusters:
             self._begin_converge(ctx, row)
         self.tools.grants.reconcile()
@@ -79,7 +95,10 @@ class Engine:
         try:
             self.tools.infra.sweep(self._taken)
         except errors.ManilaLiteError as bad:
-            LOG.warning('The nodes of the infrastructure could not be compared with the database; trying again: %s', bad)
+            LOG.warning(
+                'The nodes of the infrastructure could not be compared with the database; trying again: %s',
+                bad,
+            )
 
     def _taken(self) -> frozenset[str]:
         with self.services.db.reader() as conn:
@@ -90,16 +109,24 @@ class Engine:
             return False
         if row.status in states.CLUSTER.transient:
             return True
-        if any(one.finished_at and one.finished_at > self._late() for one in rows.list_of_resource(conn, row.id, actions.KIND)):
-            return False        # another engine looked at it, or a user caused an operation
+        if any(
+            one.finished_at and one.finished_at > self._late()
+            for one in rows.list_of_resource(conn, row.id, actions.KIND)
+        ):
+            return False  # another engine looked at it, or a user caused an operation
         return bool(store.mounts(conn, (row.id,)))
 
     def _late(self) -> datetime.datetime:
         return timeutils.utcnow() - datetime.timedelta(seconds=self.tools.conf.check_interval / 2)
 
     def _begin_converge(self, ctx: context.RequestContext, row: Any) -> None:
-        owner = context.RequestContext(project_id=row.project_id, roles=['admin', 'member', 'reader'], is_admin=True,
-                                       services=self.services, overwrite=False)
+        owner = context.RequestContext(
+            project_id=row.project_id,
+            roles=['admin', 'member', 'reader'],
+            is_admin=True,
+            services=self.services,
+            overwrite=False,
+        )
         with self.services.db.writer() as conn:
             if rows.is_open(conn, actions.open_key(row.id)):
                 return

@@ -58,7 +58,9 @@ class FakeInfra(Infra):
         if (directory / 'late').exists():
             raise errors.Again(self.conf.dataproc.retry_delay, f'{ref} is not ready.')
         number = int(ref.rpartition('-')[2])
-        return Node(ref, wanted.name, f'10.77.{number // 250}.{number % 250 + 1}', host_key='ssh-ed25519 none')
+        return Node(
+            ref, wanted.name, f'10.77.{number // 250}.{number % 250 + 1}', host_key='ssh-ed25519 none'
+        )
 
     def release(self, ref: str) -> None:
         """Release the node. Its directory stays as it is for the next user."""

@@ -18,6 +18,9 @@ def infra(conf: Any) -> Infra:
 
 def handlers(conf: Any) -> dict[str, ShareHandler]:
     """Return a handler for every protocol of ``[dataproc] handlers``. :raises errors.BadConfig: one cannot be loaded."""
-    return {protocol.upper(): entry_points.load(_HANDLERS, name, ShareHandler, f'[dataproc] handlers: {protocol}:{name}',
-                                                'handler')(conf)
-            for protocol, name in conf.dataproc.handlers.items()}
+    return {
+        protocol.upper(): entry_points.load(
+            _HANDLERS, name, ShareHandler, f'[dataproc] handlers: {protocol}:{name}', 'handler'
+        )(conf)
+        for protocol, name in conf.dataproc.handlers.items()
+    }

@@ -35,10 +35,12 @@ def _on_node(work: Work, node: Any, mounts: list[Any]) -> None:
         with work.service.infra.connect(steps.node_of(node)) as remote:
             for mount in mounts:
                 handler = work.service.handlers[mount.protocol]
-                if handler.is_mounted(remote, Mount(mount.share_id, mount.export or '', mount.path, mount.level)):
+                if handler.is_mounted(
+                    remote, Mount(mount.share_id, mount.export or '', mount.path, mount.level)
+                ):
                     lost.remove(mount)
     except (NodeAway, errors.Again, errors.Final):
-        pass        # the step that mounts reports the error
+        pass  # the step that mounts reports the error
     for mount in lost:
         steps.write(work, lambda conn, mount=mount: mount_again(conn, mount))
 
@@ -47,9 +49,9 @@ def _of_share(work: Work, share_id: str, mounts: list[Any]) -> None:
     try:
         rules = {rule.id: rule for rule in work.service.shares.rules(share_id)}
     except errors.NotFound:
-        rules = {}      # the step that makes rules reports that the share is gone
+        rules = {}  # the step that makes rules reports that the share is gone
     except errors.ManilaLiteError:
-        return          # nothing is known; the next look asks again
+        return  # nothing is known; the next look asks again
     with work.ctx.db.reader() as conn:
         known = store.rules_of_grants(conn, [mount.grant_id for mount in mounts])
     for mount in mounts:

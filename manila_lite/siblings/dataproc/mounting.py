@@ -27,21 +27,31 @@ def _as_mount(row: Any) -> Mount:
 
 # Unmounting -------------------------------------------------------------------------------------
 
+
 def unmount(work: Work) -> None:
     """Unmount shares that are no longer wanted on a node, or wanted at another path or level. The row says why one stays."""
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         going = _unwanted(conn, work)
         for mount in going:
-            transitions.begin(conn, states.MOUNT, 'unmount', mount.id, **({} if mount.state == _UNMOUNTED else {'attempts': 0}))
+            transitions.begin(
+                conn,
+                states.MOUNT,
+                'unmount',
+                mount.id,
+                **({} if mount.state == _UNMOUNTED else {'attempts': 0}),
+            )
     nodes = steps.mounts_by_node(work, _UNMOUNTED)
     steps.for_each(work, nodes, lambda one: _unmount(work, *one))
 
 
 def _unwanted(conn: Connection, work: Work) -> list[Any]:
     wanted = _wanted(conn, work)
-    return [mount for mount in store.mounts(conn, (work.resource_id,))
-            if wanted.get((mount.instance_id, mount.share_id)) != (mount.path, mount.level)]
+    return [
+        mount
+        for mount in store.mounts(conn, (work.resource_id,))
+        if wanted.get((mount.instance_id, mount.share_id)) != (mount.path, mount.level)
+    ]
 
 
 def _wanted(conn: Connection, work: Work) -> dict[tuple[str, str], tuple[str, str]]:
@@ -49,11 +59,16 @@ def _wanted(conn: Connection, work: Work) -> dict[tuple[str, str], tuple[str, st
     row = store.find_cluster(conn, work.resource_id)
     if row is None or row.status == states.CLUSTER['delete'].during:
         return {}
-    groups = {group.id: validation.effective(row.shares, group.shares)
-              for group in store.groups(conn, 'cluster_id', (row.id,)).get(row.id, [])}
-    return {(node.id, share['id']): (share['path'], share['access_level'])
-            for node in store.instances(conn, (row.id,)) if node.state != _LEAVING
-            for share in groups.get(node.node_group_id, [])}
+    groups = {
+        group.id: validation.effective(row.shares, group.shares)
+        for group in store.groups(conn, 'cluster_id', (row.id,)).get(row.id, [])
+    }
+    return {
+        (node.id, share['id']): (share['path'], share['access_level'])
+        for node in store.instances(conn, (row.id,))
+        if node.state != _LEAVING
+        for share in groups.get(node.node_group_id, [])
+    }
 
 
 def _unmount(work: Work, node: Any, mounts: list[Any]) -> float | None:
@@ -69,7 +84,9 @@ def _unmount(work: Work, node: Any, mounts: list[Any]) -> float | None:
     return None
 
 
-def _retry_unmount(work: Work, cluster: Any, mounts: list[Any], leaving: bool, away: errors.ManilaLiteError) -> float | None:
+def _retry_unmount(
+    work: Work, cluster: Any, mounts: list[Any], leaving: bool, away: errors.ManilaLiteError
+) -> float | None:
     """Plan another try for the node. After too many tries, forget the mounts of a leaving node, and fail those of others."""
     again = False
     for mount in _in_state(work, mounts, _UNMOUNTED):
@@ -86,7 +103,11 @@ def _in_state(work: Work, mounts: list[Any], state: str) -> list[Any]:
     """Return those of the mounts that still have this state."""
     mount_ids = {mount.id for mount in mounts}
     with work.ctx.db.reader() as conn:
-        return [mount for mount in store.mounts(conn, (work.resource_id,)) if mount.id in mount_ids and mount.state == state]
+        return [
+            mount
+            for mount in store.mounts(conn, (work.resource_id,))
+            if mount.id in mount_ids and mount.state == state
+        ]
 
 
 def _unmount_one(work: Work, cluster: Any, remote: Any, mount: Any, leaving: bool) -> None:
@@ -95,7 +116,7 @@ def _unmount_one(work: Work, cluster: Any, remote: Any, mount: Any, leaving: boo
         note = handler.unmount(remote, _as_mount(mount), force=leaving) if handler and mount.export else ''
     except (Busy, errors.Final) as stays:
         why = str(stays)
-        if mount.fault == why:      # each look tries once more; the cause was sent before
+        if mount.fault == why:  # each look tries once more; the cause was sent before
             steps.write(work, lambda conn: transitions.fail(conn, states.MOUNT, 'unmount', mount.id))
         else:
             steps.fail_mount(work, cluster, mount, 'unmount', why)
@@ -111,7 +132,11 @@ def _unmounted(work: Work, cluster: Any, mount: Any, note: str) -> None:
 def release(work: Work) -> None:
     """Release access rules that no mount of the cluster needs. Rules that others use stay."""
     with work.ctx.db.reader() as conn:
-        idle = [grant_id for grant_id in store.grants_of(conn, _grant_user(work)) if not store.levels_of_grant(conn, grant_id)]
+        idle = [
+            grant_id
+            for grant_id in store.grants_of(conn, _grant_user(work))
+            if not store.levels_of_grant(conn, grant_id)
+        ]
     steps.for_each(work, idle, lambda grant_id: _release(work, grant_id))
 
 
@@ -125,11 +150,12 @@ def _release(work: Work, grant_id: str) -> float | None:
     except errors.Again as later:
         return later.after
     except errors.Unavailable:
-        return work.service.conf.retry_delay      # an access rule is never dropped silently
+        return work.service.conf.retry_delay  # an access rule is never dropped silently
     return None
 
 
 # Mounting ---------------------------------------------------------------------------------------
+
 
 def prepare(work: Work) -> None:
     """Prepare a row for every share on every node that answers, with a claimed access rule, protocol and export
@@ -165,10 +191,26 @@ def _add_missing(conn: Connection, work: Work) -> None:
 
 
 def _insert(conn: Connection, work: Work, node: Any, share_id: str, path: str, level: str) -> None:
-    grant = work.service.grants.claim(conn, grants.Target(share_id, 'ip', node.internal_ip, level), host=work.service.host,
-                                      on=_grant_user(work))
-    transitions.create(conn, states.MOUNT, {'id': uuidutils.generate_uuid(), 'instance_id': node.id, 'share_id': share_id,
-                                            'path': path, 'level': level, 'grant_id': grant, 'attempts': 0}, 'mount')
+    grant = work.service.grants.claim(
+        conn,
+        grants.Target(share_id, 'ip', node.internal_ip, level),
+        host=work.service.host,
+        on=_grant_user(work),
+    )
+    transitions.create(
+        conn,
+        states.MOUNT,
+        {
+            'id': uuidutils.generate_uuid(),
+            'instance_id': node.id,
+            'share_id': share_id,
+            'path': path,
+            'level': level,
+            'grant_id': grant,
+            'attempts': 0,
+        },
+        'mount',
+    )
 
 
 def _since(work: Work) -> datetime.datetime:
@@ -186,7 +228,9 @@ def _describe(work: Work, mounts: list[Any]) -> None:
     for mount in mounts:
         values = {'protocol': known['protocol'], 'export': export}
         if values != {'protocol': mount.protocol, 'export': mount.export}:
-            steps.write(work, lambda conn, mount=mount, values=values: store.update_mount(conn, mount.id, **values))
+            steps.write(
+                work, lambda conn, mount=mount, values=values: store.update_mount(conn, mount.id, **values)
+            )
 
 
 def _export(work: Work, share_id: str, known: str) -> str:
@@ -235,8 +279,11 @@ def mount(work: Work) -> None:
 def _mount(work: Work, node: Any, mounts: list[Any]) -> float | None:
     with work.ctx.db.reader() as conn:
         cluster = store.find_cluster(conn, work.resource_id)
-        stuck = {one.path: one.share_id for one in store.mounts(conn, (work.resource_id,))
-                 if one.instance_id == node.id and one.state == states.MOUNT['unmount'].fail}
+        stuck = {
+            one.path: one.share_id
+            for one in store.mounts(conn, (work.resource_id,))
+            if one.instance_id == node.id and one.state == states.MOUNT['unmount'].fail
+        }
     try:
         with work.service.infra.connect(steps.node_of(node)) as remote:
             for protocol in sorted({mount.protocol for mount in mounts}):
@@ -251,8 +298,14 @@ def _mount(work: Work, node: Any, mounts: list[Any]) -> float | None:
 
 
 def _mount_one(work: Work, cluster: Any, remote: Any, mount: Any, stuck: dict[str, str]) -> None:
-    in_the_way = next((share for path, share in stuck.items()
-                       if validation.paths.within(mount.path, path) or validation.paths.within(path, mount.path)), None)
+    in_the_way = next(
+        (
+            share
+            for path, share in stuck.items()
+            if validation.paths.within(mount.path, path) or validation.paths.within(path, mount.path)
+        ),
+        None,
+    )
     try:
         if in_the_way:
             raise errors.Final(f'Share {in_the_way} is still mounted there.')

@@ -39,8 +39,10 @@ def arrange(work: Work) -> None:
 
 def _resize(conn: Connection, work: Work, group: Any, there: list[Any], count: int) -> None:
     # Of a group that gets smaller, the nodes that failed leave first.
-    living = sorted((node for node in there if node.state not in _GOING),
-                    key=lambda node: node.state == states.NODE['spawn'].fail)
+    living = sorted(
+        (node for node in there if node.state not in _GOING),
+        key=lambda node: node.state == states.NODE['spawn'].fail,
+    )
     stay, go = living[:count], [node for node in there if node not in living[:count]]
     for node in go:
         transitions.begin(conn, states.NODE, 'leave', node.id)
@@ -49,20 +51,42 @@ def _resize(conn: Connection, work: Work, group: Any, there: list[Any], count: i
             transitions.begin(conn, states.NODE, 'again', node.id, fault=None, attempts=0)
     cluster = store.find_cluster(conn, work.resource_id)
     used = {node.name for node in there}
-    free = (name for number in range(1, len(there) + count + 1)
-            if (name := f'{cluster.name}-{group.name}-{number:03}') not in used)
+    free = (
+        name
+        for number in range(1, len(there) + count + 1)
+        if (name := f'{cluster.name}-{group.name}-{number:03}') not in used
+    )
     for _ in range(count - len(stay)):
-        transitions.create(conn, states.NODE, {
-            'id': uuidutils.generate_uuid(), 'node_group_id': group.id, 'cluster_id': work.resource_id, 'name': next(free),
-            'attempts': 0}, 'spawn')
+        transitions.create(
+            conn,
+            states.NODE,
+            {
+                'id': uuidutils.generate_uuid(),
+                'node_group_id': group.id,
+                'cluster_id': work.resource_id,
+                'name': next(free),
+                'attempts': 0,
+            },
+            'spawn',
+        )
 
 
 def _wanted(work: Work, node: Any) -> Wanted:
     with work.ctx.db.reader() as conn:
         cluster = store.find_cluster(conn, work.resource_id)
-        group = next(group for group in store.groups(conn, 'cluster_id', (work.resource_id,))[work.resource_id]
-                     if group.id == node.node_group_id)
-    return Wanted(node.id, node.name, work.resource_id, group.name, group.flavor_id, group.image_id or cluster.default_image_id)
+        group = next(
+            group
+            for group in store.groups(conn, 'cluster_id', (work.resource_id,))[work.resource_id]
+            if group.id == node.node_group_id
+        )
+    return Wanted(
+        node.id,
+        node.name,
+        work.resource_id,
+        group.name,
+        group.flavor_id,
+        group.image_id or cluster.default_image_id,
+    )
 
 
 def _offer(work: Work, node: Any) -> None:
@@ -72,7 +96,7 @@ def _offer(work: Work, node: Any) -> None:
         ref = work.service.infra.offer(_wanted(work, node), taken)
         steps.write(work, lambda conn: store.update_instance(conn, node.id, infra_ref=ref))
     except oslo_db_exception.DBDuplicateEntry:
-        raise errors.Again(0.1) from None      # another cluster took the node first
+        raise errors.Again(0.1) from None  # another cluster took the node first
     except errors.Final as none:
         _fail(work, node, str(none))
 
@@ -109,8 +133,14 @@ def _spawn(work: Work, node: Any) -> float | None:
     except errors.Final as never:
         _fail(work, node, str(never))
         return None
-    values = {'internal_ip': answering.address, 'ssh_port': answering.port, 'ssh_user': answering.user,
-              'host_key': answering.host_key, 'key_file': answering.key_file, 'fault': None}
+    values = {
+        'internal_ip': answering.address,
+        'ssh_port': answering.port,
+        'ssh_user': answering.user,
+        'host_key': answering.host_key,
+        'key_file': answering.key_file,
+        'fault': None,
+    }
     steps.write(work, lambda conn: transitions.finish(conn, states.NODE, 'spawn', node.id, **values))
     return None
 
@@ -137,5 +167,6 @@ def _retire(work: Work, node: Any) -> float | None:
     def gone(conn: Connection) -> None:
         transitions.finish(conn, states.NODE, 'leave', node.id)
         store.drop_empty_group(conn, node.node_group_id)
+
     steps.write(work, gone)
     return None

@@ -12,9 +12,11 @@ LONGEST, LONGEST_PART = 4095, 255
 #: Folders of the system, in which nothing is mounted; ``/lib`` stands for all names that begin so (``/lib64``).
 SYSTEM = ('/proc', '/sys', '/dev', '/boot', '/etc', '/usr', '/bin', '/sbin', '/run', '/root')
 _LIBRARIES = '/lib'
+_PARTS_OF_VAR = ('cache', 'lib', 'lock', 'log', 'mail', 'run', 'spool', 'tmp')
 #: Folders with data of the node that nothing may hide; below them something may be mounted.
-KEPT = frozenset({'/home', '/opt', '/tmp', '/var', *(f'/var/{name}' for name in (   # noqa: S108 - a name, no file
-    'cache', 'lib', 'lock', 'log', 'mail', 'run', 'spool', 'tmp'))})
+KEPT = frozenset(
+    ('/home', '/opt', '/tmp', '/var', *(f'/var/{name}' for name in _PARTS_OF_VAR))  # noqa: S108 - a name, no file
+)
 
 
 def default(share_id: str) -> str:
@@ -43,8 +45,10 @@ def normal(path: str) -> str:
     if not parts or _is_system(normal_path):
         raise errors.Invalid(f'path: {normal_path!r} belongs to the system of the nodes.')
     if normal_path in KEPT:
-        raise errors.Invalid(f'path: {normal_path!r} holds data of the nodes, which the share would hide; name a directory '
-                             'below it.')
+        raise errors.Invalid(
+            f'path: {normal_path!r} holds data of the nodes, which the share would hide; name a directory '
+            'below it.'
+        )
     return normal_path
 
 

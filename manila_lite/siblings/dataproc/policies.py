@@ -32,10 +32,18 @@ RULES = [
     *_rules(CLUSTER_TEMPLATE, '/cluster-templates'),
     *_rules(CLUSTER, '/clusters'),
     rule(SCALE, MEMBER, 'Change the number of nodes of a cluster.', 'PUT /clusters/{id}'),
-    rule(ALL_PROJECTS, ADMIN, 'See the clusters of all projects.', 'GET /clusters?all_projects=true', 'GET /clusters/{id}'),
+    rule(
+        ALL_PROJECTS,
+        ADMIN,
+        'See the clusters of all projects.',
+        'GET /clusters?all_projects=true',
+        'GET /clusters/{id}',
+    ),
     rule(PLUGINS, READER, 'List the plugins and their versions.', 'GET /plugins', 'GET /plugins/{name}'),
     rule(IMAGES, READER, 'List the images for nodes.', 'GET /images', 'GET /images/{id}'),
-    rule(OTHERS, READER, 'Get the answer that jobs, data sources and binaries are not supported.', 'GET /jobs'),
+    rule(
+        OTHERS, READER, 'Get the answer that jobs, data sources and binaries are not supported.', 'GET /jobs'
+    ),
 ]
 
 

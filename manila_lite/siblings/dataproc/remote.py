@@ -115,9 +115,19 @@ def connect(node: Node, conf: Any) -> Iterator[Remote]:
         try:
             line = stack.enter_context(_line(node, options))
             client.connect(
-                node.address, node.port, node.user, pkey=key, sock=line, allow_agent=False, look_for_keys=False,
-                timeout=options.ssh_timeout, banner_timeout=options.ssh_timeout, auth_timeout=options.ssh_timeout,
-                channel_timeout=options.ssh_timeout, transport_factory=_patient(options.ssh_timeout))
+                node.address,
+                node.port,
+                node.user,
+                pkey=key,
+                sock=line,
+                allow_agent=False,
+                look_for_keys=False,
+                timeout=options.ssh_timeout,
+                banner_timeout=options.ssh_timeout,
+                auth_timeout=options.ssh_timeout,
+                channel_timeout=options.ssh_timeout,
+                transport_factory=_patient(options.ssh_timeout),
+            )
         except paramiko.BadHostKeyException as bad:
             raise errors.Final(f'{node.name} has another host key than the one that is pinned.') from bad
         except paramiko.AuthenticationException as bad:
@@ -137,10 +147,12 @@ def _patient(seconds: float) -> Callable[..., paramiko.Transport]:
     """Return a factory of transports with this time limit for the key exchange, which paramiko's ``connect`` has no
     argument for.
     """
+
     def made(*args: Any, **more: Any) -> paramiko.Transport:
         transport = paramiko.Transport(*args, **more)
         transport.handshake_timeout = seconds
         return transport
+
     return made
 
 
@@ -159,8 +171,10 @@ def host_key() -> tuple[str, str]:
     """Return a new host key for a node: the private one, and the public one as it is pinned, both in the form of OpenSSH."""
     private = ed25519.Ed25519PrivateKey.generate()
     public = private.public_key().public_bytes(keys.Encoding.OpenSSH, keys.PublicFormat.OpenSSH)
-    return (private.private_bytes(keys.Encoding.PEM, keys.PrivateFormat.OpenSSH, keys.NoEncryption()).decode(),
-            public.decode())
+    return (
+        private.private_bytes(keys.Encoding.PEM, keys.PrivateFormat.OpenSSH, keys.NoEncryption()).decode(),
+        public.decode(),
+    )
 
 
 def public_key(path: str) -> str:
@@ -188,12 +202,16 @@ def _line(node: Node, options: Any) -> Iterator[socket.socket]:
         with socket.create_connection((node.address, node.port), options.ssh_timeout) as line:
             yield line
         return
-    words = [word.replace('{host}', node.address).replace('{port}', str(node.port))
-             for word in shlex.split(options.ssh_proxy_command)]
+    words = [
+        word.replace('{host}', node.address).replace('{port}', str(node.port))
+        for word in shlex.split(options.ssh_proxy_command)
+    ]
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
-            proxy = subprocess.Popen(words, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL)
+            proxy = subprocess.Popen(
+                words, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL
+            )
         try:
             yield ours
         finally:

@@ -14,8 +14,14 @@ _AT_ONCE = 8
 _MISSING = 'share_service_missing'
 
 
-def check(ctx: RequestContext, who: Mapping[str, str], named: Iterable[Mapping[str, Any]], protocols: Collection[str], *,
-          exports: bool = False) -> dict[str, dict[str, str]]:
+def check(
+    ctx: RequestContext,
+    who: Mapping[str, str],
+    named: Iterable[Mapping[str, Any]],
+    protocols: Collection[str],
+    *,
+    exports: bool = False,
+) -> dict[str, dict[str, str]]:
     """Check that every named share is available, that its protocol can be mounted, and that the user may give access to it.
 
     Returns the protocol of each share, and with ``exports`` its export location: later no request has the user's rights.
@@ -31,8 +37,9 @@ def check(ctx: RequestContext, who: Mapping[str, str], named: Iterable[Mapping[s
         return dict(zip(share_ids, checked, strict=True))
 
 
-def _check_one(ctx: RequestContext, who: Mapping[str, str], share_id: str, protocols: Collection[str],
-               exports: bool) -> dict[str, str]:
+def _check_one(
+    ctx: RequestContext, who: Mapping[str, str], share_id: str, protocols: Collection[str], exports: bool
+) -> dict[str, str]:
     shares = ctx.services.shares
     try:
         share = shares.share(who, share_id)
@@ -48,7 +55,9 @@ def _check_one(ctx: RequestContext, who: Mapping[str, str], share_id: str, proto
         raise InvalidReference(f'shares: share {share_id} could not be found.') from None
     except errors.Unavailable as bad:
         if bad.code == _MISSING:
-            raise InvalidReference(f'shares: there is no share service (shared-file-system) in the catalog: {bad}') from None
+            raise InvalidReference(
+                f'shares: there is no share service (shared-file-system) in the catalog: {bad}'
+            ) from None
         raise
 
 
@@ -61,7 +70,9 @@ def _must_be_theirs(ctx: RequestContext, who: Mapping[str, str], share: Share) -
 
 def _fits(share: Share, protocols: Collection[str]) -> None:
     if share.protocol.upper() not in protocols:
-        raise InvalidReference(f'shares: share {share.id} is of protocol {share.protocol}; only {", ".join(sorted(protocols))} '
-                               'can be mounted on nodes.')
+        raise InvalidReference(
+            f'shares: share {share.id} is of protocol {share.protocol}; only {", ".join(sorted(protocols))} '
+            'can be mounted on nodes.'
+        )
     if share.status != 'available':
         raise InvalidReference(f'shares: share {share.id} is {share.status}; it must be available.')

@@ -10,32 +10,53 @@ from manila_lite.states import Crash, machine
 _UNDER_WAY = 'Validating InfraUpdating Spawning Waiting Preparing Configuring Starting'
 _SETTLED = 'Active Error'
 
-CLUSTER = machine('cluster', 'status', (
-    #  verb        from                          during           ok        fail
-    ('create',     '',                           'Validating',    'Active', 'Error', Crash.RESUME),
-    ('arrange',    _UNDER_WAY,                   'InfraUpdating', 'Active', 'Error', Crash.RESUME),
-    ('spawn',      _UNDER_WAY,                   'Spawning',      'Active', 'Error', Crash.RESUME),
-    ('wait',       _UNDER_WAY,                   'Waiting',       'Active', 'Error', Crash.RESUME),
-    ('prepare',    _UNDER_WAY,                   'Preparing',     'Active', 'Error', Crash.RESUME),
-    ('configure',  _UNDER_WAY,                   'Configuring',   'Active', 'Error', Crash.RESUME),
-    ('begin',      _UNDER_WAY,                   'Starting',      'Active', 'Error', Crash.RESUME),
-    # Requests about an existing cluster. "update": other shares, or the same once more.
-    ('update',     _SETTLED,                     'Configuring',   'Active', 'Error', Crash.RESUME),
-    ('scale',      'Active',                     'InfraUpdating', 'Active', 'Error', Crash.RESUME),
-    ('scale_back', f'{_UNDER_WAY} {_SETTLED}',   'InfraUpdating', 'Active', 'Error', Crash.RESUME),
-    ('delete',     f'{_UNDER_WAY} {_SETTLED}',   'Deleting',      None,     'Error', Crash.RESUME),
-))
+# fmt: off    - tables are read by column
+CLUSTER = machine(
+    'cluster',
+    'status',
+    (
+        #  verb        from                          during           ok        fail
+        ('create', '', 'Validating', 'Active', 'Error', Crash.RESUME),
+        ('arrange', _UNDER_WAY, 'InfraUpdating', 'Active', 'Error', Crash.RESUME),
+        ('spawn', _UNDER_WAY, 'Spawning', 'Active', 'Error', Crash.RESUME),
+        ('wait', _UNDER_WAY, 'Waiting', 'Active', 'Error', Crash.RESUME),
+        ('prepare', _UNDER_WAY, 'Preparing', 'Active', 'Error', Crash.RESUME),
+        ('configure', _UNDER_WAY, 'Configuring', 'Active', 'Error', Crash.RESUME),
+        ('begin', _UNDER_WAY, 'Starting', 'Active', 'Error', Crash.RESUME),
+        # Requests about an existing cluster. "update": other shares, or the same once more.
+        ('update', _SETTLED, 'Configuring', 'Active', 'Error', Crash.RESUME),
+        ('scale', 'Active', 'InfraUpdating', 'Active', 'Error', Crash.RESUME),
+        ('scale_back', f'{_UNDER_WAY} {_SETTLED}', 'InfraUpdating', 'Active', 'Error', Crash.RESUME),
+        ('delete', f'{_UNDER_WAY} {_SETTLED}', 'Deleting', None, 'Error', Crash.RESUME),
+    ),
+)
 
-NODE = machine('cluster_node', 'state', (
-    ('spawn',  '',                      'spawning', 'ready', 'error'),
-    ('again',  'error',                'spawning', 'ready', 'error'),
-    ('leave',  'spawning ready error leaving error_leaving', 'leaving', None, 'error_leaving'),
-))
+NODE = machine(
+    'cluster_node',
+    'state',
+    (
+        ('spawn', '', 'spawning', 'ready', 'error'),
+        ('again', 'error', 'spawning', 'ready', 'error'),
+        ('leave', 'spawning ready error leaving error_leaving', 'leaving', None, 'error_leaving'),
+    ),
+)
 
-MOUNT = machine('share_mount', 'state', (
-    ('mount',   '',                                      'mounting',   'mounted', 'error'),
-    ('again',   'mounted error error_unmounting',        'mounting',   'mounted', 'error'),
-    ('unmount', 'mounting mounted error unmounting error_unmounting', 'unmounting', None, 'error_unmounting'),
-))
+MOUNT = machine(
+    'share_mount',
+    'state',
+    (
+        ('mount', '', 'mounting', 'mounted', 'error'),
+        ('again', 'mounted error error_unmounting', 'mounting', 'mounted', 'error'),
+        (
+            'unmount',
+            'mounting mounted error unmounting error_unmounting',
+            'unmounting',
+            None,
+            'error_unmounting',
+        ),
+    ),
+)
+
+# fmt: on
 
 MACHINES = {one.resource_type: one for one in (CLUSTER, NODE, MOUNT)}

@@ -44,20 +44,43 @@ def show_progress(work: Work, verb: str, total: int) -> None:
 def _step(row: Any, verb: str, total: int) -> list[dict[str, Any]]:
     now = timeutils.utcnow().isoformat(timespec='microseconds')
     before = ended([step for step in row.progress if step['step_name'] != verb], successful=True)
-    return [*before, {'step_name': verb, 'step_type': 'shares', 'cluster_id': row.id, 'total': total, 'completed': 0,
-                      'successful': None, 'created_at': now, 'updated_at': now, 'events': []}]
+    return [
+        *before,
+        {
+            'step_name': verb,
+            'step_type': 'shares',
+            'cluster_id': row.id,
+            'total': total,
+            'completed': 0,
+            'successful': None,
+            'created_at': now,
+            'updated_at': now,
+            'events': [],
+        },
+    ]
 
 
 def ended(progress: list[dict[str, Any]], *, successful: bool) -> list[dict[str, Any]]:
     """Return the steps as ended. ``successful`` is about the last step."""
-    return [step | {'successful': successful or number < len(progress) - 1, 'completed': step['total']}
-            if step['successful'] is None else step for number, step in enumerate(progress)]
+    return [
+        step | {'successful': successful or number < len(progress) - 1, 'completed': step['total']}
+        if step['successful'] is None
+        else step
+        for number, step in enumerate(progress)
+    ]
 
 
 def node_of(row: Any) -> Node:
     """Return a node's row as the ``Node`` that infrastructures use."""
-    return Node(row.infra_ref, row.name, row.internal_ip, row.ssh_port or 22, row.ssh_user or 'root', row.host_key or '',
-                row.key_file or '')
+    return Node(
+        row.infra_ref,
+        row.name,
+        row.internal_ip,
+        row.ssh_port or 22,
+        row.ssh_user or 'root',
+        row.host_key or '',
+        row.key_file or '',
+    )
 
 
 def for_each(work: Work, items: Iterable[Any], do: Callable[[Any], float | None]) -> None:

@@ -19,17 +19,41 @@ GROUPS_BY = {'cluster template': 'cluster_template_id', 'cluster': 'cluster_id'}
 
 #: Values that a node group shows by default.
 NODE_DEFAULTS: dict[str, Any] = {
-    'node_processes': [], 'node_configs': {}, 'availability_zone': None, 'security_groups': [], 'use_autoconfig': True,
-    'floating_ip_pool': None, 'auto_security_group': False, 'is_proxy_gateway': False, 'volumes_per_node': 0,
-    'volumes_size': 0, 'volume_type': None, 'volumes_availability_zone': None, 'volume_mount_prefix': '/volumes/disk',
-    'volume_local_to_instance': False}
+    'node_processes': [],
+    'node_configs': {},
+    'availability_zone': None,
+    'security_groups': [],
+    'use_autoconfig': True,
+    'floating_ip_pool': None,
+    'auto_security_group': False,
+    'is_proxy_gateway': False,
+    'volumes_per_node': 0,
+    'volumes_size': 0,
+    'volume_type': None,
+    'volumes_availability_zone': None,
+    'volume_mount_prefix': '/volumes/disk',
+    'volume_local_to_instance': False,
+}
 
-_COLUMNS = frozenset({'name', 'description', 'plugin_name', 'plugin_version', 'is_public', 'is_protected', 'flavor_id',
-                      'image_id', 'shares'})
+_COLUMNS = frozenset(
+    {
+        'name',
+        'description',
+        'plugin_name',
+        'plugin_version',
+        'is_public',
+        'is_protected',
+        'flavor_id',
+        'image_id',
+        'shares',
+    }
+)
 _FLAGS = ('is_public', 'is_protected')
 
 
-def split(wanted: Mapping[str, Any], columns: frozenset[str] = _COLUMNS) -> tuple[dict[str, Any], dict[str, Any]]:
+def split(
+    wanted: Mapping[str, Any], columns: frozenset[str] = _COLUMNS
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the values that have columns of their own, and those kept as sent; null is left out of the latter."""
     own = {name: value for name, value in wanted.items() if name in columns}
     if wanted.get('hadoop_version') is not None:
@@ -39,9 +63,13 @@ def split(wanted: Mapping[str, Any], columns: frozenset[str] = _COLUMNS) -> tupl
             own[name] = bool(own[name])
     if own.get('flavor_id') is not None:
         own['flavor_id'] = str(own['flavor_id'])
-    kept = {name: value for name, value in wanted.items()
-            if name not in columns and name not in ('hadoop_version', 'node_groups', 'cluster_template_id', 'count')
-            and value is not None}
+    kept = {
+        name: value
+        for name, value in wanted.items()
+        if name not in columns
+        and name not in ('hadoop_version', 'node_groups', 'cluster_template_id', 'count')
+        and value is not None
+    }
     return own, kept
 
 
@@ -50,11 +78,19 @@ def check_plugin(values: Mapping[str, Any]) -> None:
     if values.get('plugin_name', PLUGIN) != PLUGIN:
         raise InvalidReference(f'plugin_name: there is no {values["plugin_name"]!r}, only {PLUGIN!r}.')
     if values.get('plugin_version', VERSIONS[0]) not in VERSIONS:
-        raise InvalidReference(f'plugin_version: {PLUGIN} has {", ".join(VERSIONS)}, not {values["plugin_version"]!r}.')
+        raise InvalidReference(
+            f'plugin_version: {PLUGIN} has {", ".join(VERSIONS)}, not {values["plugin_version"]!r}.'
+        )
 
 
-def check_shares(ctx: RequestContext, who: Mapping[str, str], shares: validation.Shares,
-                 groups: Sequence[Mapping[str, Any]] = (), *, exports: bool = False) -> dict[str, dict[str, str]]:
+def check_shares(
+    ctx: RequestContext,
+    who: Mapping[str, str],
+    shares: validation.Shares,
+    groups: Sequence[Mapping[str, Any]] = (),
+    *,
+    exports: bool = False,
+) -> dict[str, dict[str, str]]:
     """Check that all these shares can be mounted together on the nodes of these groups. Returns as ``asking.check``.
     Call it outside of a transaction.
 
@@ -66,11 +102,14 @@ def check_shares(ctx: RequestContext, who: Mapping[str, str], shares: validation
     if not named:
         return {}
     with ctx.waiting('the share service'):
-        return share_checks.check(ctx, who, named, {protocol.upper() for protocol in ctx.conf.dataproc.handlers},
-                                  exports=exports)
+        return share_checks.check(
+            ctx, who, named, {protocol.upper() for protocol in ctx.conf.dataproc.handlers}, exports=exports
+        )
 
 
-def resolved(conn: Connection, ctx: RequestContext, groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def resolved(
+    conn: Connection, ctx: RequestContext, groups: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     """Return node groups as rows: with their own values, and for the rest those of their templates.
 
     :raises InvalidReference: there is no such template. :raises InvalidData: two groups have one name.
@@ -96,18 +135,35 @@ def _resolved(conn: Connection, ctx: RequestContext, group: Mapping[str, Any]) -
     for name in ('flavor_id', 'image_id'):
         row[name] = own.get(name) if own.get(name) is not None else getattr(base, name, None)
     given = own.get('shares')
-    row['shares'] = (validation.normal(given, f'node group {group["name"]}: shares') if given is not None
-                     else getattr(base, 'shares', None))
+    row['shares'] = (
+        validation.normal(given, f'node group {group["name"]}: shares')
+        if given is not None
+        else getattr(base, 'shares', None)
+    )
     return row | {'details': kept}
 
 
 def copied(rows: Sequence[Any]) -> list[dict[str, Any]]:
     """Return copies of node groups, for another owner."""
-    return [{name: getattr(row, name) for name in ('name', 'count', 'node_group_template_id', 'flavor_id', 'image_id',
-                                                   'details', 'shares')} for row in rows]
+    return [
+        {
+            name: getattr(row, name)
+            for name in (
+                'name',
+                'count',
+                'node_group_template_id',
+                'flavor_id',
+                'image_id',
+                'details',
+                'shares',
+            )
+        }
+        for row in rows
+    ]
 
 
 # Calls ------------------------------------------------------------------------------------------
+
 
 def create(ctx: RequestContext, resource_type: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> str:
     """Create a template, and return its id.
@@ -121,22 +177,33 @@ def create(ctx: RequestContext, resource_type: str, wanted: Mapping[str, Any], w
         groups = resolved(conn, ctx, wanted.get('node_groups') or ())
     check_shares(ctx, who, own['shares'], groups)
     with store.refuse_duplicate_name(resource_type, own['name']), ctx.db.writer() as conn:
-        template_id = store.insert(conn, resource_type, {'project_id': ctx.project_id, 'details': kept, **own})
+        template_id = store.insert(
+            conn, resource_type, {'project_id': ctx.project_id, 'details': kept, **own}
+        )
         _set_groups(conn, resource_type, template_id, groups)
     return template_id
 
 
 def _values(resource_type: str, wanted: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    return split(wanted, _COLUMNS if resource_type == 'node group template' else _COLUMNS - {'flavor_id', 'image_id'})
+    return split(
+        wanted, _COLUMNS if resource_type == 'node group template' else _COLUMNS - {'flavor_id', 'image_id'}
+    )
 
 
-def _set_groups(conn: Connection, resource_type: str, template_id: str, groups: Sequence[Mapping[str, Any]]) -> None:
+def _set_groups(
+    conn: Connection, resource_type: str, template_id: str, groups: Sequence[Mapping[str, Any]]
+) -> None:
     if resource_type in GROUPS_BY:
         store.add_groups(conn, GROUPS_BY[resource_type], template_id, groups)
 
 
-def update(ctx: RequestContext, resource_type: str, template_id: str, wanted: Mapping[str, Any],
-           who: Mapping[str, str]) -> None:
+def update(
+    ctx: RequestContext,
+    resource_type: str,
+    template_id: str,
+    wanted: Mapping[str, Any],
+    who: Mapping[str, str],
+) -> None:
     """Change the given values of the template."""
     own, kept = _values(resource_type, wanted)
     check_plugin(own)
@@ -169,7 +236,9 @@ def delete(ctx: RequestContext, resource_type: str, template_id: str) -> None:
         must_not_be_protected(resource_type, row)
         used = store.names_of_users(conn, resource_type, template_id)
         if used:
-            raise errors.Conflict(f'{resource_type.capitalize()} {template_id} is used by {", ".join(sorted(used))}.')
+            raise errors.Conflict(
+                f'{resource_type.capitalize()} {template_id} is used by {", ".join(sorted(used))}.'
+            )
         if resource_type in GROUPS_BY:
             store.drop_groups(conn, GROUPS_BY[resource_type], template_id)
         store.delete(conn, resource_type, template_id)
@@ -178,4 +247,6 @@ def delete(ctx: RequestContext, resource_type: str, template_id: str) -> None:
 def must_not_be_protected(resource_type: str, row: Any) -> None:
     """Refuse to delete a protected row. :raises errors.Conflict: its owner protected it."""
     if row.is_protected:
-        raise errors.Conflict(f'{resource_type.capitalize()} {row.id} is protected; change is_protected first.')
+        raise errors.Conflict(
+            f'{resource_type.capitalize()} {row.id} is protected; change is_protected first.'
+        )

@@ -74,7 +74,11 @@ def check(shares: Shares, where: str) -> None:
     clash = paths.clash(share['path'] for share in shares)
     if clash is not None:
         outer, inner = clash
-        what = f'the path {outer!r} is used twice' if outer == inner else f'the path {inner!r} is inside {outer!r}'
+        what = (
+            f'the path {outer!r} is used twice'
+            if outer == inner
+            else f'the path {inner!r} is inside {outer!r}'
+        )
         raise InvalidData(f'{where}: {what}.')
 
 

@@ -39,18 +39,19 @@ def stronger(*levels: str) -> str:
 def table(metadata: sa.MetaData, name: str = 'share_grants') -> sa.Table:
     """Make the table in ``metadata``, and return it."""
     return sa.Table(
-        name, metadata,
+        name,
+        metadata,
         sa.Column('id', sa.String(36), primary_key=True),
         sa.Column('share_id', sa.String(36), nullable=False),
         sa.Column('access_type', sa.String(16), nullable=False),
         sa.Column('access_to', sa.String(255), nullable=False),
-        sa.Column('level', sa.String(2), nullable=False),           # the strongest level requested
+        sa.Column('level', sa.String(2), nullable=False),  # the strongest level requested
         sa.Column('service', sa.String(64), nullable=False),
         sa.Column('host', sa.String(255), nullable=False),
-        sa.Column('reason', sa.String(1023), nullable=False),       # of the locks
-        sa.Column('access_id', sa.String(36)),                      # the rule, once it is known
+        sa.Column('reason', sa.String(1023), nullable=False),  # of the locks
+        sa.Column('access_id', sa.String(36)),  # the rule, once it is known
         sa.Column('owned', sa.Boolean, nullable=False, default=False),
-        sa.Column('lock_id', sa.String(36)),                        # our lock, on a rule that others made
+        sa.Column('lock_id', sa.String(36)),  # our lock, on a rule that others made
         sa.Column('releasing', sa.Boolean, nullable=False, default=False),
         sa.Column('fault', sa.Text),
         sa.Column('created_at', sa.DateTime, nullable=False),
@@ -76,7 +77,9 @@ def claim(conn: Connection, grants: sa.Table, target: Target, **values: Any) -> 
         raise errors.Again(_SOON, f'Access of {target.to} to share {target.share_id} is being removed.')
     level = stronger(row.level, target.level)
     if level != row.level:
-        conn.execute(grants.update().where(grants.c.id == row.id).values(level=level, updated_at=timeutils.utcnow()))
+        conn.execute(
+            grants.update().where(grants.c.id == row.id).values(level=level, updated_at=timeutils.utcnow())
+        )
     return str(row.id)
 
 
@@ -87,20 +90,40 @@ def insert_released(conn: Connection, grants: sa.Table, target: Target, **values
 
 def _insert(conn: Connection, grants: sa.Table, target: Target, **values: Any) -> str | None:
     grant_id = uuidutils.generate_uuid()
-    made = insert_ignore(conn, grants, {
-        'id': grant_id, 'share_id': target.share_id, 'access_type': target.kind, 'access_to': target.to, 'level': target.level,
-        'owned': False, 'created_at': timeutils.utcnow(), **values})
+    made = insert_ignore(
+        conn,
+        grants,
+        {
+            'id': grant_id,
+            'share_id': target.share_id,
+            'access_type': target.kind,
+            'access_to': target.to,
+            'level': target.level,
+            'owned': False,
+            'created_at': timeutils.utcnow(),
+            **values,
+        },
+    )
     return grant_id if made else None
 
 
 def _for(grants: sa.Table, target: Target) -> tuple[sa.ColumnElement[bool], ...]:
-    return (grants.c.share_id == target.share_id, grants.c.access_type == target.kind, grants.c.access_to == target.to)
+    return (
+        grants.c.share_id == target.share_id,
+        grants.c.access_type == target.kind,
+        grants.c.access_to == target.to,
+    )
 
 
 def update(conn: Connection, grants: sa.Table, grant_id: str, *, releasing: bool, **values: Any) -> bool:
     """Set values of the grant, if it still exists and ``releasing`` is as given; return whether it was so."""
-    return bool(conn.execute(grants.update().where(grants.c.id == grant_id, grants.c.releasing.is_(releasing)).values(
-        updated_at=timeutils.utcnow(), **values)).rowcount)
+    return bool(
+        conn.execute(
+            grants.update()
+            .where(grants.c.id == grant_id, grants.c.releasing.is_(releasing))
+            .values(updated_at=timeutils.utcnow(), **values)
+        ).rowcount
+    )
 
 
 def begin_release(conn: Connection, grants: sa.Table, grant_id: str, users: Users) -> Any:
@@ -109,7 +132,11 @@ def begin_release(conn: Connection, grants: sa.Table, grant_id: str, users: User
     if row is None or (not row.releasing and users(conn, grant_id)):
         return None
     if not row.releasing:
-        conn.execute(grants.update().where(grants.c.id == grant_id).values(releasing=True, updated_at=timeutils.utcnow()))
+        conn.execute(
+            grants.update()
+            .where(grants.c.id == grant_id)
+            .values(releasing=True, updated_at=timeutils.utcnow())
+        )
     return get(conn, grants, grant_id)
 
 
@@ -121,7 +148,11 @@ def delete(conn: Connection, grants: sa.Table, grant_id: str) -> None:
 def unused(conn: Connection, grants: sa.Table, host: str | None, users: Users) -> list[str]:
     """Return the ids of the grants of a host (None: of any) that have no users."""
     query = sa.select(grants.c.id) if host is None else sa.select(grants.c.id).where(grants.c.host == host)
-    return [grant_id for (grant_id,) in conn.execute(query.order_by(grants.c.created_at)).all() if not users(conn, grant_id)]
+    return [
+        grant_id
+        for (grant_id,) in conn.execute(query.order_by(grants.c.created_at)).all()
+        if not users(conn, grant_id)
+    ]
 
 
 def known_rules(conn: Connection, grants: sa.Table, access_ids: Iterable[str]) -> set[str]:

@@ -37,7 +37,8 @@ def create() -> None:
         sa.Column('updated_at', TIME),
         sa.Column('name', sa.String(255), nullable=False),
         sa.PrimaryKeyConstraint('id', name='pk_availability_zones'),
-        sa.UniqueConstraint('name', name='uq_availability_zones_name'))
+        sa.UniqueConstraint('name', name='uq_availability_zones_name'),
+    )
     _services()
     _operations()
 
@@ -61,9 +62,12 @@ def _services() -> None:
         sa.Column('ensured_as', sa.String(255)),
         sa.Column('lease_owner', sa.String(255)),
         sa.Column('lease_expires_at', TIME),
-        sa.ForeignKeyConstraint(['availability_zone_id'], ['availability_zones.id'], name='fk_services_availability_zone_id'),
+        sa.ForeignKeyConstraint(
+            ['availability_zone_id'], ['availability_zones.id'], name='fk_services_availability_zone_id'
+        ),
         sa.PrimaryKeyConstraint('id', name='pk_services'),
-        sa.UniqueConstraint('host', 'binary', name='uq_services_host_binary'))
+        sa.UniqueConstraint('host', 'binary', name='uq_services_host_binary'),
+    )
 
 
 def _operations() -> None:
@@ -95,7 +99,8 @@ def _operations() -> None:
         sa.Column('lease_expires_at', TIME),
         sa.Column('finished_at', TIME),
         sa.PrimaryKeyConstraint('id', name='pk_operations'),
-        sa.UniqueConstraint('open_key', name='uq_operations_open_key'))
+        sa.UniqueConstraint('open_key', name='uq_operations_open_key'),
+    )
     op.create_index('ix_operations_resource_id', 'operations', ['resource_id'])
     op.create_index('ix_operations_finished_at', 'operations', ['finished_at'])
     op.create_index('ix_operations_due', 'operations', ['topic', 'host', 'state', 'next_run_at'])
@@ -121,7 +126,8 @@ def create_grants() -> None:
         sa.Column('created_at', sa.DateTime, nullable=False),
         sa.Column('updated_at', sa.DateTime),
         sa.PrimaryKeyConstraint('id', name='pk_share_grants'),
-        sa.UniqueConstraint('share_id', 'access_type', 'access_to', name='uniq_share_grants_target'))
+        sa.UniqueConstraint('share_id', 'access_type', 'access_to', name='uniq_share_grants_target'),
+    )
     op.create_index('ix_share_grants_host', 'share_grants', ['host'])
 
 
@@ -133,5 +139,11 @@ def add_releases() -> None:
 
 def add_clocks() -> None:
     """Add the column of services for the difference of their clocks."""
-    op.add_column('services', sa.Column('clock_ahead', sa.Float().with_variant(
-        mysql.DOUBLE(asdecimal=False), 'mysql', 'mariadb'), nullable=True))
+    op.add_column(
+        'services',
+        sa.Column(
+            'clock_ahead',
+            sa.Float().with_variant(mysql.DOUBLE(asdecimal=False), 'mysql', 'mariadb'),
+            nullable=True,
+        ),
+    )

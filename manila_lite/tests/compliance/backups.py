@@ -27,10 +27,12 @@ class KeepsBackups:
 
     def complete(self, verb: str, share: values.Share, backup: values.Backup) -> None:
         """Wait until the backup or restore is complete."""
+
         def complete() -> bool:
             progress = getattr(self.driver, f'{verb}_backup_continue')(share, backup)
             self.assertIsInstance(progress, values.BackupProgress)
             return progress.percent >= 100
+
         waiting.until(complete, f'the {verb} is complete', pause=0.05)
 
     def made_backup(self, share: values.Share) -> values.Backup:
@@ -140,7 +142,16 @@ class DeleteBegun(Delete):
 
 
 #: Every call about backups.
-BACKUP_CASES = (Create, CreateContinue, CreateOfNothing, Restore, RestoreContinue, RestoreOfNothing, Delete, DeleteBegun)
+BACKUP_CASES = (
+    Create,
+    CreateContinue,
+    CreateOfNothing,
+    Restore,
+    RestoreContinue,
+    RestoreOfNothing,
+    Delete,
+    DeleteBegun,
+)
 
 
 class EveryBackupCall(calls.EveryCall):

@@ -115,19 +115,30 @@ class Binding(testtools.TestCase):
     def kill(self, method: str, args: tuple, moment: float) -> None:
         """Kill a process that runs the call, ``moment`` seconds after the call began."""
         victim = self.victim(method, args)
-        time.sleep(moment)      # sleeps: any moment of the call will do, and no event marks it
+        time.sleep(moment)  # sleeps: any moment of the call will do, and no event marks it
         victim.kill()
         victim.wait(STUCK)
 
     def victim(self, method: str, args: tuple) -> forks.Process:
         """Return a new process that has just begun the call."""
         report_end, write_end = os.pipe()
-        with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as err, open(report_end, 'rb') as out:
+        with (
+            tempfile.TemporaryFile() as asked,
+            tempfile.TemporaryFile() as err,
+            open(report_end, 'rb') as out,
+        ):
             pickle.dump((method, args), asked)
             asked.seek(0)
             with open(write_end, 'wb') as say:
-                victim = forks.start(f'{__package__}.victim:main', self.DRIVER, self.config_file, self.state_dir,
-                                     stdin=asked, stdout=say, stderr=err)
+                victim = forks.start(
+                    f'{__package__}.victim:main',
+                    self.DRIVER,
+                    self.config_file,
+                    self.state_dir,
+                    stdin=asked,
+                    stdout=say,
+                    stderr=err,
+                )
             self.addCleanup(victim.kill)
             if out.readline() != b'begun\n':
                 victim.wait(STUCK)
@@ -143,9 +154,18 @@ class Binding(testtools.TestCase):
     def a_share(self, size: int = 1, **changes) -> values.Share:
         """Return a share that is not on the backend yet, and that is deleted at the end of the test."""
         instance_id = uuidutils.generate_uuid()
-        share = values.Share(**{'id': instance_id, 'share_id': uuidutils.generate_uuid(), 'size': size, 'proto': 'NFS',
-                                'project_id': 'a-project', 'pool': self.driver.report()[0].name,
-                                'server': self.server} | changes)
+        share = values.Share(
+            **{
+                'id': instance_id,
+                'share_id': uuidutils.generate_uuid(),
+                'size': size,
+                'proto': 'NFS',
+                'project_id': 'a-project',
+                'pool': self.driver.report()[0].name,
+                'server': self.server,
+            }
+            | changes
+        )
         self.addCleanup(lambda: self.driver.delete_share(share))
         return share
 

@@ -68,7 +68,7 @@ class BesideAccess(testscenarios.WithScenarios):
         changes = base.Background(self._change)
         answer = self.case.call()
         if self.case.METHOD == 'delete_share':
-            changes.join(base.STUCK)   # rules of a deleted share may be refused in any way
+            changes.join(base.STUCK)  # rules of a deleted share may be refused in any way
         else:
             changes.ended()
             self.driver.update_access(self.case.share, self.rules(self.GOOD))

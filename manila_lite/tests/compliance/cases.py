@@ -61,7 +61,9 @@ class _Keeps(Case):
 
     def verify_kept(self) -> None:
         self.test.assertEqual(set(self.test.GOOD), self.test.in_force(self.share))
-        ensured = self.test.ensured(dataclasses.replace(self.share, size=self.NEW_SIZE or self.SIZE), self.test.GOOD)
+        ensured = self.test.ensured(
+            dataclasses.replace(self.share, size=self.NEW_SIZE or self.SIZE), self.test.GOOD
+        )
         self.test.assertEqual(self.share.export_locations, tuple(ensured.export_locations))
 
 
@@ -107,7 +109,9 @@ class UpdateAccess(Case):
         self.good = self.test.rules(self.test.GOOD)
         taken = self.test.driver.ACCESS_TYPES.get(self.share.proto.upper(), _KINDS)
         self.test.assertLessEqual({kind for kind, *_ in self.test.GOOD}, set(taken))
-        self.bad = self.test.rules([*self.test.BAD, *((kind, to, 'rw') for kind, to in _KINDS.items() if kind not in taken)])
+        self.bad = self.test.rules(
+            [*self.test.BAD, *((kind, to, 'rw') for kind, to in _KINDS.items() if kind not in taken)]
+        )
         self.args = (self.share, [self.bad[0], *self.good, *self.bad[1:]])
 
     def verify(self, answer: Any) -> None:
@@ -128,12 +132,18 @@ class EnsureShares(Case):
         self.second = self.test.made_share(content='second', rules=self.test.OTHER)
         self.missing = self.test.a_share()
         self.test.lose_power()
-        self.args = ([values.EnsureTarget(self.missing, tuple(self.test.rules(self.test.GOOD))),
-                      values.EnsureTarget(self.share, tuple(self.test.rules(self.test.GOOD))),
-                      values.EnsureTarget(self.second, tuple(self.test.rules(self.test.OTHER)))],)
+        self.args = (
+            [
+                values.EnsureTarget(self.missing, tuple(self.test.rules(self.test.GOOD))),
+                values.EnsureTarget(self.share, tuple(self.test.rules(self.test.GOOD))),
+                values.EnsureTarget(self.second, tuple(self.test.rules(self.test.OTHER))),
+            ],
+        )
 
     def lasting(self, answer: Any) -> Any:
-        return {instance_id: dataclasses.replace(result, repaired=()) for instance_id, result in answer.items()}
+        return {
+            instance_id: dataclasses.replace(result, repaired=()) for instance_id, result in answer.items()
+        }
 
     def verify(self, answer: Any) -> None:
         self.test.assertEqual({target.share.id for target in self.args[0]}, set(answer))
@@ -142,9 +152,13 @@ class EnsureShares(Case):
             result = answer[target.share.id]
             self.test.assertIsNone(result.error)
             self.test.assertEqual(target.share.export_locations, tuple(result.export_locations))
-            self.test.assertEqual({rule.id: None for rule in target.rules},
-                                  {rule_id: rule.error for rule_id, rule in result.rules.items()})
-        self.test.assertEqual(['first', 'second'], [self.test.read(share) for share in (self.share, self.second)])
+            self.test.assertEqual(
+                {rule.id: None for rule in target.rules},
+                {rule_id: rule.error for rule_id, rule in result.rules.items()},
+            )
+        self.test.assertEqual(
+            ['first', 'second'], [self.test.read(share) for share in (self.share, self.second)]
+        )
         self.test.assertEqual(set(self.test.OTHER), self.test.in_force(self.second))
 
     def verify_kept(self) -> None:
@@ -247,8 +261,9 @@ class DeleteSnapshot(_Keeps):
     def verify(self, answer: Any) -> None:
         self.test.assertEqual('first', self.test.read(self.share))
         if isinstance(self.test.driver, interface.Clones):
-            self.test.assertRaises(errors.Final, self.test.driver.create_share_from_snapshot,
-                                   self.test.a_share(), self.args[0])
+            self.test.assertRaises(
+                errors.Final, self.test.driver.create_share_from_snapshot, self.test.a_share(), self.args[0]
+            )
             clone = self.test.a_share()
             self.test.driver.create_share_from_snapshot(clone, self.other)
             self.test.assertEqual('first', self.test.read(clone))
@@ -271,8 +286,10 @@ class ServeSnapshot(_Keeps):
     def verify(self, answer: Any) -> None:
         self.test.assert_locations(answer.export_locations)
         self.test.assertEqual({rule.id for rule in (*self.bad, *self.good)}, set(answer.rules))
-        self.test.assertEqual({rule.id for rule in self.bad},
-                              {rule_id for rule_id, result in answer.rules.items() if result.error})
+        self.test.assertEqual(
+            {rule.id for rule in self.bad},
+            {rule_id for rule_id, result in answer.rules.items() if result.error},
+        )
         snapshot, wanted = self.args[0], {(rule.type, rule.to, 'ro') for rule in self.good}
         self.test.assertEqual(wanted, self.test.in_force_of_snapshot(snapshot))
         self.test.driver.serve_snapshot(snapshot, [])
@@ -324,8 +341,21 @@ class Revert(_Keeps):
         self.test.assertEqual('first', self.test.read(self.share), 'the snapshot was used up')
 
 
-CASES = (CreateShare, DeleteShare, UpdateAccess, EnsureShares, ExtendShare, ShrinkShare, ShrinkFullShare, CreateSnapshot,
-         CreateGroupSnapshot, DeleteSnapshot, ServeSnapshot, Clone, Revert)
+CASES = (
+    CreateShare,
+    DeleteShare,
+    UpdateAccess,
+    EnsureShares,
+    ExtendShare,
+    ShrinkShare,
+    ShrinkFullShare,
+    CreateSnapshot,
+    CreateGroupSnapshot,
+    DeleteSnapshot,
+    ServeSnapshot,
+    Clone,
+    Revert,
+)
 
 
 def unknown() -> str:

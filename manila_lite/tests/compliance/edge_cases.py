@@ -37,13 +37,19 @@ class EdgeCases:
 
     def test_share_that_is_not_there_has_no_snapshots(self):
         self.needs(interface.Snapshots)
-        self.assertRaises(errors.Final, self.driver.create_snapshot, self._unknown_snapshot(self._unknown_share()))
+        self.assertRaises(
+            errors.Final, self.driver.create_snapshot, self._unknown_snapshot(self._unknown_share())
+        )
 
     def test_snapshot_that_is_not_there_cannot_be_cloned(self):
         self.needs(interface.Clones)
         clone = self.a_share()
-        self.assertRaises(errors.Final, self.driver.create_share_from_snapshot, clone,
-                          self._unknown_snapshot(self.made_share()))
+        self.assertRaises(
+            errors.Final,
+            self.driver.create_share_from_snapshot,
+            clone,
+            self._unknown_snapshot(self.made_share()),
+        )
         self.assertTrue(self.ensured(clone).error, 'half a share was left behind')
 
     def test_snapshot_that_is_not_there_cannot_be_reverted_to(self):
@@ -66,7 +72,9 @@ class EdgeCases:
         self.assertEqual(set(self.GOOD), self.in_force(share))
 
     def test_rules_of_a_share_that_is_not_there(self):
-        self.assertRaises(errors.Final, self.driver.update_access, self._unknown_share(), self.rules(self.GOOD))
+        self.assertRaises(
+            errors.Final, self.driver.update_access, self._unknown_share(), self.rules(self.GOOD)
+        )
 
     def test_pool_that_is_not_there(self):
         self.assertRaises(errors.Final, self.driver.create_share, self._unknown_share(pool='no-such-pool'))
@@ -102,11 +110,21 @@ class EdgeCases:
 
     def test_rules_are_exactly_those_given(self):
         share = self.made_share()
-        for rows in (self.GOOD, self.OTHER, self.GOOD[:1], (), self.OTHER + self.GOOD[1:], reversed(self.GOOD), ()):
+        for rows in (
+            self.GOOD,
+            self.OTHER,
+            self.GOOD[:1],
+            (),
+            self.OTHER + self.GOOD[1:],
+            reversed(self.GOOD),
+            (),
+        ):
             rules = self.rules(rows)
             results = self.driver.update_access(share, rules)
-            self.assertEqual({rule.id: None for rule in rules},
-                             {rule_id: result.error for rule_id, result in results.items()})
+            self.assertEqual(
+                {rule.id: None for rule in rules},
+                {rule_id: result.error for rule_id, result in results.items()},
+            )
             self.assertEqual({(rule.type, rule.to, rule.level) for rule in rules}, self.in_force(share))
 
     def test_shares_are_served_while_the_process_is_down(self):
@@ -127,13 +145,19 @@ class EdgeCases:
 
     def test_ensuring_what_is_well_changes_nothing(self):
         shares = [self.made_share(rules=self.GOOD), self.made_share(content='second', rules=self.OTHER)]
-        targets = [values.EnsureTarget(share, tuple(self.rules(rules))) for share, rules in zip(
-            shares, (self.GOOD, self.OTHER), strict=True)]
+        targets = [
+            values.EnsureTarget(share, tuple(self.rules(rules)))
+            for share, rules in zip(shares, (self.GOOD, self.OTHER), strict=True)
+        ]
         for _ in range(2):
             results = self.driver.ensure_shares(targets)
-            self.assertEqual([(share.export_locations, None, ()) for share in shares],
-                             [(tuple(result.export_locations), result.error, tuple(result.repaired))
-                              for result in map(results.get, (share.id for share in shares))])
+            self.assertEqual(
+                [(share.export_locations, None, ()) for share in shares],
+                [
+                    (tuple(result.export_locations), result.error, tuple(result.repaired))
+                    for result in map(results.get, (share.id for share in shares))
+                ],
+            )
             self.assertEqual([set(self.GOOD), set(self.OTHER)], list(map(self.in_force, shares)))
             self.assertEqual(['first', 'second'], list(map(self.read, shares)))
 
@@ -161,16 +185,25 @@ class EdgeCases:
             del true['driver_handles_share_servers']
             self.assertEqual(true, {flag: pool.capabilities.get(flag, False) for flag in true})
             # The manager adds this capability for drivers that do not report it.
-            self.assertIs(self.driver.HANDLES_SHARE_SERVERS,
-                          pool.capabilities.get('driver_handles_share_servers', self.driver.HANDLES_SHARE_SERVERS))
-            self.assertEqual(self.driver.PROTOCOLS, frozenset(pool.capabilities['storage_protocol'].split('_')))
+            self.assertIs(
+                self.driver.HANDLES_SHARE_SERVERS,
+                pool.capabilities.get('driver_handles_share_servers', self.driver.HANDLES_SHARE_SERVERS),
+            )
+            self.assertEqual(
+                self.driver.PROTOCOLS, frozenset(pool.capabilities['storage_protocol'].split('_'))
+            )
 
     def test_a_share_is_mounted_by_the_name_that_was_chosen(self):
-        self.assertTrue(all(pool.capabilities.get('mount_point_name_support') for pool in self.driver.report()))
+        self.assertTrue(
+            all(pool.capabilities.get('mount_point_name_support') for pool in self.driver.report())
+        )
         share = self.a_share(mount_point_name=f'team_{uuidutils.generate_uuid(dashed=False)}')
         locations = tuple(self.driver.create_share(share))
         for location in locations:
-            self.assertTrue(location.path.endswith((f'/{share.mount_point_name}', f'\\{share.mount_point_name}')), location)
+            self.assertTrue(
+                location.path.endswith((f'/{share.mount_point_name}', f'\\{share.mount_point_name}')),
+                location,
+            )
         share = dataclasses.replace(share, export_locations=locations)
         self.assertEqual(locations, tuple(self.ensured(share, self.GOOD).export_locations))
 
@@ -178,7 +211,9 @@ class EdgeCases:
         shares = [self.a_share() for _number in range(6)]
         for started in [base.Background(self.driver.create_share, share) for share in shares]:
             self.assert_locations(started.ended())
-        workers = [base.Background(self.driver.update_access, share, self.rules(self.GOOD)) for share in shares[:3]]
+        workers = [
+            base.Background(self.driver.update_access, share, self.rules(self.GOOD)) for share in shares[:3]
+        ]
         workers += [base.Background(self.driver.delete_share, share) for share in shares[3:]]
         workers.append(base.Background(self.driver.report))
         for started in workers:

@@ -27,15 +27,19 @@ class ManageShare(cases.Case):
         test.assertEqual(2, answer.size)
         test.assert_locations(answer.export_locations)
         test.assertEqual(('first', 2, set()), (test.read(mine), test.limit(mine), test.in_force(mine)))
-        test.assertEqual(tuple(answer.export_locations), tuple(test.ensured(mine, test.GOOD).export_locations))
+        test.assertEqual(
+            tuple(answer.export_locations), tuple(test.ensured(mine, test.GOOD).export_locations)
+        )
         test.assertEqual(set(test.GOOD), test.in_force(mine))
         test.driver.delete_share(self.old)
         test.assertTrue(test.ensured(self.old).error)
         test.assertEqual('first', test.read(mine), 'it went with what it was')
 
     def verify_kept(self) -> None:
-        self.test.assertEqual(('mine', set(self.test.OTHER)),
-                              (self.test.read(self.bystander), self.test.in_force(self.bystander)))
+        self.test.assertEqual(
+            ('mine', set(self.test.OTHER)),
+            (self.test.read(self.bystander), self.test.in_force(self.bystander)),
+        )
 
 
 class UnmanageShare(cases.Case):
@@ -63,8 +67,10 @@ class UnmanageShare(cases.Case):
         test.driver.delete_share(again)
 
     def verify_kept(self) -> None:
-        self.test.assertEqual(('mine', set(self.test.OTHER)),
-                              (self.test.read(self.bystander), self.test.in_force(self.bystander)))
+        self.test.assertEqual(
+            ('mine', set(self.test.OTHER)),
+            (self.test.read(self.bystander), self.test.in_force(self.bystander)),
+        )
 
 
 class _OfSnapshot(cases.Case):
@@ -77,7 +83,9 @@ class _OfSnapshot(cases.Case):
         self.test.write(self.share, 'later')
 
     def verify_kept(self) -> None:
-        self.test.assertEqual(('later', set(self.test.GOOD)), (self.test.read(self.share), self.test.in_force(self.share)))
+        self.test.assertEqual(
+            ('later', set(self.test.GOOD)), (self.test.read(self.share), self.test.in_force(self.share))
+        )
 
     def content(self, snapshot: values.Snapshot) -> str:
         clone = self.test.a_share()
@@ -85,7 +93,9 @@ class _OfSnapshot(cases.Case):
         return self.test.read(clone)
 
     def is_gone(self, snapshot: values.Snapshot) -> None:
-        self.test.assertRaises(errors.Final, self.test.driver.create_share_from_snapshot, self.test.a_share(), snapshot)
+        self.test.assertRaises(
+            errors.Final, self.test.driver.create_share_from_snapshot, self.test.a_share(), snapshot
+        )
 
 
 class ManageSnapshot(_OfSnapshot):
@@ -94,7 +104,9 @@ class ManageSnapshot(_OfSnapshot):
     def arrange(self) -> None:
         super().arrange()
         self.test.driver.unmanage_snapshot(self.old)
-        self.snapshot = dataclasses.replace(self.test.a_snapshot(self.share), provider_location=self.old.provider_location)
+        self.snapshot = dataclasses.replace(
+            self.test.a_snapshot(self.share), provider_location=self.old.provider_location
+        )
         self.args = (self.snapshot, {})
 
     def verify(self, answer: Any) -> None:
@@ -104,7 +116,9 @@ class ManageSnapshot(_OfSnapshot):
         mine = dataclasses.replace(self.snapshot, provider_location=answer.provider_location)
         self.test.assertEqual('first', self.content(mine))
         self.test.driver.unmanage_snapshot(mine)
-        again = dataclasses.replace(self.test.a_snapshot(self.share), provider_location=answer.provider_location)
+        again = dataclasses.replace(
+            self.test.a_snapshot(self.share), provider_location=answer.provider_location
+        )
         self.test.driver.manage_snapshot(again, {})
         self.test.assertEqual('first', self.content(again))
 
@@ -120,7 +134,9 @@ class UnmanageSnapshot(_OfSnapshot):
         self.test.assertIsNone(answer)
         self.is_gone(self.old)
         self.test.driver.delete_snapshot(self.old)
-        again = dataclasses.replace(self.test.a_snapshot(self.share), provider_location=self.old.provider_location)
+        again = dataclasses.replace(
+            self.test.a_snapshot(self.share), provider_location=self.old.provider_location
+        )
         self.test.driver.manage_snapshot(again, {})
         self.test.assertEqual('first', self.content(again))
 
@@ -155,7 +171,9 @@ class ManageEdgeCases:
         share = self.made_share()
         self.driver.unmanage_share(share)
         [path, *_] = [location.path for location in share.export_locations]
-        odd = dataclasses.replace(self.a_share(0), proto='ODDFS', export_locations=(values.ExportLocation(path),))
+        odd = dataclasses.replace(
+            self.a_share(0), proto='ODDFS', export_locations=(values.ExportLocation(path),)
+        )
         self.assertRaises(errors.Final, self.driver.manage_share, odd, path, {})
         self.driver.unmanage_share(odd)
         self.assertEqual(1, self.driver.manage_share(self.a_share(0), path, {}).size)
@@ -182,5 +200,6 @@ class ManageEdgeCases:
             new = dataclasses.replace(self.a_snapshot(share), provider_location=place)
             self.assertRaises(errors.Final, self.driver.manage_snapshot, new, {})
             self.driver.unmanage_snapshot(new)
-        self.driver.manage_snapshot(dataclasses.replace(
-            self.a_snapshot(other), provider_location=old.provider_location), {})
+        self.driver.manage_snapshot(
+            dataclasses.replace(self.a_snapshot(other), provider_location=old.provider_location), {}
+        )

@@ -86,7 +86,11 @@ class CheckHere(CheckUnknown):
 
     def arrange(self) -> None:
         super().arrange()
-        self.args = (dataclasses.replace(self.migration, source_host=self.test.driver.backend.host, keeps_addresses=True),)
+        self.args = (
+            dataclasses.replace(
+                self.migration, source_host=self.test.driver.backend.host, keeps_addresses=True
+            ),
+        )
 
 
 class Start(Started, _Migration):
@@ -148,7 +152,10 @@ class Complete(Cancel):
         for locations in answer.export_locations.values():
             test.assert_serves(migration.target, locations)
         test.assertEqual(test.planned(migration.target), test.addresses(migration.target))
-        self.here = [dataclasses.replace(share, server=migration.target, pool=migration.pool) for share in migration.shares]
+        self.here = [
+            dataclasses.replace(share, server=migration.target, pool=migration.pool)
+            for share in migration.shares
+        ]
         test.assertEqual(['later', 'written late'], [test.read(share) for share in self.here])
         for share in self.here:
             test.assertEqual((set(test.GOOD), share.size), (test.in_force(share), test.limit(share)))
@@ -157,7 +164,9 @@ class Complete(Cancel):
     def _snapshot_is_here(self, answer: Any) -> None:
         test, taken = self.test, self.migration.snapshots[0]
         test.assertEqual({taken.id}, set(answer.provider_locations))
-        snapshot = dataclasses.replace(taken, share=self.here[0], provider_location=answer.provider_locations[taken.id])
+        snapshot = dataclasses.replace(
+            taken, share=self.here[0], provider_location=answer.provider_locations[taken.id]
+        )
         if isinstance(test.driver, interface.Clones):
             clone = test.a_share(server=self.migration.target)
             test.driver.create_share_from_snapshot(clone, snapshot)
@@ -222,7 +231,16 @@ class CompleteWithin(Within, Complete):
     """Another share network of the same backend."""
 
 
-MIGRATION_CASES = (Start, Continue, Cancel, Complete, CompleteInPlace, StartWithin, ContinueWithin, CancelWithin,
-                   CompleteWithin)
+MIGRATION_CASES = (
+    Start,
+    Continue,
+    Cancel,
+    Complete,
+    CompleteInPlace,
+    StartWithin,
+    ContinueWithin,
+    CancelWithin,
+    CompleteWithin,
+)
 #: Calls that change nothing, whatever their result.
 MIGRATION_QUESTIONS = (Check, CheckUnknown, CheckHere, CheckWithin)

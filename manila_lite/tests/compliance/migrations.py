@@ -31,7 +31,9 @@ class Origin:
         super().setUp()
         with self.config_file.open('a') as file:
             about = self.options() | self.origin_options()
-            file.write('\n'.join([f'[{ORIGIN}]', *(f'{name} = {value}' for name, value in about.items()), '']))
+            file.write(
+                '\n'.join([f'[{ORIGIN}]', *(f'{name} = {value}' for name, value in about.items()), ''])
+            )
         conf = cfg.ConfigOpts()
         conf([], project='manila_lite', default_config_files=[str(self.config_file)])
         self.origin = load.make(self.DRIVER, ORIGIN, ORIGIN_HOST, conf, self.root / ORIGIN)
@@ -62,7 +64,7 @@ class Origin:
 
     def call_off(self, migration: values.ServerMigration | values.ShareMigration) -> None:
         """Cancel the migration unless it is complete."""
-        with contextlib.suppress(errors.Final):     # it is complete
+        with contextlib.suppress(errors.Final):  # it is complete
             self.step('cancel', migration)
 
     def near(self, migration: values.ServerMigration | values.ShareMigration) -> bool:
@@ -93,10 +95,19 @@ class Migrates(Origin):
             snapshot = values.Snapshot(uuidutils.generate_uuid(), one, one.size)
             snapshot = dataclasses.replace(snapshot, provider_location=self.driver.create_snapshot(snapshot))
             self.write(one, 'later')
-        target = self.a_server(*(('more',) if within else ()), **({'networks': source.networks} if keeps_addresses else {}))
+        target = self.a_server(
+            *(('more',) if within else ()), **({'networks': source.networks} if keeps_addresses else {})
+        )
         migration = values.ServerMigration(
-            source, self.driver.backend.host if within else ORIGIN_HOST, target, self.driver.report()[0].name, (one, two),
-            (snapshot,), {share.id: tuple(self.rules(self.GOOD)) for share in (one, two)}, keeps_addresses=keeps_addresses)
+            source,
+            self.driver.backend.host if within else ORIGIN_HOST,
+            target,
+            self.driver.report()[0].name,
+            (one, two),
+            (snapshot,),
+            {share.id: tuple(self.rules(self.GOOD)) for share in (one, two)},
+            keeps_addresses=keeps_addresses,
+        )
         for share in migration.shares:
             self.addCleanup(self.driver_call, 'delete_share', dataclasses.replace(share, server=target))
         self.addCleanup(self.call_off, migration)

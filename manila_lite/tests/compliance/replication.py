@@ -25,8 +25,15 @@ class Follows(migrations.Origin):
             snapshot = values.Snapshot(uuidutils.generate_uuid(), active, active.size)
             snapshot = dataclasses.replace(snapshot, provider_location=self.driver.create_snapshot(snapshot))
             self.write(active, 'later')
-        replica = values.Replica(self.a_share(), how, 'out_of_sync', active, migrations.ORIGIN_HOST, (snapshot,),
-                                 tuple(self.rules(self.GOOD)))
+        replica = values.Replica(
+            self.a_share(),
+            how,
+            'out_of_sync',
+            active,
+            migrations.ORIGIN_HOST,
+            (snapshot,),
+            tuple(self.rules(self.GOOD)),
+        )
         self.addCleanup(self.driver_call, 'delete_replica', replica)
         return replica
 
@@ -145,7 +152,9 @@ class Promote(Update):
     def verify(self, answer: Any) -> None:
         share, [snapshot] = self.replica.share, self.replica.snapshots
         self.test.assert_locations(answer.export_locations)
-        self.test.assertEqual(('later', set(self.test.GOOD)), (self.test.read(share), self.test.in_force(share)))
+        self.test.assertEqual(
+            ('later', set(self.test.GOOD)), (self.test.read(share), self.test.in_force(share))
+        )
         taken = dataclasses.replace(snapshot, share=share, provider_location=answer.snapshots[snapshot.id])
         copy = self.test.a_share()
         self.test.driver.create_share_from_snapshot(copy, taken)
@@ -196,8 +205,20 @@ class DeleteNothing(Delete):
 
 
 #: Every call about replicas.
-REPLICATION_CASES = (Create, CreateUnmounted, Update, UpdateWithoutSnapshots, UpdateUnreachable, Demote, GiveUpSnapshots,
-                     Promote, PromoteUnreachable, Delete, DeleteGivenUp, DeleteNothing)
+REPLICATION_CASES = (
+    Create,
+    CreateUnmounted,
+    Update,
+    UpdateWithoutSnapshots,
+    UpdateUnreachable,
+    Demote,
+    GiveUpSnapshots,
+    Promote,
+    PromoteUnreachable,
+    Delete,
+    DeleteGivenUp,
+    DeleteNothing,
+)
 
 
 class EveryReplicationCall(calls.EveryCall):

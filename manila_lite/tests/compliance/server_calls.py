@@ -39,8 +39,11 @@ class MigrationEdgeCases:
 class BesideServer(testscenarios.WithScenarios):
     """The network of a share server changes while calls for its shares run."""
 
-    scenarios = [(case.__name__, {'case_class': case}) for case in server_cases.SERVER_CASES
-                 if case.METHOD in ('update_share_server_network_allocations', 'ensure_servers')]
+    scenarios = [
+        (case.__name__, {'case_class': case})
+        for case in server_cases.SERVER_CASES
+        if case.METHOD in ('update_share_server_network_allocations', 'ensure_servers')
+    ]
 
     def test_shares_come_and_go_beside_it(self):
         self.needs(self.case_class.ABILITY)
@@ -101,7 +104,9 @@ class ServerEdgeCases:
         self.assertEqual(set(), self.addresses(self.server))
         self.assertTrue(self.ensured(share, self.GOOD).error)
         self.assertIsNone(self.driver.ensure_servers([self.server])[self.server.id].error)
-        self.assertEqual(tuple(share.export_locations), tuple(self.ensured(share, self.GOOD).export_locations))
+        self.assertEqual(
+            tuple(share.export_locations), tuple(self.ensured(share, self.GOOD).export_locations)
+        )
         self.assertEqual(set(self.GOOD), self.in_force(share))
         self.assertEqual('first', self.read(share))
 
@@ -109,8 +114,10 @@ class ServerEdgeCases:
         share, other = self.made_share(rules=self.GOOD), self.made_server('four')
         for _ in range(2):
             results = self.driver.ensure_servers([self.server, other])
-            self.assertEqual(dict.fromkeys((self.server.id, other.id), (None, ())),
-                             {server_id: (result.error, tuple(result.repaired)) for server_id, result in results.items()})
+            self.assertEqual(
+                dict.fromkeys((self.server.id, other.id), (None, ())),
+                {server_id: (result.error, tuple(result.repaired)) for server_id, result in results.items()},
+            )
             self.assertEqual(self.planned(other), self.addresses(other))
             self.assertEqual((set(self.GOOD), 'first'), (self.in_force(share), self.read(share)))
 
@@ -134,23 +141,42 @@ class ServerEdgeCases:
         work += [base.Background(self.driver.teardown_server, server) for server in going]
         for started in work:
             started.ended()
-        self.assertEqual([self.planned(server) for server in coming], [self.addresses(server) for server in coming])
+        self.assertEqual(
+            [self.planned(server) for server in coming], [self.addresses(server) for server in coming]
+        )
         self.assertEqual([set(), set()], [self.addresses(server) for server in going])
 
     def test_networks_that_make_no_sense(self):
         four = self.subnet('four')
-        for networks in ((), (self.subnet('four', allocated=False),), (four, self.subnet('overlap')),
-                         *((self._changed(four, **change),) for change in (
-                             {'ip_address': '10.78.0.1'}, {'ip_address': 'ten'}, {'cidr': '10.77.1.0/99'},
-                             {'gateway': 'fd00::1'}, {'gateway': 'gate'}, {'mtu': 1}, {'mac_address': 'mac'}))):
+        for networks in (
+            (),
+            (self.subnet('four', allocated=False),),
+            (four, self.subnet('overlap')),
+            *(
+                (self._changed(four, **change),)
+                for change in (
+                    {'ip_address': '10.78.0.1'},
+                    {'ip_address': 'ten'},
+                    {'cidr': '10.77.1.0/99'},
+                    {'gateway': 'fd00::1'},
+                    {'gateway': 'gate'},
+                    {'mtu': 1},
+                    {'mac_address': 'mac'},
+                )
+            ),
+        ):
             server = self.a_server(networks=networks)
             self.assertRaises(errors.Final, self.driver.setup_server, server)
             self.assertEqual(set(), self.addresses(server))
             self.driver.teardown_server(server)
 
     def _changed(self, network: values.ServerNetwork, **changes) -> values.ServerNetwork:
-        return dataclasses.replace(network, allocations=tuple(
-            dataclasses.replace(allocation, **changes) for allocation in network.allocations))
+        return dataclasses.replace(
+            network,
+            allocations=tuple(
+                dataclasses.replace(allocation, **changes) for allocation in network.allocations
+            ),
+        )
 
     def test_addresses_for_administrators(self):
         admin = dataclasses.replace(self.subnet('more').allocations[0], subnet_id=None)
@@ -159,7 +185,9 @@ class ServerEdgeCases:
         self.assertEqual(self.planned(server), self.addresses(server))
         locations = self.driver.create_share(self.a_share(server=server))
         self.assert_serves(server, locations)
-        self.assertEqual([False] * (len(locations) - 1) + [True], [location.is_admin_only for location in locations])
+        self.assertEqual(
+            [False] * (len(locations) - 1) + [True], [location.is_admin_only for location in locations]
+        )
 
     def test_49_7_managed_server_has_its_addresses_for_administrators_last(self):
         self.needs(interface.ManagesServers)
@@ -167,7 +195,11 @@ class ServerEdgeCases:
         old = self.made_server(admin_allocations=(admin,))
         self.driver.unmanage_server(old)
         server = self.a_server(networks=old.networks[:1], admin_allocations=(admin,))
-        found = list(self.driver.find_server(dataclasses.replace(server, networks=(), admin_allocations=()), old.id, {}))
+        found = list(
+            self.driver.find_server(
+                dataclasses.replace(server, networks=(), admin_allocations=()), old.id, {}
+            )
+        )
         self.assertEqual((self.planned(old), admin.ip_address), (set(found), found[-1]))
         self.driver.manage_server(server, old.id, {})
         self.assertEqual(self.planned(server), self.addresses(server))
@@ -185,15 +217,23 @@ class ServerEdgeCases:
     def test_network_of_a_server_that_is_not_there(self):
         self.needs(interface.AddsSubnets)
         server, new = self.a_server(), self.subnet('more')
-        self.assertRaises(errors.Final, self.driver.check_update_share_server_network_allocations, server, new, [], [])
-        self.assertRaises(errors.Final, self.driver.update_share_server_network_allocations, server, new, [], [])
+        self.assertRaises(
+            errors.Final, self.driver.check_update_share_server_network_allocations, server, new, [], []
+        )
+        self.assertRaises(
+            errors.Final, self.driver.update_share_server_network_allocations, server, new, [], []
+        )
         self.assertEqual(set(), self.addresses(server))
 
     def test_security_service_of_a_server_that_is_not_there(self):
         self.needs(interface.UpdatesSecurityServices)
         server, new = self.a_server(), self.service()
-        self.assertRaises(errors.Final, self.driver.check_update_share_server_security_service, server, new, None, [])
-        self.assertRaises(errors.Final, self.driver.update_share_server_security_service, server, new, None, [])
+        self.assertRaises(
+            errors.Final, self.driver.check_update_share_server_security_service, server, new, None, []
+        )
+        self.assertRaises(
+            errors.Final, self.driver.update_share_server_security_service, server, new, None, []
+        )
         self.assertEqual(set(), self.addresses(server))
 
     def test_questions_change_nothing(self):
@@ -213,4 +253,6 @@ class ServerEdgeCases:
         self.restart()
         self.assertEqual(self.planned(self.server), self.addresses(self.server))
         self.assertEqual(set(self.GOOD), self.in_force(share))
-        self.assertEqual(tuple(share.export_locations), tuple(self.ensured(share, self.GOOD).export_locations))
+        self.assertEqual(
+            tuple(share.export_locations), tuple(self.ensured(share, self.GOOD).export_locations)
+        )

@@ -21,7 +21,9 @@ class ServerCase(Case):
         self.share = self.test.made_share(rules=self.test.GOOD)
 
     def verify_kept(self) -> None:
-        self.test.assertEqual(self.test.planned(self.test.server), self.test.addresses(self.test.server) - self.new)
+        self.test.assertEqual(
+            self.test.planned(self.test.server), self.test.addresses(self.test.server) - self.new
+        )
         self.test.assertEqual('first', self.test.read(self.share))
         self.test.assertEqual(set(self.test.GOOD), self.test.in_force(self.share))
 
@@ -57,7 +59,9 @@ class TeardownServer(ServerCase):
 
     def verify(self, answer: Any) -> None:
         self.test.assertEqual(set(), self.test.addresses(self.server))
-        self.test.assertRaises(errors.Final, self.test.driver.create_share, self.test.a_share(server=self.server))
+        self.test.assertRaises(
+            errors.Final, self.test.driver.create_share, self.test.a_share(server=self.server)
+        )
 
 
 class EnsureServers(ServerCase):
@@ -77,8 +81,10 @@ class EnsureServers(ServerCase):
         return {server_id: dataclasses.replace(result, repaired=()) for server_id, result in answer.items()}
 
     def verify(self, answer: Any) -> None:
-        self.test.assertEqual({server.id: server is self.odd for server in self.args[0]},
-                              {server_id: bool(result.error) for server_id, result in answer.items()})
+        self.test.assertEqual(
+            {server.id: server is self.odd for server in self.args[0]},
+            {server_id: bool(result.error) for server_id, result in answer.items()},
+        )
         for server in self.args[0][1:]:
             self.test.assertEqual(self.test.planned(server), self.test.addresses(server))
 
@@ -100,7 +106,9 @@ class Readdress(ServerCase):
         return {server_id: dataclasses.replace(result, repaired=()) for server_id, result in answer.items()}
 
     def verify(self, answer: Any) -> None:
-        self.test.assertEqual({self.moved.id: None}, {server_id: result.error for server_id, result in answer.items()})
+        self.test.assertEqual(
+            {self.moved.id: None}, {server_id: result.error for server_id, result in answer.items()}
+        )
         self.test.assertEqual(self.test.planned(self.moved), self.test.addresses(self.moved))
         ensured = self.test.ensured(dataclasses.replace(self.there, server=self.moved))
         self.test.assertIsNone(ensured.error)
@@ -149,8 +157,10 @@ class UpdateNetwork(_Update):
         self.test.assertEqual({self.share.id}, set(answer.export_locations))
         self.test.assert_serves(self.joined, answer.export_locations[self.share.id])
         share = dataclasses.replace(self.share, server=self.joined)
-        self.test.assertEqual(answer.export_locations[share.id],
-                              tuple(self.test.ensured(share, self.test.GOOD).export_locations))
+        self.test.assertEqual(
+            answer.export_locations[share.id],
+            tuple(self.test.ensured(share, self.test.GOOD).export_locations),
+        )
         again = self.test.driver.update_share_server_network_allocations(self.joined, *self.args[1:])
         self.test.assertEqual(answer, again, 'a server that has the subnet already gets another answer')
         self.test.driver.ensure_servers([self.test.server])
@@ -179,8 +189,13 @@ class UpdateSubnetMetadata(ServerCase):
 
     def verify(self, answer: Any) -> None:
         self.test.assertIsNone(answer)
-        self.test.assertRaises(errors.Final, self.test.driver.update_share_network_subnet_from_metadata, self.test.server,
-                               self.test.subnet('more'), {})
+        self.test.assertRaises(
+            errors.Final,
+            self.test.driver.update_share_network_subnet_from_metadata,
+            self.test.server,
+            self.test.subnet('more'),
+            {},
+        )
 
 
 class _SecurityService(ServerCase):
@@ -222,7 +237,9 @@ class UpdateSecurityService(_SecurityService):
         self.test.assert_serves(self.changed, answer.export_locations.get(self.share.id, self.locations))
         self.test.driver.ensure_servers([self.changed])
         self.test.assertEqual({self.wanted.id}, self.test.services(self.server))
-        self.test.driver.update_share_server_security_service(self.server, self.current, self.wanted, self.args[3])
+        self.test.driver.update_share_server_security_service(
+            self.server, self.current, self.wanted, self.args[3]
+        )
         self.test.assertEqual({self.current.id}, self.test.services(self.server))
         self.test.driver.update_share_server_security_service(*self.args)
 
@@ -254,7 +271,9 @@ class UnmanageServer(ServerCase):
     def verify(self, answer: Any) -> None:
         self.test.assertIsNone(answer)
         self.test.assertEqual(self.test.planned(self.old), self.test.left_there(self.old))
-        self.test.assertRaises(errors.Final, self.test.driver.create_share, self.test.a_share(server=self.old))
+        self.test.assertRaises(
+            errors.Final, self.test.driver.create_share, self.test.a_share(server=self.old)
+        )
         share_ids = self.test.driver.find_server(self.test.a_server(), self.old.id, {})
         self.test.assertEqual(self.test.planned(self.old), set(share_ids))
 
@@ -308,7 +327,17 @@ class FindOurs(FindUnknown):
         self.args = (self.server, self.test.server.id, {})
 
 
-SERVER_CASES = (SetupServer, TeardownServer, EnsureServers, Readdress, UpdateNetwork, UpdateSubnetMetadata,
-                UpdateSecurityService, AddSecurityService, UnmanageServer, ManageServer)
+SERVER_CASES = (
+    SetupServer,
+    TeardownServer,
+    EnsureServers,
+    Readdress,
+    UpdateNetwork,
+    UpdateSubnetMetadata,
+    UpdateSecurityService,
+    AddSecurityService,
+    UnmanageServer,
+    ManageServer,
+)
 #: Calls that change nothing, whatever their result.
 QUESTIONS = (CheckUpdate, CheckDenied, UpdateDenied, CheckSecurityService, FindServer, FindUnknown, FindOurs)

@@ -9,10 +9,27 @@ from manila_lite import values
 
 #: Subnets by a short name, as a user would make them: two families, and a third to add.
 SUBNETS = {
-    'four': {'cidr': '10.77.1.0/24', 'ip_version': 4, 'gateway': '10.77.1.1', 'network_type': 'vlan', 'segmentation_id': 101},
-    'six': {'cidr': 'fd77:2::/64', 'ip_version': 6, 'gateway': 'fe80::1', 'network_type': 'vxlan', 'segmentation_id': 70002,
-            'mtu': 1450},
-    'more': {'cidr': '10.77.3.0/25', 'ip_version': 4, 'network_type': 'flat', 'neutron_net_id': 'a-neutron-network'},
+    'four': {
+        'cidr': '10.77.1.0/24',
+        'ip_version': 4,
+        'gateway': '10.77.1.1',
+        'network_type': 'vlan',
+        'segmentation_id': 101,
+    },
+    'six': {
+        'cidr': 'fd77:2::/64',
+        'ip_version': 6,
+        'gateway': 'fe80::1',
+        'network_type': 'vxlan',
+        'segmentation_id': 70002,
+        'mtu': 1450,
+    },
+    'more': {
+        'cidr': '10.77.3.0/25',
+        'ip_version': 4,
+        'network_type': 'flat',
+        'neutron_net_id': 'a-neutron-network',
+    },
     'overlap': {'cidr': '10.77.0.0/16', 'ip_version': 4, 'network_type': 'vlan', 'segmentation_id': 104},
 }
 
@@ -52,15 +69,24 @@ class OnServers:
         network = values.ServerNetwork(f'subnet-{name}', **about)
         if not allocated:
             return network
-        return dataclasses.replace(network, allocations=tuple(
-            self._allocation(network, about) for _ in range(self.driver.ALLOCATIONS_PER_SUBNET)))
+        return dataclasses.replace(
+            network,
+            allocations=tuple(
+                self._allocation(network, about) for _ in range(self.driver.ALLOCATIONS_PER_SUBNET)
+            ),
+        )
 
     def _allocation(self, network: values.ServerNetwork, about: dict) -> values.Allocation:
         self._hosts += 1
         start = network.cidr.partition('/')[0]
         address = f'{start}{self._hosts}' if ':' in start else f'{start.rpartition(".")[0]}.{self._hosts}'
-        return values.Allocation(uuidutils.generate_uuid(), address, subnet_id=network.subnet_id,
-                                 mac_address=f'fa:16:3e:00:01:{self._hosts:02x}', **about)
+        return values.Allocation(
+            uuidutils.generate_uuid(),
+            address,
+            subnet_id=network.subnet_id,
+            mac_address=f'fa:16:3e:00:01:{self._hosts:02x}',
+            **about,
+        )
 
     def a_server(self, *names: str, **changes) -> values.ShareServer:
         """Return a server that is not set up yet, and that is torn down at the end of the test."""
@@ -80,8 +106,14 @@ class OnServers:
 
     def service(self, kind: str = 'ldap') -> values.SecurityService:
         """Return a security service that no server uses."""
-        return values.SecurityService(uuidutils.generate_uuid(), kind, server='10.77.1.2', domain='example.org',
-                                      user='admin', password='secret')
+        return values.SecurityService(
+            uuidutils.generate_uuid(),
+            kind,
+            server='10.77.1.2',
+            domain='example.org',
+            user='admin',
+            password='secret',
+        )
 
     def planned(self, server: values.ShareServer) -> set[str]:
         """Return the addresses that a server shall have."""

@@ -25,8 +25,9 @@ class MovesShares(migrations.Origin):
             snapshot = values.Snapshot(uuidutils.generate_uuid(), source, source.size)
             snapshot = dataclasses.replace(snapshot, provider_location=self.driver.create_snapshot(snapshot))
             self.write(source, 'later')
-        migration = values.ShareMigration(source, migrations.ORIGIN_HOST, self.a_share(), (snapshot,),
-                                          tuple(self.rules(self.GOOD)))
+        migration = values.ShareMigration(
+            source, migrations.ORIGIN_HOST, self.a_share(), (snapshot,), tuple(self.rules(self.GOOD))
+        )
         self.addCleanup(self.driver_call, 'delete_share', migration.target)
         self.addCleanup(self.call_off, migration)
         self.addCleanup(self.driver_call, 'delete_snapshot', snapshot)
@@ -105,7 +106,9 @@ class Complete(Cancel):
         self.test.assertEqual(('written late', 1), (self.test.read(target), self.test.limit(target)))
         self.test.assertEqual(set(self.test.GOOD), self.test.in_force(target))
         self.test.assertEqual([], self.test.left_of(self.migration))
-        taken = dataclasses.replace(snapshot, share=target, provider_location=answer.provider_locations[snapshot.id])
+        taken = dataclasses.replace(
+            snapshot, share=target, provider_location=answer.provider_locations[snapshot.id]
+        )
         copy = self.test.a_share()
         self.test.driver.create_share_from_snapshot(copy, taken)
         self.test.addCleanup(self.test.driver_call, 'delete_share', copy)

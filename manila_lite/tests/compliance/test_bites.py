@@ -80,8 +80,10 @@ class EnsuresWithoutRules(DummyDriver):
 
 class RepairsWhatIsWell(DummyDriver):
     def ensure_shares(self, targets):
-        return {instance_id: dataclasses.replace(result, repaired=('It is well now.',))
-                for instance_id, result in super().ensure_shares(targets).items()}
+        return {
+            instance_id: dataclasses.replace(result, repaired=('It is well now.',))
+            for instance_id, result in super().ensure_shares(targets).items()
+        }
 
 
 class ExtendsByTheDifference(DummyDriver):
@@ -146,8 +148,10 @@ class TakesOverOnce(DummyDriver):
 
 class Boasts(DummyDriver):
     def report(self):
-        return [dataclasses.replace(pool, capabilities={**pool.capabilities, 'revert_to_snapshot_support': False})
-                for pool in super().report()]
+        return [
+            dataclasses.replace(pool, capabilities={**pool.capabilities, 'revert_to_snapshot_support': False})
+            for pool in super().report()
+        ]
 
 
 class LeavesTheServerRunning(DummyDriver):
@@ -180,7 +184,9 @@ class AgreesToEverything(DummyDriver):
 
 class KeepsWhatWasGivenUp(DummyDriver):
     def ensure_servers(self, servers):
-        return super().ensure_servers([server for server in servers if self.store.servers.get(server.id) is None])
+        return super().ensure_servers(
+            [server for server in servers if self.store.servers.get(server.id) is None]
+        )
 
 
 class KeepsTheOldService(DummyDriver):
@@ -244,14 +250,22 @@ PLANTS = (
 
 
 class BitesTest(testscenarios.WithScenarios, testtools.TestCase):
-    scenarios = [(f'{plant.__name__},{case.__name__ if case else "edge cases"},{test}',
-                  {'plant': plant, 'case': case, 'test': test}) for plant, case, test in PLANTS + SERVER_PLANTS]
+    scenarios = [
+        (
+            f'{plant.__name__},{case.__name__ if case else "edge cases"},{test}',
+            {'plant': plant, 'case': case, 'test': test},
+        )
+        for plant, case, test in PLANTS + SERVER_PLANTS
+    ]
 
     def _run(self, driver: type) -> testtools.TestResult:
         """Return the results of the suite for the dummy driver with its class replaced."""
         about_servers = (self.plant, self.case, self.test) in SERVER_PLANTS
-        suite, binding = ((server_calls.ServerEdgeCases, DummyServersBinding) if about_servers
-                          else (edge_cases.EdgeCases, DummyBinding))
+        suite, binding = (
+            (server_calls.ServerEdgeCases, DummyServersBinding)
+            if about_servers
+            else (edge_cases.EdgeCases, DummyBinding)
+        )
 
         class Bound(calls.EveryCall if self.case else suite, binding):
             scenarios = ()

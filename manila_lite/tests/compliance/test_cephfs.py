@@ -49,8 +49,15 @@ class CephfsBinding(base.Binding):
     MOMENTS = (0.05,)
     GOOD = (('cephx', 'alice', 'rw'), ('cephx', 'bob', 'ro'))
     OTHER = (('cephx', 'carol', 'rw'), ('cephx', 'alice', 'ro'))
-    BAD = (('telepathy', 'joe', 'rw'), ('cephx', 'joe', 'admin'), ('cephx', 'manila', 'rw'), ('cephx', 'admin', 'ro'),
-           ('cephx', '../../joe', 'rw'), ('cephx', '-joe', 'rw'), ('ip', '10.1.0.5', 'rw'))
+    BAD = (
+        ('telepathy', 'joe', 'rw'),
+        ('cephx', 'joe', 'admin'),
+        ('cephx', 'manila', 'rw'),
+        ('cephx', 'admin', 'ro'),
+        ('cephx', '../../joe', 'rw'),
+        ('cephx', '-joe', 'rw'),
+        ('ip', '10.1.0.5', 'rw'),
+    )
 
     def setUp(self):
         try:
@@ -101,7 +108,9 @@ class CephfsBinding(base.Binding):
         mount.ftruncate(number, int(gib * _GIB))
         mount.close(number)
         mount.sync_fs()
-        waiting.until(lambda: self.driver.services.subvolumes.find(share).used >= gib * _GIB, 'the size is known')
+        waiting.until(
+            lambda: self.driver.services.subvolumes.find(share).used >= gib * _GIB, 'the size is known'
+        )
 
     def limit(self, share):
         _, mount = files()
@@ -110,9 +119,13 @@ class CephfsBinding(base.Binding):
     def in_force(self, share):
         """Return what the keys of all clients say about the directory."""
         path = self._path(share)
-        return {('cephx', entry['entity'].removeprefix('client.'), _LEVELS[level])
-                for entry in admin().monitor('auth ls')['auth_dump'] if entry['entity'].startswith('client.')
-                for level, where in _CAP.findall(entry['caps'].get('mds', '')) if where == path}
+        return {
+            ('cephx', entry['entity'].removeprefix('client.'), _LEVELS[level])
+            for entry in admin().monitor('auth ls')['auth_dump']
+            if entry['entity'].startswith('client.')
+            for level, where in _CAP.findall(entry['caps'].get('mds', ''))
+            if where == path
+        }
 
     def lose_power(self):
         """Restart, with limits and keys lost: a cluster does not forget them, but an administrator may delete them."""
@@ -134,8 +147,11 @@ class _Open:
 
 
 def _scenarios(suite):
-    return [row for row in suite.scenarios
-            if row[1]['case_class'].ABILITY is None or issubclass(CephfsDriver, row[1]['case_class'].ABILITY)]
+    return [
+        row
+        for row in suite.scenarios
+        if row[1]['case_class'].ABILITY is None or issubclass(CephfsDriver, row[1]['case_class'].ABILITY)
+    ]
 
 
 class CephfsEveryCallTest(calls.EveryCall, CephfsBinding):
@@ -150,13 +166,15 @@ class CephfsBesideAccessTest(calls.BesideAccess, CephfsBinding):
 class CephfsEdgeCasesTest(edge_cases.EdgeCases, CephfsBinding):
     # The driver has neither ability.
     test_snapshot_that_is_not_there_cannot_be_reverted_to = test_snapshot_is_served_again_after_a_loss = None
-    test_a_share_is_mounted_by_the_name_that_was_chosen = None      # CephFS chooses the path of a subvolume
+    test_a_share_is_mounted_by_the_name_that_was_chosen = None  # CephFS chooses the path of a subvolume
 
     def test_id_of_the_former_project_of_a_share_stays_as_it_is_or_goes(self):
         share = self.made_share(rules=self.GOOD)
         theirs = dataclasses.replace(share, project_id='another')
         rules = self.rules(self.GOOD)
-        self.assertEqual({None}, {result.error for result in self.driver.update_access(theirs, rules).values()})
+        self.assertEqual(
+            {None}, {result.error for result in self.driver.update_access(theirs, rules).values()}
+        )
         self.assertEqual(set(self.GOOD), self.in_force(share))
         (kind, to, _), other = self.GOOD
         changed = self.rules(((kind, to, 'ro'), other))
@@ -234,12 +252,39 @@ class ProgramOnce:
 class CephfsProgramTest(CephfsBinding):
     """The program ``ceph`` instead of the bindings: a life of a share with every kind of command."""
 
-    COMMANDS = frozenset({
-        'config get', 'df', 'fs clone status', 'fs dump', 'fs ls', 'mgr dump', 'mon dump', 'client ls', *(
-            f'fs subvolume {verb}' for verb in (
-                'authorize', 'authorized_list', 'create', 'deauthorize', 'info', 'ls', 'metadata ls', 'metadata rm',
-                'metadata set', 'resize', 'rm', 'snapshot clone', 'snapshot create', 'snapshot metadata ls',
-                'snapshot metadata set', 'snapshot rm'))})
+    COMMANDS = frozenset(
+        {
+            'config get',
+            'df',
+            'fs clone status',
+            'fs dump',
+            'fs ls',
+            'mgr dump',
+            'mon dump',
+            'client ls',
+            *(
+                f'fs subvolume {verb}'
+                for verb in (
+                    'authorize',
+                    'authorized_list',
+                    'create',
+                    'deauthorize',
+                    'info',
+                    'ls',
+                    'metadata ls',
+                    'metadata rm',
+                    'metadata set',
+                    'resize',
+                    'rm',
+                    'snapshot clone',
+                    'snapshot create',
+                    'snapshot metadata ls',
+                    'snapshot metadata set',
+                    'snapshot rm',
+                )
+            ),
+        }
+    )
 
     def new_driver(self):
         driver = super().new_driver()

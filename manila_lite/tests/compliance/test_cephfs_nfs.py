@@ -25,7 +25,10 @@ class NfsBinding(CephfsBinding):
         super().setUp()
 
     def options(self):
-        return super().options() | {'cephfs_protocol_helper_type': 'NFS', 'cephfs_ganesha_export_ips': '::1, 127.0.0.1'}
+        return super().options() | {
+            'cephfs_protocol_helper_type': 'NFS',
+            'cephfs_ganesha_export_ips': '::1, 127.0.0.1',
+        }
 
     def a_share(self, *args, **changes):
         return super().a_share(*args, **{'proto': 'NFS'} | changes)
@@ -34,22 +37,29 @@ class NfsBinding(CephfsBinding):
 class NfsCalls(calls.EveryCall):
     """The calls that change exports."""
 
-    scenarios = [row for row in calls.EveryCall.scenarios if row[0] in ('CreateShare', 'UpdateAccess', 'DeleteShare',
-                                                                       'EnsureShares')]
+    scenarios = [
+        row
+        for row in calls.EveryCall.scenarios
+        if row[0] in ('CreateShare', 'UpdateAccess', 'DeleteShare', 'EnsureShares')
+    ]
 
 
 class NfsEdgeCases(edge_cases.EdgeCases):
     # Storage is the same as with native clients.
     test_snapshot_that_is_not_there_cannot_be_reverted_to = test_snapshot_is_served_again_after_a_loss = None
     test_share_that_is_not_there_cannot_be_resized = test_share_that_is_not_there_has_no_snapshots = None
-    test_snapshot_that_is_not_there_cannot_be_cloned = test_pool_that_is_not_there = test_report_has_free_capacity = None
+    test_snapshot_that_is_not_there_cannot_be_cloned = test_pool_that_is_not_there = (
+        test_report_has_free_capacity
+    ) = None
     test_ids_that_are_no_file_names_reach_nothing = test_a_share_is_mounted_by_the_name_that_was_chosen = None
 
 
 class NfsManageCalls(manage_shares.EveryManageCall):
     """The calls that change exports. Those for snapshots are the same as with native clients."""
 
-    scenarios = [row for row in manage_shares.EveryManageCall.scenarios if row[0] in ('ManageShare', 'UnmanageShare')]
+    scenarios = [
+        row for row in manage_shares.EveryManageCall.scenarios if row[0] in ('ManageShare', 'UnmanageShare')
+    ]
 
 
 class NfsManageEdgeCases(manage_shares.ManageEdgeCases):
@@ -61,12 +71,17 @@ class GatewayBinding(NfsBinding):
     MOMENTS = (0.02, 0.2)
 
     def options(self):
-        return super().options() | {'cephfs_nfs_port': str(process.free_port()), 'cephfs_nfs_graceless': 'true'}
+        return super().options() | {
+            'cephfs_nfs_port': str(process.free_port()),
+            'cephfs_nfs_graceless': 'true',
+        }
 
     def new_driver(self):
         driver = super().new_driver()
         if not hasattr(self, 'driver'):
-            self.addCleanup(driver.services.protocol.gateway.stop)      # the last one, after all shares are deleted
+            self.addCleanup(
+                driver.services.protocol.gateway.stop
+            )  # the last one, after all shares are deleted
         return driver
 
     def in_force(self, share):
@@ -77,7 +92,10 @@ class GatewayBinding(NfsBinding):
             return set()
         self.assertEqual(self._path(share), seen.path)
         levels = {level: name for name, level in ganesha_clients._LEVELS.items()}
-        return {('ip', client.removesuffix('/32').removesuffix('/128'), levels[level]) for client, level in seen.clients}
+        return {
+            ('ip', client.removesuffix('/32').removesuffix('/128'), levels[level])
+            for client, level in seen.clients
+        }
 
     def lose_power(self):
         """Simulate a reboot, a file that a disk check moved away, and lost keys and limits."""

@@ -42,9 +42,11 @@ class ClusterBinding(NfsBinding):
         path = self._path(share)
         manager = gateway().manager
         numbers = [number for number, exported in manager.shown().items() if exported == path]
-        return {('ip', client.removesuffix('/32').removesuffix('/128'), _LEVELS[level])
-                for _, entries in manager.displayed(numbers).values()
-                for client, level in map(ganesha_clients.displayed, entries)}
+        return {
+            ('ip', client.removesuffix('/32').removesuffix('/128'), _LEVELS[level])
+            for _, entries in manager.displayed(numbers).values()
+            for client, level in map(ganesha_clients.displayed, entries)
+        }
 
     def lose_power(self):
         """Restart, with exports and limits lost: an administrator may remove them."""
@@ -85,5 +87,8 @@ class ClusterProgramTest(ClusterBinding):
         self.assertEqual(set(self.OTHER), self.in_force(share))
         self.driver.delete_share(share)
         self.assertTrue(self.ensured(share).error)
-        self.assertEqual(set(), {f'nfs export {verb}' for verb in ('apply', 'info', 'ls', 'rm')} - {
-            prefix for _, prefix, *_ in self.way.done})
+        self.assertEqual(
+            set(),
+            {f'nfs export {verb}' for verb in ('apply', 'info', 'ls', 'rm')}
+            - {prefix for _, prefix, *_ in self.way.done},
+        )

@@ -69,8 +69,11 @@ class DummyBesideAccessTest(calls.BesideAccess, DummyBinding):
 
 
 class DummyHangTest(testscenarios.WithScenarios, DummyBinding):
-    scenarios = [(case.__name__, {'case_class': case}) for case in cases.CASES
-                 if case.BESIDE and case.METHOD != 'update_access']
+    scenarios = [
+        (case.__name__, {'case_class': case})
+        for case in cases.CASES
+        if case.BESIDE and case.METHOD != 'update_access'
+    ]
 
     def test_access_changes_beside_a_call_that_hangs(self):
         self.case = self.case_class(self)
@@ -135,7 +138,7 @@ class DummyServerEdgeCasesTest(server_calls.ServerEdgeCases, DummyServersBinding
 
 class DummyMigrationBinding(migrations.Migrates, DummyServersBinding):
     def left_of(self, migration):
-        return []       # it copies into the final places of shares and snapshots
+        return []  # it copies into the final places of shares and snapshots
 
 
 class DummyMigrationsTest(server_calls.EveryMigrationCall, DummyMigrationBinding):
@@ -153,7 +156,7 @@ class DummyServersWithMoreAddressesTest(server_calls.EveryServerCall, DummyServe
 
 class DummyShareMigrationBinding(share_migrations.MovesShares, DummyBinding):
     def left_of(self, migration):
-        return []       # it copies into the final places of shares and snapshots
+        return []  # it copies into the final places of shares and snapshots
 
 
 class DummyShareMigrationsTest(share_migrations.EveryShareMigrationCall, DummyShareMigrationBinding):

@@ -37,8 +37,8 @@ from manila_lite.tests.compliance import (
 
 _GIB = 1 << 30
 #: Bits of an entry in Ganesha's list of clients that say which access the client has.
-_LEVEL_BITS = 0x1e0
-_LEVELS = {0x1e0: 'rw', 0x0a0: 'ro'}
+_LEVEL_BITS = 0x1E0
+_LEVELS = {0x1E0: 'rw', 0x0A0: 'ro'}
 
 
 class LinuxBinding(base.Binding):
@@ -69,8 +69,13 @@ class LinuxBinding(base.Binding):
                 self._run('umount', '--lazy', place)
 
     def options(self):
-        return {'linux_pool_path': str(self.root / 'pool.img'), 'linux_pool_size_gb': '8', 'linux_netns': self.netns,
-                'linux_graceless': 'true', 'linux_export_ips': 'fd00::1, 10.0.0.1'}
+        return {
+            'linux_pool_path': str(self.root / 'pool.img'),
+            'linux_pool_size_gb': '8',
+            'linux_netns': self.netns,
+            'linux_graceless': 'true',
+            'linux_export_ips': 'fd00::1, 10.0.0.1',
+        }
 
     def new_driver(self):
         driver = super().new_driver()
@@ -93,7 +98,7 @@ class LinuxBinding(base.Binding):
 
     def limit(self, share):
         shown = self._run('btrfs', 'qgroup', 'show', '-F', '-r', '--raw', str(self._file(share).parent))
-        group, = (line.split() for line in shown.splitlines() if line.startswith('0/'))
+        (group,) = (line.split() for line in shown.splitlines() if line.startswith('0/'))
         return int(group[3]) / _GIB
 
     def protocol_server(self, share):
@@ -109,8 +114,10 @@ class LinuxBinding(base.Binding):
         if number is None:
             return set()
         clients = nfs._call('DisplayExport', 'q', [number], position=4)
-        return {('ip', entry[0].removesuffix('/32').removesuffix('/128'), _LEVELS[entry[-2] & _LEVEL_BITS])
-                for entry in clients}
+        return {
+            ('ip', entry[0].removesuffix('/32').removesuffix('/128'), _LEVELS[entry[-2] & _LEVEL_BITS])
+            for entry in clients
+        }
 
     def in_force_of_snapshot(self, snapshot):
         """Return the rules of the snapshot's export, which is like a share's, with the snapshot's id."""
@@ -128,7 +135,12 @@ class LinuxCifsBinding(LinuxBinding):
 
     GOOD = (('user', 'alice', 'rw'), ('user', 'bobby', 'ro'))
     OTHER = (('user', 'carol', 'rw'), ('user', 'alice', 'ro'))
-    BAD = (('telepathy', 'alice', 'rw'), ('user', 'alice', 'admin'), ('user', 'nobody there', 'rw'), ('ip', '10.1.0.5', 'rw'))
+    BAD = (
+        ('telepathy', 'alice', 'rw'),
+        ('user', 'alice', 'admin'),
+        ('user', 'nobody there', 'rw'),
+        ('ip', '10.1.0.5', 'rw'),
+    )
 
     def setUp(self):
         super().setUp()
@@ -137,8 +149,12 @@ class LinuxCifsBinding(LinuxBinding):
 
     def options(self):
         users = self.root / 'users'
-        users.write_text(''.join(f'{name}:0:{"X" * 32}:{"0" * 32}:[U          ]:LCT-6B02628D:\n'
-                                 for name in ('alice', 'bobby', 'carol')))
+        users.write_text(
+            ''.join(
+                f'{name}:0:{"X" * 32}:{"0" * 32}:[U          ]:LCT-6B02628D:\n'
+                for name in ('alice', 'bobby', 'carol')
+            )
+        )
         return super().options() | {'linux_cifs_users': str(users)}
 
     def a_share(self, *args, **changes):
@@ -158,7 +174,9 @@ class LinuxCifsEdgeCasesTest(edge_cases.EdgeCases, LinuxCifsBinding):
     # Storage is the same as with NFS, where the other tests run.
     test_deleting_what_is_not_there_is_a_success = test_share_that_is_not_there_cannot_be_resized = None
     test_share_that_is_not_there_has_no_snapshots = test_snapshot_that_is_not_there_cannot_be_cloned = None
-    test_snapshot_that_is_not_there_cannot_be_reverted_to = test_pool_that_is_not_there = test_ensuring_nothing = None
+    test_snapshot_that_is_not_there_cannot_be_reverted_to = test_pool_that_is_not_there = (
+        test_ensuring_nothing
+    ) = None
     test_ids_that_are_no_file_names_reach_nothing = test_report_has_free_capacity = None
     test_rules_of_a_share_that_is_not_there = test_protocol_that_is_not_served = None
     test_ensuring_reports_missing_shares_and_makes_none = None
@@ -198,7 +216,11 @@ class LinuxServersBinding(servers.OnServers, LinuxBinding):
 
     def _sweep(self) -> None:
         super()._sweep()
-        left = [name for name in os.listdir('/run/netns') if name == f'{self.netns}-fabric' or name in self._spaces]
+        left = [
+            name
+            for name in os.listdir('/run/netns')
+            if name == f'{self.netns}-fabric' or name in self._spaces
+        ]
         for name in left:
             self._run('ip', 'netns', 'delete', name)
         self.assertEqual([], left)
@@ -220,14 +242,19 @@ class LinuxServersBinding(servers.OnServers, LinuxBinding):
         return self.left_there(server) if protocol_server.server.running else set()
 
     def left_there(self, server):
-        links = json.loads(self._run('ip', '-n', f'manila-{server.id}', '-json', 'address', 'show', 'scope', 'global'))
+        links = json.loads(
+            self._run('ip', '-n', f'manila-{server.id}', '-json', 'address', 'show', 'scope', 'global')
+        )
         return {address['local'] for link in links for address in link.get('addr_info', ()) if address}
 
 
 class LinuxServersEveryServerCallTest(server_calls.EveryServerCall, LinuxServersBinding):
     # The other cases would set up a server and then skip.
-    scenarios = [row for row in server_calls.EveryServerCall.scenarios
-                 if issubclass(LinuxDriver, row[1]['case_class'].ABILITY)]
+    scenarios = [
+        row
+        for row in server_calls.EveryServerCall.scenarios
+        if issubclass(LinuxDriver, row[1]['case_class'].ABILITY)
+    ]
 
 
 class LinuxBesideServerTest(server_calls.BesideServer, LinuxServersBinding):
@@ -235,7 +262,7 @@ class LinuxBesideServerTest(server_calls.BesideServer, LinuxServersBinding):
 
 
 class LinuxServerEdgeCasesTest(server_calls.ServerEdgeCases, LinuxServersBinding):
-    test_security_service_of_a_server_that_is_not_there = None      # no UpdatesSecurityServices
+    test_security_service_of_a_server_that_is_not_there = None  # no UpdatesSecurityServices
 
 
 class LinuxServersEveryCallTest(calls.EveryCall, LinuxServersBinding):
@@ -264,15 +291,20 @@ class LinuxOrigin:
     def setUp(self):
         super().setUp()
         with self.config_file.open('a') as file:
-            file.write(f'[DEFAULT]\nhost = here\nstate_path = {self.root}\n'
-                       f'enabled_share_backends = {migrations.ORIGIN}, {base.NAME}\n')
+            file.write(
+                f'[DEFAULT]\nhost = here\nstate_path = {self.root}\n'
+                f'enabled_share_backends = {migrations.ORIGIN}, {base.NAME}\n'
+            )
 
     def close_origin(self):
         self.origin.teardown(remove_data=True)
 
     def left_of(self, migration):
-        return sorted(str(place) for pool in (self.state_dir / 'pool', self.root / migrations.ORIGIN / 'pool')
-                      for place in (pool / 'moving').glob('*'))
+        return sorted(
+            str(place)
+            for pool in (self.state_dir / 'pool', self.root / migrations.ORIGIN / 'pool')
+            for place in (pool / 'moving').glob('*')
+        )
 
 
 class LinuxMigrationBinding(LinuxOrigin, migrations.Migrates, LinuxServersBinding):
@@ -285,16 +317,22 @@ class LinuxMigrationBinding(LinuxOrigin, migrations.Migrates, LinuxServersBindin
 
 class LinuxMigrationsTest(server_calls.EveryMigrationCall, LinuxMigrationBinding):
     # The other cases are part of these: each sets up two backends and three servers.
-    scenarios = [row for row in server_calls.EveryMigrationCall.scenarios
-                 if row[0] in ('Continue', 'Cancel', 'CompleteInPlace')]
+    scenarios = [
+        row
+        for row in server_calls.EveryMigrationCall.scenarios
+        if row[0] in ('Continue', 'Cancel', 'CompleteInPlace')
+    ]
     test_call_keeps_its_promise = test_call_repeated_after_a_restart = None
 
 
 class LinuxMovesWithinTest(server_calls.EveryMigrationCall, LinuxMigrationBinding):
     # Calls are short, since nothing is copied.
     MOMENTS = (0.01, 0.05, 0.1, 0.2, 0.4)
-    scenarios = [row for row in server_calls.EveryMigrationCall.scenarios
-                 if row[0] in ('ContinueWithin', 'CancelWithin', 'CompleteWithin')]
+    scenarios = [
+        row
+        for row in server_calls.EveryMigrationCall.scenarios
+        if row[0] in ('ContinueWithin', 'CancelWithin', 'CompleteWithin')
+    ]
     test_call_keeps_its_promise = None
 
 
@@ -309,7 +347,9 @@ class LinuxCifsMigrationTest(server_calls.EveryMigrationCall, LinuxMigrationBind
     def test_a_target_without_cifs_is_no_target(self):
         migration = self.a_migration()
         self.driver.services.exports.protocols = frozenset({'NFS'})
-        self.assertIn('not serve CIFS', self.driver.share_server_migration_check_compatibility(migration).reason)
+        self.assertIn(
+            'not serve CIFS', self.driver.share_server_migration_check_compatibility(migration).reason
+        )
         self.assertRaises(errors.Final, self.driver.share_server_migration_start, migration)
 
 
@@ -333,7 +373,9 @@ class LinuxMigrationEdgeCasesTest(server_calls.MigrationEdgeCases, LinuxMigratio
         with fixtures.MonkeyPatch(f'{ShareAccess.__module__}.ShareAccess.update', _fail):
             self.assertRaises(CommandFailed, self.driver.share_server_migration_complete, migration)
         self.assertRaises(errors.Final, self.driver.share_server_migration_cancel, migration)
-        with peer_session.PeerSession(peer_session.command(migrations.ORIGIN_HOST, self.driver.backend.conf)) as session:
+        with peer_session.PeerSession(
+            peer_session.command(migrations.ORIGIN_HOST, self.driver.backend.conf)
+        ) as session:
             session.ask('resume', server=migration.source.id)
         self.assertIsNone(self.origin.ensure_servers([migration.source])[migration.source.id].error)
         self.assert_serves_there(migration)
@@ -352,8 +394,11 @@ class LinuxShareMigrationBinding(LinuxOrigin, share_migrations.MovesShares, Linu
 
 class LinuxBackupsTest(backups.EveryBackupCall, backups.KeepsBackups, LinuxBinding):
     # The other cases are part of these.
-    scenarios = [row for row in backups.EveryBackupCall.scenarios
-                 if row[0] in ('CreateContinue', 'RestoreContinue', 'RestoreOfNothing', 'Delete')]
+    scenarios = [
+        row
+        for row in backups.EveryBackupCall.scenarios
+        if row[0] in ('CreateContinue', 'RestoreContinue', 'RestoreOfNothing', 'Delete')
+    ]
     MOMENTS = (0.05,)
     test_call_keeps_its_promise = test_call_repeated_after_a_restart = None
 
@@ -373,8 +418,11 @@ class LinuxReplicationBinding(LinuxOrigin, replication.Follows, LinuxBinding):
 
 class LinuxReplicationTest(replication.EveryReplicationCall, LinuxReplicationBinding):
     # The other cases are part of these: each sets up two backends.
-    scenarios = [row for row in replication.EveryReplicationCall.scenarios
-                 if row[0] in ('Demote', 'Promote', 'GiveUpSnapshots', 'DeleteGivenUp')]
+    scenarios = [
+        row
+        for row in replication.EveryReplicationCall.scenarios
+        if row[0] in ('Demote', 'Promote', 'GiveUpSnapshots', 'DeleteGivenUp')
+    ]
     test_call_keeps_its_promise = test_call_repeated_after_a_restart = None
 
 
@@ -382,7 +430,9 @@ class LinuxReplicationEdgeCasesTest(LinuxReplicationBinding):
     def test_one_that_was_to_be_replaced_is_ensured(self):
         replica = self.a_replica()
         self.driver.create_replica(replica)
-        with peer_session.PeerSession(peer_session.command(migrations.ORIGIN_HOST, self.driver.backend.conf)) as session:
+        with peer_session.PeerSession(
+            peer_session.command(migrations.ORIGIN_HOST, self.driver.backend.conf)
+        ) as session:
             session.ask('freeze', share=replica.active.id)
         with self.at_origin():
             self.assertTrue(self.is_fenced(replica.active))
@@ -395,7 +445,9 @@ class LinuxReplicationEdgeCasesTest(LinuxReplicationBinding):
 
 class LinuxShareMigrationsTest(share_migrations.EveryShareMigrationCall, LinuxShareMigrationBinding):
     # The other cases are part of these: each sets up two backends.
-    scenarios = [row for row in share_migrations.EveryShareMigrationCall.scenarios if row[0] in ('Cancel', 'Complete')]
+    scenarios = [
+        row for row in share_migrations.EveryShareMigrationCall.scenarios if row[0] in ('Cancel', 'Complete')
+    ]
     test_call_keeps_its_promise = test_call_repeated_after_a_restart = None
 
 

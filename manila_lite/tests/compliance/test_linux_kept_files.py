@@ -10,7 +10,6 @@ from manila_lite.tests.functional.linux import copying
 
 
 class KeptInMigrationTest(test_linux.LinuxShareMigrationBinding):
-
     def test_migration(self):
         migration = self.a_move()
         [snapshot] = migration.snapshots
@@ -20,20 +19,31 @@ class KeptInMigrationTest(test_linux.LinuxShareMigrationBinding):
         self.near(migration)
         (place / 'stranger').write_text('made late')
         self.driver.share_migration_complete(migration)
-        self.assertEqual(kept.DROPS['driver'], kept.lost(
-            kept.look(place), kept.look(self.driver.services.pool.share(migration.target.id))))
-        self.assertEqual(kept.DROPS['driver'] - {'flags'}, kept.lost(*(
-            kept.look(driver.services.pool.snapshot(snapshot.id)) for driver in (self.origin, self.driver))))
+        self.assertEqual(
+            kept.DROPS['driver'],
+            kept.lost(kept.look(place), kept.look(self.driver.services.pool.share(migration.target.id))),
+        )
+        self.assertEqual(
+            kept.DROPS['driver'] - {'flags'},
+            kept.lost(
+                *(
+                    kept.look(driver.services.pool.snapshot(snapshot.id))
+                    for driver in (self.origin, self.driver)
+                )
+            ),
+        )
 
 
 class KeptInReplicaTest(test_linux.LinuxReplicationBinding):
-
     def replica(self):
         """Return a replica, the folder of the active one, and the folder of the replica after a call."""
         replica = self.a_replica()
         self.driver.create_replica(replica)
-        return replica, self.origin.services.pool.share(replica.active.id), lambda: kept.look(
-            self.driver.services.pool.share(replica.id))
+        return (
+            replica,
+            self.origin.services.pool.share(replica.active.id),
+            lambda: kept.look(self.driver.services.pool.share(replica.id)),
+        )
 
     def test_update_and_promotion(self):
         replica, active, look = self.replica()

@@ -34,6 +34,7 @@ class LinuxNetworkMovesTest(test_linux.LinuxMigrationBinding):
             if share.id == self.migration.shares[1].id:
                 raise CommandFailed('as told')
             return update(access, share, rules)
+
         with fixtures.MonkeyPatch(f'{ShareAccess.__module__}.ShareAccess.update', fail):
             self.assertRaises(CommandFailed, self.step, 'complete', self.migration)
 
@@ -59,7 +60,9 @@ class LinuxNetworkMovesTest(test_linux.LinuxMigrationBinding):
         """Check that no data is gone, of shares or snapshots."""
         pool = self.driver.services.pool
         self.assertEqual(['later', 'second'], [self.read(share) for share in self.migration.shares])
-        self.assertEqual(['first'], [(pool.snapshot(taken.id) / 'data').read_text() for taken in self.migration.snapshots])
+        self.assertEqual(
+            ['first'], [(pool.snapshot(taken.id) / 'data').read_text() for taken in self.migration.snapshots]
+        )
 
     def ends_well(self):
         """Check that a repeated cut-over ends well, and that the source goes without the data."""
@@ -75,12 +78,21 @@ class LinuxNetworkMovesTest(test_linux.LinuxMigrationBinding):
         support = self.driver.share_server_migration_check_compatibility(self.migration)
         self.assertEqual(
             (True, True, False, True, True, True),
-            (support.compatible, support.writable, support.nondisruptive, support.preserve_snapshots,
-             support.migration_cancel, support.migration_get_progress))
+            (
+                support.compatible,
+                support.writable,
+                support.nondisruptive,
+                support.preserve_snapshots,
+                support.migration_cancel,
+                support.migration_get_progress,
+            ),
+        )
 
     def test_servers_that_are_not_here_are_refused(self):
         other = dataclasses.replace(self.migration, source=self.a_server())
-        self.assertIn('not on this backend', self.driver.share_server_migration_check_compatibility(other).reason)
+        self.assertIn(
+            'not on this backend', self.driver.share_server_migration_check_compatibility(other).reason
+        )
         self.assertRaises(errors.Final, self.step, 'start', other)
         self.assertRaises(errors.Final, self.step, 'complete', other)
 
@@ -173,6 +185,7 @@ class LinuxNetworkMovesTest(test_linux.LinuxMigrationBinding):
             while not ends:
                 with contextlib.suppress(errors.Final, CommandFailed, OSError):
                     self.driver.update_access(self.migration.shares[0], self.rules(self.GOOD))
+
         changing = base.Background(change)
         self.step('complete', self.migration)
         ends.append(True)

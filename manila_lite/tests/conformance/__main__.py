@@ -22,7 +22,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog='python -m manila_lite.tests.conformance', description=__doc__)
     parser.add_argument('mode', choices=modes.MODES)
     parser.add_argument('names', nargs='*', metavar='REGEX')
-    parser.add_argument('--portion', help='TURN/OF, without names: one of so many classes, those whose turn it is')
+    parser.add_argument(
+        '--portion', help='TURN/OF, without names: one of so many classes, those whose turn it is'
+    )
     parser.add_argument('--workers', type=int, default=(os.cpu_count() or 1) + 2)
     parser.add_argument('--subunit', help='file for the results as our own tests have them')
     parser.add_argument('--save', help='file for the outcomes, each beside that of upstream')
@@ -46,7 +48,9 @@ def main() -> int:
         return daemon.MISSING
     recorded = outcomes.read(outcomes.UPSTREAM, args.mode)
     upstream = recorded or outcomes.perfect(ours, outcomes.read(outcomes.SKIPS, args.mode))
-    bad = outcomes.worse(ours, outcomes.chosen(upstream, args.names), outcomes.read(outcomes.DIFFERENCES, args.mode))
+    bad = outcomes.worse(
+        ours, outcomes.chosen(upstream, args.names), outcomes.read(outcomes.DIFFERENCES, args.mode)
+    )
     _keep(args, ours, upstream, bad)
     for name in sorted(bad):
         print(f'conformance {args.mode}: {"worse than upstream" if recorded else "did not pass"}: {name}')
@@ -63,11 +67,15 @@ def _run(args: argparse.Namespace) -> dict[str, outcomes.Outcome]:
                 here.keep_logs(Path(args.logs))
 
 
-def _keep(args: argparse.Namespace, ours: outcomes.Outcomes, upstream: outcomes.Outcomes, bad: dict[str, str]) -> None:
+def _keep(
+    args: argparse.Namespace, ours: outcomes.Outcomes, upstream: outcomes.Outcomes, bad: dict[str, str]
+) -> None:
     """Write the files that were asked for."""
     if args.save:
-        lines = (f'{name}\t{one.outcome}\t{upstream.get(name, one).outcome}\t{one.reason[-1500:]!r}\n'
-                 for name, one in sorted(ours.items()))
+        lines = (
+            f'{name}\t{one.outcome}\t{upstream.get(name, one).outcome}\t{one.reason[-1500:]!r}\n'
+            for name, one in sorted(ours.items())
+        )
         Path(args.save).write_text(''.join(lines))
     if args.subunit:
         with contextlib.closing(Path(args.subunit).open('wb')) as file:

@@ -19,8 +19,10 @@ from manila_lite.tests.services.keystone import ADMIN, Keystone
 
 ROLES = ('api', 'scheduler', 'share')
 #: Backends by mode, each with its zone: two of the mode itself, and one of the other.
-MODES = {'dhss': {'ALPHA': (True, 'zone-0'), 'BETA': (True, 'zone-1'), 'GAMMA': (False, 'zone-1')},
-         'nodhss': {'ALPHA': (False, 'zone-0'), 'BETA': (False, 'zone-1'), 'GAMMA': (True, 'zone-1')}}
+MODES = {
+    'dhss': {'ALPHA': (True, 'zone-0'), 'BETA': (True, 'zone-1'), 'GAMMA': (False, 'zone-1')},
+    'nodhss': {'ALPHA': (False, 'zone-0'), 'BETA': (False, 'zone-1'), 'GAMMA': (True, 'zone-1')},
+}
 
 _CONFIG = """
 [DEFAULT]
@@ -103,8 +105,15 @@ class Cloud(fixtures.Fixture):
         self.url = f'http://127.0.0.1:{self.port}/v2'
         backends = self.backends()
         empty = self.useFixture(places.EmptyDatabase(self.state, server=database.url))
-        text = _CONFIG.format(state=self.state, backends=','.join(backends), port=self.port, bus=bus.url, more=self.MORE,
-                              middleware=self.keystone.middleware, database=empty.url)
+        text = _CONFIG.format(
+            state=self.state,
+            backends=','.join(backends),
+            port=self.port,
+            bus=bus.url,
+            more=self.MORE,
+            middleware=self.keystone.middleware,
+            database=empty.url,
+        )
         (self.state / 'c.conf').write_text(text + ''.join(backends.values()))
         (self.state / 'networks.yaml').write_text(self.NETWORKS)
         self.keystone.announce(self.url)
@@ -115,8 +124,11 @@ class Cloud(fixtures.Fixture):
 
     def backends(self) -> Mapping[str, str]:
         """Return the section of the configuration for each backend, by its name. ``state`` is known."""
-        return {name: _BACKEND.format(name=name, serving=serving, zone=zone, domain=_domain(serving, self._mode))
-                + _SERVING * serving for name, (serving, zone) in MODES[self._mode].items()}
+        return {
+            name: _BACKEND.format(name=name, serving=serving, zone=zone, domain=_domain(serving, self._mode))
+            + _SERVING * serving
+            for name, (serving, zone) in MODES[self._mode].items()
+        }
 
     def _sync(self) -> None:
         done = forks.run('manila_lite.cmd.manage:main', f'--config-file={self.state}/c.conf', 'db', 'sync')
@@ -125,18 +137,30 @@ class Cloud(fixtures.Fixture):
 
     def _start(self, role: str) -> None:
         with (self.state / f'{role}.log').open('ab') as log:
-            child = forks.start(f'manila_lite.cmd.{role}:main', f'--config-file={self.state}/c.conf', stdout=log, stderr=log,
-                                new_session=True)
+            child = forks.start(
+                f'manila_lite.cmd.{role}:main',
+                f'--config-file={self.state}/c.conf',
+                stdout=log,
+                stderr=log,
+                new_session=True,
+            )
         self.addCleanup(_end, child)
 
     def _await_pools(self, number: int) -> None:
         session = self.keystone.connect(ADMIN, ADMIN).session
 
         def all_are_there() -> bool:
-            answer = session.get(f'{self.url}/scheduler-stats/pools', headers={versions.HEADER: versions.show(versions.MAX)})
+            answer = session.get(
+                f'{self.url}/scheduler-stats/pools', headers={versions.HEADER: versions.show(versions.MAX)}
+            )
             return len(answer.json()['pools']) == number
-        waiting.until(all_are_there, lambda: f'pools of all backends\n{self.tail()}', pause=0.2,
-                      ignoring=(exceptions.ClientException,))
+
+        waiting.until(
+            all_are_there,
+            lambda: f'pools of all backends\n{self.tail()}',
+            pause=0.2,
+            ignoring=(exceptions.ClientException,),
+        )
 
     def keep_logs(self, folder: Path) -> None:
         """Copy the logs of all services to a folder that exists."""
@@ -146,7 +170,10 @@ class Cloud(fixtures.Fixture):
 
     def tail(self) -> str:
         """Return the ends of all logs."""
-        return '\n'.join(f'{log.name}: {log.read_text(errors="replace")[-2000:]}' for log in sorted(self.state.glob('*.log')))
+        return '\n'.join(
+            f'{log.name}: {log.read_text(errors="replace")[-2000:]}'
+            for log in sorted(self.state.glob('*.log'))
+        )
 
 
 def _domain(serving: bool, mode: str) -> str:

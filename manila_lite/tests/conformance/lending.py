@@ -47,7 +47,10 @@ class Lender(fixtures.Fixture):
 
     def _lend(self) -> dict[str, Any]:
         number = self._free.get(timeout=1)
-        return {'number': number, 'addresses': [address.partition('/')[0] for address in self._machines[number].addresses]}
+        return {
+            'number': number,
+            'addresses': [address.partition('/')[0] for address in self._machines[number].addresses],
+        }
 
     def _run(self, number: int, command: str) -> dict[str, Any]:
         return self._machines[number].run(command)

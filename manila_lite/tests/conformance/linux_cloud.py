@@ -41,8 +41,13 @@ networks:
   - {id: six, cidr: 'fd99::/64', ranges: [['fd99::100', 'fd99::200']]}
 """
 #: Abilities of the backends that can send shares.
-_ABILITIES = ('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support', 'mount_snapshot_support',
-              'snapshot_inherit_share_access_support')
+_ABILITIES = (
+    'snapshot_support',
+    'create_share_from_snapshot_support',
+    'revert_to_snapshot_support',
+    'mount_snapshot_support',
+    'snapshot_inherit_share_access_support',
+)
 
 
 class LinuxCloud(cloud.Cloud):
@@ -68,8 +73,10 @@ class LinuxCloud(cloud.Cloud):
         self.addCleanup(self.fabric.down)
         self.fabric.up()
         place = self.fabric.name('fabric'), self.fabric.BRIDGE
-        clients = [self.useFixture(machines.Machine(*place, number, (f'10.99.0.{last}/24', f'fd99::{last}/64')))
-                   for number, last in enumerate(_CLIENTS)]
+        clients = [
+            self.useFixture(machines.Machine(*place, number, (f'10.99.0.{last}/24', f'fd99::{last}/64')))
+            for number, last in enumerate(_CLIENTS)
+        ]
         super()._setUp()
         self._make_default_type()
         for client in clients:
@@ -81,13 +88,21 @@ class LinuxCloud(cloud.Cloud):
         """Make a type. Tests make their own, but look for a backend with exactly its abilities to send a share to."""
         specs = {'driver_handles_share_servers': str(self.SERVING), **dict.fromkeys(_ABILITIES, 'True')}
         self.keystone.connect(ADMIN, ADMIN).session.post(
-            f'{self.url}/types', json={'share_type': {'name': 'default', 'extra_specs': specs}})
+            f'{self.url}/types', json={'share_type': {'name': 'default', 'extra_specs': specs}}
+        )
 
     def backends(self) -> Mapping[str, str]:
         """Return their sections, and have a later end of the cloud remove all that they leave on the machine."""
         self.addCleanup(self._power_off)
-        return {name: _BACKEND.format(name=name, state=self.state, peers=','.join(
-            f'conformance@{peer}:{self.state}/c.conf' for peer in _PEERS[name])) + how for name, how in self.ways().items()}
+        return {
+            name: _BACKEND.format(
+                name=name,
+                state=self.state,
+                peers=','.join(f'conformance@{peer}:{self.state}/c.conf' for peer in _PEERS[name]),
+            )
+            + how
+            for name, how in self.ways().items()
+        }
 
     def ways(self) -> Mapping[str, str]:
         """Return how each backend is reached, as lines of its section.
@@ -96,9 +111,12 @@ class LinuxCloud(cloud.Cloud):
         """
         four, six = self.fabric.v4, self.fabric.v6
         addresses = {'alpha': (four, six), 'beta': (four, six), 'gamma': (six,)}
-        return {host.upper(): _WITHOUT_SERVERS.format(
-            netns=self.fabric.name(host), addresses=','.join(address(host) for address in found))
-            for host, found in addresses.items()}
+        return {
+            host.upper(): _WITHOUT_SERVERS.format(
+                netns=self.fabric.name(host), addresses=','.join(address(host) for address in found)
+            )
+            for host, found in addresses.items()
+        }
 
     def _power_off(self) -> None:
         servers = [f'manila-{folder.name}' for folder in self.state.glob('**/servers/*')]

@@ -66,13 +66,21 @@ class Machine(fixtures.Fixture):
             'etc/netconfig': (0o100644, Path('/etc/netconfig').read_bytes()),
             'usr/local/bin/sudo': (0o100755, _SUDO.encode()),
             'usr/local/bin/mount': (0o100755, _MOUNT.encode()),
-            'mnt': (0o40755, b''), 'run': (0o40755, b''), 'tmp': (0o41777, b'')}
-        self._guest = guest.Guest(self._folder, self._netns, [self._tap], number=self._number, memory='512M', entries=entries)
+            'mnt': (0o40755, b''),
+            'run': (0o40755, b''),
+            'tmp': (0o41777, b''),
+        }
+        self._guest = guest.Guest(
+            self._folder, self._netns, [self._tap], number=self._number, memory='512M', entries=entries
+        )
 
     def boot(self) -> None:
         """Wait for the shell and set up the network."""
         self._guest.boot()
-        for command in (*(f'ip address add {address} dev eth0' for address in self.addresses), 'ip link set eth0 up'):
+        for command in (
+            *(f'ip address add {address} dev eth0' for address in self.addresses),
+            'ip link set eth0 up',
+        ):
             worked, said = self._guest.run(command)
             if not worked:
                 raise daemon.Broken(f'{command}: {said}')
@@ -84,8 +92,14 @@ class Machine(fixtures.Fixture):
     def run(self, command: str) -> dict[str, Any]:
         """Run a command of a shell. Return its exit status, its output and its errors."""
         with self._one_at_a_time:
-            stdout, status = self._guest.answer(f'(export PATH={_PATH}; {command}) 2>/stderr </dev/null', _PATIENCE)
-            return {'status': status, 'stdout': stdout, 'stderr': self._guest.run('cat /stderr')[1] if status else ''}
+            stdout, status = self._guest.answer(
+                f'(export PATH={_PATH}; {command}) 2>/stderr </dev/null', _PATIENCE
+            )
+            return {
+                'status': status,
+                'stdout': stdout,
+                'stderr': self._guest.run('cat /stderr')[1] if status else '',
+            }
 
     def clean(self) -> None:
         """Remove all mounts and files of a test; boot anew if a mount hangs."""

@@ -9,4 +9,5 @@ from manila_lite.tests.conformance import cloud, linux_cloud
 MODES: dict[str, Callable[[], cloud.Cloud]] = {
     **{mode: functools.partial(cloud.Cloud, mode) for mode in cloud.MODES},
     'scenario': linux_cloud.LinuxCloud,
-    'scenario-dhss': linux_cloud.ServerCloud}
+    'scenario-dhss': linux_cloud.ServerCloud,
+}

@@ -37,26 +37,33 @@ Outcomes = Mapping[str, Outcome]
 def read(file: Path, mode: str) -> dict[str, Outcome]:
     """Return the outcomes of a mode by the names of the tests. For the other files, the reasons; rows may be for ``both``."""
     with file.open() as lines:
-        return {row['test']: Outcome(row.get('outcome') or '', row['reason'] or '')
-                for row in csv.DictReader(lines, delimiter='\t') if row['mode'] in (mode, 'both')}
+        return {
+            row['test']: Outcome(row.get('outcome') or '', row['reason'] or '')
+            for row in csv.DictReader(lines, delimiter='\t')
+            if row['mode'] in (mode, 'both')
+        }
 
 
 def perfect(ours: Outcomes, skips: Iterable[str]) -> dict[str, Outcome]:
     """Return the outcomes to expect where no run of upstream is recorded: a pass, or a skip of a test in ``skips``."""
     known = set(skips)
-    return {name: one if one.outcome == SKIP and name in known else Outcome(PASS) for name, one in ours.items()}
+    return {
+        name: one if one.outcome == SKIP and name in known else Outcome(PASS) for name, one in ours.items()
+    }
 
 
 def chosen(found: Outcomes, names: Iterable[str]) -> dict[str, Outcome]:
     """Return the outcomes of the tests whose names match one of the regular expressions; of all, without any."""
     wanted = [re.compile(name) for name in names]
-    return {name: one for name, one in found.items() if not wanted or any(regex.search(name) for regex in wanted)}
+    return {
+        name: one for name, one in found.items() if not wanted or any(regex.search(name) for regex in wanted)
+    }
 
 
 def portion(mode: str, turn: int, of: int) -> list[str]:
     """Return regular expressions of the classes of tests of a mode whose turn it is: one of so many (``of``) each time."""
     names = sorted({name.rpartition('.')[0] for name, one in read(UPSTREAM, mode).items() if one.good})
-    return [f'^{re.escape(name)}\\.' for name in names[turn % of::of]]
+    return [f'^{re.escape(name)}\\.' for name in names[turn % of :: of]]
 
 
 def worse(ours: Outcomes, upstream: Outcomes, allowed: Iterable[str] = ()) -> dict[str, str]:
@@ -70,7 +77,11 @@ def worse(ours: Outcomes, upstream: Outcomes, allowed: Iterable[str] = ()) -> di
         if other.good and (mine is None or not mine.good):
             found[name] = _why(name, mine, ours)
     for name, mine in ours.items():
-        if mine.outcome == FAIL and not name.startswith(_CLASS) and upstream.get(name, Outcome(SKIP)).outcome == SKIP:
+        if (
+            mine.outcome == FAIL
+            and not name.startswith(_CLASS)
+            and upstream.get(name, Outcome(SKIP)).outcome == SKIP
+        ):
             found[name] = mine.reason
     return {name: reason for name, reason in found.items() if name not in set(allowed)}
 

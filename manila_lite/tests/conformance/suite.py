@@ -30,15 +30,36 @@ def run(cloud: Cloud, names: Iterable[str] = (), *, workers: int) -> dict[str, O
     packages = next(place.glob('lib/python3*/site-packages'))
     _configure(cloud)
     top, tests = cloud.TESTS
-    stestr = [str(place / 'bin' / 'stestr'), '--top-dir', top, '--test-path', tests,
-              '--repo-url', str(cloud.state / 'results'), '--group_regex', _GROUPS]
-    env = {name: value for name, value in os.environ.items() if not name.startswith(('OS_', 'MANILA_LITE', 'PYTHON'))}
-    env |= {'TEMPEST_CONFIG_DIR': str(cloud.state), 'TEMPEST_CONFIG': 'tempest.conf', 'PATH': f'{place}/bin:{env["PATH"]}',
-            'PYTHON': str(place / 'bin' / 'python'), 'OS_TEST_TIMEOUT': '600', **cloud.ENVIRONMENT}
+    stestr = [
+        str(place / 'bin' / 'stestr'),
+        '--top-dir',
+        top,
+        '--test-path',
+        tests,
+        '--repo-url',
+        str(cloud.state / 'results'),
+        '--group_regex',
+        _GROUPS,
+    ]
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(('OS_', 'MANILA_LITE', 'PYTHON'))
+    }
+    env |= {
+        'TEMPEST_CONFIG_DIR': str(cloud.state),
+        'TEMPEST_CONFIG': 'tempest.conf',
+        'PATH': f'{place}/bin:{env["PATH"]}',
+        'PYTHON': str(place / 'bin' / 'python'),
+        'OS_TEST_TIMEOUT': '600',
+        **cloud.ENVIRONMENT,
+    }
     (cloud.state / 'results').mkdir(exist_ok=True)
 
     def call(*words: str, **how: Any) -> subprocess.CompletedProcess:
-        return subprocess.run([*stestr, *words], cwd=packages, env=env, stdin=subprocess.DEVNULL, check=False, **how)
+        return subprocess.run(
+            [*stestr, *words], cwd=packages, env=env, stdin=subprocess.DEVNULL, check=False, **how
+        )
 
     call('run', '--concurrency', str(min(workers, cloud.WORKERS)), *names)
     return outcomes(call('last', '--subunit', stdout=subprocess.PIPE).stdout)
@@ -48,11 +69,18 @@ def _configure(cloud: Cloud) -> None:
     """Write the suite's configuration: the gate's settings, and where this cloud is."""
     config = configparser.RawConfigParser()
     config.read(_SETTINGS / f'{name}.conf' for name in cloud.settings)
-    config.read_dict({
-        'DEFAULT': {'log_file': str(cloud.state / 'tempest.log')},
-        'oslo_concurrency': {'lock_path': str(cloud.state / 'locks')},
-        'auth': {'admin_username': ADMIN, 'admin_password': cloud.keystone.password, 'admin_project_name': ADMIN},
-        'identity': {'uri_v3': cloud.keystone.url, 'region': REGION}})
+    config.read_dict(
+        {
+            'DEFAULT': {'log_file': str(cloud.state / 'tempest.log')},
+            'oslo_concurrency': {'lock_path': str(cloud.state / 'locks')},
+            'auth': {
+                'admin_username': ADMIN,
+                'admin_password': cloud.keystone.password,
+                'admin_project_name': ADMIN,
+            },
+            'identity': {'uri_v3': cloud.keystone.url, 'region': REGION},
+        }
+    )
     with (cloud.state / 'tempest.conf').open('w') as file:
         config.write(file)
 
@@ -64,7 +92,9 @@ def outcomes(stream: bytes) -> dict[str, Outcome]:
     def note(test: dict) -> None:
         outcome = _OUTCOMES.get(test['status'], FAIL)
         why = test['details'].get('reason') or test['details'].get('traceback')
-        found[test['id'].partition('[')[0]] = Outcome(outcome, why.as_text().strip() if why and outcome != PASS else '')
+        found[test['id'].partition('[')[0]] = Outcome(
+            outcome, why.as_text().strip() if why and outcome != PASS else ''
+        )
 
     result = testtools.StreamToDict(note)
     result.startTestRun()
@@ -79,5 +109,11 @@ def report(file: BinaryIO, good: Iterable[str], bad: dict[str, str]) -> None:
     for name in good:
         stream.status(name, 'success')
     for name, reason in bad.items():
-        stream.status(name, 'fail', file_name='traceback', file_bytes=reason.encode(), eof=True,
-                      mime_type='text/plain; charset=utf8')
+        stream.status(
+            name,
+            'fail',
+            file_name='traceback',
+            file_bytes=reason.encode(),
+            eof=True,
+            mime_type='text/plain; charset=utf8',
+        )

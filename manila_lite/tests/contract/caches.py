@@ -7,10 +7,21 @@ import pathlib
 import manila_lite
 
 _SOURCE = pathlib.Path(manila_lite.__file__).parent
-_REMEMBER = {f'{prefix}{name}' for prefix in ('', 'functools.') for name in ('cache', 'lru_cache', 'cached_property')}
-_DICTIONARIES = {'dict', 'collections.OrderedDict', 'collections.defaultdict', 'collections.Counter', 'weakref.WeakSet',
-                 'weakref.WeakValueDictionary', 'weakref.WeakKeyDictionary', 'cachetools.LRUCache', 'cachetools.TTLCache',
-                 'threading.local'}
+_REMEMBER = {
+    f'{prefix}{name}' for prefix in ('', 'functools.') for name in ('cache', 'lru_cache', 'cached_property')
+}
+_DICTIONARIES = {
+    'dict',
+    'collections.OrderedDict',
+    'collections.defaultdict',
+    'collections.Counter',
+    'weakref.WeakSet',
+    'weakref.WeakValueDictionary',
+    'weakref.WeakKeyDictionary',
+    'cachetools.LRUCache',
+    'cachetools.TTLCache',
+    'threading.local',
+}
 
 
 def find():
@@ -18,8 +29,10 @@ def find():
     found = {}
     for path in sorted(_SOURCE.rglob('*.py')):
         if path.relative_to(_SOURCE).parts[0] not in ('tests', 'siblings'):
-            found |= {f'{path.relative_to(_SOURCE)} {name}': function
-                      for name, function in _in(ast.parse(path.read_text()), (), inside=False)}
+            found |= {
+                f'{path.relative_to(_SOURCE)} {name}': function
+                for name, function in _in(ast.parse(path.read_text()), (), inside=False)
+            }
     return found
 
 
@@ -36,7 +49,9 @@ def _in(node, scope, *, inside):
                 name = ast.unparse(child.targets[0] if isinstance(child, ast.Assign) else child.target)
                 if _is_new(child.value) and (not inside or name.startswith('self.')):
                     yield '.'.join((*scope[:1], name.removeprefix('self.'))), None
-                elif any(isinstance(one, ast.Call) and _called(one) in _REMEMBER for one in ast.walk(child.value)):
+                elif any(
+                    isinstance(one, ast.Call) and _called(one) in _REMEMBER for one in ast.walk(child.value)
+                ):
                     yield '.'.join((*scope, name)), None
             yield from _in(child, scope, inside=inside)
 
@@ -48,4 +63,6 @@ def _called(node):
 
 
 def _is_new(value):
-    return (isinstance(value, ast.Dict) and not value.keys) or (isinstance(value, ast.Call) and _called(value) in _DICTIONARIES)
+    return (isinstance(value, ast.Dict) and not value.keys) or (
+        isinstance(value, ast.Call) and _called(value) in _DICTIONARIES
+    )

@@ -22,6 +22,21 @@ def notes(case, variable, name):
     left.mkdir()
     case.useFixture(fixtures.EnvironmentVariable(variable, str(left)))
     case.useFixture(fixtures.EnvironmentVariable(limits.MODULES, name.rsplit('.', 2)[0]))
-    subprocess.run([sys.executable, '-m', 'stestr.subunit_runner.run', 'discover', '-t', './', './manila_lite/tests',
-                    '--load-list', chosen], stdin=subprocess.DEVNULL, capture_output=True, check=True, cwd=_ROOT)
+    subprocess.run(
+        [
+            sys.executable,
+            '-m',
+            'stestr.subunit_runner.run',
+            'discover',
+            '-t',
+            './',
+            './manila_lite/tests',
+            '--load-list',
+            chosen,
+        ],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=True,
+        cwd=_ROOT,
+    )
     return [json.loads(line) for path in left.iterdir() for line in path.read_text().splitlines()]

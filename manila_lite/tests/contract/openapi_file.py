@@ -26,9 +26,12 @@ def served() -> str:
 def changed_calls(before: str, after: str) -> list[str]:
     """Return the calls, as METHOD PATH, that two documents describe in two ways."""
     old, new = (json.loads(text)['paths'] for text in (before, after))
-    return sorted(f'{method.upper()} {path}' for path in old.keys() | new.keys()
-                  for method in old.get(path, {}).keys() | new.get(path, {}).keys()
-                  if old.get(path, {}).get(method) != new.get(path, {}).get(method))
+    return sorted(
+        f'{method.upper()} {path}'
+        for path in old.keys() | new.keys()
+        for method in old.get(path, {}).keys() | new.get(path, {}).keys()
+        if old.get(path, {}).get(method) != new.get(path, {}).get(method)
+    )
 
 
 def _lines(node: Any, indent: str) -> str:
@@ -38,7 +41,9 @@ def _lines(node: Any, indent: str) -> str:
         return flat
     inner = f'{indent} '
     if isinstance(node, dict):
-        return _block('{}', indent, (f'{json.dumps(key)}: {_lines(value, inner)}' for key, value in node.items()))
+        return _block(
+            '{}', indent, (f'{json.dumps(key)}: {_lines(value, inner)}' for key, value in node.items())
+        )
     return _block('[]', indent, (_lines(value, inner) for value in node))
 
 

@@ -16,8 +16,14 @@ Lives = dict[str, set[int]]
 
 _ALWAYS = frozenset(versions.HISTORY)
 _SPAN = re.compile(r'2\.(\d+)(?:-2\.(\d+))?[*!]?')
-_METADATA = {'GET {}/metadata': 'metadata', 'POST {}/metadata': 'metadata', 'PUT {}/metadata': 'metadata',
-             'GET {}/metadata/{{}}': 'meta', 'POST {}/metadata/{{}}': 'meta', 'DELETE {}/metadata/{{}}': ''}
+_METADATA = {
+    'GET {}/metadata': 'metadata',
+    'POST {}/metadata': 'metadata',
+    'PUT {}/metadata': 'metadata',
+    'GET {}/metadata/{{}}': 'meta',
+    'POST {}/metadata/{{}}': 'meta',
+    'DELETE {}/metadata/{{}}': '',
+}
 
 
 class Call:
@@ -42,10 +48,14 @@ def spans(lives: set[int]) -> str:
     """Return versions as ``2.0-2.6 2.9-2.99``."""
     first = [version for version in sorted(lives) if version - 1 not in lives]
     last = [version for version in sorted(lives) if version + 1 not in lives]
-    return ' '.join(f'{versions.show(low)}-{versions.show(high)}' for low, high in zip(first, last, strict=True)) or 'none'
+    return (
+        ' '.join(f'{versions.show(low)}-{versions.show(high)}' for low, high in zip(first, last, strict=True))
+        or 'none'
+    )
 
 
 # From record.yaml ----------------------------------------------------------------------------------
+
 
 def written() -> dict[str, Call]:
     """Read record.yaml. All values are text: a version is not a number (2.10 is not 2.1)."""
@@ -60,7 +70,11 @@ def _written(name: str, row: dict[str, str], sets: dict[str, str]) -> Call:
     call = Call()
     call.lives = _between(row.get('in', '2.0'))
     before = call.lives & set(range(versions.PLAIN_NAMES)) if 'was' in row else set()
-    call.names = {old: lives for old, lives in ((_was(name, row.get('was', '')), before), (name, call.lives - before)) if lives}
+    call.names = {
+        old: lives
+        for old, lives in ((_was(name, row.get('was', '')), before), (name, call.lives - before))
+        if lives
+    }
     if _was(name, row.get('was', '')) == name:
         call.names = {name: call.lives}
     if 'trial' in row:
@@ -94,6 +108,7 @@ def _between(span: str) -> set[int]:
 
 # From the contract ---------------------------------------------------------------------------------
 
+
 def served(ops: Iterable[Any]) -> dict[str, Call]:
     """Read the contract. Several rows of one call become one."""
     calls: dict[str, Call] = {}
@@ -105,7 +120,7 @@ def served(ops: Iterable[Any]) -> dict[str, Call]:
     for call in calls.values():
         for found in call.parts.values():
             for name in [name for name in found if (whole := _whole(name)) and found[name] == found[whole]]:
-                del found[name]     # it has the same versions as the whole
+                del found[name]  # it has the same versions as the whole
     return calls
 
 
@@ -114,8 +129,11 @@ def _at(call: Call, op: Any, version: int) -> None:
     call.names.setdefault(_name(op.method, op.path_at(version), op.action_at(version)), set()).add(version)
     if op.experimental_until and version <= versions.minor(op.experimental_until):
         call.experimental.add(version)
-    parts = {'query': _of_fields(op.query, version), 'body': _of_fields(op.body.fields if op.body else (), version),
-             'answer': _of_answer(op.view, version)}
+    parts = {
+        'query': _of_fields(op.query, version),
+        'body': _of_fields(op.body.fields if op.body else (), version),
+        'answer': _of_answer(op.view, version),
+    }
     for where, names in parts.items():
         for name in names:
             call.parts[where].setdefault(name, set()).add(version)

@@ -31,8 +31,9 @@ class Promtool(testtools.TestCase):
             program = daemon.program('promtool')
         except daemon.Missing as missing:
             self.skipTest(str(missing))
-        done = subprocess.run([program, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                              check=False)
+        done = subprocess.run(
+            [program, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+        )
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
 
     def test_rules_are_right(self):
@@ -42,22 +43,28 @@ class Promtool(testtools.TestCase):
         self.promtool('test', 'rules', str(TESTS))
 
     def test_expressions_of_the_dashboard_are_right(self):
-        rules = [{'record': f'checked:{number}', 'expr': text} for number, text in enumerate(watching.expressions().values())]
+        rules = [
+            {'record': f'checked:{number}', 'expr': text}
+            for number, text in enumerate(watching.expressions().values())
+        ]
         path = Path(self.useFixture(fixtures.TempDir()).path) / 'rules.yaml'
         path.write_text(yaml.safe_dump({'groups': [{'name': 'checked', 'rules': rules}]}))
         self.promtool('check', 'rules', '--lint=none', str(path))
 
 
 class Alerts(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.alerts = {rule['alert']: rule for rule in watching.alerts()}
 
     def test_each_alert_is_tried_when_it_fires_and_when_it_does_not(self):
-        cases = [case for test in yaml.safe_load(TESTS.read_text())['tests'] for case in test['alert_rule_test']]
+        cases = [
+            case for test in yaml.safe_load(TESTS.read_text())['tests'] for case in test['alert_rule_test']
+        ]
         for fires in (True, False):
-            self.assertEqual(set(self.alerts), {case['alertname'] for case in cases if bool(case['exp_alerts']) == fires})
+            self.assertEqual(
+                set(self.alerts), {case['alertname'] for case in cases if bool(case['exp_alerts']) == fires}
+            )
 
     def test_each_alert_has_a_section_with_its_meaning_and_the_next_step(self):
         sections = dict(_SECTION.findall(PAGE.read_text()))
@@ -74,14 +81,17 @@ class Alerts(testtools.TestCase):
 
     def test_kinds_of_operations_that_alerts_leave_out_exist(self):
         for name, rule in self.alerts.items():
-            for label, operator, value in itertools.chain(*(found for _, found in watching.selectors(rule['expr']))):
+            for label, operator, value in itertools.chain(
+                *(found for _, found in watching.selectors(rule['expr']))
+            ):
                 if label == 'kind' and operator == '!~':
                     for part in value.replace('\\\\', '\\').split('|'):
-                        self.assertTrue(any(re.fullmatch(part, kind) for kind in metrics_collector.KINDS), (name, part))
+                        self.assertTrue(
+                            any(re.fullmatch(part, kind) for kind in metrics_collector.KINDS), (name, part)
+                        )
 
 
 class Dashboard(testtools.TestCase):
-
     def test_panels_do_not_overlap(self):
         board = json.loads(watching.DASHBOARD.read_text())
         self.assertEqual(len(board['panels']), len({panel['id'] for panel in board['panels']}))
@@ -93,7 +103,9 @@ class Dashboard(testtools.TestCase):
         self.assertEqual(len(places), len(set(places)))
 
     def test_each_panel_reads_the_chosen_data_source_and_jobs(self):
-        variables = {item['name'] for item in json.loads(watching.DASHBOARD.read_text())['templating']['list']}
+        variables = {
+            item['name'] for item in json.loads(watching.DASHBOARD.read_text())['templating']['list']
+        }
         self.assertEqual({'datasource', 'job'}, variables)
         for panel in watching.panels():
             for target in panel['targets']:
@@ -115,9 +127,11 @@ class Names(testtools.TestCase):
     """What expressions name is in the tables of metrics. That processes show it is tried in tests/functional/test_alerts.py."""
 
     def test_metrics_and_labels_exist(self):
-        known = {f'{family.name}{suffix}': {*labels, *more}
-                 for family, labels in (*metrics.families(), *metrics_collector.families())
-                 for suffix, more in (('', ()), ('_total', ()), ('_sum', ()), ('_count', ()), ('_bucket', ('le',)))}
+        known = {
+            f'{family.name}{suffix}': {*labels, *more}
+            for family, labels in (*metrics.families(), *metrics_collector.families())
+            for suffix, more in (('', ()), ('_total', ()), ('_sum', ()), ('_count', ()), ('_bucket', ('le',)))
+        }
         known['manila_lite_process_info'] = {'service', 'release', 'host', 'backend', 'pid'}
         named = set()
         for where, text in watching.expressions().items():
@@ -126,7 +140,9 @@ class Names(testtools.TestCase):
                 if name.startswith('manila_lite'):
                     named.add(name)
                     self.assertIn(name, known, where)
-                    self.assertEqual(set(), {label for label, _, _ in matchers} - known[name] - watching.GIVEN, where)
+                    self.assertEqual(
+                        set(), {label for label, _, _ in matchers} - known[name] - watching.GIVEN, where
+                    )
                     labels |= known[name]
             self.assertEqual(set(), watching.grouped(text) - labels, where)
         self.assertLess(15, len(named))

@@ -21,7 +21,6 @@ _NOT_ARGUMENTS = {'conn', 'ctx', 'req', 'request', 'caller', 'conf', 'services',
 
 
 class Caches(testtools.TestCase):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -44,8 +43,11 @@ class Caches(testtools.TestCase):
         for place, (kind, _, _) in self.rows.items():
             function = self.found[place]
             if kind == 'arguments' and function is not None:
-                names = {node.arg if isinstance(node, ast.arg) else node.id for node in ast.walk(function)
-                         if isinstance(node, ast.arg | ast.Name)}
+                names = {
+                    node.arg if isinstance(node, ast.arg) else node.id
+                    for node in ast.walk(function)
+                    if isinstance(node, ast.arg | ast.Name)
+                }
                 self.assertEqual(set(), (names & _NOT_ARGUMENTS) | (names & {'self'}), place)
 
     def test_tests_exist(self):

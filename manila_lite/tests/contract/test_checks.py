@@ -24,8 +24,14 @@ class ChecksTest(testtools.TestCase):
     """Each check as a test, so that it is counted with the others."""
 
     def _passes(self, *argv: object) -> None:
-        done = subprocess.run([str(arg) for arg in argv], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, check=False)
+        done = subprocess.run(
+            [str(arg) for arg in argv],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(0, done.returncode, f'{argv}\n{done.stdout}\n{done.stderr}')
 
     def _passes_tool(self, name: str, *argv: str) -> None:
@@ -33,6 +39,7 @@ class ChecksTest(testtools.TestCase):
 
     def test_ruff_finds_no_style_errors(self):
         self._passes(command('ruff'), 'check', '--no-cache')
+        self._passes(command('ruff'), 'format', '--check', '--no-cache')
 
     def test_mypy_finds_no_type_errors(self):
         self._passes(sys.executable, '-m', 'mypy', '--cache-dir', '/dev/null')

@@ -46,18 +46,34 @@ def normal(name: str) -> str:
 
 
 class ClientPackage(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
 
     def build(self):
         """Return the wheel, as pip makes it."""
-        source = shutil.copytree(CLIENT, self.folder / 'source', ignore=shutil.ignore_patterns('*.egg-info', '__pycache__'))
+        source = shutil.copytree(
+            CLIENT, self.folder / 'source', ignore=shutil.ignore_patterns('*.egg-info', '__pycache__')
+        )
         done = subprocess.run(
-            [sys.executable, '-m', 'pip', '--disable-pip-version-check', 'wheel', '--no-deps', '--no-build-isolation',
-             '--no-index', '--wheel-dir', self.folder, source],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=waiting.LIMIT)
+            [
+                sys.executable,
+                '-m',
+                'pip',
+                '--disable-pip-version-check',
+                'wheel',
+                '--no-deps',
+                '--no-build-isolation',
+                '--no-index',
+                '--wheel-dir',
+                self.folder,
+                source,
+            ],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+        )
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         [wheel] = self.folder.glob('*.whl')
         return wheel
@@ -67,11 +83,22 @@ class ClientPackage(testtools.TestCase):
         names = zipfile.ZipFile(wheel).namelist()
         modules = {f'manila_lite_client/{path.name}' for path in (CLIENT / 'manila_lite_client').glob('*.py')}
         self.assertEqual(modules, {name for name in names if '.dist-info/' not in name})
-        of_service = requirements('requirements.txt') - {normal(name) for name in needed_by(*PROJECT['dependencies'])}
-        blocked = [module for module, dists in metadata.packages_distributions().items() if {*map(normal, dists)} <= of_service]
+        of_service = requirements('requirements.txt') - {
+            normal(name) for name in needed_by(*PROJECT['dependencies'])
+        }
+        blocked = [
+            module
+            for module, dists in metadata.packages_distributions().items()
+            if {*map(normal, dists)} <= of_service
+        ]
         self.assertIn('sqlalchemy', blocked)
-        done = subprocess.run([sys.executable, '-P', '-c', _ALONE, wheel, 'manila_lite', *blocked], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=waiting.LIMIT)
+        done = subprocess.run(
+            [sys.executable, '-P', '-c', _ALONE, wheel, 'manila_lite', *blocked],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+        )
         loaded = {tuple(line.split()) for line in done.stdout.splitlines() if str(wheel) in line}
         self.assertEqual(COMMANDS, {name for name, _, _ in loaded}, done.stdout + done.stderr)
 
@@ -79,7 +106,9 @@ class ClientPackage(testtools.TestCase):
         declared = {normal(name) for name in PROJECT['dependencies']}
         owners = metadata.packages_distributions()
         for path in (CLIENT / 'manila_lite_client').glob('*.py'):
-            for module in imported(ast.parse(path.read_text())) - sys.stdlib_module_names - {'manila_lite_client'}:
+            for module in (
+                imported(ast.parse(path.read_text())) - sys.stdlib_module_names - {'manila_lite_client'}
+            ):
                 self.assertTrue(declared & {*map(normal, owners[module])}, f'{path.name} imports {module}')
         self.assertEqual(set(), declared - requirements('constraints.txt'))
 
@@ -87,8 +116,10 @@ class ClientPackage(testtools.TestCase):
 def imported(tree):
     """Return the packages that a module imports."""
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    return {name.partition('.')[0] for name in
-            names | {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}}
+    return {
+        name.partition('.')[0]
+        for name in names | {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    }
 
 
 def needed_by(*names):

@@ -40,7 +40,6 @@ def _calls(names):
 
 
 class ClocksTest(testtools.TestCase):
-
     def test_calendar_is_that_of_timeutils(self):
         self.assertEqual(set(GIVEN), set(_calls(CALENDAR)))
 

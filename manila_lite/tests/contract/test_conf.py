@@ -18,7 +18,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 class Options(testtools.TestCase):
-
     def test_every_module_is_listed_and_registered(self):
         names = {info.name for info in pkgutil.iter_modules(manila_lite.conf.__path__)} - {'numeric', 'opts'}
         always = {module.__name__.rpartition('.')[2] for module in manila_lite.conf.MODULES}
@@ -40,34 +39,67 @@ class Options(testtools.TestCase):
     def test_the_sample_has_every_option(self):
         target = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'sample'
         done = subprocess.run(
-            [sys.executable, '-c', 'import sys; from oslo_config.generator import main; sys.exit(main())',
-             '--config-file', str(ROOT / 'etc/manila_lite/config-generator.conf'), '--output-file', str(target)],
-            capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+            [
+                sys.executable,
+                '-c',
+                'import sys; from oslo_config.generator import main; sys.exit(main())',
+                '--config-file',
+                str(ROOT / 'etc/manila_lite/config-generator.conf'),
+                '--output-file',
+                str(target),
+            ],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
         self.assertEqual(0, done.returncode, done.stderr)
         lines = target.read_text().splitlines()
         for group, options in opts.list_opts():
             self.assertIn(f'[{group}]', lines)
             for option in options:
-                self.assertTrue(any(line.startswith((f'#{option.dest} =', f'#{option.name} =')) for line in lines), option.name)
+                self.assertTrue(
+                    any(line.startswith((f'#{option.dest} =', f'#{option.name} =')) for line in lines),
+                    option.name,
+                )
 
     def test_policy_sample_generator_is_configured(self):
         target = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'policy.yaml'
         done = subprocess.run(
-            [sys.executable, '-c', 'from oslo_policy.generator import generate_sample; generate_sample()',
-             '--config-file', str(ROOT / 'etc/manila_lite/policy-generator.conf'), '--output-file', str(target)],
-            capture_output=True, text=True, timeout=waiting.LIMIT, stdin=subprocess.DEVNULL, check=False)
+            [
+                sys.executable,
+                '-c',
+                'from oslo_policy.generator import generate_sample; generate_sample()',
+                '--config-file',
+                str(ROOT / 'etc/manila_lite/policy-generator.conf'),
+                '--output-file',
+                str(target),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertIn('"share:create"', target.read_text())
 
 
-_GOOD = {'state_path': '{state}', 'auth_strategy': 'noauth', 'enabled_share_backends': 'alpha',
-         'osapi_share_listen': '127.0.0.1', 'osapi_share_listen_port': '0'}
+_GOOD = {
+    'state_path': '{state}',
+    'auth_strategy': 'noauth',
+    'enabled_share_backends': 'alpha',
+    'osapi_share_listen': '127.0.0.1',
+    'osapi_share_listen_port': '0',
+}
 
 
 def config(sections='', backend='driver = dummy', **options):
     """Return a configuration that works but for the given options; an option that is None is left out."""
     lines = [f'{name} = {value}' for name, value in {**_GOOD, **options}.items() if value is not None]
-    return '\n'.join(['[DEFAULT]', *lines, sections, *(['[alpha]', backend] if backend is not None else []), ''])
+    return '\n'.join(
+        ['[DEFAULT]', *lines, sections, *(['[alpha]', backend] if backend is not None else []), '']
+    )
 
 
 _PASSWORDS = '[api]\nhttp_basic_auth_user_file = {state}/'
@@ -79,30 +111,57 @@ MISTAKES = {
     'no driver': (config(backend='share_backend_name = x'), ('[alpha]', 'driver')),
     'no backends': (config(enabled_share_backends=None), ('enabled_share_backends',)),
     'strategy': (config(auth_strategy='kerberos'), ('auth_strategy', 'kerberos', 'noauth')),
-    'no passwords': (config(auth_strategy='http_basic', sections=f'{_PASSWORDS}none'),
-                     ('http_basic_auth_user_file', '/none', 'No such file')),
-    'passwords in another form': (config(auth_strategy='http_basic', sections=f'{_PASSWORDS}bad.yaml'),
-                                  ('http_basic_auth_user_file', 'bad.yaml', 'bcrypt')),
-    'health checks': (config('[healthcheck]\nbackends = disable_by_file,enable_by_files'),
-                      ('[healthcheck] backends', 'one of')),
-    'accounts': (config(auth_strategy='http_basic', sections=f'{_PASSWORDS}htpasswd\nhttp_basic_accounts = nonsense'),
-                 ('http_basic_accounts', 'nonsense')),
+    'no passwords': (
+        config(auth_strategy='http_basic', sections=f'{_PASSWORDS}none'),
+        ('http_basic_auth_user_file', '/none', 'No such file'),
+    ),
+    'passwords in another form': (
+        config(auth_strategy='http_basic', sections=f'{_PASSWORDS}bad.yaml'),
+        ('http_basic_auth_user_file', 'bad.yaml', 'bcrypt'),
+    ),
+    'health checks': (
+        config('[healthcheck]\nbackends = disable_by_file,enable_by_files'),
+        ('[healthcheck] backends', 'one of'),
+    ),
+    'accounts': (
+        config(auth_strategy='http_basic', sections=f'{_PASSWORDS}htpasswd\nhttp_basic_accounts = nonsense'),
+        ('http_basic_accounts', 'nonsense'),
+    ),
     'state path': (config(state_path='{state}/htpasswd/below'), ('state_path',)),
     'address': (config(osapi_share_listen='nonsense'), ('osapi_share_listen',)),
     'port': (config(osapi_share_listen_port='a'), ('osapi_share_listen_port',)),
-    'address of another machine': (config('[api]\nallow_remote_noauth = true', osapi_share_listen='192.0.2.1'),
-                                   ('192.0.2.1', 'osapi_share_listen')),
-    'administrators from elsewhere': (config(osapi_share_listen='192.0.2.1'), ('auth_strategy', 'allow_remote_noauth')),
-    'option of the driver': (config(backend='driver = dummy\ndummy_pool_size_gb = many'), ('[alpha]', 'dummy_pool_size_gb')),
-    'option of the backend': (config(backend='driver = dummy\ndriver_handles_share_servers = perhaps'),
-                              ('[alpha]', 'driver_handles_share_servers')),
-    'networks of share servers': (config('[standalone_network]\nfile = {state}/none.yaml',
-                                         backend='driver = dummy\ndriver_handles_share_servers = true'),
-                                  ('[standalone_network] file', 'none.yaml')),
+    'address of another machine': (
+        config('[api]\nallow_remote_noauth = true', osapi_share_listen='192.0.2.1'),
+        ('192.0.2.1', 'osapi_share_listen'),
+    ),
+    'administrators from elsewhere': (
+        config(osapi_share_listen='192.0.2.1'),
+        ('auth_strategy', 'allow_remote_noauth'),
+    ),
+    'option of the driver': (
+        config(backend='driver = dummy\ndummy_pool_size_gb = many'),
+        ('[alpha]', 'dummy_pool_size_gb'),
+    ),
+    'option of the backend': (
+        config(backend='driver = dummy\ndriver_handles_share_servers = perhaps'),
+        ('[alpha]', 'driver_handles_share_servers'),
+    ),
+    'networks of share servers': (
+        config(
+            '[standalone_network]\nfile = {state}/none.yaml',
+            backend='driver = dummy\ndriver_handles_share_servers = true',
+        ),
+        ('[standalone_network] file', 'none.yaml'),
+    ),
     'database': (config('[database]\nconnection = nonsense'), ('[database] connection',)),
-    'kind of database': (config('[database]\nconnection = nonsense://x/y'), ('[database] connection', 'nonsense')),
-    'place of the database': (config('[database]\nconnection = sqlite:////nowhere/at/all.sqlite'),
-                              ('[database] connection', 'there is no directory /nowhere/at;')),
+    'kind of database': (
+        config('[database]\nconnection = nonsense://x/y'),
+        ('[database] connection', 'nonsense'),
+    ),
+    'place of the database': (
+        config('[database]\nconnection = sqlite:////nowhere/at/all.sqlite'),
+        ('[database] connection', 'there is no directory /nowhere/at;'),
+    ),
     'transport': (config(transport_url='nonsense'), ('transport_url',)),
     'kind of transport': (config(transport_url='nonsense://x/'), ('transport_url', 'nonsense')),
     'policy file': (config('[oslo_policy]\npolicy_file = {state}/bad.yaml'), ('policy_file', 'share:get')),
@@ -144,8 +203,9 @@ class Mistakes(testtools.TestCase):
         return path
 
     def run_python(self, *argv):
-        return subprocess.run([sys.executable, *argv], capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, check=False)
+        return subprocess.run(
+            [sys.executable, *argv], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+        )
 
     def assert_one_line(self, said, words):
         lines = [line for line in said.splitlines() if not is_log(line)]

@@ -12,15 +12,25 @@ from manila_lite.console import files
 
 OWN = sorted((files.ROOT / 'js').rglob('*.js'))
 #: Ways to turn a text into markup or a program, or to keep something in the browser.
-_NEVER = re.compile(r'innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|\beval\b|new Function'
-                    r'|localStorage|sessionStorage|document\.cookie|window\.open|postMessage|https?://')
+_NEVER = re.compile(
+    r'innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|\beval\b|new Function'
+    r'|localStorage|sessionStorage|document\.cookie|window\.open|postMessage|https?://'
+)
 _COMMENT = re.compile(r'^\s*//.*$', re.MULTILINE)
 _INSIDE = re.compile(r'\$\{[^{}]*\}')
 #: Text between two tags, or in an attribute that users read or hear.
 _WORDS = re.compile(r'>[^<>`$]*[A-Za-z]{2,}[^<>`$]*<|(?:aria-label|title|placeholder|alt)="[^"$]*[A-Za-z]')
 #: Paths of calls, with ${...} for ids.
 _CALL = re.compile(r"(?<![.\w])(get|put|remove|create|post|list|act)\((?:'([^']+)'|`([^`]+)`)")
-_METHODS = {'get': 'GET', 'list': 'GET', 'put': 'PUT', 'remove': 'DELETE', 'create': 'POST', 'post': 'POST', 'act': 'POST'}
+_METHODS = {
+    'get': 'GET',
+    'list': 'GET',
+    'put': 'PUT',
+    'remove': 'DELETE',
+    'create': 'POST',
+    'post': 'POST',
+    'act': 'POST',
+}
 
 
 def templates(text):
@@ -33,7 +43,6 @@ def templates(text):
 
 
 class ConsoleTest(testtools.TestCase):
-
     def test_programs_make_no_markup_of_texts_and_keep_nothing(self):
         for path in OWN:
             self.assertEqual([], _NEVER.findall(_COMMENT.sub('', path.read_text())), path.name)
@@ -57,7 +66,9 @@ class ConsoleTest(testtools.TestCase):
             lines = path.read_text().splitlines()
             self.assertEqual('// SPDX-License-Identifier: Apache-2.0', lines[0], path.name)
             self.assertTrue(lines[1].startswith('// '), path.name)
-            self.assertTrue(len(lines) <= (260 if path.name == 'strings.js' else 170), (path.name, len(lines)))
+            self.assertTrue(
+                len(lines) <= (260 if path.name == 'strings.js' else 170), (path.name, len(lines))
+            )
             self.assertEqual([], [line for line in lines if len(line) > 160], path.name)
 
     def test_every_text_is_used(self):
@@ -76,7 +87,9 @@ class ConsoleTest(testtools.TestCase):
                 where = re.sub(r'\$\{[^}]*\}', 'x', plain or filled)
                 if where.startswith('x'):
                     continue
-                match = routes.find(f'{where}/action'.split('/') if name == 'act' else where.split('/'), versions.MAX)
+                match = routes.find(
+                    f'{where}/action'.split('/') if name == 'act' else where.split('/'), versions.MAX
+                )
                 self.assertIsNotNone(match, (path.name, where))
                 self.assertIn(_METHODS[name], {op.method for op in match.ops}, (path.name, where))
                 seen += 1

@@ -25,12 +25,14 @@ def label(op):
 
 
 class Rows(testtools.TestCase):
-
     def test_rules_exist_and_name_the_call(self):
         unnamed = []
         for op in OPS:
             self.assertIn(op.policy, RULES, label(op))
-            documented = {(call['method'], shape(call['path'].partition('?')[0])) for call in RULES[op.policy].operations}
+            documented = {
+                (call['method'], shape(call['path'].partition('?')[0]))
+                for call in RULES[op.policy].operations
+            }
             if (op.method, shape(op.path)) not in documented:
                 unnamed.append(f'{op.policy}: {label(op)}')
         self.assertEqual([], unnamed, 'rules that do not name the call that asks them')
@@ -50,7 +52,9 @@ class Rows(testtools.TestCase):
                 self.assertNotEqual(op.path, op.old_path)
                 self.assertEqual(re.findall('{.*?}', op.path), re.findall('{.*?}', op.old_path))
             if op.old_path or op.old_action:
-                self.assertLess(versions.minor(op.since), versions.PLAIN_NAMES, f'{label(op)} never had an old name')
+                self.assertLess(
+                    versions.minor(op.since), versions.PLAIN_NAMES, f'{label(op)} never had an old name'
+                )
             if op.old_action:
                 self.assertIsNotNone(op.action)
 
@@ -77,14 +81,22 @@ class Rows(testtools.TestCase):
 
     def test_request_body_schemas_compile(self):
         for op in OPS:
-            bodies = [(body, version) for version in versions.HISTORY if op.lives(version) and (body := op.body_at(version))]
+            bodies = [
+                (body, version)
+                for version in versions.HISTORY
+                if op.lives(version) and (body := op.body_at(version))
+            ]
             compile_all(body.schema(version) for body, version in bodies)
             if bodies:
                 self.assertIn(op.method, ('POST', 'PUT'), label(op))
 
     def test_each_request_matches_one_call_only(self):
         for version in versions.HISTORY:
-            keys = [(op.method, shape(op.path_at(version)), op.action_at(version)) for op in OPS if op.lives(version)]
+            keys = [
+                (op.method, shape(op.path_at(version)), op.action_at(version))
+                for op in OPS
+                if op.lives(version)
+            ]
             twice = {key for key in keys if keys.count(key) > 1}
             self.assertEqual(set(), twice, versions.show(version))
 
@@ -101,7 +113,9 @@ class Rows(testtools.TestCase):
 
     def test_calls_are_documented(self):
         for op in OPS:
-            self.assertTrue((op.call.__doc__ or '').strip(), f'{op.name} has no docstring, which the API reference shows')
+            self.assertTrue(
+                (op.call.__doc__ or '').strip(), f'{op.name} has no docstring, which the API reference shows'
+            )
 
     def test_paged_lists_accept_limit_and_offset(self):
         for op in OPS:
@@ -160,6 +174,6 @@ def matches(op, request):
         return False
     if op.action and not {op.action, op.old_action or f'os-{op.action}'} & set(keys):
         return False
-    found = re.sub(r"\$\w+\[.*?\](\.\$\w+\[.*?\])?", 'x', path).partition('?')[0].removeprefix('/v2')
+    found = re.sub(r'\$\w+\[.*?\](\.\$\w+\[.*?\])?', 'x', path).partition('?')[0].removeprefix('/v2')
     forms = [re.sub('{.*?}', '[^/]+', known) for known in (op.path, op.old_path or op.path)]
     return any(re.fullmatch(f'(/[^/]+)?{form}', found) for form in forms)

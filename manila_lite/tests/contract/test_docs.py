@@ -34,9 +34,27 @@ class Build(testtools.TestCase):
     def build(self, builder):
         """Build the pages; return their folder. What is read once, is read for all builders."""
         folder = self.home / builder
-        done = subprocess.run([sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', '-b', builder,
-                               '-d', self.home / 'trees', 'doc/source', folder],
-                              cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [
+                sys.executable,
+                '-m',
+                'sphinx',
+                '-W',
+                '--keep-going',
+                '-q',
+                '-b',
+                builder,
+                '-d',
+                self.home / 'trees',
+                'doc/source',
+                folder,
+            ],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual((0, ''), (done.returncode, done.stderr))
         return folder
 
@@ -45,7 +63,9 @@ class Build(testtools.TestCase):
         folder = self.build('xml')
         self.assertEqual({}, self.mail_addresses(folder))
         pages = {page.stem: page.read_text() for page in (folder / 'reference').glob('*.xml')}
-        self.assertEqual([], [name for page, names in self.named().items() for name in names if name not in pages[page]])
+        self.assertEqual(
+            [], [name for page, names in self.named().items() for name in names if name not in pages[page]]
+        )
         self.check_states(rows(folder / 'contributor/states.xml'))
         self.check_clients(rows(folder / 'user/clients.xml'))
         self.check_crashes(folder / 'contributor/crash-matrix.xml')
@@ -56,8 +76,10 @@ class Build(testtools.TestCase):
     @staticmethod
     def mail_addresses(folder):
         """Return the links to mail addresses, by page: host@backend is none, and the project has none to link to."""
-        found = {str(page.relative_to(folder)): re.findall('refuri="(mailto:[^"]*)"', page.read_text())
-                 for page in folder.rglob('*.xml')}
+        found = {
+            str(page.relative_to(folder)): re.findall('refuri="(mailto:[^"]*)"', page.read_text())
+            for page in folder.rglob('*.xml')
+        }
         return {page: links for page, links in found.items() if links}
 
     @staticmethod
@@ -68,7 +90,9 @@ class Build(testtools.TestCase):
             'configuration': [option.dest for _, options in opts.list_opts() for option in options],
             'policies': [rule.name for rule in policies.list_rules()],
             'metrics': [family.name for family, _ in (*metrics.families(), *metrics_collector.families())],
-            'manila-manage': [f'{command.category} {command.name}'.strip() for command in categories.commands()],
+            'manila-manage': [
+                f'{command.category} {command.name}'.strip() for command in categories.commands()
+            ],
         }
 
     def check_states(self, found):
@@ -76,54 +100,88 @@ class Build(testtools.TestCase):
         for machine in states.MACHINES.values():
             for verb in machine.verbs.values():
                 begin = ', '.join(sorted(verb.allowed)) or 'nothing: makes the row'
-                self.assertIn((verb.name, begin, verb.during, verb.ok or 'gone', verb.fail, verb.crash.name.lower()), found)
+                self.assertIn(
+                    (verb.name, begin, verb.during, verb.ok or 'gone', verb.fail, verb.crash.name.lower()),
+                    found,
+                )
 
     def check_clients(self, found):
         """Each call of each client has a row, and nearly all of them work."""
         said = {row[0]: row[-1] for row in found}
-        wanted = {*osc.commands(), *sdk.methods(), *(call for call, _, _ in nova.CALLS), 'shares.Create',
-                  *(row.rule for row in (*wire.HANDSHAKE, *wire.TRAPS, *wire.FAILURES))}
+        wanted = {
+            *osc.commands(),
+            *sdk.methods(),
+            *(call for call, _, _ in nova.CALLS),
+            'shares.Create',
+            *(row.rule for row in (*wire.HANDSHAKE, *wire.TRAPS, *wire.FAILURES)),
+        }
         self.assertEqual(set(), wanted - set(said))
-        self.assertEqual({name for name in osc.commands() if commands.not_served(name)} | (set(sdk.NOT_SERVED) & sdk.methods()),
-                         {name for name, result in said.items() if result == 'not served yet'})
+        self.assertEqual(
+            {name for name in osc.commands() if commands.not_served(name)}
+            | (set(sdk.NOT_SERVED) & sdk.methods()),
+            {name for name, result in said.items() if result == 'not served yet'},
+        )
 
     def check_crashes(self, page):
         """Each row of the results is there, and their sum. The rows of the driver cephfs are checked by its own tests."""
         totals, tables = results.read()
         others = rows(page, './/section[@ids="the-driver-cephfs"]')
-        self.assertEqual(sorted([*others, *(tuple(row) for table in tables for row in (table.heads, *table.rows))]),
-                         sorted(rows(page)))
+        self.assertEqual(
+            sorted([*others, *(tuple(row) for table in tables for row in (table.heads, *table.rows))]),
+            sorted(rows(page)),
+        )
         self.assertIn(totals, page.read_text())
 
     def check_documents(self, folder):
         """The OpenAPI documents are beside their page."""
-        self.assertEqual({f'openapi-{versions.show(version)}.json': json.loads(openapi.text(version))
-                          for version in (versions.MIN, 65, versions.MAX)},
-                         {path.name: json.loads(path.read_text()) for path in folder.glob('*.json')})
+        self.assertEqual(
+            {
+                f'openapi-{versions.show(version)}.json': json.loads(openapi.text(version))
+                for version in (versions.MIN, 65, versions.MAX)
+            },
+            {path.name: json.loads(path.read_text()) for path in folder.glob('*.json')},
+        )
 
     def check_contents(self, folder):
         """A long page, unless it lists other pages, begins with a list of its sections."""
         found = {}
         for page in folder.rglob('*.xml'):
-            top, = ElementTree.parse(page).getroot().findall('section')
+            (top,) = ElementTree.parse(page).getroot().findall('section')
             if 'toctree' not in page.read_text():
                 listed = [topic for topic in top.findall('topic') if 'contents' in topic.get('classes', '')]
                 found[page.stem] = (len(list(top.iter('section'))) > LONG, len(listed))
-        self.assertEqual({}, {name: what for name, what in found.items() if what not in ((True, 1), (False, 0))})
+        self.assertEqual(
+            {}, {name: what for name, what in found.items() if what not in ((True, 1), (False, 0))}
+        )
         self.assertLess(20, sum(long for long, _ in found.values()))
 
     def check_side_bar(self, folder):
         """Each page has our style, and a list of pages by their names, without their sections."""
-        pages = {page: page.read_text() for page in folder.rglob('*.html')
-                 if page.relative_to(folder).parts[0] not in ('_static', 'genindex.html', 'search.html')}
-        titles = {page.resolve(): plain(re.search('<h1>(.*?)<a class="headerlink"', text, re.DOTALL)[1])
-                  for page, text in pages.items()}
+        pages = {
+            page: page.read_text()
+            for page in folder.rglob('*.html')
+            if page.relative_to(folder).parts[0] not in ('_static', 'genindex.html', 'search.html')
+        }
+        titles = {
+            page.resolve(): plain(re.search('<h1>(.*?)<a class="headerlink"', text, re.DOTALL)[1])
+            for page, text in pages.items()
+        }
         for page, text in pages.items():
             self.assertIn('_static/custom.css', text, page)
-            listed = re.findall('<li class="toctree-l[0-9][^>]*><a class="[^"]*" href="([^"]*)">(.*?)</a>',
-                                text.partition('class="sphinxsidebar"')[2].partition('</h3>')[2], re.DOTALL)
-            self.assertEqual([], [(link, name) for link, name in listed if link != '#' and
-                                  titles.get((page.parent / link).resolve()) != plain(name)], page)
+            listed = re.findall(
+                '<li class="toctree-l[0-9][^>]*><a class="[^"]*" href="([^"]*)">(.*?)</a>',
+                text.partition('class="sphinxsidebar"')[2].partition('</h3>')[2],
+                re.DOTALL,
+            )
+            self.assertEqual(
+                [],
+                [
+                    (link, name)
+                    for link, name in listed
+                    if link != '#' and titles.get((page.parent / link).resolve()) != plain(name)
+                ],
+                page,
+            )
             self.assertIn('Release notes', [plain(name) for _, name in listed], page)
         self.assertLess(50, len(pages))
         self.assertIn('Upgrade Notes', pages[folder / 'releasenotes.html'])
@@ -136,14 +194,18 @@ def plain(text):
 
 def rows(page, part='.'):
     """Return the rows of all tables of a page, or of one part of it, as tuples of texts."""
-    return [tuple(''.join(entry.itertext()).strip() for entry in row.iter('entry'))
-            for element in ElementTree.parse(page).iterfind(part) for row in element.iter('row')]
+    return [
+        tuple(''.join(entry.itertext()).strip() for entry in row.iter('entry'))
+        for element in ElementTree.parse(page).iterfind(part)
+        for row in element.iter('row')
+    ]
 
 
 class Pages(testtools.TestCase):
-
     def test_metrics_named_in_pages_exist(self):
-        known = {family.name: labels for family, labels in (*metrics.families(), *metrics_collector.families())}
+        known = {
+            family.name: labels for family, labels in (*metrics.families(), *metrics_collector.families())
+        }
         page = (ROOT / 'doc/source/admin/monitoring.rst').read_text()
         named = {name.removesuffix('_total') for name in re.findall(r'manila_lite_[a-z_]+[a-z]', page)}
         self.assertLess(15, len(named))

@@ -13,16 +13,21 @@ from manila_lite.scheduler import service as scheduler
 
 
 class RedoTest(testtools.TestCase):
-
     def test_every_transient_status_has_an_operation_to_redo(self):
-        ended_with_the_server = {states.SHARE[verb].during for verb in ('server_migrate', 'migrate', 'promote')}
+        ended_with_the_server = {
+            states.SHARE[verb].during for verb in ('server_migrate', 'migrate', 'promote')
+        }
         second = {states.SHARE['receive'].during}
         ended_with_others = {states.SHARE[verb].during for verb in ('ensure', 'back_up', 'take_back')}
-        self.assertEqual(states.SHARE.transient - ended_with_the_server - ended_with_others - second,
-                         set(REDO[states.SHARE.resource_type]))
+        self.assertEqual(
+            states.SHARE.transient - ended_with_the_server - ended_with_others - second,
+            set(REDO[states.SHARE.resource_type]),
+        )
         ended_with_the_share = {states.SNAPSHOT['restore'].during}
-        self.assertEqual(states.SNAPSHOT.transient - ended_with_the_share - ended_with_the_server,
-                         set(REDO[states.SNAPSHOT.resource_type]))
+        self.assertEqual(
+            states.SNAPSHOT.transient - ended_with_the_share - ended_with_the_server,
+            set(REDO[states.SNAPSHOT.resource_type]),
+        )
 
     def test_verb_to_redo_has_the_transient_status(self):
         for resource_type, found in REDO.items():
@@ -48,7 +53,6 @@ class RedoTest(testtools.TestCase):
 
 
 class RedoServersTest(testtools.TestCase):
-
     def test_every_transient_status_has_an_operation_to_redo(self):
         self.assertEqual(states.SHARE_SERVER.transient, set(share_servers.REDO))
 

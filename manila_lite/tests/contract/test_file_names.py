@@ -48,7 +48,10 @@ def names(folder: pathlib.Path) -> set[str]:
 
 
 class FileNames(testscenarios.WithScenarios, testtools.TestCase):
-    scenarios = [('models', {'folder': 'models', 'exempt': MODELS}), ('queries', {'folder': 'queries', 'exempt': QUERIES})]
+    scenarios = [
+        ('models', {'folder': 'models', 'exempt': MODELS}),
+        ('queries', {'folder': 'queries', 'exempt': QUERIES}),
+    ]
 
     def test_file_names_are_those_of_api_resources(self):
         self.assertEqual(set(), names(DB / self.folder) - names(CONTRACT) - set(self.exempt))

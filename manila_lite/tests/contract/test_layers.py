@@ -33,25 +33,63 @@ PLANTS = (
     ('acyclic', 'db/core/engine.py', 'from manila_lite.db.core import transitions'),
 )
 MODULES = (
-    'cmd/__init__.py', 'wsgi/__init__.py', 'api/__init__.py', 'scheduler/__init__.py', 'scheduler/evacuation.py',
+    'cmd/__init__.py',
+    'wsgi/__init__.py',
+    'api/__init__.py',
+    'scheduler/__init__.py',
+    'scheduler/evacuation.py',
     'scheduler/expiry.py',
-    'manager/__init__.py', 'doctor/__init__.py', 'actions/__init__.py', 'actions/shares.py', 'workflow/__init__.py',
-    'engine/__init__.py', 'engine/worker.py', 'drivers/__init__.py', 'drivers/dummy/__init__.py', 'drivers/dummy/driver.py',
-    'drivers/cephfs/__init__.py', 'drivers/linux/__init__.py', 'drivers/linux/driver.py', 'host_copy/__init__.py',
-    'rpc/__init__.py', 'network/__init__.py', 'db/__init__.py', 'db/core/__init__.py', 'db/core/engine.py',
-    'policies/__init__.py', 'host/__init__.py', 'conf/__init__.py', 'context.py', 'states.py', 'errors.py', 'release.py',
-    'console/__init__.py', 'values/__init__.py', 'encryption/__init__.py', 'key_manager.py', 'extra_specs.py', 'metrics.py',
+    'manager/__init__.py',
+    'doctor/__init__.py',
+    'actions/__init__.py',
+    'actions/shares.py',
+    'workflow/__init__.py',
+    'engine/__init__.py',
+    'engine/worker.py',
+    'drivers/__init__.py',
+    'drivers/dummy/__init__.py',
+    'drivers/dummy/driver.py',
+    'drivers/cephfs/__init__.py',
+    'drivers/linux/__init__.py',
+    'drivers/linux/driver.py',
+    'host_copy/__init__.py',
+    'rpc/__init__.py',
+    'network/__init__.py',
+    'db/__init__.py',
+    'db/core/__init__.py',
+    'db/core/engine.py',
+    'policies/__init__.py',
+    'host/__init__.py',
+    'conf/__init__.py',
+    'context.py',
+    'states.py',
+    'errors.py',
+    'release.py',
+    'console/__init__.py',
+    'values/__init__.py',
+    'encryption/__init__.py',
+    'key_manager.py',
+    'extra_specs.py',
+    'metrics.py',
     'trace.py',
-    'thread_reserve.py', 'entry_points.py', 'operation_data/__init__.py',
-    'api/v2/__init__.py', 'siblings/__init__.py', 'siblings/compute/__init__.py',
-    'siblings/dataproc/__init__.py', 'tests/__init__.py', '__init__.py',
+    'thread_reserve.py',
+    'entry_points.py',
+    'operation_data/__init__.py',
+    'api/v2/__init__.py',
+    'siblings/__init__.py',
+    'siblings/compute/__init__.py',
+    'siblings/dataproc/__init__.py',
+    'tests/__init__.py',
+    '__init__.py',
     '../manila_lite_client/__init__.py',
 )
 
 
 class LayersTest(testscenarios.WithScenarios, testtools.TestCase):
-    scenarios = [(f'{contract},{path}', {'contract': contract, 'path': path, 'line': line})
-                 for contract, path, line in PLANTS]
+    scenarios = [
+        (f'{contract},{path}', {'contract': contract, 'path': path, 'line': line})
+        for contract, path, line in PLANTS
+    ]
 
     def setUp(self):
         super().setUp()
@@ -68,10 +106,18 @@ class LayersTest(testscenarios.WithScenarios, testtools.TestCase):
         path.write_text(text)
 
     def _lint(self) -> tuple[int, str]:
-        script = 'import sys; sys.path.insert(0, "."); from importlinter import cli; cli.lint_imports_command()'
+        script = (
+            'import sys; sys.path.insert(0, "."); from importlinter import cli; cli.lint_imports_command()'
+        )
         done = subprocess.run(
             [sys.executable, '-P', '-c', script, '--no-cache', '--contract', self.contract],
-            cwd=self.root, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=waiting.LIMIT, check=False)
+            cwd=self.root,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+            check=False,
+        )
         return done.returncode, done.stdout + done.stderr
 
     def test_planted_import_is_caught(self):

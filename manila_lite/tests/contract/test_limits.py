@@ -101,7 +101,6 @@ _IN_A_CLASS = """
 
 
 class Case(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.place = Path(self.useFixture(fixtures.TempDir()).path)
@@ -116,17 +115,25 @@ class Case(testtools.TestCase):
     def run_tests(self, text, *words):
         """Run the small tests of a module; return their results by name, and what the process said on standard error."""
         (self.place / 'small/test_it.py').write_text(text)
-        done = subprocess.run([sys.executable, '-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small', *words],
-                              cwd=self.place, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, check=False,
-                              timeout=waiting.LIMIT)
+        done = subprocess.run(
+            [sys.executable, '-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small', *words],
+            cwd=self.place,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=waiting.LIMIT,
+        )
         tests = []
         result = testtools.StreamToDict(tests.append)
         result.startTestRun()
         subunit.ByteStreamToStreamResult(io.BytesIO(done.stdout), non_subunit_name='stdout').run(result)
         result.stopTestRun()
-        return {test['id'].removeprefix('small.test_it.'): test for test in tests
-                if test['id'] and test['status'] != 'exists'}, '\n'.join(
-                    file.read_text() for file in (self.place / 'progress').glob('*.said'))
+        return {
+            test['id'].removeprefix('small.test_it.'): test
+            for test in tests
+            if test['id'] and test['status'] != 'exists'
+        }, '\n'.join(file.read_text() for file in (self.place / 'progress').glob('*.said'))
 
     def progress(self, suffix):
         """Return the tests that the processes noted in their files with this suffix, for each file."""
@@ -142,13 +149,16 @@ def told(test):
 
 
 class Limits(Case):
-
     def test_hanging_test_fails_with_the_stacks_of_all_threads(self):
         tests, _ = self.run_tests(_WAITING)
         names = [f'{name}.test' for name in ('Fails', 'Plain', 'Swallows', 'Waits')]
-        self.assertEqual({'setUpClass (small.test_it.SetsUp)': 'fail'} | dict.fromkeys(names, 'fail'), statuses(tests))
+        self.assertEqual(
+            {'setUpClass (small.test_it.SetsUp)': 'fail'} | dict.fromkeys(names, 'fail'), statuses(tests)
+        )
         for name in names:
-            self.assertIn('it took more than 1 seconds' if name != 'Fails.test' else 'status 500', told(tests[name]))
+            self.assertIn(
+                'it took more than 1 seconds' if name != 'Fails.test' else 'status 500', told(tests[name])
+            )
         for part in ('in wait_for_nobody', 'Thread aside:'):
             self.assertIn(part, told(tests['Waits.test']))
         self.assertEqual([[]], self.progress('ended'), 'none passed')
@@ -179,7 +189,9 @@ import testtools
 
 class A(testtools.TestCase):
     def test(self):
-        subprocess.Popen(['sleep', 'infinity'], start_new_session=True)
+        daemon = subprocess.Popen(['sleep', 'infinity'], start_new_session=True)
+        while not pathlib.Path(f'/proc/{daemon.pid}/cmdline').read_bytes():
+            pass    # the kernel has the new program, and not yet its words
         words = [pathlib.Path(path).read_bytes() for path in glob.glob('/proc/[0-9]*/cmdline')]
         self.assertEqual(1, sum(b'sleep' in each for each in words), words)
         if os.environ.get('KILLED'):
@@ -189,12 +201,12 @@ class A(testtools.TestCase):
 
 @unittest.skipIf(os.geteuid(), 'namespaces need root')
 class Daemons(Case):
-
     def test_daemons_of_others_are_not_seen_and_end_with_the_tests(self):
         other = subprocess.Popen(['sleep', 'infinity'])
         self.addCleanup(other.wait, waiting.LIMIT)
         self.addCleanup(other.kill)
-        self.assertEqual({'A.test': 'success'}, statuses(self.run_tests(_DAEMONS)[0]))
+        tests, _ = self.run_tests(_DAEMONS)
+        self.assertEqual({'A.test': 'success'}, statuses(tests), told(tests['A.test']))
         self.assertIsNone(other.poll())
 
     def test_daemons_end_if_the_tests_are_killed(self):
@@ -224,14 +236,15 @@ class B(testtools.TestCase):
 
 
 class Skips(Case):
-
     def test_a_skip_for_want_of_something_fails_in_ci_alone(self):
         tests, _ = self.run_tests(_SKIPS)
         self.assertEqual({'skip'}, set(statuses(tests).values()))
         self.env['CI'] = 'true'
         tests, _ = self.run_tests(_SKIPS)
-        self.assertEqual({'A.test_missing': 'fail', 'A.test_no_matter': 'skip', 'setUpClass (small.test_it.B)': 'fail'},
-                         statuses(tests))
+        self.assertEqual(
+            {'A.test_missing': 'fail', 'A.test_no_matter': 'skip', 'setUpClass (small.test_it.B)': 'fail'},
+            statuses(tests),
+        )
         self.assertIn('skipped: no NFS-Ganesha here', told(tests['A.test_missing']))
 
     def test_no_class_begins_after_the_end_by_the_clock(self):
@@ -243,14 +256,16 @@ class Skips(Case):
 
     def test_permitted_reasons_are_those_given_by_tests(self):
         """A reason that was reworded would fail in CI; one that no test gives is no use."""
-        texts = '\n'.join(path.read_text() for path in (_ROOT / 'manila_lite/tests').rglob('*.py')
-                          if path.name not in {'limits.py', 'test_limits.py'})
+        texts = '\n'.join(
+            path.read_text()
+            for path in (_ROOT / 'manila_lite/tests').rglob('*.py')
+            if path.name not in {'limits.py', 'test_limits.py'}
+        )
         for why in ('only MariaDB has', 'it is about a SQLite', 'this tree has no history'):
             self.assertIn(why, texts)
 
 
 class All(Case):
-
     def test_all_discovered_tests_have_a_time_limit(self):
         """Every test that stestr finds in our package is in a suite with limits."""
         script = """if True:
@@ -265,6 +280,13 @@ class All(Case):
             limited = [suite for suite in suites if isinstance(suite, limits.Suite)]
             print(found.countTestCases() > 5, found.countTestCases() == sum(suite.countTestCases() for suite in limited))
         """
-        done = subprocess.run([sys.executable, '-c', script, str(_ROOT / 'manila_lite/tests'), str(_ROOT)], env=self.env,
-                              cwd=self.place, stdin=subprocess.DEVNULL, capture_output=True, timeout=waiting.LIMIT, check=False)
+        done = subprocess.run(
+            [sys.executable, '-c', script, str(_ROOT / 'manila_lite/tests'), str(_ROOT)],
+            env=self.env,
+            cwd=self.place,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=waiting.LIMIT,
+            check=False,
+        )
         self.assertEqual('True True', done.stdout.decode().strip(), done.stderr.decode())

@@ -19,7 +19,6 @@ _HOW = 'if clients may see this, run: python -m manila_lite.tests.contract.opena
 
 
 class Document(testtools.TestCase):
-
     def test_the_document_is_valid_at_every_version_tried(self):
         for version in TRIED:
             document = json.loads(openapi.text(version))
@@ -39,13 +38,20 @@ class Document(testtools.TestCase):
     def test_document_has_only_calls_of_the_contract(self):
         for version in TRIED:
             living = {(op.path_at(version), op.method.lower()) for op in OPS if op.lives(version)}
-            found = {(path, method) for path, calls in openapi.document(version)['paths'].items() for method in calls}
+            found = {
+                (path, method)
+                for path, calls in openapi.document(version)['paths'].items()
+                for method in calls
+            }
             self.assertEqual(living, found)
 
     def test_actions_of_a_path_are_one_operation(self):
         call = openapi.document(versions.MIN)['paths']['/shares/{share_id}/action']['post']
-        keys = {key for body in call['requestBody']['content']['application/json']['schema']['anyOf']
-                for key in body['properties']}
+        keys = {
+            key
+            for body in call['requestBody']['content']['application/json']['schema']['anyOf']
+            for key in body['properties']
+        }
         self.assertIn('os-extend', keys)
         self.assertNotIn('extend', keys)
         self.assertNotIn('revert', keys)
@@ -55,13 +61,18 @@ class Document(testtools.TestCase):
             call = openapi.document(version)['paths']['/shares/{share_id}']['get']
             schema = call['responses']['200']['content']['application/json']['schema']
             return schema['properties']['share']['properties']
+
         self.assertIn('export_locations', fields(8))
         self.assertNotIn('export_locations', fields(9))
         self.assertIn('progress', fields(54))
 
     def test_repeatable_calls_document_their_idempotency_header(self):
-        said = {path for path, calls in openapi.document(versions.MAX)['paths'].items() for call in calls.values()
-                if {'$ref': '#/components/parameters/once'} in call['parameters'] and '422' in call['responses']}
+        said = {
+            path
+            for path, calls in openapi.document(versions.MAX)['paths'].items()
+            for call in calls.values()
+            if {'$ref': '#/components/parameters/once'} in call['parameters'] and '422' in call['responses']
+        }
         self.assertEqual({op.path for op in OPS if op.once}, said)
         self.assertLessEqual({'/shares', '/snapshots', '/share-networks', '/shares/{share_id}/action'}, said)
 
@@ -77,11 +88,13 @@ class Unchanged(testtools.TestCase):
     def test_document_in_git_is_current(self):
         written, served = openapi_file.FILE.read_text(), openapi_file.served()
         self.assertEqual([], openapi_file.changed_calls(written, served), _HOW)
-        self.assertTrue(written == served, _HOW)     # and what all calls have in common
+        self.assertTrue(written == served, _HOW)  # and what all calls have in common
 
     def test_changed_limit_is_seen_in_the_calls_that_have_it_only(self):
         before, text = openapi_file.served(), openapi.text
-        self.patch(openapi, 'text', lambda version: text(version).replace(b'"maxLength":255', b'"maxLength":254'))
+        self.patch(
+            openapi, 'text', lambda version: text(version).replace(b'"maxLength":255', b'"maxLength":254')
+        )
         changed = openapi_file.changed_calls(before, openapi_file.served())
         self.assertIn('POST /shares', changed)
         self.assertNotIn('GET /limits', changed)

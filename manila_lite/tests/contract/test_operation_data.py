@@ -9,15 +9,34 @@ import testtools
 ROOT = pathlib.Path(__file__).parents[2]
 #: Modules about kinds that have no dataclass yet (``operation_data.Untyped``). The list may only shrink.
 UNTYPED = {
-    'actions/migration.py', 'actions/migration_check.py', 'actions/server_migration.py', 'actions/share_migration.py',
-    'cmd/manage/migration.py', 'db/queries/server_migration.py', 'manager/plans/copied_snapshots.py',
-    'manager/plans/former_exports.py', 'manager/plans/host_access.py', 'manager/plans/host_assisted.py',
-    'manager/plans/host_assisted_servers.py', 'manager/plans/host_copy.py', 'manager/plans/migration.py',
-    'manager/plans/migration_source.py', 'manager/plans/server_migration.py', 'manager/plans/share_migration.py',
-    'manager/plans/taken_addresses.py', 'scheduler/evacuation.py', 'scheduler/migration.py',
-    'siblings/compute/actions.py', 'siblings/compute/server_plans.py', 'siblings/compute/share_plans.py',
-    'siblings/dataproc/mounting.py', 'siblings/dataproc/nodes.py', 'workflow/migration.py', 'workflow/server_migration.py',
-    'workflow/share_migration.py'}
+    'actions/migration.py',
+    'actions/migration_check.py',
+    'actions/server_migration.py',
+    'actions/share_migration.py',
+    'cmd/manage/migration.py',
+    'db/queries/server_migration.py',
+    'manager/plans/copied_snapshots.py',
+    'manager/plans/former_exports.py',
+    'manager/plans/host_access.py',
+    'manager/plans/host_assisted.py',
+    'manager/plans/host_assisted_servers.py',
+    'manager/plans/host_copy.py',
+    'manager/plans/migration.py',
+    'manager/plans/migration_source.py',
+    'manager/plans/server_migration.py',
+    'manager/plans/share_migration.py',
+    'manager/plans/taken_addresses.py',
+    'scheduler/evacuation.py',
+    'scheduler/migration.py',
+    'siblings/compute/actions.py',
+    'siblings/compute/server_plans.py',
+    'siblings/compute/share_plans.py',
+    'siblings/dataproc/mounting.py',
+    'siblings/dataproc/nodes.py',
+    'workflow/migration.py',
+    'workflow/server_migration.py',
+    'workflow/share_migration.py',
+}
 #: No operations below these.
 ELSEWHERE = ('tests', 'drivers', 'operation_data')
 _DICT = {'get', 'pop', 'setdefault', 'update'}
@@ -26,12 +45,13 @@ _DICT = {'get', 'pop', 'setdefault', 'update'}
 def reads_by_key(tree):
     """Say whether something reads ``x.data['key']`` or ``x.data.get('key')``."""
     owners = [node.value for node in ast.walk(tree) if isinstance(node, ast.Subscript)]
-    owners += [node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in _DICT]
+    owners += [
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in _DICT
+    ]
     return any(isinstance(owner, ast.Attribute) and owner.attr == 'data' for owner in owners)
 
 
 class Keys(testtools.TestCase):
-
     def test_operation_data_are_read_by_key_only_where_their_kind_has_no_dataclass(self):
         paths = [path for path in ROOT.rglob('*.py') if path.relative_to(ROOT).parts[0] not in ELSEWHERE]
         found = {str(path.relative_to(ROOT)) for path in paths if reads_by_key(ast.parse(path.read_text()))}

@@ -115,19 +115,27 @@ class Small(testtools.TestCase):
     def run_tool(self, *words, root=_ROOT, **env):
         mine = (order.SEED, limits.PROGRESS, limits.UNTIL, 'PYTHON', 'OS_TEST_TIMEOUT')
         clean = {name: value for name, value in os.environ.items() if name not in mine}
-        return subprocess.run([sys.executable, *words], cwd=self.place, env=clean | {'PYTHONPATH': str(root)} | env,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=waiting.LIMIT, check=False)
+        return subprocess.run(
+            [sys.executable, *words],
+            cwd=self.place,
+            env=clean | {'PYTHONPATH': str(root)} | env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=waiting.LIMIT,
+            check=False,
+        )
 
 
 class Shuffled(Small):
-
     def setUp(self):
         super().setUp()
         self.plant('small', test_a=_CLASSES, test_b=_CLASSES, test_c=_WHOLE)
 
     def order(self, seed, *more):
         """Return the names of tests in the order of a seed, and the lines of set-up and take-down."""
-        done = self.run_tool('-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small', *more, **{order.SEED: seed})
+        done = self.run_tool(
+            '-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small', *more, **{order.SEED: seed}
+        )
         tests = _tests(done.stdout)
         self.assertEqual({'success'}, {*tests.values()}, done.stderr)
         return [name.removeprefix('small.test_') for name in tests], done.stderr.decode().splitlines()
@@ -137,8 +145,12 @@ class Shuffled(Small):
         self.assertEqual(sorted(plain), sorted(self.order('1')[0]))
         self.assertEqual(self.order('1'), self.order('1'), 'it can be repeated')
         found = [self.order(str(seed))[0] for seed in range(1, 6)]
-        self.assertLess(1, len({tuple(dict.fromkeys(name.rpartition('.')[0] for name in names)) for names in found}))
-        self.assertLess(1, len({tuple(name for name in names if name.startswith('a.One.')) for names in found}))
+        self.assertLess(
+            1, len({tuple(dict.fromkeys(name.rpartition('.')[0] for name in names)) for names in found})
+        )
+        self.assertLess(
+            1, len({tuple(name for name in names if name.startswith('a.One.')) for names in found})
+        )
 
     def test_tests_are_in_file_order_without_a_seed(self):
         names = self.order('')[0]
@@ -147,8 +159,14 @@ class Shuffled(Small):
     def test_a_class_is_set_up_once_and_taken_down_before_the_next(self):
         for seed in '1', '2', '3':
             names, told = self.order(seed)
-            self.assertEqual([], [pair for pair in zip(told[::2], told[1::2], strict=True)
-                                  if pair[0].split() != ['up', pair[1].removeprefix('down ')]])
+            self.assertEqual(
+                [],
+                [
+                    pair
+                    for pair in zip(told[::2], told[1::2], strict=True)
+                    if pair[0].split() != ['up', pair[1].removeprefix('down ')]
+                ],
+            )
             self.assertEqual(2 * len({name.rpartition('.')[0] for name in names}), len(told))
 
     def test_classes_of_a_group_are_beside_each_other_and_it_ends_after_them(self):
@@ -158,23 +176,29 @@ class Shuffled(Small):
             names, told = self.order(seed)
             at = [number for number, name in enumerate(names) if '.Costly.' in name]
             self.assertEqual([at[0], at[0] + 1], at)
-            self.assertEqual([told.index('made') + 1], [number for number, line in enumerate(told) if line == 'ended'])
+            self.assertEqual(
+                [told.index('made') + 1], [number for number, line in enumerate(told) if line == 'ended']
+            )
 
     def test_order_within_a_suite_is_kept(self):
         for seed in '1', '2', '3', '4':
             names = self.order(seed)[0]
             at = names.index('c.Requests.test_1')
-            self.assertEqual([f'c.Requests.test_{number}' for number in (1, 2, 3, 4)], names[at:at + 4])
+            self.assertEqual([f'c.Requests.test_{number}' for number in (1, 2, 3, 4)], names[at : at + 4])
 
     def test_order_is_kept_if_other_tests_are_removed(self):
         before = {seed: self.order(seed)[0] for seed in ('1', '2', '3')}
         (self.place / 'small/test_b.py').unlink()
-        (self.place / 'some').write_text(''.join(f'small.test_{name}\n' for name in before['1'] if name[-1] in 'ad3'))
+        (self.place / 'some').write_text(
+            ''.join(f'small.test_{name}\n' for name in before['1'] if name[-1] in 'ad3')
+        )
         for seed, names in before.items():
             left = [name for name in names if not name.startswith('b.')]
             self.assertEqual(left, self.order(seed)[0])
-            self.assertEqual([name for name in left if name[-1] in 'ad3'],
-                             self.order(seed, '--load-list', str(self.place / 'some'))[0])
+            self.assertEqual(
+                [name for name in left if name[-1] in 'ad3'],
+                self.order(seed, '--load-list', str(self.place / 'some'))[0],
+            )
 
 
 class Dropped(testtools.TestCase):
@@ -182,8 +206,11 @@ class Dropped(testtools.TestCase):
         """Each test that a class drops by name exists: a test renamed only at its definition would run there after all."""
         texts = {path: path.read_text() for path in (_ROOT / 'manila_lite' / 'tests').rglob('*.py')}
         written = {name for text in texts.values() for name in re.findall(r'def (test_\w+)\(', text)}
-        dropped = {(path.name, name) for path, text in texts.items()
-                   for line in re.findall(r'^    ((?:test_\w+ = )+)None$', text, re.MULTILINE)
-                   for name in line.rstrip(' =').split(' = ')}
+        dropped = {
+            (path.name, name)
+            for path, text in texts.items()
+            for line in re.findall(r'^    ((?:test_\w+ = )+)None$', text, re.MULTILINE)
+            for name in line.rstrip(' =').split(' = ')
+        }
         self.assertNotEqual(set(), dropped)
         self.assertEqual(set(), {(path, name) for path, name in dropped if name not in written})

@@ -29,12 +29,18 @@ COMPOSE = ROOT / 'etc/manila_lite/compose'
 
 def run(*words, **more):
     """Run a command, which must succeed; return its output."""
-    return subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True,
-                          timeout=waiting.LIMIT, **more).stdout
+    return subprocess.run(
+        [str(word) for word in words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=waiting.LIMIT,
+        **more,
+    ).stdout
 
 
 class FolderCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.folder = Path(self.useFixture(fixtures.TempDir()).path)
@@ -91,19 +97,25 @@ class Version(FolderCase):
 
 
 class Requirements(testtools.TestCase):
-
     def test_missing_requirements_are_named(self):
         words = [sys.executable, TOOLS / 'closure.py']
         self.assertEqual('', run(*words).strip())
-        self.assertEqual(['no-such-package', 'testtools>=9999'], run(*words, 'no-such-package', 'testtools>=9999').split())
+        self.assertEqual(
+            ['no-such-package', 'testtools>=9999'], run(*words, 'no-such-package', 'testtools>=9999').split()
+        )
 
 
 class Pages(testtools.TestCase):
-
     def test_each_command_has_a_summary_and_no_other(self):
         found = re.findall(r"^    '([a-z-]+)': '", (TOOLS / 'manpages.py').read_text(), re.MULTILINE)
-        self.assertEqual(sorted(entry.name for entry in metadata.entry_points(group='console_scripts')
-                                if entry.module.startswith('manila_lite.')), sorted(found))
+        self.assertEqual(
+            sorted(
+                entry.name
+                for entry in metadata.entry_points(group='console_scripts')
+                if entry.module.startswith('manila_lite.')
+            ),
+            sorted(found),
+        )
 
 
 class Image(FolderCase):
@@ -116,24 +128,33 @@ class Image(FolderCase):
             entry.size = 4
             archive.addfile(entry, io.BytesIO(b'text'))
         self.image = self.folder / 'image.tar'
-        run(sys.executable, TOOLS / 'oci.py', self.folder / 'root.tar', 'manila-lite', '0.1.0+git2', self.image)
+        run(
+            sys.executable,
+            TOOLS / 'oci.py',
+            self.folder / 'root.tar',
+            'manila-lite',
+            '0.1.0+git2',
+            self.image,
+        )
         with tarfile.open(self.image) as archive:
             self.files = {entry.name: archive.extractfile(entry).read() for entry in archive}
 
     def blob(self, descriptor):
         """Return the content that a descriptor means, which must fit it."""
         content = self.files[f'blobs/sha256/{descriptor["digest"].removeprefix("sha256:")}']
-        self.assertEqual((descriptor['size'], descriptor['digest']),
-                         (len(content), f'sha256:{hashlib.sha256(content).hexdigest()}'))
+        self.assertEqual(
+            (descriptor['size'], descriptor['digest']),
+            (len(content), f'sha256:{hashlib.sha256(content).hexdigest()}'),
+        )
         return content
 
     def test_image_has_the_layout_of_oci_and_its_digests_fit(self):
         self.assertEqual({'imageLayoutVersion': '1.0.0'}, json.loads(self.files['oci-layout']))
-        named, = json.loads(self.files['index.json'])['manifests']
+        (named,) = json.loads(self.files['index.json'])['manifests']
         self.assertEqual('0.1.0-git2', named['annotations']['org.opencontainers.image.ref.name'])
         manifest = json.loads(self.blob(named))
         config = json.loads(self.blob(manifest['config']))
-        layer, = manifest['layers']
+        (layer,) = manifest['layers']
         with tarfile.open(fileobj=io.BytesIO(self.blob(layer))) as unpacked:
             self.assertEqual(b'text', unpacked.extractfile('etc/file').read())
         plain = hashlib.sha256((self.folder / 'root.tar').read_bytes()).hexdigest()
@@ -168,9 +189,25 @@ class Compose(testtools.TestCase):
         self.assertEqual([], [str(doubt) for doubt in settings.find_doubtful(conf)])
 
     def test_services_take_options_from_the_environment(self):
-        env = {name: re.sub(r'\$\{.*?\}', 'replaced', value) for service in self.ours.values()
-               for name, value in service['environment'].items()}
+        env = {
+            name: re.sub(r'\$\{.*?\}', 'replaced', value)
+            for service in self.ours.values()
+            for name, value in service['environment'].items()
+        }
         self.assertLess(1, len(env))
-        told = run(sys.executable, '-c', 'from manila_lite.cmd.manage import main; main()', '--config-file',
-                   COMPOSE / 'manila_lite.conf', 'config', 'list', '--changed', '--format', 'json', env=os.environ | env)
-        self.assertLessEqual({*env, str(COMPOSE / 'manila_lite.conf')}, {option['set by'] for option in json.loads(told)})
+        told = run(
+            sys.executable,
+            '-c',
+            'from manila_lite.cmd.manage import main; main()',
+            '--config-file',
+            COMPOSE / 'manila_lite.conf',
+            'config',
+            'list',
+            '--changed',
+            '--format',
+            'json',
+            env=os.environ | env,
+        )
+        self.assertLessEqual(
+            {*env, str(COMPOSE / 'manila_lite.conf')}, {option['set by'] for option in json.loads(told)}
+        )

@@ -25,8 +25,12 @@ def setup_cfg() -> configparser.ConfigParser:
 
 def entry_points() -> list[tuple[str, str, str]]:
     """Return group, name and target of each entry point in setup.cfg."""
-    return [(group, *(part.strip() for part in line.split('=', 1)))
-            for group, lines in setup_cfg()['entry_points'].items() for line in lines.split('\n') if line.strip()]
+    return [
+        (group, *(part.strip() for part in line.split('=', 1)))
+        for group, lines in setup_cfg()['entry_points'].items()
+        for line in lines.split('\n')
+        if line.strip()
+    ]
 
 
 def _normal(name: str) -> str:
@@ -38,6 +42,7 @@ def requirements(*names: str) -> set[str]:
     lines = [line for name in names for line in (ROOT / name).read_text().splitlines()]
     wanted = [re.match(r'[A-Za-z0-9._-]+', line) for line in lines if not line.startswith(('#', '-'))]
     return {_normal(match.group(0)) for match in wanted if match}
+
 
 #: Imports the quickstart without some modules.
 _WITHOUT = """
@@ -69,20 +74,38 @@ class RequirementsTest(testtools.TestCase):
 
     def test_every_package_here_is_of_a_tested_version(self):
         lines = (ROOT / 'constraints.txt').read_text().splitlines()
-        locked = {_normal(name): version for name, _, version in (line.partition('==') for line in lines) if version}
+        locked = {
+            _normal(name): version for name, _, version in (line.partition('==') for line in lines) if version
+        }
         found = {_normal(one.name): one.version for one in metadata.distributions()}
-        self.assertEqual({}, {name: version for name, version in found.items()
-                              if not name.startswith('manila-lite') and locked.get(name) != version})
+        self.assertEqual(
+            {},
+            {
+                name: version
+                for name, version in found.items()
+                if not name.startswith('manila-lite') and locked.get(name) != version
+            },
+        )
 
     def test_constraints_are_exact(self):
         lines = (ROOT / 'constraints.txt').read_text().splitlines()
         self.assertEqual([], [line for line in lines if line and not re.match(r'#|[\w.-]+==[\w.]+$', line)])
 
     def test_quickstart_is_imported_without_test_requirements(self):
-        only = requirements('test-requirements.txt') - requirements('requirements.txt', 'tools/client-requirements.txt')
-        modules = [module for module, names in metadata.packages_distributions().items()
-                   if {_normal(name) for name in names} <= only]
+        only = requirements('test-requirements.txt') - requirements(
+            'requirements.txt', 'tools/client-requirements.txt'
+        )
+        modules = [
+            module
+            for module, names in metadata.packages_distributions().items()
+            if {_normal(name) for name in names} <= only
+        ]
         self.assertIn('testtools', modules)
-        done = subprocess.run([sys.executable, '-c', _WITHOUT, str(ROOT / 'tools'), *modules], capture_output=True, text=True,
-                              timeout=waiting.LIMIT, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            [sys.executable, '-c', _WITHOUT, str(ROOT / 'tools'), *modules],
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+            stdin=subprocess.DEVNULL,
+        )
         self.assertEqual(0, done.returncode, done.stderr)

@@ -52,7 +52,6 @@ class Roles(base.ServiceTest):
 
 
 class Rules(testtools.TestCase):
-
     def test_names_are_unique_and_described(self):
         rules = list(policies.list_rules())
         self.assertEqual(len(rules), len({rule.name for rule in rules}))
@@ -67,9 +66,22 @@ class Rules(testtools.TestCase):
     def test_the_sample_has_every_rule(self):
         """The generated sample has every rule: operators could not find one that the generator skips."""
         target = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'policy.yaml'
-        done = subprocess.run([sys.executable, '-c', 'from oslo_policy.generator import generate_sample; generate_sample()',
-                               '--namespace', 'manila_lite', '--output-file', str(target)],
-                              capture_output=True, text=True, timeout=waiting.LIMIT, stdin=subprocess.DEVNULL, check=False)
+        done = subprocess.run(
+            [
+                sys.executable,
+                '-c',
+                'from oslo_policy.generator import generate_sample; generate_sample()',
+                '--namespace',
+                'manila_lite',
+                '--output-file',
+                str(target),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
         self.assertEqual(0, done.returncode, done.stderr)
         text = target.read_text()
         for rule in policies.list_rules():
@@ -79,7 +91,11 @@ class Rules(testtools.TestCase):
         state = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         (state / 'policy.yaml').write_text('"share:get_all": "role:auditor"\n')
         from manila_lite.tests import fixtures as service_fixtures
-        service = self.useFixture(service_fixtures.Service(
-            parts=(), extra=f'[oslo_policy]\npolicy_file = {state}/policy.yaml\n[DEFAULT]'))
+
+        service = self.useFixture(
+            service_fixtures.Service(
+                parts=(), extra=f'[oslo_policy]\npolicy_file = {state}/policy.yaml\n[DEFAULT]'
+            )
+        )
         self.assertEqual(403, base.Api(service.app, roles='member,reader').call('GET', '/shares')[0])
         self.assertEqual(200, base.Api(service.app, roles='auditor').call('GET', '/shares')[0])

@@ -34,18 +34,30 @@ def names_in(path, tree):
     known, constants = {}, {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == 'manila_lite.policies':
-            known.update({alias.asname or alias.name: importlib.import_module(f'manila_lite.policies.{alias.name}')
-                          for alias in node.names})
+            known.update(
+                {
+                    alias.asname or alias.name: importlib.import_module(f'manila_lite.policies.{alias.name}')
+                    for alias in node.names
+                }
+            )
         elif isinstance(node, ast.ImportFrom) and (node.module or '').startswith('manila_lite.policies.'):
             module = importlib.import_module(node.module)
-            constants.update({alias.asname or alias.name: getattr(module, alias.name) for alias in node.names})
+            constants.update(
+                {alias.asname or alias.name: getattr(module, alias.name) for alias in node.names}
+            )
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in known:
             yield getattr(known[node.value.id], node.attr, f'{path.name}: {node.value.id}.{node.attr}')
         elif isinstance(node, ast.Name) and node.id in constants:
             yield constants[node.id]
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ASKING:
-            yield from (arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant) and isinstance(arg.value, str))
+        elif (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ASKING
+        ):
+            yield from (
+                arg.value
+                for arg in node.args[:1]
+                if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
+            )
 
 
 @functools.cache
@@ -58,7 +70,6 @@ def used():
 
 
 class Names(testtools.TestCase):
-
     def test_every_rule_used_in_code_is_defined(self):
         self.assertEqual(set(), used() - {rule.name for rule in policies.list_rules()})
 
@@ -71,7 +82,9 @@ class Record(testtools.TestCase):
     maxDiff = None
 
     def test_default_checks_of_rules_match_the_record(self):
-        written = {name: check for check, names in yaml.safe_load(_RECORD.read_text()).items() for name in names}
+        written = {
+            name: check for check, names in yaml.safe_load(_RECORD.read_text()).items() for name in names
+        }
         found = {rule.name: rule.check_str for rule in policies.list_rules() if rule.name not in _PERSONAS}
         self.assertEqual(written, found)
 
@@ -81,14 +94,18 @@ class Record(testtools.TestCase):
 
     def test_basic_rules_are_unchanged(self):
         """The basic rules, of which every other rule is made, have not changed."""
-        self.assertEqual({
-            'context_is_admin': 'role:admin',
-            'admin_api': 'rule:context_is_admin',
-            'project_member': 'role:member and project_id:%(project_id)s',
-            'project_reader': '(role:reader or role:member) and project_id:%(project_id)s',
-            'service_role': 'role:service',
-            'admin_or_project_member': 'rule:admin_api or rule:project_member',
-            'admin_or_project_reader': 'rule:admin_api or rule:project_reader',
-            'admin_or_service': 'rule:admin_api or rule:service_role',
-            'owner_user': 'user_id:%(user_id)s and project_id:%(project_id)s',
-            'default': '!'}, {rule.name: rule.check_str for rule in base.PERSONAS})
+        self.assertEqual(
+            {
+                'context_is_admin': 'role:admin',
+                'admin_api': 'rule:context_is_admin',
+                'project_member': 'role:member and project_id:%(project_id)s',
+                'project_reader': '(role:reader or role:member) and project_id:%(project_id)s',
+                'service_role': 'role:service',
+                'admin_or_project_member': 'rule:admin_api or rule:project_member',
+                'admin_or_project_reader': 'rule:admin_api or rule:project_reader',
+                'admin_or_service': 'rule:admin_api or rule:service_role',
+                'owner_user': 'user_id:%(user_id)s and project_id:%(project_id)s',
+                'default': '!',
+            },
+            {rule.name: rule.check_str for rule in base.PERSONAS},
+        )

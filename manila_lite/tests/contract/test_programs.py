@@ -27,12 +27,16 @@ def trees(word: str) -> Iterator[tuple[str, ast.Module]]:
 
 def callers(method: str) -> list[str]:
     """Return the files that call a method, by how it is written."""
-    return [path for path, tree in trees(f'{method}(') if any(
-        isinstance(node, ast.Call) and ast.unparse(node.func).endswith(method) for node in ast.walk(tree))]
+    return [
+        path
+        for path, tree in trees(f'{method}(')
+        if any(
+            isinstance(node, ast.Call) and ast.unparse(node.func).endswith(method) for node in ast.walk(tree)
+        )
+    ]
 
 
 class ProgramsTest(testtools.TestCase):
-
     def test_nobody_makes_the_configuration_of_the_process_anew(self):
         """What was registered stays: the next one lacks values that are required. A second one is made: ``ConfigOpts()``."""
         self.assertEqual([], [*callers('conf.reset'), *callers('CONF.reset')])
@@ -43,9 +47,14 @@ class ProgramsTest(testtools.TestCase):
 
     def test_errors_of_a_cleanup_are_met_like_those_of_the_work(self):
         """An error in ``finally`` passes by the ``except`` clauses before it: no message, and the rest is not cleaned up."""
-        found = {f'{path} {function.name}' for path, tree in trees('finally:') for function in ast.walk(tree)
-                 if isinstance(function, ast.FunctionDef) for node in ast.walk(function)
-                 if isinstance(node, ast.Try) and node.handlers and set(_called(node.finalbody)) - _SAFE}
+        found = {
+            f'{path} {function.name}'
+            for path, tree in trees('finally:')
+            for function in ast.walk(tree)
+            if isinstance(function, ast.FunctionDef)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Try) and node.handlers and set(_called(node.finalbody)) - _SAFE
+        }
         self.assertEqual(set(_WATCHED), found)
 
 

@@ -8,16 +8,24 @@ from manila_lite.tests.functional import proofs
 
 
 class Proofs(testtools.TestCase):
-
     def test_each_call_has_a_proof(self):
         missing = sorted({proofs.label(op) for op in OPS if proofs.proof(op) is None})
-        self.assertEqual([], missing,
-                         'give them a request in tests/functional/gabbits, or a line in tests/functional/proofs.py')
+        self.assertEqual(
+            [],
+            missing,
+            'give them a request in tests/functional/gabbits, or a line in tests/functional/proofs.py',
+        )
 
     def test_named_files_contain_the_request_of_their_call(self):
         files = {proofs.label(op): (op, proofs.proof(op)) for op in OPS}
-        self.assertEqual([], [(line, file) for line, (op, file) in files.items()
-                              if file and ':' not in file and not proofs.is_named_in(op, file)])
+        self.assertEqual(
+            [],
+            [
+                (line, file)
+                for line, (op, file) in files.items()
+                if file and ':' not in file and not proofs.is_named_in(op, file)
+            ],
+        )
 
     def test_most_proofs_are_computed(self):
         """Most proofs are computed, so that the table of names does not become the proof."""

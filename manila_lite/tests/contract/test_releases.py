@@ -13,7 +13,9 @@ from manila_lite.tests.upgrade.release_before import Release, git, releases
 def tags():
     """Return the releases that tags of this history name. The newest may be tagged before its line is added."""
     names = git('tag', '--merged', 'HEAD', '--no-contains', 'HEAD').decode().split()
-    return {name: git('rev-parse', f'{name}^{{commit}}').decode().strip() for name in names if name[0].isdigit()}
+    return {
+        name: git('rev-parse', f'{name}^{{commit}}').decode().strip() for name in names if name[0].isdigit()
+    }
 
 
 def numbers(text):
@@ -22,7 +24,6 @@ def numbers(text):
 
 
 class Releases(testtools.TestCase):
-
     def test_versions_grow_up_to_the_next_release(self):
         versions = [numbers(release.version) for release in releases()]
         self.assertEqual(sorted(set(versions)), versions)
@@ -34,11 +35,15 @@ class Releases(testtools.TestCase):
             try:
                 git('merge-base', '--is-ancestor', release.commit, 'HEAD')
             except subprocess.CalledProcessError as bad:
-                self.fail(f'{release}: not in the history of this clone, which may be shallow: {bad.stderr.decode()}')
+                self.fail(
+                    f'{release}: not in the history of this clone, which may be shallow: {bad.stderr.decode()}'
+                )
 
     def test_tags_name_the_same_commits(self):
         release_before.need_history(self)
-        self.assertEqual({}, {name: commit for name, commit in tags().items() if Release(name, commit) not in releases()})
+        self.assertEqual(
+            {}, {name: commit for name, commit in tags().items() if Release(name, commit) not in releases()}
+        )
 
     def test_commit_that_is_not_in_this_clone_is_named_with_the_way_to_get_it(self):
         tree = release_before.Tree(Release('9.9.9', 'f' * 40))

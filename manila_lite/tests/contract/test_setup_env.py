@@ -11,18 +11,32 @@ from manila_lite.tests.contract.test_checks import ROOT
 from manila_lite.tests.services import groups
 
 #: Packages of which the default tier needs none, and the group that brings each.
-_ON_CALL = {'ceph-mon': 'ceph', 'qemu-system-x86': 'guests', 'libvirt-daemon': 'libvirt', 'chromium': 'browser',
-            'golang-go': 'go', 'mmdebstrap': 'debian', 'lintian': 'packages', 'prometheus': 'prometheus',
-            'systemd-container': 'machines'}
+_ON_CALL = {
+    'ceph-mon': 'ceph',
+    'qemu-system-x86': 'guests',
+    'libvirt-daemon': 'libvirt',
+    'chromium': 'browser',
+    'golang-go': 'go',
+    'mmdebstrap': 'debian',
+    'lintian': 'packages',
+    'prometheus': 'prometheus',
+    'systemd-container': 'machines',
+}
 _SERVERS = {'memcached', 'samba', 'rabbitmq-server', 'postgresql', 'mariadb-server'}
 #: Places in tests and tools that ask for a group by its name.
-_ASKS = re.compile(r'''(?:groups\.want|environments\.find)\('(\w+)\'''')
+_ASKS = re.compile(r"""(?:groups\.want|environments\.find)\('(\w+)\'""")
 
 
 def packages(*options: str) -> set[str]:
     """Return the Debian packages that these options install."""
-    done = subprocess.run([ROOT / 'tools/setup-env', '--list', *options], stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, timeout=waiting.LIMIT, check=True)
+    done = subprocess.run(
+        [ROOT / 'tools/setup-env', '--list', *options],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=waiting.LIMIT,
+        check=True,
+    )
     return set(done.stdout.split())
 
 
@@ -41,7 +55,9 @@ class GroupsTest(testtools.TestCase):
 
     def test_all_has_every_group_but_that_of_the_peer(self):
         lines = (ROOT / 'bindep.txt').read_text().splitlines()
-        every = {line.split()[0] for line in lines if not line.startswith('#') and not line.endswith(' peer]')}
+        every = {
+            line.split()[0] for line in lines if not line.startswith('#') and not line.endswith(' peer]')
+        }
         self.assertEqual(every, packages('--all'))
 
     def test_a_host_and_the_quickstart_have_no_servers_of_tests(self):
@@ -49,8 +65,12 @@ class GroupsTest(testtools.TestCase):
         self.assertEqual(set(), packages('--python'))
 
     def test_every_group_that_tests_ask_for_exists(self):
-        asked = {name for folder in ('manila_lite/tests', 'tools') for path in (ROOT / folder).rglob('*.py')
-                 for name in _ASKS.findall(path.read_text())}
+        asked = {
+            name
+            for folder in ('manila_lite/tests', 'tools')
+            for path in (ROOT / folder).rglob('*.py')
+            for name in _ASKS.findall(path.read_text())
+        }
         self.assertLess({'ceph', 'guests', 'nodes', 'keystone', 'debian'}, asked)
         for group in sorted({*asked, *groups.OF_PROGRAMS.values()}):
             packages(f'--{group}')

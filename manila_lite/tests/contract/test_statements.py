@@ -18,17 +18,23 @@ _BRANCH = re.compile(r'dialect\.(name|is_)|get_backend_name|exec_driver_sql')
 
 
 class Branches(testtools.TestCase):
-
     def test_files_that_write_sql_for_the_kind_of_database_are_known_with_their_tests(self):
-        files = {str(path.relative_to(ROOT)) for path in ROOT.rglob('*.py') if _BRANCH.search(path.read_text())}
+        files = {
+            str(path.relative_to(ROOT)) for path in ROOT.rglob('*.py') if _BRANCH.search(path.read_text())
+        }
         product = {file for file in files if not file.startswith('tests/') and '/migrations/' not in file}
         self.assertEqual(set(statements.BRANCHES), product)
-        self.assertEqual([], [test for test in statements.BRANCHES.values()
-                              if not (ROOT / 'tests' / 'functional' / f'{test}.py').exists()])
+        self.assertEqual(
+            [],
+            [
+                test
+                for test in statements.BRANCHES.values()
+                if not (ROOT / 'tests' / 'functional' / f'{test}.py').exists()
+            ],
+        )
 
 
 class Notes(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.engine = sa.create_engine('sqlite://')
@@ -39,8 +45,14 @@ class Notes(testtools.TestCase):
         return statements.of(compiled, compiled.construct_params(values))
 
     def test_server_gets_locks_hints_and_values_of_its_own(self):
-        query = (sa.select(_shares.id).where(_shares.is_public == sa.bindparam('public'), _shares.id.in_(['a', 'b']))
-                 .with_hint(models.shares, 'FORCE INDEX (x)', 'mysql').with_for_update(skip_locked=True).limit(7).offset(3))
+        query = (
+            sa.select(_shares.id)
+            .where(_shares.is_public == sa.bindparam('public'), _shares.id.in_(['a', 'b']))
+            .with_hint(models.shares, 'FORCE INDEX (x)', 'mysql')
+            .with_for_update(skip_locked=True)
+            .limit(7)
+            .offset(3)
+        )
         note = self.of(query, public=True)
         self.assertEqual(['shares'], note['tables'])
         text, values = note['postgresql']

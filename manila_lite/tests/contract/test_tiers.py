@@ -29,10 +29,13 @@ def load():
 
 def names():
     """Return names of tests for each class in the source: all that its file has."""
-    return [f'{".".join(path.relative_to(_ROOT).with_suffix("").parts)}.{name}.{test}'
-            for path in sorted(_TESTS.rglob('test_*.py')) if 'in_tempest' not in path.parts
-            for name in re.findall(r'^class (\w+)', path.read_text(), re.MULTILINE)
-            for test in ['test', *re.findall(r'^    def (test\w+)', path.read_text(), re.MULTILINE)]]
+    return [
+        f'{".".join(path.relative_to(_ROOT).with_suffix("").parts)}.{name}.{test}'
+        for path in sorted(_TESTS.rglob('test_*.py'))
+        if 'in_tempest' not in path.parts
+        for name in re.findall(r'^class (\w+)', path.read_text(), re.MULTILINE)
+        for test in ['test', *re.findall(r'^    def (test\w+)', path.read_text(), re.MULTILINE)]
+    ]
 
 
 class PartsTest(testtools.TestCase):
@@ -48,34 +51,59 @@ class PartsTest(testtools.TestCase):
         """An expression whose tests were renamed would put them into the default tier, and nobody would see it."""
         for part in (self.parts.default, self.parts.servers, self.parts.sqlite, *self.parts.rows.values()):
             for form in (*part.tests, *part.first):
-                self.assertTrue(any(re.match(form, name.removeprefix('manila_lite.tests.')) for name in self.names), form)
+                self.assertTrue(
+                    any(re.match(form, name.removeprefix('manila_lite.tests.')) for name in self.names), form
+                )
 
     def test_each_class_has_a_turn_within_ten_landings_on_each_database(self):
         for part in self.parts.rows.values():
             tests = self.parts.tests(part, self.names)
-            found = collections.Counter(name for turn in range(40, 40 + self.tiers.TURNS) for name in tests
-                                        if self.tiers.mine(part, self.tiers.group(name), turn))
+            found = collections.Counter(
+                name
+                for turn in range(40, 40 + self.tiers.TURNS)
+                for name in tests
+                if self.tiers.mine(part, self.tiers.group(name), turn)
+            )
             self.assertEqual(dict.fromkeys(tests, 1), dict(found))
             for command in map(' '.join, part.commands):
-                self.assertEqual(1, sum(self.tiers.mine(part, command, turn) for turn in range(self.tiers.TURNS)))
+                self.assertEqual(
+                    1, sum(self.tiers.mine(part, command, turn) for turn in range(self.tiers.TURNS))
+                )
 
     def test_each_test_is_in_one_part_on_sqlite(self):
         rows = [part for part in self.parts.rows.values() if not part.server]
         for name in self.names:
-            self.assertEqual(1, sum(name in self.parts.tests(part, [name]) for part in (self.parts.default, *rows)), name)
+            self.assertEqual(
+                1, sum(name in self.parts.tests(part, [name]) for part in (self.parts.default, *rows)), name
+            )
 
     def test_the_default_tier_has_every_kind(self):
         kinds = {name.split('.')[2] for name in self.parts.tests(self.parts.default, self.names)}
         self.assertEqual({name.split('.')[2] for name in self.names}, kinds)
         mine = self.parts.tests(self.parts.default, self.names)
-        for form in (r'functional\.linux\.test_nfs', r'functional\.linux\.test_cifs', 'functional.linux.test_api_servers',
-                     'crash.test_matrix', 'functional.test_migrations'):
-            where = mine if 'migrations' not in form else [name for name in self.names if self.parts.servers.has(name)]
-            self.assertTrue(any(re.match(form, name.removeprefix('manila_lite.tests.')) for name in where), form)
+        for form in (
+            r'functional\.linux\.test_nfs',
+            r'functional\.linux\.test_cifs',
+            'functional.linux.test_api_servers',
+            'crash.test_matrix',
+            'functional.test_migrations',
+        ):
+            where = (
+                mine
+                if 'migrations' not in form
+                else [name for name in self.names if self.parts.servers.has(name)]
+            )
+            self.assertTrue(
+                any(re.match(form, name.removeprefix('manila_lite.tests.')) for name in where), form
+            )
 
     def test_change_names_its_parts(self):
-        for path, expected in (('manila_lite/db/models.py', {'upgrades', 'postgresql', 'mariadb'}), ('README.rst', set()),
-                               ('manila_lite/drivers/cephfs/driver.py', {'ceph'}), ('doc/source/admin/index.rst', {'pages'})):
+        for path, expected in (
+            ('manila_lite/db/models.py', {'upgrades', 'postgresql', 'mariadb'}),
+            ('README.rst', set()),
+            ('manila_lite/drivers/cephfs/driver.py', {'ceph'}),
+            ('doc/source/admin/index.rst', {'pages'}),
+        ):
             self.assertEqual(expected, {part.name for part in self.parts.touched([path])})
         for part in self.parts.rows.values():
             for path in part.touched:
@@ -114,8 +142,13 @@ class RunTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.root = Path(self.useFixture(fixtures.TempDir()).path)
-        for path in ('tools/tiers.py', 'manila_lite/tests/limits.py', 'manila_lite/tests/order.py',
-                     'manila_lite/tests/spaces.py', '.stestr.conf'):
+        for path in (
+            'tools/tiers.py',
+            'manila_lite/tests/limits.py',
+            'manila_lite/tests/order.py',
+            'manila_lite/tests/spaces.py',
+            '.stestr.conf',
+        ):
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             (self.root / path).write_text((_ROOT / path).read_text())
         (self.root / 'manila_lite/__init__.py').touch()
@@ -123,25 +156,46 @@ class RunTest(testtools.TestCase):
         (self.root / 'manila_lite/tests/test_it.py').write_text(_MODULE)
         (self.root / 'manila_lite/tests/parts.toml').write_text(
             "[default]\n[servers]\n[sqlite]\n[odd]\ntests = ['test_it\\.Bad']\n"
-            f"commands = [['{sys.executable}', '-c', 'import os; assert not os.environ.get(\"BAD\")']]\n")
-        self.env = {name: value for name, value in os.environ.items()
-                    if not name.startswith(('MANILA_LITE_TEST', 'TEST_ORDER', 'OS_TEST')) and name not in {'CI', 'PYTHON'}}
-        self.env |= {'PYTHONPATH': str(self.root), 'PATH': f'{Path(sys.executable).parent}:{os.environ["PATH"]}'}
+            f"commands = [['{sys.executable}', '-c', 'import os; assert not os.environ.get(\"BAD\")']]\n"
+        )
+        self.env = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(('MANILA_LITE_TEST', 'TEST_ORDER', 'OS_TEST'))
+            and name not in {'CI', 'PYTHON'}
+        }
+        self.env |= {
+            'PYTHONPATH': str(self.root),
+            'PATH': f'{Path(sys.executable).parent}:{os.environ["PATH"]}',
+        }
         self.call('stestr', 'init')
         (self.root / '.gitignore').write_text('.stestr/\n__pycache__/\n')
-        self.env |= {f'GIT_{who}_{what}': 'n@example.org' for who in ('AUTHOR', 'COMMITTER') for what in ('NAME', 'EMAIL')}
+        self.env |= {
+            f'GIT_{who}_{what}': 'n@example.org'
+            for who in ('AUTHOR', 'COMMITTER')
+            for what in ('NAME', 'EMAIL')
+        }
         for words in (['init', '-q'], ['add', '.'], ['commit', '-qm', 'c']):
             self.call('git', *words)
 
     def call(self, *words, **env):
-        return subprocess.run(words, cwd=self.root, env=self.env | env, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, check=False)
+        return subprocess.run(
+            words,
+            cwd=self.root,
+            env=self.env | env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def tiers(self, *words, **env):
         """Run the tool; return its exit status and its last lines."""
         done = self.call(sys.executable, 'tools/tiers.py', *words, **env)
         lines = done.stdout.splitlines()
-        start = next((number for number, line in enumerate(lines) if line.startswith(('skipped ', 'FAILED '))), -1)
+        start = next(
+            (number for number, line in enumerate(lines) if line.startswith(('skipped ', 'FAILED '))), -1
+        )
         return done.returncode, lines[start:]
 
     def test_chosen_tests_are_counted(self):
@@ -151,8 +205,10 @@ class RunTest(testtools.TestCase):
         self.assertEqual((0, ['1 passed, 0 failed, 0 skipped']), self.tiers('test_it.Bad'))
 
     def test_failure_is_named_once_and_tried_once(self):
-        self.assertEqual((1, ['FAILED manila_lite.tests.test_it.Bad.test_bad', '0 passed, 1 failed, 0 skipped']),
-                         self.tiers('test_it.Bad', BAD='fails'))
+        self.assertEqual(
+            (1, ['FAILED manila_lite.tests.test_it.Bad.test_bad', '0 passed, 1 failed, 0 skipped']),
+            self.tiers('test_it.Bad', BAD='fails'),
+        )
 
     def test_process_that_ends_early_fails_the_run(self):
         status, told = self.tiers('test_it', BAD='dies')
@@ -160,18 +216,26 @@ class RunTest(testtools.TestCase):
         self.assertIn('a process of the tests ended before its last test', '\n'.join(told))
 
     def test_run_without_tests_fails(self):
-        self.assertEqual((1, ['FAILED no test ran', '0 passed, 1 failed, 0 skipped']), self.tiers('nothing_of_the_kind'))
+        self.assertEqual(
+            (1, ['FAILED no test ran', '0 passed, 1 failed, 0 skipped']), self.tiers('nothing_of_the_kind')
+        )
 
     def test_module_that_cannot_be_read_fails_the_run(self):
         (self.root / 'manila_lite/tests/test_broken.py').write_text('import nothing_of_the_kind\n')
         for words in ((), ('--full', 'odd')):
-            self.assertEqual((1, ['FAILED the list of all tests', '0 passed, 1 failed, 0 skipped']), self.tiers(*words))
+            self.assertEqual(
+                (1, ['FAILED the list of all tests', '0 passed, 1 failed, 0 skipped']), self.tiers(*words)
+            )
 
     def test_what_passed_for_a_commit_is_not_run_again(self):
         status, told = self.tiers('--full', 'odd', BAD='fails')
         self.assertEqual((1, '0 passed, 2 failed, 0 skipped'), (status, told[-1]))
         self.assertEqual((0, ['2 passed, 0 failed, 0 skipped']), self.tiers('--full', 'odd'))
-        self.assertEqual((0, ['2 passed, 0 failed, 0 skipped']), self.tiers('--full', 'odd', BAD='fails'), 'they count, too')
+        self.assertEqual(
+            (0, ['2 passed, 0 failed, 0 skipped']),
+            self.tiers('--full', 'odd', BAD='fails'),
+            'they count, too',
+        )
         (self.root / 'manila_lite/tests/test_it.py').write_text(_MODULE + '# changed\n')
         self.assertEqual((0, ['2 passed, 0 failed, 0 skipped']), self.tiers('--full', 'odd'))
 
@@ -182,7 +246,6 @@ class RunTest(testtools.TestCase):
 
 
 class CloseTest(testtools.TestCase):
-
     def test_numbers_are_those_of_all_steps(self):
         run = load().Run()
         for words in (['true'], ['true'], ['false']):

@@ -32,8 +32,14 @@ class ToolCase(testtools.TestCase):
         return target
 
     def run_tool(self, *argv: str) -> tuple[int, str]:
-        done = subprocess.run([sys.executable, str(ROOT / 'tools' / self.TOOL), *argv, str(self.root)],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=waiting.LIMIT, check=False)
+        done = subprocess.run(
+            [sys.executable, str(ROOT / 'tools' / self.TOOL), *argv, str(self.root)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+            check=False,
+        )
         self.assertEqual('', done.stderr)
         return done.returncode, done.stdout
 
@@ -67,8 +73,10 @@ class OneWriterTest(ToolCase):
         self._caught("shares.update().values(**({'status': 'error'} | more))\n")
 
     def test_status_in_rows_given_to_execute_is_caught(self):
-        self._caught("conn.execute(shares.insert(), [{'id': 1, 'access_rules_status': 'active'}])\n",
-                     'access_rules_status')
+        self._caught(
+            "conn.execute(shares.insert(), [{'id': 1, 'access_rules_status': 'active'}])\n",
+            'access_rules_status',
+        )
 
     def test_status_set_as_attribute_of_a_row_is_caught(self):
         self._caught("share.state = 'active'\n", 'state', 'manila_lite/manager/plans/access.py')
@@ -77,8 +85,10 @@ class OneWriterTest(ToolCase):
         self._caught("setattr(share, 'status', 'error')\n")
 
     def test_status_in_sql_text_is_caught(self):
-        self._caught('sa.text("UPDATE shares SET size = 1, status = :s WHERE id = :i")\n',
-                     path='manila_lite/db/queries/shares.py')
+        self._caught(
+            'sa.text("UPDATE shares SET size = 1, status = :s WHERE id = :i")\n',
+            path='manila_lite/db/queries/shares.py',
+        )
 
     def test_operations_may_write_their_state_only(self):
         self.plant('manila_lite/db/queries/operations.py', 'operations.update().values(state=1)\n')
@@ -90,8 +100,10 @@ class OneWriterTest(ToolCase):
         self.assert_clean()
 
     def test_reads_and_replies_are_accepted(self):
-        self.plant('manila_lite/db/queries/shares.py', "shares.select().where(shares.c.status == 'error')\n"
-                                               "view = {'status': row.status}\n")
+        self.plant(
+            'manila_lite/db/queries/shares.py',
+            "shares.select().where(shares.c.status == 'error')\nview = {'status': row.status}\n",
+        )
         self.plant('manila_lite/api/http/app.py', 'reply.status = 404\n')
         self.assert_clean()
 
@@ -102,11 +114,16 @@ class GuidesTest(ToolCase):
 
     def setUp(self):
         super().setUp()
-        self.plant('manila_lite/actions/shares.py',
-                   'SIZES = (1,)\n\n\nclass Maker:\n    def create(self):\n        pass\n')
+        self.plant(
+            'manila_lite/actions/shares.py',
+            'SIZES = (1,)\n\n\nclass Maker:\n    def create(self):\n        pass\n',
+        )
 
     def test_guide_with_existing_names_is_accepted(self):
-        self.plant(self.PAGE, 'See ``actions/shares.py: Maker.create``, ``actions/shares.py: SIZES``, ``actions/``.\n')
+        self.plant(
+            self.PAGE,
+            'See ``actions/shares.py: Maker.create``, ``actions/shares.py: SIZES``, ``actions/``.\n',
+        )
         self.assert_clean()
 
     def test_missing_file_is_caught(self):
@@ -146,40 +163,69 @@ class SleepsTest(ToolCase):
     PATH = 'manila_lite/tests/unit/test_x.py'
 
     def test_sleeping_by_any_name_is_caught(self):
-        for code in ('import time\ntime.sleep(1)\n', 'import time as t\nt.sleep(1)\n', 'from time import sleep\nsleep(1)\n',
-                     'from time import sleep as nap\nnap(seconds)\n'):
+        for code in (
+            'import time\ntime.sleep(1)\n',
+            'import time as t\nt.sleep(1)\n',
+            'from time import sleep\nsleep(1)\n',
+            'from time import sleep as nap\nnap(seconds)\n',
+        ):
             self.plant(self.PATH, code)
             self.assert_caught(f'{self.PATH}:2: sleeps')
 
     def test_sleep_with_a_reason_is_accepted(self):
-        self.plant(self.PATH, 'import time\ntime.sleep(1)     # sleeps: a slow backend\n'
-                              '# sleeps: a slow backend\ntime.sleep(1)\n')
+        self.plant(
+            self.PATH,
+            'import time\ntime.sleep(1)     # sleeps: a slow backend\n'
+            '# sleeps: a slow backend\ntime.sleep(1)\n',
+        )
         self.assert_clean()
 
     def test_sleep_with_an_empty_or_misplaced_reason_is_caught(self):
-        for code in ('import time\ntime.sleep(1)  # sleeps:\n', 'import time  # sleeps: it is slow\ntime.sleep(1)\n',
-                     'import time\ntime.sleep(1)  # it is slow\n'):
+        for code in (
+            'import time\ntime.sleep(1)  # sleeps:\n',
+            'import time  # sleeps: it is slow\ntime.sleep(1)\n',
+            'import time\ntime.sleep(1)  # it is slow\n',
+        ):
             self.plant(self.PATH, code)
             self.assert_caught(f'{self.PATH}:2: sleeps')
 
     def test_code_that_does_not_sleep_in_a_test_is_accepted(self):
-        self.plant(self.PATH, "import time\nPROGRAM = 'import time; time.sleep(60)'\nself.sleep(1)\nplain = time.sleep\n")
+        self.plant(
+            self.PATH,
+            "import time\nPROGRAM = 'import time; time.sleep(60)'\nself.sleep(1)\nplain = time.sleep\n",
+        )
         self.plant('manila_lite/tests/waiting.py', 'import time\ntime.sleep(1)\n')
         self.plant('manila_lite/drivers/slow.py', 'import time\ntime.sleep(1)\n')
         self.assert_clean()
 
     def test_limit_of_its_own_is_caught(self):
-        for code in ("until(ready, 'ready', 30)", "self.until(ready, 'ready', seconds=30)", 'thread.join(5)',
-                     'call(timeout=60)', "base.eventually(ready, 'ready', 90)", "api.wait('/shares/a', 'share', 'gone', 60)",
-                     'event.wait(10.0)', 'end = time.monotonic() + 60', 'def call(self, timeout=30): pass',
-                     'def call(*, patience=30): pass'):
+        for code in (
+            "until(ready, 'ready', 30)",
+            "self.until(ready, 'ready', seconds=30)",
+            'thread.join(5)',
+            'call(timeout=60)',
+            "base.eventually(ready, 'ready', 90)",
+            "api.wait('/shares/a', 'share', 'gone', 60)",
+            'event.wait(10.0)',
+            'end = time.monotonic() + 60',
+            'def call(self, timeout=30): pass',
+            'def call(*, patience=30): pass',
+        ):
             self.plant(self.PATH, f'import time\n{code}\n')
             self.assert_caught(f'{self.PATH}:2: has a limit')
 
     def test_tries_reasons_and_the_limit_of_all_are_accepted(self):
-        for code in ("until(ready, 'ready')", 'thread.join(0.3)', 'call(timeout=waiting.LIMIT)', 'call(timeout=None)',
-                     'boot(timeout=60)  # limit: an option of the product', "', '.join(5)[0]  # limit: a text",
-                     'datetime.timedelta(seconds=60)', 'began = time.monotonic()', 'self.until(7)'):
+        for code in (
+            "until(ready, 'ready')",
+            'thread.join(0.3)',
+            'call(timeout=waiting.LIMIT)',
+            'call(timeout=None)',
+            'boot(timeout=60)  # limit: an option of the product',
+            "', '.join(5)[0]  # limit: a text",
+            'datetime.timedelta(seconds=60)',
+            'began = time.monotonic()',
+            'self.until(7)',
+        ):
             self.plant(self.PATH, f'import time\n{code}\n')
             self.assert_clean()
         self.plant('manila_lite/tests/nfs_client.py', 'call(timeout=30)\n')

@@ -16,17 +16,20 @@ _FOLDERS = ('manila_lite/console/static/vendor', 'manila_lite/tests/functional/c
 
 
 class VendoredTest(testtools.TestCase):
-
     def test_each_file_is_the_recorded_one(self):
         for name, package in RECORD.items():
             self.assertRegex(package['version'], r'^\d+\.\d+\.\d+$', name)
             self.assertRegex(package['integrity'], r'^sha512-[A-Za-z0-9+/]{86}==$', name)
             for path, about in package['files'].items():
-                self.assertEqual(about['sha256'], hashlib.sha256((ROOT / path).read_bytes()).hexdigest(), path)
+                self.assertEqual(
+                    about['sha256'], hashlib.sha256((ROOT / path).read_bytes()).hexdigest(), path
+                )
 
     def test_no_file_is_unrecorded(self):
         recorded = {path for package in RECORD.values() for path in package['files']}
-        there = {path.relative_to(ROOT).as_posix() for folder in _FOLDERS for path in (ROOT / folder).iterdir()}
+        there = {
+            path.relative_to(ROOT).as_posix() for folder in _FOLDERS for path in (ROOT / folder).iterdir()
+        }
         self.assertEqual(recorded, there)
 
     def test_each_package_has_its_licence(self):

@@ -18,7 +18,6 @@ def fields_of(op):
 
 
 class Versions(testtools.TestCase):
-
     def test_history_has_no_missing_versions(self):
         self.assertEqual(list(range(100)), list(versions.HISTORY))
         self.assertEqual((0, 99), (versions.MIN, versions.MAX))
@@ -29,14 +28,27 @@ class Versions(testtools.TestCase):
             for thing in (op, *fields_of(op)):
                 for text in (thing.since, thing.until):
                     if text is not None:
-                        self.assertTrue(re.fullmatch(r'2\.(0|[1-9]\d?)', text), (op.name, thing.since, thing.until))
+                        self.assertTrue(
+                            re.fullmatch(r'2\.(0|[1-9]\d?)', text), (op.name, thing.since, thing.until)
+                        )
                         self.assertIn(versions.minor(text), versions.HISTORY)
                 if thing.until is not None:
-                    self.assertLessEqual(versions.minor(thing.since), versions.minor(thing.until), (op.name, thing))
+                    self.assertLessEqual(
+                        versions.minor(thing.since), versions.minor(thing.until), (op.name, thing)
+                    )
 
     def test_field_names_are_unique_at_each_version(self):
         for op in OPS:
-            for group in (op.query, op.body.fields if op.body else (), getattr(getattr(op.view, 'view', None), 'fields', ())):
+            for group in (
+                op.query,
+                op.body.fields if op.body else (),
+                getattr(getattr(op.view, 'view', None), 'fields', ()),
+            ):
                 for version in versions.HISTORY:
-                    names = [name for field in group if field.lives(version) for name in (field.name, *field.aliases)]
+                    names = [
+                        name
+                        for field in group
+                        if field.lives(version)
+                        for name in (field.name, *field.aliases)
+                    ]
                     self.assertEqual(len(names), len(set(names)), (op.name, version, names))

@@ -27,8 +27,18 @@ TESTED = {
     'cmd/master.py: self._hurry': 'functional/test_signals.py: def test_restart',
 }
 #: Waits for the end of a process or of a part of one, and functions that wait by one of the calls here.
-_ENDS = ('process', 'taker', 'proxy', 'super()', 'self._server', 'self._periodic', 'launcher', 'listener', 'self.backend_lease',
-         'asyncio')
+_ENDS = (
+    'process',
+    'taker',
+    'proxy',
+    'super()',
+    'self._server',
+    'self._periodic',
+    'launcher',
+    'listener',
+    'self.backend_lease',
+    'asyncio',
+)
 #: Seconds of a pause between two looks, at most.
 _PAUSE = 5.0
 #: Pauses that are longer, or whose length is given: what for.
@@ -68,8 +78,11 @@ def _waits(path, node, function='', loops=False):
         inside, again = function, loops or isinstance(child, ast.While | ast.For)
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             inside, again = f'{function}.{child.name}'.lstrip('.'), False
-        if isinstance(child, ast.Call) and isinstance(child.func, ast.Attribute) and child.func.attr in (
-                'wait', 'wait_for', 'sleep'):
+        if (
+            isinstance(child, ast.Call)
+            and isinstance(child.func, ast.Attribute)
+            and child.func.attr in ('wait', 'wait_for', 'sleep')
+        ):
             yield _Wait(path, inside, child, loops=again)
         yield from _waits(path, child, inside, again)
 
@@ -79,16 +92,26 @@ def _constants(tree):
     found = {}
     for node in tree.body:
         for target in getattr(node, 'targets', ()):
-            names, values = ((target.elts, node.value.elts) if isinstance(target, ast.Tuple) and
-                             isinstance(node.value, ast.Tuple) else ([target], [node.value]))
-            found |= {name.id: value.value for name, value in zip(names, values, strict=True)
-                      if isinstance(name, ast.Name) and isinstance(value, ast.Constant)}
+            names, values = (
+                (target.elts, node.value.elts)
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+                else ([target], [node.value])
+            )
+            found |= {
+                name.id: value.value
+                for name, value in zip(names, values, strict=True)
+                if isinstance(name, ast.Name) and isinstance(value, ast.Constant)
+            }
     return found
 
 
 @functools.cache
 def _trees():
-    texts = {path: path.read_text() for path in sorted(ROOT.rglob('*.py')) if 'tests' not in path.relative_to(ROOT).parts}
+    texts = {
+        path: path.read_text()
+        for path in sorted(ROOT.rglob('*.py'))
+        if 'tests' not in path.relative_to(ROOT).parts
+    }
     return {path: ast.parse(text) for path, text in texts.items() if '.wait' in text or '.sleep(' in text}
 
 
@@ -105,10 +128,14 @@ class WaitsTest(testtools.TestCase):
         return [wait for wait in self.waits if wait.what != 'sleep' and not wait.on.endswith(_ENDS)]
 
     def test_signals_that_can_be_missed_have_a_test(self):
-        taken_back = {f'{path.relative_to(ROOT).as_posix()}: {ast.unparse(node.func.value)}'
-                      for path, tree in self.trees.items() for node in ast.walk(tree)
-                      if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in
-                      ('clear', 'notify', 'notify_all')}
+        taken_back = {
+            f'{path.relative_to(ROOT).as_posix()}: {ast.unparse(node.func.value)}'
+            for path, tree in self.trees.items()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ('clear', 'notify', 'notify_all')
+        }
         self.assertEqual(set(TESTED), {wait.signal for wait in self.signals()} & taken_back)
 
     def test_named_tests_exist(self):

@@ -24,11 +24,18 @@ _ABREAST = 90
 
 def _wanted(deployment: Deployment, stories: Iterable[Story]) -> list[Story]:
     """Return those of the stories to whose operations the run is confined."""
-    return [story for story in stories if not deployment.operations or story.subject.name in deployment.operations]
+    return [
+        story for story in stories if not deployment.operations or story.subject.name in deployment.operations
+    ]
 
 
-def _waves(deployment: Deployment, stories: Iterable[Story], strike: Callable[[Wave], None],
-           strike_one: Callable[[Wave, Story], None] | None = None, mend: Callable[[], None] = lambda: None) -> list[Story]:
+def _waves(
+    deployment: Deployment,
+    stories: Iterable[Story],
+    strike: Callable[[Wave], None],
+    strike_one: Callable[[Wave, Story], None] | None = None,
+    mend: Callable[[], None] = lambda: None,
+) -> list[Story]:
     """Run the stories, so many at a time, with ``mend`` after each wave; return them with their ends. See ``Wave.run``."""
     struck: list[Story] = []
     left = _wanted(deployment, stories)
@@ -44,6 +51,7 @@ def _waves(deployment: Deployment, stories: Iterable[Story], strike: Callable[[W
 
 def killed(deployment: Deployment, few: bool = False) -> list[Story]:
     """Kill the process at the place."""
+
     def strike(wave: Wave) -> None:
         # The API comes last: others go on with its work, and may need locks of processes that are held.
         for role in reversed(ROLES):
@@ -52,6 +60,7 @@ def killed(deployment: Deployment, few: bool = False) -> list[Story]:
     def strike_one(wave: Wave, story: Story) -> None:
         if holder := wave.orders.holder(story.project):
             deployment.kill(holder)
+
     # SQLite has one lock for all: a process that is held with it would stop all others.
     stories = [story for story in at_places(KILLED) if deployment.servers.database or not story.locks]
     return _waves(deployment, some(stories, few), strike, strike_one)
@@ -66,7 +75,7 @@ def some(stories: Iterable[Story], few: bool) -> Iterator[Story]:
     """Yield the stories, or a few of each operation, at different places for each."""
     for number, (_, mine) in enumerate(itertools.groupby(stories, lambda story: story.subject.name)):
         every = list(mine)
-        yield from every[(number + TURN) % min(_FEW, len(every))::_FEW] if few else every
+        yield from every[(number + TURN) % min(_FEW, len(every)) :: _FEW] if few else every
 
 
 def cut(deployment: Deployment, few: bool = False) -> list[Story]:
@@ -85,6 +94,7 @@ def cut(deployment: Deployment, few: bool = False) -> list[Story]:
     def strike_one(wave: Wave, story: Story) -> None:
         cut_all()
         wave.orders.release(story.project)
+
     return _waves(deployment, some(at_places(CUT), few), strike, strike_one)
 
 
@@ -97,6 +107,7 @@ def broker(deployment: Deployment, few: bool = False) -> list[Story]:
     def strike(wave: Wave) -> None:
         running.abort()
         wave.release()
+
     return _waves(deployment, some(at_places(BROKER), few), strike, mend=running.start)
 
 
@@ -135,13 +146,23 @@ def _senders(role: str, column: str) -> Iterator[Story]:
         if role == 'api' or any(way.passed_on for way in ways):
             yield Story(subject, f'{role}: wake-up', column)
         elif any(way.passed_back for way in ways):
-            yield Story(subject, f'{role}: wake-up', column, end=BAD,
-                        orders={'faults': {subject.method: 'works, then refuses'}})
+            yield Story(
+                subject,
+                f'{role}: wake-up',
+                column,
+                end=BAD,
+                orders={'faults': {subject.method: 'works, then refuses'}},
+            )
 
 
 #: Required ends of faults; for the others, an end of any kind.
-_ENDS = {'raises once': GOOD, 'raises always': BAD, 'refuses': BAD, 'works, then refuses': BAD,
-         **dict.fromkeys(faulty.HANGS, GOOD)}
+_ENDS = {
+    'raises once': GOOD,
+    'raises always': BAD,
+    'refuses': BAD,
+    'works, then refuses': BAD,
+    **dict.fromkeys(faulty.HANGS, GOOD),
+}
 #: After these all cells succeed; that is also required when a driver undoes its work.
 _HARMLESS = ('raises once', *faulty.HANGS)
 
@@ -161,7 +182,9 @@ def _driver_stories() -> Iterator[Story]:
                 yield _driver_story(subject, method, fault, {}, GOOD if fault in _HARMLESS else ANY)
         if any(way.passed_back for way in subject.ways):
             for fault in _HARMLESS:
-                yield _driver_story(subject, 'delete_share', fault, {subject.method: 'works, then refuses'}, BAD)
+                yield _driver_story(
+                    subject, 'delete_share', fault, {subject.method: 'works, then refuses'}, BAD
+                )
 
 
 def _driver_story(subject: Subject, method: str, fault: str, more: dict[str, str], end: str) -> Story:
@@ -173,8 +196,17 @@ def _driver_story(subject: Subject, method: str, fault: str, more: dict[str, str
     return Story(subject, where, fault, place, {**orders, 'hold': place.key}, end)
 
 
-_RESTORED = Subject(START, Cell.with_rule, lambda cell: None, (), 'share', 'available', 'ensure_shares', size=2)
-_START_FAULTS = ('raises once', 'answers in part', 'answers nothing', 'answers a number', 'answers wrong items', *faulty.HANGS)
+_RESTORED = Subject(
+    START, Cell.with_rule, lambda cell: None, (), 'share', 'available', 'ensure_shares', size=2
+)
+_START_FAULTS = (
+    'raises once',
+    'answers in part',
+    'answers nothing',
+    'answers a number',
+    'answers wrong items',
+    *faulty.HANGS,
+)
 
 
 def starts(deployment: Deployment) -> list[Story]:
@@ -204,7 +236,9 @@ def _start(deployment: Deployment, wave: Wave, story: Story) -> None:
         store.shares.put(record)
     deployment.kill(deployment.orders.worker(backend))
     if story.held:
-        deployment.kill(deployment.eventually(lambda: deployment.orders.holder(story.project), 'the hanging start'))
+        deployment.kill(
+            deployment.eventually(lambda: deployment.orders.holder(story.project), 'the hanging start')
+        )
     wave.begin_now()
     started = time.monotonic()
 
@@ -212,6 +246,7 @@ def _start(deployment: Deployment, wave: Wave, story: Story) -> None:
         with store.locked():
             record = store.share(share.instance_id)
             return record.exported and bool(record.rules)
+
     try:
         deployment.eventually(served, f'{story.where}: {story.column}')
     except AssertionError:
@@ -226,8 +261,10 @@ def ensures(deployment: Deployment) -> list[Story]:
 
 
 def _one_by_one(deployment: Deployment, stories: Iterable[Story]) -> list[Story]:
-    wave = Wave(deployment, (story for story in _wanted(deployment, stories)
-                             if deployment.servers.database or not story.locks))
+    wave = Wave(
+        deployment,
+        (story for story in _wanted(deployment, stories) if deployment.servers.database or not story.locks),
+    )
     wave.prepare()
     for story in wave.stories:
         deployment.orders.give(story.project)
@@ -240,9 +277,11 @@ def _one_by_one(deployment: Deployment, stories: Iterable[Story]) -> list[Story]
 
 def _ensure_stories() -> Iterator[Story]:
     yield from at_places(KILLED, ALONE)
-    for subject in ALONE[:1]:       # the driver has no part in reading a section again
+    for subject in ALONE[:1]:  # the driver has no part in reading a section again
         for fault in (*faulty.BEFORE, *faulty.AFTER, *faulty.HANGS):
-            end = GOOD if fault in faulty.AFTER else _ENDS.get(fault, ANY)       # those come once, and the request is repeated
+            end = (
+                GOOD if fault in faulty.AFTER else _ENDS.get(fault, ANY)
+            )  # those come once, and the request is repeated
             yield _driver_story(subject, 'ensure_shares', fault, {}, end)
 
 
@@ -253,14 +292,25 @@ def evacuations(deployment: Deployment, few: bool = False) -> list[Story]:
 
 #: In the order in which they run. Evacuations come first: replicas that other stories leave cannot leave their backends.
 COLUMNS: dict[str, Callable[[Deployment], list[Story]]] = {
-    'evacuations': evacuations, 'killed': killed, 'driver': driver, 'messages': messages, 'starts': starts, 'ensures': ensures,
-    'cut': cut, 'broker': broker}
+    'evacuations': evacuations,
+    'killed': killed,
+    'driver': driver,
+    'messages': messages,
+    'starts': starts,
+    'ensures': ensures,
+    'cut': cut,
+    'broker': broker,
+}
 
 #: The stories of each column, without running them.
 _TOLD: dict[str, Callable[[], Iterator[Story]]] = {
-    'killed': lambda: at_places(KILLED), 'cut': lambda: at_places(CUT), 'broker': lambda: at_places(BROKER),
+    'killed': lambda: at_places(KILLED),
+    'cut': lambda: at_places(CUT),
+    'broker': lambda: at_places(BROKER),
     'messages': lambda: (story for column, role in _messages() for story in _senders(role, column)),
-    'driver': _driver_stories, 'starts': _start_stories, 'ensures': _ensure_stories,
+    'driver': _driver_stories,
+    'starts': _start_stories,
+    'ensures': _ensure_stories,
     'evacuations': lambda: at_places(KILLED, EVACUATIONS),
 }
 

@@ -80,10 +80,14 @@ networks:
   - {id: four, cidr: 10.16.0.0/16}
   - {id: six, cidr: 'fd00::/64'}
 """
-_BACKEND = ('[{name}]\ndriver = dummy\ndummy_pool_size_gb = {size}\ndummy_knobs = {knobs}\n'
-            'migration_driver_continue_update_interval = 0.1\ndummy_replication_domain = matrix\n')
-_SERVING = ('driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
-            'dummy_writable_migration = false\n')
+_BACKEND = (
+    '[{name}]\ndriver = dummy\ndummy_pool_size_gb = {size}\ndummy_knobs = {knobs}\n'
+    'migration_driver_continue_update_interval = 0.1\ndummy_replication_domain = matrix\n'
+)
+_SERVING = (
+    'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
+    'dummy_writable_migration = false\n'
+)
 ROLES = ('api', 'scheduler', 'share')
 
 
@@ -91,7 +95,8 @@ ROLES = ('api', 'scheduler', 'share')
 DATABASES: dict[str, Any] = {'postgresql': databases.PostgreSQL, 'mariadb': databases.MariaDB}
 _CONNECTIONS = {
     'postgresql': 'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
-    'mysql': 'SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()'}
+    'mysql': 'SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()',
+}
 _CUT = {'postgresql': 'SELECT pg_terminate_backend({:d})', 'mysql': 'KILL CONNECTION {:d}'}
 
 
@@ -136,8 +141,19 @@ class Deployment(fixtures.Fixture):
     #: Backends that are evacuated to each other. They are small, so that only shares that ask for them go there.
     EVACUATED = ('epsilon', 'zeta')
 
-    def __init__(self, servers: Servers, *, roles: tuple[str, ...] = ROLES, victims: bool = True, api_workers: int = 1,
-                 workers: int = 150, lease: float = 60, knobs: str = '', operations: Iterable[str] = (), more: str = ''):
+    def __init__(
+        self,
+        servers: Servers,
+        *,
+        roles: tuple[str, ...] = ROLES,
+        victims: bool = True,
+        api_workers: int = 1,
+        workers: int = 150,
+        lease: float = 60,
+        knobs: str = '',
+        operations: Iterable[str] = (),
+        more: str = '',
+    ):
         super().__init__()
         self.servers = servers
         #: Names of the operations to which the matrix is confined, if it is.
@@ -159,20 +175,33 @@ class Deployment(fixtures.Fixture):
         # The test cuts all connections, these too.
         self.engine = sa.create_engine(self.url, pool_pre_ping=True)
         self.port = process.free_port()
-        text = _CONFIG.format(state=self.state, port=self.port, database=self.url, bus=self.servers.bus,
-                              files=files.local_exports(self.state), more=self._more,
-                              backends=','.join(self.BACKENDS), **self._settings)
-        (self.state / 'c.conf').write_text(text + ''.join(
-            _BACKEND.format(name=name, knobs=self._knobs, size=1000 if name in self.EVACUATED else 100000)
-            + (_SERVING if name in self.SERVING else '')
-            for name in self.BACKENDS))
+        text = _CONFIG.format(
+            state=self.state,
+            port=self.port,
+            database=self.url,
+            bus=self.servers.bus,
+            files=files.local_exports(self.state),
+            more=self._more,
+            backends=','.join(self.BACKENDS),
+            **self._settings,
+        )
+        (self.state / 'c.conf').write_text(
+            text
+            + ''.join(
+                _BACKEND.format(name=name, knobs=self._knobs, size=1000 if name in self.EVACUATED else 100000)
+                + (_SERVING if name in self.SERVING else '')
+                for name in self.BACKENDS
+            )
+        )
         (self.state / 'networks.yaml').write_text(_NETWORKS)
         self.addCleanup(lambda: [hush.check(log) for log in self.state.glob('*.log')])
         self.addCleanup(self.end)
         self._run('manage', 'db', 'sync')
         for role in self.roles:
             self.start(role)
-        self.eventually(lambda: len(self.call('GET', '/scheduler-stats/pools')[1]['pools']) == len(self.BACKENDS), 'pools')
+        self.eventually(
+            lambda: len(self.call('GET', '/scheduler-stats/pools')[1]['pools']) == len(self.BACKENDS), 'pools'
+        )
         for name, more in (('default', {}), ('served', {'driver_handles_share_servers': 'True'})):
             self.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {**DEFAULT_TYPE, **more}}})
 
@@ -190,7 +219,9 @@ class Deployment(fixtures.Fixture):
         own, more, others = rest.partition('\n[')
         lines = [line for line in own.splitlines() if not line.startswith('dummy_export_ips')]
         draft = path.with_suffix('.new')
-        draft.write_text(begin + mark + '\n'.join((*lines, f'dummy_export_ips = {address}', '')) + more + others)
+        draft.write_text(
+            begin + mark + '\n'.join((*lines, f'dummy_export_ips = {address}', '')) + more + others
+        )
         draft.replace(path)
         return address
 
@@ -199,14 +230,26 @@ class Deployment(fixtures.Fixture):
     def start(self, role: str) -> None:
         """Start the command of the role."""
         command = role.rstrip('0123456789')
-        words = ['manila_lite.tests.crash.victim:main', command] if self._victims else [f'manila_lite.cmd.{command}:main']
+        words = (
+            ['manila_lite.tests.crash.victim:main', command]
+            if self._victims
+            else [f'manila_lite.cmd.{command}:main']
+        )
         with (self.state / f'{role}.log').open('ab') as log:
-            self.running[role] = forks.start(*words, f'--config-file={self.state}/c.conf', stdout=log, stderr=log,
-                                             new_session=True, env=os.environ | {VARIABLE: str(self.orders.root)})
+            self.running[role] = forks.start(
+                *words,
+                f'--config-file={self.state}/c.conf',
+                stdout=log,
+                stderr=log,
+                new_session=True,
+                env=os.environ | {VARIABLE: str(self.orders.root)},
+            )
 
     def children(self, role: str) -> list[int]:
         """Return the pids of the processes that do the role's work."""
-        tasks = Path(f'/proc/{self.running[role].pid}/task').glob('*/children')     # a thread of the launcher forks
+        tasks = Path(f'/proc/{self.running[role].pid}/task').glob(
+            '*/children'
+        )  # a thread of the launcher forks
         try:
             return [int(pid) for task in tasks for pid in task.read_text().split()]
         except (FileNotFoundError, ProcessLookupError):
@@ -244,7 +287,7 @@ class Deployment(fixtures.Fixture):
         with self.engine.connect() as conn:
             victims = conn.exec_driver_sql(_CONNECTIONS[kind]).scalars().all()
             for connection_id in victims:
-                with contextlib.suppress(sa.exc.DBAPIError):        # it closed by itself
+                with contextlib.suppress(sa.exc.DBAPIError):  # it closed by itself
                     conn.exec_driver_sql(_CUT[kind].format(connection_id))
         return len(victims)
 
@@ -260,17 +303,24 @@ class Deployment(fixtures.Fixture):
         """Return the headers that log in to a project."""
         return {'X-Auth-Token': f'u:{project}:admin,member,reader:{hush.MARK}token'}
 
-    def call(self, method: str, path: str, body: Any = None, project: str = 'admin', prefix: str = '/v2') -> tuple[int, Any]:
+    def call(
+        self, method: str, path: str, body: Any = None, project: str = 'admin', prefix: str = '/v2'
+    ) -> tuple[int, Any]:
         """Send a request; return (status, document).
 
         :raises OSError: no answer came.
         """
         request = urllib.request.Request(
-            f'http://127.0.0.1:{self.port}{prefix}{path}', method=method,
+            f'http://127.0.0.1:{self.port}{prefix}{path}',
+            method=method,
             data=None if body is None else json.dumps(body).encode(),
-            headers={**self.login(project),
-                     'X-OpenStack-Manila-API-Version': '2.99', 'X-OpenStack-Manila-API-Experimental': 'true',
-                     'Content-Type': 'application/json'})
+            headers={
+                **self.login(project),
+                'X-OpenStack-Manila-API-Version': '2.99',
+                'X-OpenStack-Manila-API-Experimental': 'true',
+                'Content-Type': 'application/json',
+            },
+        )
         try:
             with urllib.request.urlopen(request, timeout=waiting.LIMIT) as answer:
                 status, text = answer.status, answer.read()
@@ -292,14 +342,16 @@ class Deployment(fixtures.Fixture):
 
         :raises AssertionError: it did not in time.
         """
+
         def found() -> Any:
             try:
                 if result := ready():
                     return result
             except (OSError, TypeError, sa.exc.OperationalError):
-                pass            # the service is just starting, or was just killed
+                pass  # the service is just starting, or was just killed
             self.lives()
             return None
+
         return waiting.until(found, lambda: f'{what}\n{self.tail()}', pause=0.05)
 
     def lives(self) -> None:
@@ -312,8 +364,12 @@ class Deployment(fixtures.Fixture):
 
     def said_of(self, project: str) -> str:
         """Return the lines of all logs that name the project."""
-        lines = [f'{log.name}: {line}' for log in sorted(self.state.glob('*.log'))
-                 for line in log.read_text(errors='replace').splitlines() if project in line]
+        lines = [
+            f'{log.name}: {line}'
+            for log in sorted(self.state.glob('*.log'))
+            for line in log.read_text(errors='replace').splitlines()
+            if project in line
+        ]
         return '\n'.join(lines[-40:])
 
     def said_by(self, role: str) -> str:
@@ -322,7 +378,10 @@ class Deployment(fixtures.Fixture):
 
     def tail(self) -> str:
         """Return the ends of all logs."""
-        return '\n'.join(f'{log.name}: {log.read_text(errors="replace")[-2500:]}' for log in sorted(self.state.glob('*.log')))
+        return '\n'.join(
+            f'{log.name}: {log.read_text(errors="replace")[-2500:]}'
+            for log in sorted(self.state.glob('*.log'))
+        )
 
 
 def _lives(pid: int) -> bool:

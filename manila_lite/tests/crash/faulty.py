@@ -85,7 +85,7 @@ class WithFiles(DummyDriver):
 
     def _locations(self, share: values.Share, record: Any) -> list[values.ExportLocation]:
         locations = super()._locations(share, record)
-        if self.HANDLES_SHARE_SERVERS:      # the addresses of share servers are not known before
+        if self.HANDLES_SHARE_SERVERS:  # the addresses of share servers are not known before
             locations.append(values.ExportLocation(files.export(self._place(share)), False, True))
         return locations
 
@@ -95,7 +95,9 @@ def _faulty(method: str) -> Callable[..., Any]:
 
     @functools.wraps(plain)
     def call(self: 'Faulty', *args: Any) -> Any:
-        ordered = [(project, self.orders.of(project).get('faults', {}).get(method)) for project in _projects(args)]
+        ordered = [
+            (project, self.orders.of(project).get('faults', {}).get(method)) for project in _projects(args)
+        ]
         ordered = [(project, fault) for project, fault in ordered if fault]
         for project, fault in ordered:
             if fault == 'raises once' and not self.orders.once(project, method):
@@ -108,6 +110,7 @@ def _faulty(method: str) -> Callable[..., Any]:
             if fault in AFTER and (method != 'ensure_shares' or self.orders.once(project, method)):
                 answer = AFTER[fault](answer)
         return answer
+
     return call
 
 

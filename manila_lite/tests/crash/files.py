@@ -64,7 +64,8 @@ def has_lost(state: Path, share_id: str, place: str) -> bool:
     """Say whether the share had a file, and has it no more."""
     try:
         return (state / 'filled' / share_id).exists() and (
-            _served(state) / place / share_id).read_text() != _TEXT.format(share_id)
+            _served(state) / place / share_id
+        ).read_text() != _TEXT.format(share_id)
     except FileNotFoundError:
         return True
 

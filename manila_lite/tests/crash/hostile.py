@@ -20,8 +20,19 @@ from manila_lite.tests.crash.deployment import Deployment, Servers
 from manila_lite.tests.security import crowds
 
 #: Number of clients of each kind: together more than the connections of both API processes.
-NUMBERS = {'idle': 2000, 'slow headers': 100, 'slow bodies': 50, 'slow chunks': 50, 'bad requests': 30, 'blanks': 20,
-           'cookies': 20, 'allowed cookies': 20, 'lines of chunks': 20, 'unread answers': 50, 'guesses': 40}
+NUMBERS = {
+    'idle': 2000,
+    'slow headers': 100,
+    'slow bodies': 50,
+    'slow chunks': 50,
+    'bad requests': 30,
+    'blanks': 20,
+    'cookies': 20,
+    'allowed cookies': 20,
+    'lines of chunks': 20,
+    'unread answers': 50,
+    'guesses': 40,
+}
 #: The cost of bcrypt for the password that is guessed, and for others.
 _DEAR, _CHEAP = 10, 4
 _LOGIN = """auth_strategy = http_basic
@@ -62,7 +73,9 @@ def unexcused(asked: Sequence[Asked], kills: Sequence[tuple[float, float]]) -> l
             continue
         killed = max((end for start, end in kills if start <= one.ended), default=-BACK)
         under_way = killed >= one.began
-        nobody = one.status == 0 and one.seconds <= SECOND and answered <= killed and one.began <= killed + BACK
+        nobody = (
+            one.status == 0 and one.seconds <= SECOND and answered <= killed and one.began <= killed + BACK
+        )
         if not (under_way or nobody):
             bad.append(one)
     return bad
@@ -97,18 +110,25 @@ class Guarded(Deployment):
 
     def _setUp(self) -> None:
         file = Path(self.useFixture(fixtures.TempDir()).path, 'users')
-        file.write_text(''.join(f'{user}:{_hashed(user, password)}\n' for user, password in self._passwords.items()))
+        file.write_text(
+            ''.join(f'{user}:{_hashed(user, password)}\n' for user, password in self._passwords.items())
+        )
         self._more = _LOGIN.format(
-            file=file, accounts=','.join(f'{user}:{user}:admin+member+reader' for user in self._passwords))
+            file=file, accounts=','.join(f'{user}:{user}:admin+member+reader' for user in self._passwords)
+        )
         super()._setUp()
 
     def login(self, project: str) -> dict[str, str]:
         """See ``Deployment.login``."""
-        return {'Authorization': f'Basic {base64.b64encode(f"{project}:{self._passwords[project]}".encode()).decode()}'}
+        return {
+            'Authorization': f'Basic {base64.b64encode(f"{project}:{self._passwords[project]}".encode()).decode()}'
+        }
 
 
 def _hashed(user: str, password: str) -> str:
-    return bcrypt.hashpw(password.encode(), bcrypt.gensalt(_DEAR if user == crowds.GUESSED else _CHEAP)).decode()
+    return bcrypt.hashpw(
+        password.encode(), bcrypt.gensalt(_DEAR if user == crowds.GUESSED else _CHEAP)
+    ).decode()
 
 
 class _Apart:
@@ -176,21 +196,25 @@ class Siege:
         for role, figures in self.memory.items():
             quarter = len(figures) // 4
             if quarter:
-                growth[role] = max(figures[quarter:2 * quarter]), max(figures[-quarter:])
+                growth[role] = max(figures[quarter : 2 * quarter]), max(figures[-quarter:])
         return growth
 
     def summary(self) -> str:
         """Return a summary in a few lines."""
         good = sorted(one.seconds for one in self.asked if one.status == 200) or [0.0]
-        memory = ', '.join(f'{role} {warm >> 20} to {end >> 20} MiB' for role, (warm, end) in self._quarters().items())
+        memory = ', '.join(
+            f'{role} {warm >> 20} to {end >> 20} MiB' for role, (warm, end) in self._quarters().items()
+        )
         crowd = ', '.join(f'{kind} {made}' for kind, made in self.made.items())
-        return (f'/healthcheck: asked {len(self.asked)} times, {len(good)} answers, median {good[len(good) // 2]:.3f} s, '
-                f'slowest {good[-1]:.3f} s\nmemory in the second and in the last quarter: {memory}\nhostile clients: {crowd}\n'
-                f'copies of hostile names: {self.copied.number}; another thread waited {self.copied.longest:.3f} s at most')
+        return (
+            f'/healthcheck: asked {len(self.asked)} times, {len(good)} answers, median {good[len(good) // 2]:.3f} s, '
+            f'slowest {good[-1]:.3f} s\nmemory in the second and in the last quarter: {memory}\nhostile clients: {crowd}\n'
+            f'copies of hostile names: {self.copied.number}; another thread waited {self.copied.longest:.3f} s at most'
+        )
 
 
 def _resident(pid: int) -> int:
     try:
         return psutil.Process(pid).memory_info().rss
     except psutil.Error:
-        return 0        # it was just killed
+        return 0  # it was just killed

@@ -41,7 +41,7 @@ class Client:
             try:
                 self._once()
             except OSError:
-                self.counts['no answer'] += 1       # killed just now
+                self.counts['no answer'] += 1  # killed just now
             except Exception as bad:
                 self.refused.append(f'{self.project} cannot make sense of an answer: {bad!r}')
             self._ended.wait(self._random.uniform(0.02, 0.3))
@@ -53,8 +53,19 @@ class Client:
             self._create(snapshots)
             return
         share = self._random.choice(shares)
-        deed = self._random.choice([self._delete, self._extend, self._shrink, self._snapshot, self._delete_snapshot,
-                                    self._revert, self._grant, self._grant, self._deny])
+        deed = self._random.choice(
+            [
+                self._delete,
+                self._extend,
+                self._shrink,
+                self._snapshot,
+                self._delete_snapshot,
+                self._revert,
+                self._grant,
+                self._grant,
+                self._deny,
+            ]
+        )
         deed(share, snapshots)
 
     def _list(self, collection: str) -> list[dict[str, Any]]:
@@ -112,8 +123,15 @@ class Client:
             self._act(share, 'revert', {'snapshot_id': latest['id']})
 
     def _grant(self, share: dict[str, Any], snapshots: list[dict[str, Any]]) -> None:
-        self._act(share, 'allow_access', {'access_type': 'ip', 'access_to': f'10.0.0.{self._random.randint(1, 20)}',
-                                          'access_level': self._random.choice(('rw', 'ro'))})
+        self._act(
+            share,
+            'allow_access',
+            {
+                'access_type': 'ip',
+                'access_to': f'10.0.0.{self._random.randint(1, 20)}',
+                'access_level': self._random.choice(('rw', 'ro')),
+            },
+        )
 
     def _deny(self, share: dict[str, Any], snapshots: list[dict[str, Any]]) -> None:
         status, document = self._ask('GET', f'/share-access-rules?share_id={share["id"]}')

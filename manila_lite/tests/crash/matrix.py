@@ -76,8 +76,14 @@ def at_places(column: str, subjects: Iterable[Subject] = SUBJECTS) -> Iterator[S
             yield Story(subject, f'api: {place.what}', column, place, {'hold': place.key})
         for way in subject.ways:
             for place in way.places():
-                yield Story(subject, f'{way.role}: {place.what}', column, place,
-                            {'hold': place.key, **_refusal(subject, way, place)}, end=GOOD if place.refused is None else BAD)
+                yield Story(
+                    subject,
+                    f'{way.role}: {place.what}',
+                    column,
+                    place,
+                    {'hold': place.key, **_refusal(subject, way, place)},
+                    end=GOOD if place.refused is None else BAD,
+                )
 
 
 def _refusal(subject: Subject, way: Any, place: places.Place) -> dict[str, Any]:
@@ -104,7 +110,9 @@ class Wave:
         self._clients = concurrent.futures.ThreadPoolExecutor(len(self.stories) or 1)
         self._start = 0.0
 
-    def run(self, strike: Callable[['Wave'], None], strike_one: Callable[['Wave', Story], None] | None = None) -> list[Story]:
+    def run(
+        self, strike: Callable[['Wave'], None], strike_one: Callable[['Wave', Story], None] | None = None
+    ) -> list[Story]:
         """Prepare and begin all stories, then call ``strike``; return the stories with their ends. With ``strike_one`` those
         that hold locks are begun after the others, and struck one by one, so that none waits for another's locks.
         """
@@ -171,7 +179,7 @@ class Wave:
             self.begin_now()
             strike_one(self, story)
             story.struck = time.monotonic()
-            if story.role == 'api' or story.subject.asks:       # its client may have to ask once more
+            if story.role == 'api' or story.subject.asks:  # its client may have to ask once more
                 self.judge([story])
             else:
                 left[story.project] = story
@@ -198,13 +206,13 @@ class Wave:
             if time.monotonic() > min(end, began + 2 * _ON_THE_WAY):
                 break
             self.deployment.lives()
-            time.sleep(0.3)    # sleeps: between two looks; the end moves with each change
+            time.sleep(0.3)  # sleeps: between two looks; the end moves with each change
         for story in away:
             if behind:
                 self._behind.append(story)
             else:
                 story.problems.append(f'stuck: it never came to its place; {before[story.project]}')
-            self.orders.release(story.project)      # it may still come, and must not be held then with its locks
+            self.orders.release(story.project)  # it may still come, and must not be held then with its locks
 
     def kill(self, role: str) -> None:
         """Kill the processes of the role that hold stories, and judge these stories."""
@@ -253,7 +261,7 @@ class Wave:
             now = self._pop_settled(left)
             if now != before:
                 end, before = time.monotonic() + PATIENCE, now
-            time.sleep(0.2)    # sleeps: between two looks; the end moves with each change
+            time.sleep(0.2)  # sleeps: between two looks; the end moves with each change
 
     def _pop_settled(self, left: dict[str, Story]) -> dict[str, list[str]]:
         """Remove stories that have ended from ``left``. Return the work that each of them still had, by project."""
@@ -275,7 +283,9 @@ class Wave:
             if isinstance(story.begun.exception(), Unmet):
                 story.problems.append(f'wrong: {story.begun.exception()}')
                 continue
-            if (story.role == 'api' or story.subject.asks) and not self._was_heard(story, projects[story.project]):
+            if (story.role == 'api' or story.subject.asks) and not self._was_heard(
+                story, projects[story.project]
+            ):
                 if projects[story.project].of(story.subject.resource_type) != story.before:
                     story.problems.append('wrong: the client got an error, and not nothing was done')
                 self.deployment.eventually(lambda story=story: self._retry(story), 'an answer')
@@ -290,7 +300,9 @@ class Wave:
         return True
 
     def _look(self, stories: list[Story], stuck: set[str]) -> None:
-        self.deployment.eventually(lambda: self.deployment.call('GET', '/healthcheck', prefix='')[0] == 200, 'the API')
+        self.deployment.eventually(
+            lambda: self.deployment.call('GET', '/healthcheck', prefix='')[0] == 200, 'the API'
+        )
         projects = truth.read(self.deployment.engine)
         backends = truth.Backends(self.deployment.state, self.deployment.BACKENDS)
         orphans = list(backends.orphans(projects))
@@ -301,15 +313,21 @@ class Wave:
                 self._stop_clock(story)
                 story.problems += [f'stuck: {what}' for what in rows.unsettled()]
             story.problems += [what for project, what in orphans if project == story.project]
-            story.problems += [*backends.differences(rows), *truth.quota(self.deployment, story.project, rows),
-                               *truth.untold(rows)]
+            story.problems += [
+                *backends.differences(rows),
+                *truth.quota(self.deployment, story.project, rows),
+                *truth.untold(rows),
+            ]
             story.problems += _unexpected(story, rows)
             story.problems += _unleft(story, self._cells[story.project].left, rows)
 
     def _state(self, story: Story, rows: truth.Rows) -> str:
         now = rows.of(story.subject.resource_type)
-        mine = {resource_id: state for resource_id, state in now.items()
-                if (resource_id in story.before) != story.subject.makes}
+        mine = {
+            resource_id: state
+            for resource_id, state in now.items()
+            if (resource_id in story.before) != story.subject.makes
+        }
         if story.state:
             return story.state
         if len(mine) > 1:

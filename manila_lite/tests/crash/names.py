@@ -47,7 +47,7 @@ def _copy(source: Path, target: Path, copied: Copied) -> None:
     going = rsync.Copy(source, target)
     while going.is_alive():
         began = time.monotonic()
-        time.sleep(_LOOK)       # sleeps: between two looks whether this thread runs
+        time.sleep(_LOOK)  # sleeps: between two looks whether this thread runs
         copied.longest = max(copied.longest, time.monotonic() - began - _LOOK)
     copied.number += 1
     if not str(going.error).startswith('rsync: stopped after '):

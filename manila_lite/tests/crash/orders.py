@@ -102,7 +102,7 @@ class Orders:
         draft.write_text(str(os.getpid()))
         draft.replace(self.root / 'held' / project)
         while not (self.root / 'released' / project).exists():
-            time.sleep(_LOOK)    # sleeps: until the test releases or kills it
+            time.sleep(_LOOK)  # sleeps: until the test releases or kills it
 
     def copies(self, role: str) -> int:
         """Return how often to send a wake-up."""

@@ -71,8 +71,12 @@ def of_api() -> list[Place]:
 def of_batch(role: str, kind: str) -> Iterator[Place]:
     """Yield the places of operations of a plan that run together."""
     plan = PLANS[role][kind]
-    for what, there in ((TOGETHER, plan.steps[0].many), (PASSED, plan.steps[0].many), (LOADED, plan.prepare),
-                        (DONE, plan.done_many)):
+    for what, there in (
+        (TOGETHER, plan.steps[0].many),
+        (PASSED, plan.steps[0].many),
+        (LOADED, plan.prepare),
+        (DONE, plan.done_many),
+    ):
         if there:
             yield Place(role, what, name(role, kind, what))
 
@@ -96,4 +100,6 @@ def of_plan(role: str, kind: str, *, passed_on: bool = False, passed_back: bool 
         if step.undo:
             yield at(UNDO, step.name, refused=last)
             yield at(UNDONE, step.name, refused=last)
-    yield Place(role, f'{COMMITTED} (back)', committed(role), last) if passed_back else at(FAILED, refused=last)
+    yield (
+        Place(role, f'{COMMITTED} (back)', committed(role), last) if passed_back else at(FAILED, refused=last)
+    )

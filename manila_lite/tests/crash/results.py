@@ -43,8 +43,11 @@ def totals(tables: Iterable[Table], classes: Iterable[str]) -> str:
     cells = [cell for table in tables for row in table.rows for cell in row[2:] if cell]
     found = collections.Counter(word for cell in cells for word in set(cell.split(' ')))
     slowest = max((float(cell.rpartition(', ')[2]) for cell in cells), default=0.0)
-    return (f'{len(cells)} cells: ' + ', '.join(f'{found[name.upper()]} {name}' for name in classes)
-            + f'; the slowest took {slowest:.1f} s')
+    return (
+        f'{len(cells)} cells: '
+        + ', '.join(f'{found[name.upper()]} {name}' for name in classes)
+        + f'; the slowest took {slowest:.1f} s'
+    )
 
 
 def write(totals: str, tables: Iterable[Table]) -> None:

@@ -34,7 +34,9 @@ def rows_of(stories: Iterable[Story]) -> tuple[list[str], list[list[str]]]:
     for story in stories:
         heads[story.column] = None
         cells[story.subject.name, story.where][story.column] = _cell(story)
-    return ['operation', 'place', *heads], [[*key, *(row.get(head, '') for head in heads)] for key, row in cells.items()]
+    return ['operation', 'place', *heads], [
+        [*key, *(row.get(head, '') for head in heads)] for key, row in cells.items()
+    ]
 
 
 def _cell(story: Story) -> str:
@@ -76,7 +78,9 @@ def run(names: Iterable[str], database: str, operations: Iterable[str] = ()) -> 
                 complete = False
                 continue
             stories += found
-            print(f'{name}: {len(found)} cells in {time.monotonic() - begun:.0f} s', file=sys.stderr, flush=True)
+            print(
+                f'{name}: {len(found)} cells in {time.monotonic() - begun:.0f} s', file=sys.stderr, flush=True
+            )
             print(*problems(found), sep='', end='', file=sys.stderr, flush=True)
     return stories, complete
 
@@ -92,10 +96,19 @@ def main(words: Sequence[str]) -> int:
     """Run the command; 1 if any story was stuck, lost or wrong."""
     parser = argparse.ArgumentParser(prog='tools/crash-matrix', description=__doc__)
     parser.add_argument('--quick', action='store_true', help='only killed processes; nothing is written')
-    parser.add_argument('--database', choices=DATABASES, default='postgresql', help='results are written on the first')
-    parser.add_argument('--column', action='append', choices=columns.COLUMNS, help='only these columns; nothing is written')
-    parser.add_argument('--operation', action='append', choices=sorted({story.subject.name for story in columns.all_stories()}),
-                        default=[], help='only these operations; their rows of the results are replaced')
+    parser.add_argument(
+        '--database', choices=DATABASES, default='postgresql', help='results are written on the first'
+    )
+    parser.add_argument(
+        '--column', action='append', choices=columns.COLUMNS, help='only these columns; nothing is written'
+    )
+    parser.add_argument(
+        '--operation',
+        action='append',
+        choices=sorted({story.subject.name for story in columns.all_stories()}),
+        default=[],
+        help='only these operations; their rows of the results are replaced',
+    )
     chosen = parser.parse_args(words)
     names = chosen.column or (['killed'] if chosen.quick else columns.COLUMNS)
     stories, complete = run(names, chosen.database, chosen.operation)
@@ -109,7 +122,10 @@ def main(words: Sequence[str]) -> int:
             return 1
         found, when = list(tables(stories)), f'{datetime.datetime.now(datetime.UTC):%Y-%m-%d}'
         if chosen.operation:
-            found, when = results.merged(found, chosen.operation), f'{results.whole_run()}, single operations {when}'
+            found, when = (
+                results.merged(found, chosen.operation),
+                f'{results.whole_run()}, single operations {when}',
+            )
         results.write(f'{when}: {results.totals(found, truth.CLASSES)}', found)
         print(f'written: {results.FILE}')
     return 1 if any(story.problems for story in stories) else 0

@@ -38,7 +38,8 @@ class Killer:
         self._random = random.Random(seed)
         self._deaths: list[tuple[str, Callable[[], None]]] = [
             *((f'{role} worker', lambda role=role: self._worker(role)) for role in ROLES for _ in range(3)),
-            *((f'{role} command', lambda role=role: self._command(role)) for role in ROLES)]
+            *((f'{role} command', lambda role=role: self._command(role)) for role in ROLES),
+        ]
         if deployment.servers.broker:
             self._deaths += [('broker', self._broker), ('database connections', self._cut)] * 2
 
@@ -82,8 +83,10 @@ class Soak:
         self.siege = Siege(deployment) if hostile else None
         self.seconds = seconds
         self._ended = threading.Event()
-        self.clients = [Client(deployment, project, seed * 100 + number, self._ended)
-                        for number, project in enumerate(PROJECTS)]
+        self.clients = [
+            Client(deployment, project, seed * 100 + number, self._ended)
+            for number, project in enumerate(PROJECTS)
+        ]
         self.killer = Killer(deployment, seed)
 
     def run(self) -> list[str]:
@@ -111,8 +114,11 @@ class Soak:
         left: list[str] = []
 
         def quiet() -> bool:
-            left[:] = [what for rows in truth.read(self.deployment.engine).values() for what in rows.unsettled()]
+            left[:] = [
+                what for rows in truth.read(self.deployment.engine).values() for what in rows.unsettled()
+            ]
             return not left
+
         with contextlib.suppress(waiting.Late):
             waiting.until(quiet, 'quiet', pause=0.3)
         yield from (f'stuck: {what}' for what in left)
@@ -142,13 +148,24 @@ class Soak:
         for client in self.clients:
             answers.update(client.counts)
         projects = truth.read(self.deployment.engine)
-        states = collections.Counter(f'{resource_type} {state}' for rows in projects.values()
-                                     for resource_type in ('share', 'snapshot', 'rule')
-                                     for state in rows.of(resource_type).values())
-        ended = collections.Counter(f'{op.kind} {op.state}' for rows in projects.values() for op in rows.operations)
-        lines = [f'{name}: ' + ', '.join(f'{key} {count}' for key, count in sorted(counts.items()))
-                 for name, counts in (('answers', answers), ('kills', self.killer.counts), ('operations', ended),
-                                      ('at the end', states))]
+        states = collections.Counter(
+            f'{resource_type} {state}'
+            for rows in projects.values()
+            for resource_type in ('share', 'snapshot', 'rule')
+            for state in rows.of(resource_type).values()
+        )
+        ended = collections.Counter(
+            f'{op.kind} {op.state}' for rows in projects.values() for op in rows.operations
+        )
+        lines = [
+            f'{name}: ' + ', '.join(f'{key} {count}' for key, count in sorted(counts.items()))
+            for name, counts in (
+                ('answers', answers),
+                ('kills', self.killer.counts),
+                ('operations', ended),
+                ('at the end', states),
+            )
+        ]
         return '\n'.join([*lines, *([self.siege.summary()] if self.siege else [])])
 
 
@@ -165,10 +182,14 @@ def main(words: Sequence[str]) -> int:
     """Run the command; 0 without any problem."""
     parser = argparse.ArgumentParser(prog='tools/soak', description=__doc__)
     parser.add_argument('--minutes', type=float, default=10.0)
-    parser.add_argument('--seed', type=int, default=random.randrange(10000), help='of what is asked for and what is killed')
+    parser.add_argument(
+        '--seed', type=int, default=random.randrange(10000), help='of what is asked for and what is killed'
+    )
     parser.add_argument('--database', choices=DATABASES, default='postgresql')
     parser.add_argument('--hostile', action='store_true', help='strangers try to stop the API meanwhile')
-    parser.add_argument('--upgrade', action='store_true', help='upgrade from the release before, and back, and kill nothing')
+    parser.add_argument(
+        '--upgrade', action='store_true', help='upgrade from the release before, and back, and kill nothing'
+    )
     chosen = parser.parse_args(words)
     if chosen.upgrade:
         return upgrade_soak.run(Servers(chosen.database), chosen.minutes * 60)

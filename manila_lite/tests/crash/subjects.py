@@ -17,8 +17,11 @@ from manila_lite.drivers.dummy.store import ServerRecord, ShareRecord, Store
 from manila_lite.tests.crash import files, places
 
 #: Next action of an operator by the task state of a migration; none is left for others.
-_NEXT = {None: 'migration_start', 'migration_driver_phase1_done': 'migration_complete',
-         'data_copying_completed': 'migration_complete'}
+_NEXT = {
+    None: 'migration_start',
+    'migration_driver_phase1_done': 'migration_complete',
+    'data_copying_completed': 'migration_complete',
+}
 #: Seconds for which an operator attends to some work, with hundreds of other stories on their way to their places.
 _OPERATOR = 900.0
 #: Status of a refusal because of the state.
@@ -36,7 +39,9 @@ class Cell:
     def __init__(self, deployment: Any, project: str):
         self.deployment = deployment
         self.project = project
-        self.share = self.snapshot = self.rule = self.network = self.server = self.service = self.away = self.left = ''
+        self.share = self.snapshot = self.rule = self.network = self.server = self.service = self.away = (
+            self.left
+        ) = ''
         self.group_type = self.group = self.replica = self.backup = ''
 
     def ok(self, method: str, path: str, body: Any = None) -> Any:
@@ -48,7 +53,8 @@ class Cell:
         path, key = f'/{table}s/detail', f'{table}s'.replace('-', '_')
         self.deployment.eventually(
             lambda: {row['status'] for row in self.ok('GET', path)[key]} == {status},
-            f'{table} of {self.project} is {status}')
+            f'{table} of {self.project} is {status}',
+        )
 
     def make_share(self, **more: Any) -> str:
         """Request a share; return its id."""
@@ -70,17 +76,22 @@ class Cell:
         self.with_share()
         self.grant()
         self.deployment.eventually(
-            lambda: self.ok('GET', f'/share-access-rules/{self.rule}')['access']['state'] == 'active', 'rule')
+            lambda: self.ok('GET', f'/share-access-rules/{self.rule}')['access']['state'] == 'active', 'rule'
+        )
 
     def with_group_type(self) -> None:
         """Make a share group type."""
-        self.group_type = self.ok('POST', '/share-group-types', {'share_group_type': {
-            'name': self.project, 'share_types': ['default']}})['share_group_type']['id']
+        self.group_type = self.ok(
+            'POST',
+            '/share-group-types',
+            {'share_group_type': {'name': self.project, 'share_types': ['default']}},
+        )['share_group_type']['id']
 
     def make_group(self) -> None:
         """Request a share group."""
-        self.group = self.ok('POST', '/share-groups', {'share_group': {
-            'share_group_type_id': self.group_type}})['share_group']['id']
+        self.group = self.ok(
+            'POST', '/share-groups', {'share_group': {'share_group_type_id': self.group_type}}
+        )['share_group']['id']
 
     def with_group(self) -> None:
         """Make a share group."""
@@ -96,8 +107,9 @@ class Cell:
 
     def take_of_group(self) -> None:
         """Request a group snapshot."""
-        self.snapshot = self.ok('POST', '/share-group-snapshots', {'share_group_snapshot': {
-            'share_group_id': self.group}})['share_group_snapshot']['id']
+        self.snapshot = self.ok(
+            'POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': self.group}}
+        )['share_group_snapshot']['id']
 
     def with_group_snapshot(self) -> None:
         """Make a snapshot of a group with a share."""
@@ -107,7 +119,9 @@ class Cell:
 
     def back_up(self) -> None:
         """Request a backup of the share."""
-        self.backup = self.ok('POST', '/share-backups', {'share_backup': {'share_id': self.share}})['share_backup']['id']
+        self.backup = self.ok('POST', '/share-backups', {'share_backup': {'share_id': self.share}})[
+            'share_backup'
+        ]['id']
 
     def with_backup(self) -> None:
         """Make a share with a backup."""
@@ -121,36 +135,72 @@ class Cell:
 
     def with_replicable_share(self) -> None:
         """Make a share that can have replicas and that clients mount."""
-        self.deployment.ok('POST', '/types', {'share_type': {'name': f'replicable-{self.project}', 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'replication_type': 'readable'}}}, self.project)
+        self.deployment.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': f'replicable-{self.project}',
+                    'extra_specs': {'driver_handles_share_servers': 'False', 'replication_type': 'readable'},
+                }
+            },
+            self.project,
+        )
         self.share = self.make_share(share_type=f'replicable-{self.project}')
         self.settled('share')
 
     def make_replica(self) -> None:
         """Request a replica."""
-        self.replica = self.ok('POST', '/share-replicas', {'share_replica': {'share_id': self.share}})['share_replica']['id']
+        self.replica = self.ok('POST', '/share-replicas', {'share_replica': {'share_id': self.share}})[
+            'share_replica'
+        ]['id']
 
     def with_replica(self) -> None:
         """Make a share with a replica that is in sync."""
         self.with_replicable_share()
         self.make_replica()
         self.deployment.eventually(
-            lambda: self.ok('GET', f'/share-replicas/{self.replica}')['share_replica']['replica_state'] == 'in_sync', 'replica')
+            lambda: (
+                self.ok('GET', f'/share-replicas/{self.replica}')['share_replica']['replica_state']
+                == 'in_sync'
+            ),
+            'replica',
+        )
 
     def with_replica_of_nothing(self) -> None:
         """Make a replica in error that no backend has."""
         self.with_replicable_share()
         self.replica = f'{self.project}-replica'
         with self.deployment.engine.begin() as conn:
-            kind = conn.execute(sa.select(models.share_instances.c.share_type_id).where(
-                models.share_instances.c.share_id == self.share)).scalar()
-            conn.execute(models.share_instances.insert().values(
-                id=self.replica, share_id=self.share, status='error', access_rules_status='active', share_type_id=kind,
-                is_aside=True, replica_state='error'))
-            conn.execute(models.messages.insert().values(
-                id=f'{self.project}-message', project_id=self.project, resource_id=self.replica,
-                resource_type='SHARE_REPLICA', action_id='001', detail_id='014', message_level='ERROR',
-                created_at=timeutils.utcnow(), expires_at=timeutils.utcnow() + datetime.timedelta(days=1)))
+            kind = conn.execute(
+                sa.select(models.share_instances.c.share_type_id).where(
+                    models.share_instances.c.share_id == self.share
+                )
+            ).scalar()
+            conn.execute(
+                models.share_instances.insert().values(
+                    id=self.replica,
+                    share_id=self.share,
+                    status='error',
+                    access_rules_status='active',
+                    share_type_id=kind,
+                    is_aside=True,
+                    replica_state='error',
+                )
+            )
+            conn.execute(
+                models.messages.insert().values(
+                    id=f'{self.project}-message',
+                    project_id=self.project,
+                    resource_id=self.replica,
+                    resource_type='SHARE_REPLICA',
+                    action_id='001',
+                    detail_id='014',
+                    message_level='ERROR',
+                    created_at=timeutils.utcnow(),
+                    expires_at=timeutils.utcnow() + datetime.timedelta(days=1),
+                )
+            )
 
     def act_on_replica(self, action: str) -> Any:
         """Request an action on the replica."""
@@ -161,27 +211,58 @@ class Cell:
         with self.deployment.engine.begin() as conn:
             kind = conn.execute(sa.select(models.share_types.c.id)).scalar()
             self.share = f'{self.project:-<36}'
-            conn.execute(models.shares.insert().values(id=self.share, project_id=self.project, size=2, share_proto='NFS',
-                                                       snapshot_support=True))
-            conn.execute(models.share_instances.insert().values(
-                id=self.share, share_id=self.share, status='error', access_rules_status='active', share_type_id=kind))
-            conn.execute(models.messages.insert().values(
-                id=self.share, project_id=self.project, resource_type='SHARE', resource_id=self.share, action_id='001',
-                detail_id='002', message_level='ERROR', text='', expires_at=timeutils.utcnow() + datetime.timedelta(days=1)))
+            conn.execute(
+                models.shares.insert().values(
+                    id=self.share, project_id=self.project, size=2, share_proto='NFS', snapshot_support=True
+                )
+            )
+            conn.execute(
+                models.share_instances.insert().values(
+                    id=self.share,
+                    share_id=self.share,
+                    status='error',
+                    access_rules_status='active',
+                    share_type_id=kind,
+                )
+            )
+            conn.execute(
+                models.messages.insert().values(
+                    id=self.share,
+                    project_id=self.project,
+                    resource_type='SHARE',
+                    resource_id=self.share,
+                    action_id='001',
+                    detail_id='002',
+                    message_level='ERROR',
+                    text='',
+                    expires_at=timeutils.utcnow() + datetime.timedelta(days=1),
+                )
+            )
 
     def with_snapshot_of_nothing(self) -> None:
         """Make a snapshot in error of a share that no backend has."""
         self.without_backend()
         self.snapshot = self.share
         with self.deployment.engine.begin() as conn:
-            conn.execute(models.snapshots.insert().values(
-                id=self.snapshot, share_id=self.share, project_id=self.project, status='error', size=2, share_size=2,
-                share_proto='NFS'))
+            conn.execute(
+                models.snapshots.insert().values(
+                    id=self.snapshot,
+                    share_id=self.share,
+                    project_id=self.project,
+                    status='error',
+                    size=2,
+                    share_size=2,
+                    share_proto='NFS',
+                )
+            )
 
     def with_network(self) -> None:
         """Make a share network with one subnet, for the backends that make share servers."""
-        self.network = self.ok('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': 'net', 'neutron_subnet_id': 'four'}})['share_network']['id']
+        self.network = self.ok(
+            'POST',
+            '/share-networks',
+            {'share_network': {'neutron_net_id': 'net', 'neutron_subnet_id': 'four'}},
+        )['share_network']['id']
 
     def make_served_share(self) -> str:
         """Request a share in the network; return its id."""
@@ -194,7 +275,9 @@ class Cell:
         self.settled('share')
         [server] = self.ok('GET', f'/share-servers?share_network_id={self.network}')['share_servers']
         self.server = server['id']
-        self.away = next(f'test@{name}' for name in self.deployment.SERVING if f'test@{name}' != server['host'])
+        self.away = next(
+            f'test@{name}' for name in self.deployment.SERVING if f'test@{name}' != server['host']
+        )
 
     def with_idle_server(self) -> None:
         """Make a share server without shares."""
@@ -204,23 +287,35 @@ class Cell:
 
     def add_subnet(self) -> None:
         """Request another subnet."""
-        self.ok('POST', f'/share-networks/{self.network}/subnets', {'share-network-subnet': {
-            'neutron_net_id': 'net', 'neutron_subnet_id': 'six'}})
+        self.ok(
+            'POST',
+            f'/share-networks/{self.network}/subnets',
+            {'share-network-subnet': {'neutron_net_id': 'net', 'neutron_subnet_id': 'six'}},
+        )
 
     def with_security_service(self) -> None:
         """Make a share on a share server, and a security service that its network does not use."""
         self.with_server()
-        self.service = self.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})['security_service']['id']
+        self.service = self.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})[
+            'security_service'
+        ]['id']
 
     def use_security_service(self) -> None:
         """Request that the network use the security service."""
-        self.ok('POST', f'/share-networks/{self.network}/action', {
-            'add_security_service': {'security_service_id': self.service}})
+        self.ok(
+            'POST',
+            f'/share-networks/{self.network}/action',
+            {'add_security_service': {'security_service_id': self.service}},
+        )
 
     def change_metadata(self) -> None:
         """Request metadata for the subnet that have a meaning for drivers."""
         [subnet] = self.ok('GET', f'/share-networks/{self.network}/subnets')['share_network_subnets']
-        self.ok('POST', f'/share-networks/{self.network}/subnets/{subnet["id"]}/metadata', {'metadata': {'quality': 'good'}})
+        self.ok(
+            'POST',
+            f'/share-networks/{self.network}/subnets/{subnet["id"]}/metadata',
+            {'metadata': {'quality': 'good'}},
+        )
 
     def with_foreign_server(self) -> None:
         """Make a share network, and at its backend an unmanaged server with an address."""
@@ -238,8 +333,17 @@ class Cell:
 
     def manage(self) -> None:
         """Request to manage that server."""
-        self.ok('POST', '/share-servers/manage', {'share_server': {
-            'host': 'test@gamma', 'share_network_id': self.network, 'identifier': self.server}})
+        self.ok(
+            'POST',
+            '/share-servers/manage',
+            {
+                'share_server': {
+                    'host': 'test@gamma',
+                    'share_network_id': self.network,
+                    'identifier': self.server,
+                }
+            },
+        )
 
     def unmanage(self) -> None:
         """Request to unmanage the server."""
@@ -249,23 +353,40 @@ class Cell:
         """Make an unmanaged share at a backend."""
         store = Store(self.deployment.state / 'alpha')
         with store.locked():
-            store.shares.put(ShareRecord(f'nas-{self.project}', 'pool1', 2, 'NFS', f'nas-{self.project}', ours=False))
+            store.shares.put(
+                ShareRecord(f'nas-{self.project}', 'pool1', 2, 'NFS', f'nas-{self.project}', ours=False)
+            )
 
     def manage_share(self) -> None:
         """Request to manage that share."""
-        self.ok('POST', '/shares/manage', {'share': {'service_host': 'test@alpha#pool1', 'protocol': 'NFS',
-                                                     'export_path': f'10.0.0.1:/shares/nas-{self.project}'}})
+        self.ok(
+            'POST',
+            '/shares/manage',
+            {
+                'share': {
+                    'service_host': 'test@alpha#pool1',
+                    'protocol': 'NFS',
+                    'export_path': f'10.0.0.1:/shares/nas-{self.project}',
+                }
+            },
+        )
 
     def with_foreign_snapshot(self) -> None:
         """Make a share, and at its backend an unmanaged snapshot of it."""
         self.with_snapshot()
         self.away = self.ok('GET', f'/snapshots/{self.snapshot}')['snapshot']['provider_location']
         self.unmanage_snapshot()
-        self.deployment.eventually(lambda: not self.ok('GET', '/snapshots')['snapshots'], 'the snapshot is gone')
+        self.deployment.eventually(
+            lambda: not self.ok('GET', '/snapshots')['snapshots'], 'the snapshot is gone'
+        )
 
     def manage_snapshot(self) -> None:
         """Request to manage that snapshot."""
-        self.ok('POST', '/snapshots/manage', {'snapshot': {'share_id': self.share, 'provider_location': self.away}})
+        self.ok(
+            'POST',
+            '/snapshots/manage',
+            {'snapshot': {'share_id': self.share, 'provider_location': self.away}},
+        )
 
     def unmanage_snapshot(self) -> None:
         """Request to unmanage the snapshot."""
@@ -277,7 +398,11 @@ class Cell:
 
     def ask_to_move_share(self) -> None:
         """Request a migration that no backend here can do, and check that it is over at once."""
-        self.ok('POST', f'/shares/{self.share}/action', {'migration_start': {**self._move_share(), 'nondisruptive': True}})
+        self.ok(
+            'POST',
+            f'/shares/{self.share}/action',
+            {'migration_start': {**self._move_share(), 'nondisruptive': True}},
+        )
         state = self.ok('GET', f'/shares/{self.share}')['share']['task_state']
         if state != 'migration_error':
             raise AssertionError(f'the task state is {state}')
@@ -285,10 +410,18 @@ class Cell:
     def _move_share(self) -> dict[str, Any]:
         """Return the parameters of the share's migration to the other backend without share servers."""
         here = self.ok('GET', f'/shares/{self.share}')['share']['host']
-        away = next(name for name in self.deployment.BACKENDS
-                    if name not in (*self.deployment.SERVING, *self.deployment.EVACUATED) and f'@{name}#' not in here)
-        return {'host': f'test@{away}', 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True,
-                'preserve_metadata': True}
+        away = next(
+            name
+            for name in self.deployment.BACKENDS
+            if name not in (*self.deployment.SERVING, *self.deployment.EVACUATED) and f'@{name}#' not in here
+        )
+        return {
+            'host': f'test@{away}',
+            'writable': True,
+            'nondisruptive': False,
+            'preserve_snapshots': True,
+            'preserve_metadata': True,
+        }
 
     def with_files(self) -> None:
         """Make a share with an active rule and a file."""
@@ -299,7 +432,11 @@ class Cell:
         """Write a file into the share."""
         [instance] = self.ok('GET', f'/shares/{self.share}/instances')['share_instances']
         backend = instance['host'].partition('@')[2].partition('#')[0]
-        files.fill(self.deployment.state, self.share, files.name(instance['id'], backend, on_server=bool(self.server)))
+        files.fill(
+            self.deployment.state,
+            self.share,
+            files.name(instance['id'], backend, on_server=bool(self.server)),
+        )
 
     def with_server_with_files(self) -> None:
         """Make a share with a file and an active rule on a share server."""
@@ -307,7 +444,8 @@ class Cell:
         self._fill()
         self.grant()
         self.deployment.eventually(
-            lambda: self.ok('GET', f'/share-access-rules/{self.rule}')['access']['state'] == 'active', 'rule')
+            lambda: self.ok('GET', f'/share-access-rules/{self.rule}')['access']['state'] == 'active', 'rule'
+        )
 
     def _copy_server(self) -> dict[str, Any]:
         """Return the parameters of a migration by the host of the other backend that makes share servers."""
@@ -315,7 +453,9 @@ class Cell:
 
     def copy_server(self) -> None:
         """Do as ``move``, with a copy by the host."""
-        self._minded(models.share_servers, f'/share-servers/{self.server}/action', self.server, self._copy_server)
+        self._minded(
+            models.share_servers, f'/share-servers/{self.server}/action', self.server, self._copy_server
+        )
 
     def with_server_copied_by_host(self) -> None:
         """Make a share with a file on a share server, and have a host copy it to the other backend."""
@@ -324,8 +464,11 @@ class Cell:
 
     def _copy_share(self) -> dict[str, Any]:
         """Return the parameters of a migration by the host of the other backend."""
-        return {**dict.fromkeys(self._move_share(), False), 'host': self._move_share()['host'],
-                'force_host_assisted_migration': True}
+        return {
+            **dict.fromkeys(self._move_share(), False),
+            'host': self._move_share()['host'],
+            'force_host_assisted_migration': True,
+        }
 
     def copy_share(self) -> None:
         """Do as ``move_share``, with a copy by the host."""
@@ -351,7 +494,7 @@ class Cell:
             with contextlib.suppress(OSError, sa.exc.OperationalError):
                 if self._moved(table, path, resource_id, wanted):
                     return
-            time.sleep(0.3)    # sleeps: an operator looks now and then, and gives up in silence
+            time.sleep(0.3)  # sleeps: an operator looks now and then, and gives up in silence
 
     def _moved(self, table: Any, path: str, resource_id: str, wanted: Callable[[], dict[str, Any]]) -> bool:
         """Do the next action for the migration; say whether none is left."""
@@ -360,7 +503,9 @@ class Cell:
         if row is None or row.task_state in _MOVES_NO_MORE:
             return True
         if action := _NEXT.get(row.task_state):
-            self.deployment.call('POST', path, {action: wanted() if action == 'migration_start' else {}}, self.project)
+            self.deployment.call(
+                'POST', path, {action: wanted() if action == 'migration_start' else {}}, self.project
+            )
         return False
 
     def with_copied_server(self) -> None:
@@ -381,8 +526,13 @@ class Cell:
     def _copied(self, table: Any, path: str, resource_id: str, wanted: dict[str, Any]) -> None:
         def copied() -> bool:
             with self.deployment.engine.connect() as conn:
-                return _NEXT.get(conn.execute(sa.select(table.c.task_state).where(
-                    table.c.id == resource_id)).scalar()) == 'migration_complete'
+                return (
+                    _NEXT.get(
+                        conn.execute(sa.select(table.c.task_state).where(table.c.id == resource_id)).scalar()
+                    )
+                    == 'migration_complete'
+                )
+
         self.ok('POST', f'{path}/action', {'migration_start': wanted})
         self.deployment.eventually(copied, f'{path} is copied')
 
@@ -403,6 +553,7 @@ class Cell:
             if answer[0] not in (202, 409):
                 raise AssertionError(f'{host} is not ensured: {answer}')
             return answer[0] == 202
+
         self._repeat(begun, f'{host} is ensured')
 
     @staticmethod
@@ -411,7 +562,7 @@ class Cell:
         while not begun():
             if time.monotonic() > end:
                 raise AssertionError(f'not in time: {what}')
-            time.sleep(0.1)     # sleeps: an operator repeats a request, up to the end above
+            time.sleep(0.1)  # sleeps: an operator repeats a request, up to the end above
 
     def with_share_to_evacuate(self) -> None:
         """Make a share of 2 GiB on a backend that is evacuated."""
@@ -423,14 +574,20 @@ class Cell:
         self.left = self.ok('GET', f'/shares/{self.share}')['share']['host'].partition('#')[0]
         for name in self.deployment.EVACUATED:
             self.deployment.ok('PUT', '/services/enable', {'host': f'test@{name}', 'binary': 'manila-share'})
-        wanted = {'host': self.left, 'at_once': 100,
-                  'destinations': [f'test@{name}' for name in self.deployment.EVACUATED if f'test@{name}' != self.left]}
+        wanted = {
+            'host': self.left,
+            'at_once': 100,
+            'destinations': [
+                f'test@{name}' for name in self.deployment.EVACUATED if f'test@{name}' != self.left
+            ],
+        }
 
         def begun() -> bool:
             answer = self.deployment.call('POST', '/services/evacuate', wanted, self.project)
             if answer[0] not in (202, 409):
                 raise AssertionError(f'{self.left} is not evacuated: {answer}')
             return answer[0] == 202
+
         self._repeat(begun, f'{self.left} is evacuated')
 
     def ensure_changed(self) -> None:
@@ -443,8 +600,13 @@ class Cell:
         self.ensure()
 
         def moved() -> bool:
-            status, document = self.deployment.call('GET', f'/shares/{self.share}/export_locations', None, self.project)
-            return status == 200 and any(one['path'].startswith(f'{address}:') for one in document['export_locations'])
+            status, document = self.deployment.call(
+                'GET', f'/shares/{self.share}/export_locations', None, self.project
+            )
+            return status == 200 and any(
+                one['path'].startswith(f'{address}:') for one in document['export_locations']
+            )
+
         try:
             self.deployment.eventually(lambda: self._quietly(moved), f'{host} has the address {address}')
         except AssertionError as late:
@@ -458,7 +620,9 @@ class Cell:
 
     def take(self) -> None:
         """Request a snapshot."""
-        self.snapshot = self.ok('POST', '/snapshots', {'snapshot': {'share_id': self.share}})['snapshot']['id']
+        self.snapshot = self.ok('POST', '/snapshots', {'snapshot': {'share_id': self.share}})['snapshot'][
+            'id'
+        ]
 
     def delete_unseen(self, path: str) -> None:
         """Request a deletion, where deletion is deferred."""
@@ -467,13 +631,17 @@ class Cell:
 
     def grant(self) -> None:
         """Request an access rule."""
-        self.rule = self.act('allow_access', {
-            'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'rw'})['access']['id']
+        self.rule = self.act(
+            'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'rw'}
+        )['access']['id']
 
     def let_mount(self) -> None:
         """Request an access rule for the snapshot."""
-        self.ok('POST', f'/snapshots/{self.snapshot}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': '10.0.0.1'}})
+        self.ok(
+            'POST',
+            f'/snapshots/{self.snapshot}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.1'}},
+        )
 
 
 def _nothing(cell: Cell) -> None:
@@ -539,154 +707,610 @@ def _here(kind: str) -> tuple[Way, ...]:
 
 def _by_host() -> tuple[Subject, ...]:
     """Return the migrations of shares by a host that copies their files, unless this machine cannot."""
-    return () if files.lacks() else (
-        Subject('move a share by its host', Cell.with_files, Cell.copy_share,
-                (Way('scheduler', 'share.migrate', passed_on=True), Way('share', 'share.migrate'), Way('share', 'access.sync'),
-                 Way('share', 'share.close'), Way('share', 'share.release')),
-                'share', 'available', 'create_share', method_step='start', size=2, also=('update_access',)),
-        Subject('cancel the move of a share by its host by force', Cell.with_share_copied_by_host,
-                lambda cell: cell.cancel_by_force(f'/shares/{cell.share}'), _here('share.clear'),
-                'share', 'available', 'delete_share', size=2, task_state=_CANCELLED),
-        Subject('move a share server by its host', Cell.with_server_with_files, Cell.copy_server,
-                (Way('scheduler', 'share_server.migrate', passed_on=True), Way('share', 'share_server.migrate'),
-                 Way('share', 'share_server.apply_rules'), Way('share', 'share_server.readdress'), Way('share', 'access.sync'),
-                 Way('share', 'share_server.close'), Way('share', 'share_server.release')),
-                'server', 'gone', 'setup_server', method_step='start',
-                also=('create_share', 'update_access', 'ensure_servers', 'ensure_shares')),
-        Subject('cancel the move of a share server by its host by force', Cell.with_server_copied_by_host,
-                lambda cell: cell.cancel_by_force(f'/share-servers/{cell.server}'), _here('share_server.clear'),
-                'share', 'available', 'delete_share', size=2, method_step='clear', task_state=_CANCELLED))
+    return (
+        ()
+        if files.lacks()
+        else (
+            Subject(
+                'move a share by its host',
+                Cell.with_files,
+                Cell.copy_share,
+                (
+                    Way('scheduler', 'share.migrate', passed_on=True),
+                    Way('share', 'share.migrate'),
+                    Way('share', 'access.sync'),
+                    Way('share', 'share.close'),
+                    Way('share', 'share.release'),
+                ),
+                'share',
+                'available',
+                'create_share',
+                method_step='start',
+                size=2,
+                also=('update_access',),
+            ),
+            Subject(
+                'cancel the move of a share by its host by force',
+                Cell.with_share_copied_by_host,
+                lambda cell: cell.cancel_by_force(f'/shares/{cell.share}'),
+                _here('share.clear'),
+                'share',
+                'available',
+                'delete_share',
+                size=2,
+                task_state=_CANCELLED,
+            ),
+            Subject(
+                'move a share server by its host',
+                Cell.with_server_with_files,
+                Cell.copy_server,
+                (
+                    Way('scheduler', 'share_server.migrate', passed_on=True),
+                    Way('share', 'share_server.migrate'),
+                    Way('share', 'share_server.apply_rules'),
+                    Way('share', 'share_server.readdress'),
+                    Way('share', 'access.sync'),
+                    Way('share', 'share_server.close'),
+                    Way('share', 'share_server.release'),
+                ),
+                'server',
+                'gone',
+                'setup_server',
+                method_step='start',
+                also=('create_share', 'update_access', 'ensure_servers', 'ensure_shares'),
+            ),
+            Subject(
+                'cancel the move of a share server by its host by force',
+                Cell.with_server_copied_by_host,
+                lambda cell: cell.cancel_by_force(f'/share-servers/{cell.server}'),
+                _here('share_server.clear'),
+                'share',
+                'available',
+                'delete_share',
+                size=2,
+                method_step='clear',
+                task_state=_CANCELLED,
+            ),
+        )
+    )
 
 
 #: Subjects whose end holds what others need (a pool's row) come last.
 SUBJECTS = (
-    Subject('create a share', _nothing, Cell.make_share, _CREATE, 'share', 'available', 'create_share', makes=True, size=2),
-    Subject('create a share from a snapshot', Cell.with_snapshot, lambda cell: cell.make_share(snapshot_id=cell.snapshot),
-            _CREATE, 'share', 'available', 'create_share_from_snapshot', makes=True, size=2),
-    Subject('extend a share', Cell.with_share, lambda cell: cell.act('extend', {'new_size': 3}), _EXTEND,
-            'share', 'available', 'extend_share', size=3),
-    Subject('shrink a share', Cell.with_share, lambda cell: cell.act('shrink', {'new_size': 1}), _here('share.shrink'),
-            'share', 'available', 'shrink_share', size=1),
-    Subject('revert a share', Cell.with_snapshot, lambda cell: cell.act('revert', {'snapshot_id': cell.snapshot}),
-            _here('share.revert'), 'share', 'available', 'revert_to_snapshot', size=2),
-    Subject('take a snapshot', Cell.with_share, Cell.take, _here('snapshot.create'), 'snapshot', 'available',
-            'create_snapshot', makes=True),
-    Subject('let mount a snapshot', Cell.with_snapshot, Cell.let_mount, _here('snapshot.serve'), 'snapshot_rule', 'active',
-            'serve_snapshot', makes=True),
-    Subject('delete a snapshot', Cell.with_snapshot, lambda cell: cell.ok('DELETE', f'/snapshots/{cell.snapshot}'),
-            _here('snapshot.delete'), 'snapshot', 'gone', 'delete_snapshot'),
-    Subject('grant access', Cell.with_share, Cell.grant, _here('access.sync'), 'rule', 'active', 'update_access', makes=True),
-    Subject('deny access', Cell.with_rule, lambda cell: cell.act('deny_access', {'access_id': cell.rule}),
-            _here('access.sync'), 'rule', 'gone', 'update_access'),
-    Subject('create a share group', Cell.with_group_type, Cell.make_group,
-            (Way('scheduler', 'share_group.create', passed_on=True), Way('share', 'share_group.create')),
-            'group', 'available', makes=True),
-    Subject('delete a share group', Cell.with_group, lambda cell: cell.ok('DELETE', f'/share-groups/{cell.group}'),
-            (Way('scheduler', 'share_group.delete'),), 'group', 'gone'),
-    Subject('take a group snapshot', Cell.with_grouped_share, Cell.take_of_group, _here('share_group_snapshot.create'),
-            'group_snapshot', 'available', 'create_group_snapshot', makes=True, method_step='take_snapshots'),
-    Subject('back a share up', Cell.with_share, Cell.back_up, _here('share_backup.create'), 'backup', 'available',
-            'create_backup_continue', makes=True, method_step='copy', also=('create_backup',)),
-    Subject('delete a backup', Cell.with_backup, lambda cell: cell.ok('DELETE', f'/share-backups/{cell.backup}'),
-            _here('share_backup.delete'), 'backup', 'gone', 'delete_backup'),
-    Subject('create a replica', Cell.with_replicable_share, Cell.make_replica,
-            (Way('scheduler', 'replica.create', passed_on=True), Way('share', 'replica.create')),
-            'replica', 'available', 'create_replica', makes=True, method_step='create'),
-    Subject('bring a replica up to date', Cell.with_replica, lambda cell: cell.act_on_replica('resync'),
-            _here('replica.update'), 'replica', 'available', 'update_replica'),
-    Subject('tell a replica of rules', Cell.with_replica, Cell.grant, _here('replica.access'), 'rule', 'active', makes=True),
+    Subject(
+        'create a share',
+        _nothing,
+        Cell.make_share,
+        _CREATE,
+        'share',
+        'available',
+        'create_share',
+        makes=True,
+        size=2,
+    ),
+    Subject(
+        'create a share from a snapshot',
+        Cell.with_snapshot,
+        lambda cell: cell.make_share(snapshot_id=cell.snapshot),
+        _CREATE,
+        'share',
+        'available',
+        'create_share_from_snapshot',
+        makes=True,
+        size=2,
+    ),
+    Subject(
+        'extend a share',
+        Cell.with_share,
+        lambda cell: cell.act('extend', {'new_size': 3}),
+        _EXTEND,
+        'share',
+        'available',
+        'extend_share',
+        size=3,
+    ),
+    Subject(
+        'shrink a share',
+        Cell.with_share,
+        lambda cell: cell.act('shrink', {'new_size': 1}),
+        _here('share.shrink'),
+        'share',
+        'available',
+        'shrink_share',
+        size=1,
+    ),
+    Subject(
+        'revert a share',
+        Cell.with_snapshot,
+        lambda cell: cell.act('revert', {'snapshot_id': cell.snapshot}),
+        _here('share.revert'),
+        'share',
+        'available',
+        'revert_to_snapshot',
+        size=2,
+    ),
+    Subject(
+        'take a snapshot',
+        Cell.with_share,
+        Cell.take,
+        _here('snapshot.create'),
+        'snapshot',
+        'available',
+        'create_snapshot',
+        makes=True,
+    ),
+    Subject(
+        'let mount a snapshot',
+        Cell.with_snapshot,
+        Cell.let_mount,
+        _here('snapshot.serve'),
+        'snapshot_rule',
+        'active',
+        'serve_snapshot',
+        makes=True,
+    ),
+    Subject(
+        'delete a snapshot',
+        Cell.with_snapshot,
+        lambda cell: cell.ok('DELETE', f'/snapshots/{cell.snapshot}'),
+        _here('snapshot.delete'),
+        'snapshot',
+        'gone',
+        'delete_snapshot',
+    ),
+    Subject(
+        'grant access',
+        Cell.with_share,
+        Cell.grant,
+        _here('access.sync'),
+        'rule',
+        'active',
+        'update_access',
+        makes=True,
+    ),
+    Subject(
+        'deny access',
+        Cell.with_rule,
+        lambda cell: cell.act('deny_access', {'access_id': cell.rule}),
+        _here('access.sync'),
+        'rule',
+        'gone',
+        'update_access',
+    ),
+    Subject(
+        'create a share group',
+        Cell.with_group_type,
+        Cell.make_group,
+        (Way('scheduler', 'share_group.create', passed_on=True), Way('share', 'share_group.create')),
+        'group',
+        'available',
+        makes=True,
+    ),
+    Subject(
+        'delete a share group',
+        Cell.with_group,
+        lambda cell: cell.ok('DELETE', f'/share-groups/{cell.group}'),
+        (Way('scheduler', 'share_group.delete'),),
+        'group',
+        'gone',
+    ),
+    Subject(
+        'take a group snapshot',
+        Cell.with_grouped_share,
+        Cell.take_of_group,
+        _here('share_group_snapshot.create'),
+        'group_snapshot',
+        'available',
+        'create_group_snapshot',
+        makes=True,
+        method_step='take_snapshots',
+    ),
+    Subject(
+        'back a share up',
+        Cell.with_share,
+        Cell.back_up,
+        _here('share_backup.create'),
+        'backup',
+        'available',
+        'create_backup_continue',
+        makes=True,
+        method_step='copy',
+        also=('create_backup',),
+    ),
+    Subject(
+        'delete a backup',
+        Cell.with_backup,
+        lambda cell: cell.ok('DELETE', f'/share-backups/{cell.backup}'),
+        _here('share_backup.delete'),
+        'backup',
+        'gone',
+        'delete_backup',
+    ),
+    Subject(
+        'create a replica',
+        Cell.with_replicable_share,
+        Cell.make_replica,
+        (Way('scheduler', 'replica.create', passed_on=True), Way('share', 'replica.create')),
+        'replica',
+        'available',
+        'create_replica',
+        makes=True,
+        method_step='create',
+    ),
+    Subject(
+        'bring a replica up to date',
+        Cell.with_replica,
+        lambda cell: cell.act_on_replica('resync'),
+        _here('replica.update'),
+        'replica',
+        'available',
+        'update_replica',
+    ),
+    Subject(
+        'tell a replica of rules',
+        Cell.with_replica,
+        Cell.grant,
+        _here('replica.access'),
+        'rule',
+        'active',
+        makes=True,
+    ),
     # The former active instance takes its place: the replica is no replica any more.
-    Subject('promote a replica', Cell.with_replica, lambda cell: cell.act_on_replica('promote'), _here('replica.promote'),
-            'replica', 'gone', 'promote_replica', method_step='promote'),
-    Subject('delete a replica', Cell.with_replica, lambda cell: cell.ok('DELETE', f'/share-replicas/{cell.replica}'),
-            _here('replica.delete'), 'replica', 'gone', 'delete_replica'),
-    Subject('delete a replica of no backend', Cell.with_replica_of_nothing,
-            lambda cell: cell.ok('DELETE', f'/share-replicas/{cell.replica}'), (Way('scheduler', 'replica.delete'),),
-            'replica', 'gone'),
-    Subject('delete a snapshot of no backend', Cell.with_snapshot_of_nothing,
-            lambda cell: cell.ok('DELETE', f'/snapshots/{cell.snapshot}'), (Way('scheduler', 'snapshot.delete'),),
-            'snapshot', 'gone'),
-    Subject('delete a share of no backend', Cell.without_backend, lambda cell: cell.ok('DELETE', f'/shares/{cell.share}'),
-            (Way('scheduler', 'share.delete'),), 'share', 'gone'),
-    Subject('make a share server', Cell.with_network, Cell.make_served_share, _here('share_server.create'),
-            'share', 'available', 'setup_server', makes=True, size=2, method_step='configure'),
-    Subject('ask for a subnet', Cell.with_server, Cell.add_subnet, _here('subnet.check'),
-            'subnet', 'active', 'check_update_share_server_network_allocations', makes=True, asks=True),
-    Subject('add a subnet', Cell.with_server, Cell.add_subnet, _here('share_server.add_subnet'),
-            'server', 'active', 'update_share_server_network_allocations', asks=True, method_step='add', undone='active'),
-    Subject('ask for a security service', Cell.with_security_service, Cell.use_security_service,
-            _here('security_service.check'), 'network', 'active', 'check_update_share_server_security_service', asks=True),
-    Subject('use a security service', Cell.with_security_service, Cell.use_security_service,
-            _here('share_server.update_security_service'), 'server', 'active', 'update_share_server_security_service',
-            asks=True),
-    Subject('tell of the metadata of a subnet', Cell.with_server, Cell.change_metadata,
-            _here('share_server.push_metadata'), 'server', 'active', 'update_share_network_subnet_from_metadata'),
-    Subject('delete a snapshot unseen', Cell.with_snapshot, lambda cell: cell.delete_unseen(f'/snapshots/{cell.snapshot}'),
-            _here('snapshot.deferred_delete'), 'snapshot', 'gone', 'delete_snapshot', tells=False),
-    Subject('delete a share unseen', Cell.with_rule, lambda cell: cell.delete_unseen(f'/shares/{cell.share}'),
-            _here('share.deferred_delete'), 'share', 'gone', 'delete_share', tells=False),
-    Subject('ask whether a server can move', Cell.with_server, Cell.ask_to_move,
-            (Way('scheduler', 'share_server.migration_check', passed_on=True), Way('share', 'share_server.migration_check')),
-            'server', 'active', 'share_server_migration_check_compatibility', asks=True, tells=False),
-    Subject('move a share server', Cell.with_server, Cell.move,
-            (Way('scheduler', 'share_server.migrate', passed_on=True), Way('share', 'share_server.migrate'),
-             Way('share', 'share_server.apply_rules'), Way('share', 'share_server.release')),
-            'server', 'gone', 'share_server_migration_complete', method_step='cut_over',
-            also=('share_server_migration_start', 'share_server_migration_continue', 'share_server_migration_get_progress')),
-    Subject('ask whether a share can move', Cell.with_snapshot, Cell.ask_to_move_share,
-            (Way('scheduler', 'share.migration_check', passed_on=True), Way('share', 'share.migration_check')),
-            'share', 'available', 'share_migration_check_compatibility', asks=True, tells=False, size=2),
-    Subject('move a share', Cell.with_snapshot, Cell.move_share,
-            (Way('scheduler', 'share.migrate', passed_on=True), Way('share', 'share.migrate'), Way('share', 'share.close'),
-             Way('share', 'share.release')),
-            'share', 'available', 'share_migration_complete', method_step='cut_over', size=2,
-            also=('share_migration_start', 'share_migration_continue', 'share_migration_get_progress')),
+    Subject(
+        'promote a replica',
+        Cell.with_replica,
+        lambda cell: cell.act_on_replica('promote'),
+        _here('replica.promote'),
+        'replica',
+        'gone',
+        'promote_replica',
+        method_step='promote',
+    ),
+    Subject(
+        'delete a replica',
+        Cell.with_replica,
+        lambda cell: cell.ok('DELETE', f'/share-replicas/{cell.replica}'),
+        _here('replica.delete'),
+        'replica',
+        'gone',
+        'delete_replica',
+    ),
+    Subject(
+        'delete a replica of no backend',
+        Cell.with_replica_of_nothing,
+        lambda cell: cell.ok('DELETE', f'/share-replicas/{cell.replica}'),
+        (Way('scheduler', 'replica.delete'),),
+        'replica',
+        'gone',
+    ),
+    Subject(
+        'delete a snapshot of no backend',
+        Cell.with_snapshot_of_nothing,
+        lambda cell: cell.ok('DELETE', f'/snapshots/{cell.snapshot}'),
+        (Way('scheduler', 'snapshot.delete'),),
+        'snapshot',
+        'gone',
+    ),
+    Subject(
+        'delete a share of no backend',
+        Cell.without_backend,
+        lambda cell: cell.ok('DELETE', f'/shares/{cell.share}'),
+        (Way('scheduler', 'share.delete'),),
+        'share',
+        'gone',
+    ),
+    Subject(
+        'make a share server',
+        Cell.with_network,
+        Cell.make_served_share,
+        _here('share_server.create'),
+        'share',
+        'available',
+        'setup_server',
+        makes=True,
+        size=2,
+        method_step='configure',
+    ),
+    Subject(
+        'ask for a subnet',
+        Cell.with_server,
+        Cell.add_subnet,
+        _here('subnet.check'),
+        'subnet',
+        'active',
+        'check_update_share_server_network_allocations',
+        makes=True,
+        asks=True,
+    ),
+    Subject(
+        'add a subnet',
+        Cell.with_server,
+        Cell.add_subnet,
+        _here('share_server.add_subnet'),
+        'server',
+        'active',
+        'update_share_server_network_allocations',
+        asks=True,
+        method_step='add',
+        undone='active',
+    ),
+    Subject(
+        'ask for a security service',
+        Cell.with_security_service,
+        Cell.use_security_service,
+        _here('security_service.check'),
+        'network',
+        'active',
+        'check_update_share_server_security_service',
+        asks=True,
+    ),
+    Subject(
+        'use a security service',
+        Cell.with_security_service,
+        Cell.use_security_service,
+        _here('share_server.update_security_service'),
+        'server',
+        'active',
+        'update_share_server_security_service',
+        asks=True,
+    ),
+    Subject(
+        'tell of the metadata of a subnet',
+        Cell.with_server,
+        Cell.change_metadata,
+        _here('share_server.push_metadata'),
+        'server',
+        'active',
+        'update_share_network_subnet_from_metadata',
+    ),
+    Subject(
+        'delete a snapshot unseen',
+        Cell.with_snapshot,
+        lambda cell: cell.delete_unseen(f'/snapshots/{cell.snapshot}'),
+        _here('snapshot.deferred_delete'),
+        'snapshot',
+        'gone',
+        'delete_snapshot',
+        tells=False,
+    ),
+    Subject(
+        'delete a share unseen',
+        Cell.with_rule,
+        lambda cell: cell.delete_unseen(f'/shares/{cell.share}'),
+        _here('share.deferred_delete'),
+        'share',
+        'gone',
+        'delete_share',
+        tells=False,
+    ),
+    Subject(
+        'ask whether a server can move',
+        Cell.with_server,
+        Cell.ask_to_move,
+        (
+            Way('scheduler', 'share_server.migration_check', passed_on=True),
+            Way('share', 'share_server.migration_check'),
+        ),
+        'server',
+        'active',
+        'share_server_migration_check_compatibility',
+        asks=True,
+        tells=False,
+    ),
+    Subject(
+        'move a share server',
+        Cell.with_server,
+        Cell.move,
+        (
+            Way('scheduler', 'share_server.migrate', passed_on=True),
+            Way('share', 'share_server.migrate'),
+            Way('share', 'share_server.apply_rules'),
+            Way('share', 'share_server.release'),
+        ),
+        'server',
+        'gone',
+        'share_server_migration_complete',
+        method_step='cut_over',
+        also=(
+            'share_server_migration_start',
+            'share_server_migration_continue',
+            'share_server_migration_get_progress',
+        ),
+    ),
+    Subject(
+        'ask whether a share can move',
+        Cell.with_snapshot,
+        Cell.ask_to_move_share,
+        (Way('scheduler', 'share.migration_check', passed_on=True), Way('share', 'share.migration_check')),
+        'share',
+        'available',
+        'share_migration_check_compatibility',
+        asks=True,
+        tells=False,
+        size=2,
+    ),
+    Subject(
+        'move a share',
+        Cell.with_snapshot,
+        Cell.move_share,
+        (
+            Way('scheduler', 'share.migrate', passed_on=True),
+            Way('share', 'share.migrate'),
+            Way('share', 'share.close'),
+            Way('share', 'share.release'),
+        ),
+        'share',
+        'available',
+        'share_migration_complete',
+        method_step='cut_over',
+        size=2,
+        also=('share_migration_start', 'share_migration_continue', 'share_migration_get_progress'),
+    ),
     *_by_host(),
-    Subject('cancel the move of a share server by force', Cell.with_copied_server,
-            lambda cell: cell.cancel_by_force(f'/share-servers/{cell.server}'), _here('share_server.clear'),
-            'share', 'available', 'share_server_migration_cancel', size=2, method_step='clear', task_state=_CANCELLED),
-    Subject('cancel the move of a share by force', Cell.with_copied_share,
-            lambda cell: cell.cancel_by_force(f'/shares/{cell.share}'), _here('share.clear'),
-            'share', 'available', 'share_migration_cancel', size=2, task_state=_CANCELLED),
-    Subject('delete a group snapshot', Cell.with_group_snapshot,
-            lambda cell: cell.ok('DELETE', f'/share-group-snapshots/{cell.snapshot}'), _here('share_group_snapshot.delete'),
-            'group_snapshot', 'gone', 'delete_snapshot', method_step='delete_snapshots'),
-    Subject('restore a backup', Cell.with_backup, Cell.restore_backup, _here('share_backup.restore'), 'share', 'available',
-            'restore_backup_continue', method_step='restore', size=2, also=('restore_backup',)),
-    Subject('delete a share server', Cell.with_idle_server,
-            lambda cell: cell.ok('DELETE', f'/share-servers/{cell.server}'), _here('share_server.delete'),
-            'server', 'gone', 'teardown_server'),
-    Subject('manage a share server', Cell.with_foreign_server, Cell.manage, _here('share_server.manage'),
-            'server', 'active', 'manage_server', makes=True, method_step='manage'),
-    Subject('unmanage a share server', Cell.with_idle_server, Cell.unmanage, _here('share_server.unmanage'),
-            'server', 'gone', 'unmanage_server'),
-    Subject('manage a share', Cell.with_foreign_share, Cell.manage_share, _here('share.manage'), 'share', 'available',
-            'manage_share', makes=True, size=2),
-    Subject('unmanage a share', Cell.with_rule, lambda cell: cell.act('unmanage', None), _here('share.unmanage'),
-            'share', 'gone', 'unmanage_share'),
-    Subject('manage a snapshot', Cell.with_foreign_snapshot, Cell.manage_snapshot, _here('snapshot.manage'), 'snapshot',
-            'available', 'manage_snapshot', makes=True),
-    Subject('unmanage a snapshot', Cell.with_snapshot, Cell.unmanage_snapshot, _here('snapshot.unmanage'), 'snapshot', 'gone',
-            'unmanage_snapshot'),
-    Subject('delete a share', Cell.with_rule, lambda cell: cell.ok('DELETE', f'/shares/{cell.share}'),
-            _here('share.delete'), 'share', 'gone', 'delete_share'),
+    Subject(
+        'cancel the move of a share server by force',
+        Cell.with_copied_server,
+        lambda cell: cell.cancel_by_force(f'/share-servers/{cell.server}'),
+        _here('share_server.clear'),
+        'share',
+        'available',
+        'share_server_migration_cancel',
+        size=2,
+        method_step='clear',
+        task_state=_CANCELLED,
+    ),
+    Subject(
+        'cancel the move of a share by force',
+        Cell.with_copied_share,
+        lambda cell: cell.cancel_by_force(f'/shares/{cell.share}'),
+        _here('share.clear'),
+        'share',
+        'available',
+        'share_migration_cancel',
+        size=2,
+        task_state=_CANCELLED,
+    ),
+    Subject(
+        'delete a group snapshot',
+        Cell.with_group_snapshot,
+        lambda cell: cell.ok('DELETE', f'/share-group-snapshots/{cell.snapshot}'),
+        _here('share_group_snapshot.delete'),
+        'group_snapshot',
+        'gone',
+        'delete_snapshot',
+        method_step='delete_snapshots',
+    ),
+    Subject(
+        'restore a backup',
+        Cell.with_backup,
+        Cell.restore_backup,
+        _here('share_backup.restore'),
+        'share',
+        'available',
+        'restore_backup_continue',
+        method_step='restore',
+        size=2,
+        also=('restore_backup',),
+    ),
+    Subject(
+        'delete a share server',
+        Cell.with_idle_server,
+        lambda cell: cell.ok('DELETE', f'/share-servers/{cell.server}'),
+        _here('share_server.delete'),
+        'server',
+        'gone',
+        'teardown_server',
+    ),
+    Subject(
+        'manage a share server',
+        Cell.with_foreign_server,
+        Cell.manage,
+        _here('share_server.manage'),
+        'server',
+        'active',
+        'manage_server',
+        makes=True,
+        method_step='manage',
+    ),
+    Subject(
+        'unmanage a share server',
+        Cell.with_idle_server,
+        Cell.unmanage,
+        _here('share_server.unmanage'),
+        'server',
+        'gone',
+        'unmanage_server',
+    ),
+    Subject(
+        'manage a share',
+        Cell.with_foreign_share,
+        Cell.manage_share,
+        _here('share.manage'),
+        'share',
+        'available',
+        'manage_share',
+        makes=True,
+        size=2,
+    ),
+    Subject(
+        'unmanage a share',
+        Cell.with_rule,
+        lambda cell: cell.act('unmanage', None),
+        _here('share.unmanage'),
+        'share',
+        'gone',
+        'unmanage_share',
+    ),
+    Subject(
+        'manage a snapshot',
+        Cell.with_foreign_snapshot,
+        Cell.manage_snapshot,
+        _here('snapshot.manage'),
+        'snapshot',
+        'available',
+        'manage_snapshot',
+        makes=True,
+    ),
+    Subject(
+        'unmanage a snapshot',
+        Cell.with_snapshot,
+        Cell.unmanage_snapshot,
+        _here('snapshot.unmanage'),
+        'snapshot',
+        'gone',
+        'unmanage_snapshot',
+    ),
+    Subject(
+        'delete a share',
+        Cell.with_rule,
+        lambda cell: cell.ok('DELETE', f'/shares/{cell.share}'),
+        _here('share.delete'),
+        'share',
+        'gone',
+        'delete_share',
+    ),
 )
 
 
 #: Operations on a whole backend, which run one after the other, and beside no other. If one is refused before it came
 #: to any share, no user is told.
 ALONE = (
-    Subject('ensure a backend', Cell.with_rule, Cell.ensure, _here('service.ensure'), 'share', 'available', size=2,
-            tells=False),
-    Subject('ensure with a changed section', Cell.with_rule, Cell.ensure_changed, _here('service.ensure'), 'share', 'available',
-            size=2, tells=False),
+    Subject(
+        'ensure a backend',
+        Cell.with_rule,
+        Cell.ensure,
+        _here('service.ensure'),
+        'share',
+        'available',
+        size=2,
+        tells=False,
+    ),
+    Subject(
+        'ensure with a changed section',
+        Cell.with_rule,
+        Cell.ensure_changed,
+        _here('service.ensure'),
+        'share',
+        'available',
+        size=2,
+        tells=False,
+    ),
 )
 
 
 #: Operations that move everything off a backend, one after the other.
 EVACUATIONS = (
-    Subject('evacuate a backend', Cell.with_share_to_evacuate, Cell.evacuate, (Way('scheduler', 'service.evacuate'),), 'share',
-            'available', size=2, tells=False, leaves=True),
+    Subject(
+        'evacuate a backend',
+        Cell.with_share_to_evacuate,
+        Cell.evacuate,
+        (Way('scheduler', 'service.evacuate'),),
+        'share',
+        'available',
+        size=2,
+        tells=False,
+        leaves=True,
+    ),
 )
 
 

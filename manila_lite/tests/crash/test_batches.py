@@ -13,11 +13,13 @@ from manila_lite.tests.crash.subjects import SUBJECTS
 #: Operations of a batch. One of them is held at the place, and all are the process's when it dies.
 _COUNT = 8
 #: Subjects with the (role, kind) whose operations run together.
-_BATCHED = {'create a share': [('scheduler', 'share.create'), ('share', 'share.create')],
-            'delete a share': [('share', 'share.delete')],
-            'extend a share': [('scheduler', 'share.extend'), ('share', 'share.extend')],
-            'take a snapshot': [('share', 'snapshot.create')],
-            'delete a snapshot': [('share', 'snapshot.delete')]}
+_BATCHED = {
+    'create a share': [('scheduler', 'share.create'), ('share', 'share.create')],
+    'delete a share': [('share', 'share.delete')],
+    'extend a share': [('scheduler', 'share.extend'), ('share', 'share.extend')],
+    'take a snapshot': [('share', 'snapshot.create')],
+    'delete a snapshot': [('share', 'snapshot.delete')],
+}
 
 
 class Batch(Wave):
@@ -28,12 +30,17 @@ class Batch(Wave):
         with self.deployment.suspended(role):
             for story in self.stories:
                 self._begin(story)
-            self.deployment.eventually(lambda: all(map(self._waits, self.stories)), f'they do not wait for {role}')
+            self.deployment.eventually(
+                lambda: all(map(self._waits, self.stories)), f'they do not wait for {role}'
+            )
         self._held(self.stories)
 
     def _waits(self, story):
-        return [op.topic for op in truth.read(self.deployment.engine)[story.project].operations
-                if op.state == 'open' and op.owner is None] == [story.role]
+        return [
+            op.topic
+            for op in truth.read(self.deployment.engine)[story.project].operations
+            if op.state == 'open' and op.owner is None
+        ] == [story.role]
 
 
 class Batches(testtools.TestCase):
@@ -52,7 +59,12 @@ class Batches(testtools.TestCase):
     def _claimed_with(self, wave):
         """Return the operations that the owner of the one that is held has."""
         projects = truth.read(self.deployment.engine)
-        owners = [op.owner for story in wave.stories for op in projects[story.project].operations if op.state == 'open']
+        owners = [
+            op.owner
+            for story in wave.stories
+            for op in projects[story.project].operations
+            if op.state == 'open'
+        ]
         [held] = [op.owner for op in projects[wave.stories[0].project].operations if op.state == 'open']
         return [owner for owner in owners if owner == held]
 
@@ -60,19 +72,34 @@ class Batches(testtools.TestCase):
         if place.locks and not self.servers.database:
             self.skipTest('PostgreSQL is not installed, and on SQLite nothing else could be written')
         where = f'{place.role}: {place.what}'
-        batch = Batch(self.deployment, [Story(subject, where, columns.KILLED, place, {'hold': place.key} if first else {})
-                                        for first in (True, *[False] * (_COUNT - 1))])
+        batch = Batch(
+            self.deployment,
+            [
+                Story(subject, where, columns.KILLED, place, {'hold': place.key} if first else {})
+                for first in (True, *[False] * (_COUNT - 1))
+            ],
+        )
         beside = []
 
         def strike(wave):
-            if place.what not in (places.PASSED, places.DONE):      # by then others of the batch may have been ended
+            if place.what not in (
+                places.PASSED,
+                places.DONE,
+            ):  # by then others of the batch may have been ended
                 beside.append(len(self._claimed_with(wave)))
             wave.kill(place.role)
+
         stories = batch.run(strike)
         self.assertTrue(all(count > 1 for count in beside), 'there was no batch')
         self.assertEqual(_COUNT, len(stories))
-        self.assertEqual([], [f'{story.title()} {story.problems}\n{self.deployment.said_of(story.project)}'
-                              for story in stories if story.problems])
+        self.assertEqual(
+            [],
+            [
+                f'{story.title()} {story.problems}\n{self.deployment.said_of(story.project)}'
+                for story in stories
+                if story.problems
+            ],
+        )
 
 
 def _add_tests():
@@ -90,5 +117,10 @@ class Complete(testtools.TestCase):
     """The table above covers all the code."""
 
     def test_every_plan_whose_operations_run_together_is_here(self):
-        there = {(role, kind) for role, plans in places.PLANS.items() for kind in plans if [*places.of_batch(role, kind)]}
+        there = {
+            (role, kind)
+            for role, plans in places.PLANS.items()
+            for kind in plans
+            if [*places.of_batch(role, kind)]
+        }
         self.assertEqual(there, {way for ways in _BATCHED.values() for way in ways})

@@ -22,9 +22,14 @@ class TakenOver(testtools.TestCase):
         super().setUp()
         if lacks := files.lacks():
             raise unittest.SkipTest(f'a copy by the host needs {lacks}')
-        self.deployment = self.useFixture(Deployment(
-            self.useFixture(Servers()), roles=('api', 'scheduler', 'share1', 'share2'), lease=_LEASE,
-            more=f'data_copy_bandwidth_limit = {_RATE}'))
+        self.deployment = self.useFixture(
+            Deployment(
+                self.useFixture(Servers()),
+                roles=('api', 'scheduler', 'share1', 'share2'),
+                lease=_LEASE,
+                more=f'data_copy_bandwidth_limit = {_RATE}',
+            )
+        )
         self.cell = Cell(self.deployment, 'p')
 
     def begun(self, seconds):
@@ -42,11 +47,14 @@ class TakenOver(testtools.TestCase):
 
     def progress(self):
         status, document = self.deployment.call(
-            'POST', f'/shares/{self.cell.share}/action', {'migration_get_progress': None}, 'p')
+            'POST', f'/shares/{self.cell.share}/action', {'migration_get_progress': None}, 'p'
+        )
         return document if status == 200 else {'total_progress': 0, 'task_state': None}
 
     def task_is(self, state):
-        self.deployment.eventually(lambda: self.progress()['task_state'] == state, f'the task state is {state}')
+        self.deployment.eventually(
+            lambda: self.progress()['task_state'] == state, f'the task state is {state}'
+        )
 
     def goes_on(self, victim):
         """Check that another process completes the migration."""
@@ -55,8 +63,13 @@ class TakenOver(testtools.TestCase):
         self.cell.ok('POST', f'/shares/{self.cell.share}/action', {'migration_complete': None})
         self.task_is('migration_success')
         [instance] = self.deployment.eventually(
-            lambda: len(found := self.cell.ok('GET', f'/shares/{self.cell.share}/instances')['share_instances']) == 1 and found,
-            'the source is deleted')
+            lambda: (
+                len(found := self.cell.ok('GET', f'/shares/{self.cell.share}/instances')['share_instances'])
+                == 1
+                and found
+            ),
+            'the source is deleted',
+        )
         self.place = self.deployment.state / 'served' / instance['id']
         self.is_intact()
 
@@ -76,5 +89,7 @@ class TakenOver(testtools.TestCase):
         self.goes_on(victim)
         self.assertIn('A copy of another process at', self.deployment.said_by('share'))
         os.kill(victim, signal.SIGCONT)
-        self.deployment.eventually(lambda: 'which stops its work there' in self.deployment.said_by('share'), 'it stands back')
+        self.deployment.eventually(
+            lambda: 'which stops its work there' in self.deployment.said_by('share'), 'it stands back'
+        )
         self.is_intact()

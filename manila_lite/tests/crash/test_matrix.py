@@ -22,9 +22,11 @@ _PART = 4
 _STORIES = dict(columns.COLUMNS)
 _OPERATIONS = sorted({story.subject.name for story in columns.all_stories()})
 if os.environ.get('MANILA_LITE_TEST_MATRIX') != 'all':
-    _STORIES |= {name: functools.partial(_STORIES[name], few=True)
-                 for name in ('killed', 'cut', 'broker', 'driver', 'evacuations')}
-    _OPERATIONS = _OPERATIONS[columns.TURN % _PART::_PART]
+    _STORIES |= {
+        name: functools.partial(_STORIES[name], few=True)
+        for name in ('killed', 'cut', 'broker', 'driver', 'evacuations')
+    }
+    _OPERATIONS = _OPERATIONS[columns.TURN % _PART :: _PART]
 
 
 class Complete(testtools.TestCase):
@@ -46,8 +48,11 @@ class Complete(testtools.TestCase):
         """Each cell has a row in the results of the last whole run, under its operation, and that run was clean."""
         totals, tables = results.read()
         rows = {tuple(row[:2]) for table in tables for row in table.rows}
-        self.assertEqual(set(), {(story.subject.name, story.where) for story in columns.all_stories()} - rows,
-                         'run tools/crash-matrix')
+        self.assertEqual(
+            set(),
+            {(story.subject.name, story.where) for story in columns.all_stories()} - rows,
+            'run tools/crash-matrix',
+        )
         self.assertEqual([], [name for name in truth.CLASSES if f' 0 {name}' not in totals], totals)
 
 
@@ -85,15 +90,22 @@ class _Cells(testtools.TestCase):
             self.skipTest('PostgreSQL or RabbitMQ is not installed')
         bad = [story for story in mine if story.problems]
         if bad:
-            self.fail('\n'.join(f'{story.title()} [{story.project}]: {"; ".join(story.problems)}\n'
-                                f'{self.deployment.said_of(story.project)}' for story in bad))
+            self.fail(
+                '\n'.join(
+                    f'{story.title()} [{story.project}]: {"; ".join(story.problems)}\n'
+                    f'{self.deployment.said_of(story.project)}'
+                    for story in bad
+                )
+            )
         self.assertTrue(all(story.state for story in mine))
 
 
 def _cells(cls):
     """Give the class a test for each column and operation."""
     for column in cls.NAMES:
-        for operation in sorted({story.subject.name for story in columns.all_stories(column)}.intersection(_OPERATIONS)):
+        for operation in sorted(
+            {story.subject.name for story in columns.all_stories(column)}.intersection(_OPERATIONS)
+        ):
             name = f'test_{column}_{operation.replace(" ", "_")}'
             setattr(cls, name, functools.partialmethod(cls.check, column, operation))
     return cls

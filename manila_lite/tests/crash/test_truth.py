@@ -34,23 +34,40 @@ class Truth(testtools.TestCase):
     def plant_share(self, status, host='test@alpha#pool1', **more):
         share_id = self.insert(models.shares, size=1, share_proto='NFS', **more)
         with self.engine.begin() as conn:
-            conn.execute(models.share_instances.insert().values(
-                id=share_id, share_id=share_id, host=host, status=status, access_rules_status='active'))
+            conn.execute(
+                models.share_instances.insert().values(
+                    id=share_id, share_id=share_id, host=host, status=status, access_rules_status='active'
+                )
+            )
         return share_id
 
     def plant_snapshot(self, status):
-        return self.insert(models.snapshots, share_id=self.share, status=status, size=1, share_size=1, share_proto='NFS')
+        return self.insert(
+            models.snapshots, share_id=self.share, status=status, size=1, share_size=1, share_proto='NFS'
+        )
 
     def record(self, backend, instance_id=None, size=1, rules=()):
-        Store(self.state / backend).shares.put(ShareRecord(
-            instance_id or self.share, 'pool1', size, 'NFS', 'path', rules={rule: ['ip', '10.0.0.1', 'rw'] for rule in rules}))
+        Store(self.state / backend).shares.put(
+            ShareRecord(
+                instance_id or self.share,
+                'pool1',
+                size,
+                'NFS',
+                'path',
+                rules={rule: ['ip', '10.0.0.1', 'rw'] for rule in rules},
+            )
+        )
 
     def problems(self):
         projects = truth.read(self.engine)
         rows = projects['p']
         backends = truth.Backends(self.state, ('alpha', 'beta'))
-        return [*rows.unsettled(), *backends.differences(rows), *truth.untold(rows),
-                *(what for _, what in backends.orphans(projects))]
+        return [
+            *rows.unsettled(),
+            *backends.differences(rows),
+            *truth.untold(rows),
+            *(what for _, what in backends.orphans(projects)),
+        ]
 
     def assert_found(self, *words):
         problems = self.problems()
@@ -68,8 +85,18 @@ class Truth(testtools.TestCase):
         self.assert_found('on its way to 3')
 
     def test_open_operation(self):
-        self.insert(models.operations, kind='k', resource_type='share', resource_id=self.share, topic='share',
-                    host='h', lane='work', state='open', data={}, next_run_at=timeutils.utcnow())
+        self.insert(
+            models.operations,
+            kind='k',
+            resource_type='share',
+            resource_id=self.share,
+            topic='share',
+            host='h',
+            lane='work',
+            state='open',
+            data={},
+            next_run_at=timeutils.utcnow(),
+        )
         self.assert_found('operation k', 'is open')
 
     def test_a_share_that_the_backend_lost_is_found(self):
@@ -99,17 +126,28 @@ class Truth(testtools.TestCase):
     def test_failure_without_a_message_is_found(self):
         failed = self.plant_share('error', host=None)
         self.assert_found('untold:', failed)
-        self.insert(models.messages, resource_type='SHARE', resource_id=failed, action_id='002', detail_id='001',
-                    message_level='ERROR', text='', expires_at=timeutils.utcnow())
+        self.insert(
+            models.messages,
+            resource_type='SHARE',
+            resource_id=failed,
+            action_id='002',
+            detail_id='001',
+            message_level='ERROR',
+            text='',
+            expires_at=timeutils.utcnow(),
+        )
         self.assertEqual([], self.problems())
 
     def test_wrong_quota_usage_is_found(self):
         rows = truth.read(self.engine)['p']
-        self.assertEqual({'shares': 1, 'gigabytes': 1}, {name: used for name, used in rows.usage().items() if used})
+        self.assertEqual(
+            {'shares': 1, 'gigabytes': 1}, {name: used for name, used in rows.usage().items() if used}
+        )
 
         def said(shares):
             usage = {name: {'in_use': 0, 'reserved': 0} for name in rows.usage()}
             usage |= {'shares': {'in_use': shares, 'reserved': 0}, 'gigabytes': {'in_use': 0, 'reserved': 1}}
             return SimpleNamespace(ok=lambda method, path: {'quota_set': usage})
+
         self.assertEqual([], list(truth.quota(said(1), 'p', rows)))
         self.assertEqual(['quota: it says 2 shares, and there are 1'], list(truth.quota(said(2), 'p', rows)))

@@ -21,10 +21,22 @@ from manila_lite.tests.crash import files
 #: a failure without a message; another end or value than required.
 CLASSES = ('stuck', 'lost', 'orphan', 'quota', 'untold', 'wrong')
 #: Statuses of a share that is served: the backend must have it.
-_SERVED = frozenset({'available', 'extending_error', 'shrinking_error', 'reverting_error', 'backup_restoring_error'})
+_SERVED = frozenset(
+    {'available', 'extending_error', 'shrinking_error', 'reverting_error', 'backup_restoring_error'}
+)
 #: States of failure.
-FAILURES = frozenset({'error', 'error_deleting', 'extending_error', 'shrinking_error', 'reverting_error', 'manage_error',
-                      'unmanage_error', 'backup_restoring_error'})
+FAILURES = frozenset(
+    {
+        'error',
+        'error_deleting',
+        'extending_error',
+        'shrinking_error',
+        'reverting_error',
+        'manage_error',
+        'unmanage_error',
+        'backup_restoring_error',
+    }
+)
 #: Task states of servers in error that may have copies: the cut-over failed, or the source could not be cleaned up
 #: after it.
 _HALF_MOVED = ('migration_error', 'migration_success')
@@ -62,12 +74,19 @@ class Rows:
 
     def unsettled(self) -> Iterator[str]:
         """Yield the resources and operations that are not settled."""
-        for resource_type, machine in (('share', states.SHARE), ('instance', states.SHARE), ('replica', states.SHARE),
-                                       ('snapshot', states.SNAPSHOT),
-                                       ('rule', states.ACCESS), ('snapshot_rule', states.SNAPSHOT_ACCESS),
-                                       ('network', states.SHARE_NETWORK), ('server', states.SHARE_SERVER),
-                                       ('group', states.SHARE_GROUP), ('group_snapshot', states.SHARE_GROUP_SNAPSHOT),
-                                       ('backup', states.SHARE_BACKUP)):
+        for resource_type, machine in (
+            ('share', states.SHARE),
+            ('instance', states.SHARE),
+            ('replica', states.SHARE),
+            ('snapshot', states.SNAPSHOT),
+            ('rule', states.ACCESS),
+            ('snapshot_rule', states.SNAPSHOT_ACCESS),
+            ('network', states.SHARE_NETWORK),
+            ('server', states.SHARE_SERVER),
+            ('group', states.SHARE_GROUP),
+            ('group_snapshot', states.SHARE_GROUP_SNAPSHOT),
+            ('backup', states.SHARE_BACKUP),
+        ):
             for resource_id, state in self.of(resource_type).items():
                 if state in machine.transient | _QUEUED:
                     yield f'{resource_type} {resource_id} is {state}'
@@ -78,29 +97,46 @@ class Rows:
                 yield f'share {row.id} is still on its way to {row.target_size} GiB'
         for op in self.operations:
             if op.state in ('open', 'parked') or op.owner:
-                yield (f'operation {op.kind} of {op.resource_id} is {op.state}, step {operations.step_name(op) or op.step}, '
-                       f'try {op.attempts}, owner {op.owner}, at {op.topic} {op.host}, error {op.error}')
+                yield (
+                    f'operation {op.kind} of {op.resource_id} is {op.state}, step {operations.step_name(op) or op.step}, '
+                    f'try {op.attempts}, owner {op.owner}, at {op.topic} {op.host}, error {op.error}'
+                )
 
     def half_moved(self) -> set[str]:
         """Return the backends that may have copies: of a cut-over that failed, or that the source could not remove."""
-        return {_home(row.host) for row in self.servers if row.status == 'error' and row.task_state in _HALF_MOVED} | {
-            _home(row.host) for row in self.instances if row.status in FAILURES}
+        return {
+            _home(row.host) for row in self.servers if row.status == 'error' and row.task_state in _HALF_MOVED
+        } | {_home(row.host) for row in self.instances if row.status in FAILURES}
 
     def usage(self) -> dict[str, int]:
         """Return the project's usage, counted from its rows."""
-        shares, snapshots = ([row for row in rows if not row.is_going] for rows in (self.shares, self.snapshots))
+        shares, snapshots = (
+            [row for row in rows if not row.is_going] for rows in (self.shares, self.snapshots)
+        )
         by_id = {row.id: row for row in shares if row.replication_type}
         sizes = [row.size for row in by_id.values()] + [by_id[row.share_id].size for row in self.replicas]
-        return {'shares': len(shares), 'gigabytes': sum(row.size for row in shares),
-                'share_networks': len(self.networks), 'snapshots': len(snapshots), 'share_groups': len(self.groups),
-                'share_group_snapshots': len(self.group_snapshots), 'backups': len(self.backups),
-                'backup_gigabytes': sum(row.size for row in self.backups),
-                'snapshot_gigabytes': sum(row.size for row in snapshots),
-                'share_replicas': len(sizes), 'replica_gigabytes': sum(sizes)}
+        return {
+            'shares': len(shares),
+            'gigabytes': sum(row.size for row in shares),
+            'share_networks': len(self.networks),
+            'snapshots': len(snapshots),
+            'share_groups': len(self.groups),
+            'share_group_snapshots': len(self.group_snapshots),
+            'backups': len(self.backups),
+            'backup_gigabytes': sum(row.size for row in self.backups),
+            'snapshot_gigabytes': sum(row.size for row in snapshots),
+            'share_replicas': len(sizes),
+            'replica_gigabytes': sum(sizes),
+        }
 
 
 _members, _group_snapshots = models.share_group_snapshot_members, models.share_group_snapshots
-_shares, _instances, _networks, _servers = models.shares, models.share_instances, models.share_networks, models.share_servers
+_shares, _instances, _networks, _servers = (
+    models.shares,
+    models.share_instances,
+    models.share_networks,
+    models.share_servers,
+)
 _subnets = models.share_network_subnets
 
 
@@ -111,33 +147,64 @@ def _count(table: sa.Table, condition: sa.ColumnElement[bool]) -> sa.ScalarSelec
 _mapped, _used = models.share_server_share_network_subnet_mappings, models.share_network_security_services
 #: The rows of each kind, each with its project, which the column after the query has, too.
 _QUERIES: dict[str, tuple[sa.Select, sa.ColumnElement[str]]] = {
-    'shares': (sa.select(
-        _shares, _instances.c.id.label('instance_id'), _instances.c.host, _instances.c.status, _instances.c.share_server_id,
-        _instances.c.access_rules_status).join(
-        _instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside)), _shares.c.project_id),
-    'instances': (sa.select(_instances, _shares.c.project_id).join(_shares, _shares.c.id == _instances.c.share_id).where(
-        _instances.c.is_aside), _shares.c.project_id),
-    'rules': (sa.select(models.access_rules, _shares.c.project_id).join(
-        _shares, models.access_rules.c.share_id == _shares.c.id), _shares.c.project_id),
+    'shares': (
+        sa.select(
+            _shares,
+            _instances.c.id.label('instance_id'),
+            _instances.c.host,
+            _instances.c.status,
+            _instances.c.share_server_id,
+            _instances.c.access_rules_status,
+        ).join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside)),
+        _shares.c.project_id,
+    ),
+    'instances': (
+        sa.select(_instances, _shares.c.project_id)
+        .join(_shares, _shares.c.id == _instances.c.share_id)
+        .where(_instances.c.is_aside),
+        _shares.c.project_id,
+    ),
+    'rules': (
+        sa.select(models.access_rules, _shares.c.project_id).join(
+            _shares, models.access_rules.c.share_id == _shares.c.id
+        ),
+        _shares.c.project_id,
+    ),
     'networks': (sa.select(_networks), _networks.c.project_id),
-    'subnets': (sa.select(_subnets, _networks.c.project_id, _networks.c.status).join(
-        _networks, _networks.c.id == _subnets.c.share_network_id), _networks.c.project_id),
-    'servers': (sa.select(
-        _servers, _networks.c.project_id,
-        _count(models.network_allocations, models.network_allocations.c.share_server_id == _servers.c.id).label('addresses'),
-        _count(_mapped, _mapped.c.share_server_id == _servers.c.id).label('subnets'),
-        _count(_used, _used.c.share_network_id == _servers.c.share_network_id).label('services')).join(
-        _networks, _networks.c.id == _servers.c.share_network_id), _networks.c.project_id),
+    'subnets': (
+        sa.select(_subnets, _networks.c.project_id, _networks.c.status).join(
+            _networks, _networks.c.id == _subnets.c.share_network_id
+        ),
+        _networks.c.project_id,
+    ),
+    'servers': (
+        sa.select(
+            _servers,
+            _networks.c.project_id,
+            _count(
+                models.network_allocations, models.network_allocations.c.share_server_id == _servers.c.id
+            ).label('addresses'),
+            _count(_mapped, _mapped.c.share_server_id == _servers.c.id).label('subnets'),
+            _count(_used, _used.c.share_network_id == _servers.c.share_network_id).label('services'),
+        ).join(_networks, _networks.c.id == _servers.c.share_network_id),
+        _networks.c.project_id,
+    ),
     'operations': (sa.select(models.operations), models.operations.c.project_id),
     'messages': (sa.select(models.messages), models.messages.c.project_id),
     'snapshots': (sa.select(models.snapshots), models.snapshots.c.project_id),
-    'snapshot_rules': (sa.select(models.snapshot_access_rules, models.snapshots.c.project_id).join(models.snapshots),
-                       models.snapshots.c.project_id),
+    'snapshot_rules': (
+        sa.select(models.snapshot_access_rules, models.snapshots.c.project_id).join(models.snapshots),
+        models.snapshots.c.project_id,
+    ),
     'backups': (sa.select(models.share_backups), models.share_backups.c.project_id),
     'groups': (sa.select(models.share_groups), models.share_groups.c.project_id),
     'group_snapshots': (sa.select(_group_snapshots), _group_snapshots.c.project_id),
-    'members': (sa.select(_members, _group_snapshots.c.status, _group_snapshots.c.project_id).join(
-        _group_snapshots, _group_snapshots.c.id == _members.c.share_group_snapshot_id), _group_snapshots.c.project_id),
+    'members': (
+        sa.select(_members, _group_snapshots.c.status, _group_snapshots.c.project_id).join(
+            _group_snapshots, _group_snapshots.c.id == _members.c.share_group_snapshot_id
+        ),
+        _group_snapshots.c.project_id,
+    ),
 }
 
 
@@ -166,10 +233,14 @@ class Backends:
         self.backups: dict[str, dict[str, Any]] = collections.defaultdict(dict)
         for name, store in self.stores.items():
             with store.locked():
-                for kind, records in ((store.shares, self.shares), (store.snapshots, self.snapshots),
-                                      (store.servers, self.servers), (store.backups, self.backups)):
+                for kind, records in (
+                    (store.shares, self.shares),
+                    (store.snapshots, self.snapshots),
+                    (store.servers, self.servers),
+                    (store.backups, self.backups),
+                ):
                     for record in kind.all():
-                        if getattr(record, 'ours', True):       # unmanaged ones must stay
+                        if getattr(record, 'ours', True):  # unmanaged ones must stay
                             records[record.id][name] = record
 
     def differences(self, rows: Rows) -> Iterator[str]:
@@ -189,7 +260,9 @@ class Backends:
             home = {homes.get(snapshot.share_id, '')}
             if snapshot.status == 'available' and not home <= held <= home | moving:
                 yield f'lost: snapshot {snapshot.id} is available, and on the backends {sorted(held)} instead of {sorted(home)}'
-            elif snapshot.status == 'available' and self._is_mounted_by_others(snapshot, home, rows.snapshot_rules):
+            elif snapshot.status == 'available' and self._is_mounted_by_others(
+                snapshot, home, rows.snapshot_rules
+            ):
                 yield f'wrong: snapshot {snapshot.id} is mounted by others than its rules say'
             elif held - home - moving:
                 yield f'orphan: snapshot {snapshot.id} is on the backends {sorted(held - home)} as well'
@@ -224,7 +297,11 @@ class Backends:
             yield f'orphan: replica {replica.id} of {home or "no backend"} is on {sorted(set(held) - {home})} as well'
         elif replica.status == 'available' and (home not in held or held[home].role != 'replica'):
             yield f'lost: replica {replica.id} is available, and there is none on its backend {home}'
-        elif replica.status == 'available' and replica.access_rules_status == 'active' and set(held[home].rules) != active:
+        elif (
+            replica.status == 'available'
+            and replica.access_rules_status == 'active'
+            and set(held[home].rules) != active
+        ):
             yield f'wrong: replica {replica.id} has the rules {sorted(active)}, and {sorted(held[home].rules)} at its backend'
 
     def _server(self, server: Any) -> Iterator[str]:
@@ -237,7 +314,12 @@ class Backends:
             yield f'wrong: server {server.id} has {server.addresses} addresses, and {held[home].addresses} at its backend'
         elif server.status == 'active' and len(held[home].services) != server.services:
             yield f'wrong: server {server.id} has {server.services} security services, and {held[home].services} at its backend'
-        elif server.status == 'error' and not server.addresses and held and server.task_state not in _HALF_MOVED:
+        elif (
+            server.status == 'error'
+            and not server.addresses
+            and held
+            and server.task_state not in _HALF_MOVED
+        ):
             yield f'orphan: server {server.id} has no address, and is on the backends {sorted(held)}'
 
     def _share(self, share: Any, active: set[str], moving: set[str]) -> Iterator[str]:
@@ -251,11 +333,16 @@ class Backends:
                 yield f'lost: share {share.id} is {share.status}, and not on its backend {home}'
             return
         if share.status == 'available' and files.has_lost(
-                self.state, share.id, files.name(share.instance_id, home, on_server=bool(share.share_server_id))):
+            self.state, share.id, files.name(share.instance_id, home, on_server=bool(share.share_server_id))
+        ):
             yield f'lost: the file of share {share.id}'
         if share.status == 'available' and record.size != share.size:
             yield f'wrong: share {share.id} has {share.size} GiB, and {record.size} at its backend'
-        if share.status == 'available' and share.access_rules_status == 'active' and set(record.rules) != active:
+        if (
+            share.status == 'available'
+            and share.access_rules_status == 'active'
+            and set(record.rules) != active
+        ):
             yield f'wrong: share {share.id} has the rules {sorted(active)}, and {sorted(record.rules)} at its backend'
         if set(record.rules) - active and share.access_rules_status == 'active':
             yield f'wrong: share {share.id} lets in whom no rule names'
@@ -269,23 +356,47 @@ class Backends:
         known |= {backup.id for rows in projects.values() for backup in rows.backups}
         known |= {member.id for rows in projects.values() for member in rows.members}
         yield from self._files_without_rows(projects, known)
-        owners = {resource_id: project for project, rows in projects.items() for op in rows.operations
-                  for resource_id in (op.serial, op.resource_id)}
-        for resource_type, records in (('share', self.shares), ('snapshot', self.snapshots), ('server', self.servers),
-                                       ('backup', self.backups)):
+        owners = {
+            resource_id: project
+            for project, rows in projects.items()
+            for op in rows.operations
+            for resource_id in (op.serial, op.resource_id)
+        }
+        for resource_type, records in (
+            ('share', self.shares),
+            ('snapshot', self.snapshots),
+            ('server', self.servers),
+            ('backup', self.backups),
+        ):
             for resource_id in set(records) - known:
-                yield owners.get(resource_id, ''), (
-                    f'orphan: {resource_type} {resource_id} is on {sorted(records[resource_id])}, and no row tells of it')
-
+                yield (
+                    owners.get(resource_id, ''),
+                    (
+                        f'orphan: {resource_type} {resource_id} is on {sorted(records[resource_id])}, and no row tells of it'
+                    ),
+                )
 
     def _files_without_rows(self, projects: dict[str, Rows], known: set[str]) -> Iterator[tuple[str, str]]:
-        owners = {op.data[name]: project for project, rows in projects.items() for op in rows.operations
-                  for name in ('target', 'instance') if (op.data or {}).get(name)}
-        owners |= {instance_id: project for project, rows in projects.items() for op in rows.operations
-                   for instance_id in (op.data or {}).get('copies', ())}
+        owners = {
+            op.data[name]: project
+            for project, rows in projects.items()
+            for op in rows.operations
+            for name in ('target', 'instance')
+            if (op.data or {}).get(name)
+        }
+        owners |= {
+            instance_id: project
+            for project, rows in projects.items()
+            for op in rows.operations
+            for instance_id in (op.data or {}).get('copies', ())
+        }
         waiting = {instance.id for rows in projects.values() for instance in rows.instances}
-        waiting |= {share.instance_id for rows in projects.values() for share in rows.shares
-                    if share.status == states.SHARE['server_migrate'].during}
+        waiting |= {
+            share.instance_id
+            for rows in projects.values()
+            for share in rows.shares
+            if share.status == states.SHARE['server_migrate'].during
+        }
         for instance_id, what in files.of_instances(self.state):
             if instance_id in owners and instance_id not in (known if what == 'files' else waiting):
                 yield owners[instance_id], f'orphan: {what} of instance {instance_id}, and no row tells of it'

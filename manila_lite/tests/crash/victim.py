@@ -57,7 +57,9 @@ def _step(orders: Orders, role: str, kind: str, step: Any) -> Any:
         step.many(free)
         _reach_all(orders, free, places.name(role, kind, places.PASSED))
 
-    return dataclasses.replace(step, do=do, undo=undo if step.undo else None, many=many if step.many else None)
+    return dataclasses.replace(
+        step, do=do, undo=undo if step.undo else None, many=many if step.many else None
+    )
 
 
 def _alone(orders: Orders, project: str | None) -> bool:
@@ -89,8 +91,14 @@ def _plan(orders: Orders, role: str, plan: Any) -> Any:
         _reach_all(orders, works, places.name(role, plan.kind, places.LOADED))
 
     steps = tuple(_step(orders, role, plan.kind, step) for step in plan.steps)
-    return dataclasses.replace(plan, steps=steps, done=done, failed=failed, done_many=done_many if plan.done_many else None,
-                               prepare=prepare if plan.prepare else None)
+    return dataclasses.replace(
+        plan,
+        steps=steps,
+        done=done,
+        failed=failed,
+        done_many=done_many if plan.done_many else None,
+        prepare=prepare if plan.prepare else None,
+    )
 
 
 def _wrap_executor(orders: Orders, role: str) -> None:
@@ -129,10 +137,13 @@ def _wrap_begin(orders: Orders, role: str) -> None:
             wake = plain(conn, ctx, *args, **more)
             orders.reach(ctx.project_id, places.uncommitted(role))
             return wake
+
         return call
 
     # Modules have imported these functions by name, or will do so.
-    wrappers = {id(plain): wrapped(plain) for plain in (_BEGIN.begin, _BEGIN.begin_once, _BEGIN.begin_many_once)}
+    wrappers = {
+        id(plain): wrapped(plain) for plain in (_BEGIN.begin, _BEGIN.begin_once, _BEGIN.begin_many_once)
+    }
     for name, module in list(sys.modules.items()):
         if name.startswith('manila_lite.'):
             for attribute, value in list(vars(module).items()):

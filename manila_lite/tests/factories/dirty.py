@@ -14,10 +14,16 @@ import sqlalchemy as sa
 from oslo_db import exception
 from sqlalchemy.engine import Connection
 
-_OFF = {'sqlite': 'PRAGMA foreign_keys = OFF', 'postgresql': 'SET session_replication_role = replica',
-        'mysql': 'SET SESSION foreign_key_checks = 0'}
-_ON = {'sqlite': 'PRAGMA foreign_keys = ON', 'postgresql': 'SET session_replication_role = DEFAULT',
-       'mysql': 'SET SESSION foreign_key_checks = 1'}
+_OFF = {
+    'sqlite': 'PRAGMA foreign_keys = OFF',
+    'postgresql': 'SET session_replication_role = replica',
+    'mysql': 'SET SESSION foreign_key_checks = 0',
+}
+_ON = {
+    'sqlite': 'PRAGMA foreign_keys = ON',
+    'postgresql': 'SET session_replication_role = DEFAULT',
+    'mysql': 'SET SESSION foreign_key_checks = 1',
+}
 
 #: Kinds of rows, with the text in their columns. Keys differ only by case and blanks, if the database permits it.
 TEXTS = {
@@ -30,7 +36,7 @@ TEXTS = {
     'bare': '',
 }
 
-Rows = dict[str, list[dict[str, Any]]]       # by table
+Rows = dict[str, list[dict[str, Any]]]  # by table
 
 
 @contextlib.contextmanager
@@ -62,8 +68,10 @@ def tables(engine: sa.Engine) -> list[sa.Table]:
 @functools.lru_cache(maxsize=4000)
 def _is_key(column: sa.Column) -> bool:
     indexed = any(index.unique and column in list(index.columns) for index in column.table.indexes)
-    listed = any(isinstance(rule, sa.UniqueConstraint) and column in list(rule.columns)
-                 for rule in column.table.constraints)
+    listed = any(
+        isinstance(rule, sa.UniqueConstraint) and column in list(rule.columns)
+        for rule in column.table.constraints
+    )
     return column.primary_key or indexed or listed
 
 
@@ -73,7 +81,7 @@ def _value(column: sa.Column, kind: str, number: int) -> Any:
     value = number if key else 0
     if isinstance(column.type, sa.String):
         text = '{}' if key and kind == 'bare' else TEXTS[kind]
-        return text.format(value)[:column.type.length or 4000]
+        return text.format(value)[: column.type.length or 4000]
     if isinstance(column.type, sa.DateTime):
         return datetime.datetime.fromisoformat('1999-12-31 23:59:59') + datetime.timedelta(seconds=value)
     if isinstance(column.type, sa.Boolean):
@@ -82,8 +90,11 @@ def _value(column: sa.Column, kind: str, number: int) -> Any:
 
 
 def _row(table: sa.Table, kind: str, number: int) -> dict[str, Any]:
-    return {column.name: _value(column, kind, number) for column in table.columns
-            if kind != 'bare' or not column.nullable}
+    return {
+        column.name: _value(column, kind, number)
+        for column in table.columns
+        if kind != 'bare' or not column.nullable
+    }
 
 
 def pollute(engine: sa.Engine, copies: int, first: int = 0, into: Sequence[sa.Table] = ()) -> None:
@@ -92,9 +103,17 @@ def pollute(engine: sa.Engine, copies: int, first: int = 0, into: Sequence[sa.Ta
     """
     with unguarded(engine) as conn:
         for table in into or tables(engine):
-            for kinds in (set(TEXTS) - {'bare'}, {'bare'}):         # rows of one statement have the same columns
-                _insert(conn, table, [_row(table, kind, number) for kind in TEXTS if kind in kinds
-                                      for number in range(first, first + copies)])
+            for kinds in (set(TEXTS) - {'bare'}, {'bare'}):  # rows of one statement have the same columns
+                _insert(
+                    conn,
+                    table,
+                    [
+                        _row(table, kind, number)
+                        for kind in TEXTS
+                        if kind in kinds
+                        for number in range(first, first + copies)
+                    ],
+                )
             _count_on(conn, table)
 
 
@@ -121,5 +140,7 @@ def _insert(conn: Connection, table: sa.Table, rows: list[dict[str, Any]]) -> No
 def content(engine: sa.Engine) -> Rows:
     """Return the rows of every table, each as values by column."""
     with engine.connect() as conn:
-        return {table.name: [dict(row) for row in conn.execute(sa.select(table)).mappings()]
-                for table in tables(engine)}
+        return {
+            table.name: [dict(row) for row in conn.execute(sa.select(table)).mappings()]
+            for table in tables(engine)
+        }

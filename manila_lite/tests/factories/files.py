@@ -11,8 +11,19 @@ import struct
 from pathlib import Path
 
 #: File names that programs stumble over.
-NAMES = (b'new\nline', b'not \xff\xfe utf-8', b'\x1b]0;owned\x07\x1b[31mred', b'-rf', b'--delete', b'%s%n', b'$(touch x)', b' ',
-         b'rsync: [sender] opendir "x" failed: (12)', b'back\\slash', b'x' * 255)
+NAMES = (
+    b'new\nline',
+    b'not \xff\xfe utf-8',
+    b'\x1b]0;owned\x07\x1b[31mred',
+    b'-rf',
+    b'--delete',
+    b'%s%n',
+    b'$(touch x)',
+    b' ',
+    b'rsync: [sender] opendir "x" failed: (12)',
+    b'back\\slash',
+    b'x' * 255,
+)
 CAPABILITY = 'security.capability'
 #: cap_net_raw, effective and permitted, as setcap(8) writes it.
 _MAY_PING = struct.pack('<5I', 0x02000001, 1 << 13, 0, 0, 0)
@@ -28,9 +39,13 @@ _MIB = 1 << 20
 
 def acl(*named: tuple[int, int, int]) -> bytes:
     """Return a POSIX ACL as an attribute: rw for the owner, r for the group, and these (tag, permissions, id)."""
-    nobody = 0xffffffff
-    return struct.pack('<I', 2) + b''.join(struct.pack('<HHI', *entry) for entry in sorted(
-        [(0x01, 6, nobody), (0x04, 4, nobody), (0x10, 7, nobody), (0x20, 0, nobody), *named]))
+    nobody = 0xFFFFFFFF
+    return struct.pack('<I', 2) + b''.join(
+        struct.pack('<HHI', *entry)
+        for entry in sorted(
+            [(0x01, 6, nobody), (0x04, 4, nobody), (0x10, 7, nobody), (0x20, 0, nobody), *named]
+        )
+    )
 
 
 def plant(place: Path) -> None:
@@ -53,7 +68,9 @@ def plant(place: Path) -> None:
 
 def below(top: bytes) -> list[bytes]:
     """Return the paths of everything in a directory, each after that of its folder."""
-    return sorted(os.path.join(folder, name) for folder, folders, files in os.walk(top) for name in (*folders, *files))
+    return sorted(
+        os.path.join(folder, name) for folder, folders, files in os.walk(top) for name in (*folders, *files)
+    )
 
 
 def let_new_files_inherit(place: Path, user: int | None) -> None:
@@ -90,8 +107,14 @@ def _plain(place: Path) -> None:
 
 
 def _special(place: Path) -> None:
-    for name, target in (('absolute', '/etc/passwd'), ('dangling', 'not/there'), ('loop', 'loop'), ('up', '/../../../../..'),
-                         ('pointer', 'sub/random'), ('far', 'x/' * 2047 + 'x')):
+    for name, target in (
+        ('absolute', '/etc/passwd'),
+        ('dangling', 'not/there'),
+        ('loop', 'loop'),
+        ('up', '/../../../../..'),
+        ('pointer', 'sub/random'),
+        ('far', 'x/' * 2047 + 'x'),
+    ):
         (place / name).symlink_to(target)
     os.chown(place / 'absolute', 1234, 5678, follow_symlinks=False)
     os.mkfifo(place / 'pipe', 0o640)
@@ -102,7 +125,7 @@ def _special(place: Path) -> None:
         bound.bind(f'/proc/self/fd/{where}/socket')
         os.close(where)
     for name, mode in (('zero', 0o660), ('disk', 0o2640), ('socket', 0o4751), ('pipe', 0o1604)):
-        os.chown(place / name, 1234, 5678)      # it takes setuid and setgid away
+        os.chown(place / name, 1234, 5678)  # it takes setuid and setgid away
         (place / name).chmod(mode)
 
 
@@ -112,9 +135,16 @@ def _linked(place: Path) -> None:
 
 
 def _with_attributes(place: Path) -> None:
-    for name, value in (('user.colour', b'blue'), ('user.long', os.urandom(3000)), ('user.empty', b''),
-                        ('user.DOSATTRIB', b'\0\0\5\0'), (b'user.not \xff utf-8', b'odd'), ('user.rsync.%own', b'mine'),
-                        ('trusted.note', b'of root'), ('security.note', b'of a module')):
+    for name, value in (
+        ('user.colour', b'blue'),
+        ('user.long', os.urandom(3000)),
+        ('user.empty', b''),
+        ('user.DOSATTRIB', b'\0\0\5\0'),
+        (b'user.not \xff utf-8', b'odd'),
+        ('user.rsync.%own', b'mine'),
+        ('trusted.note', b'of root'),
+        ('security.note', b'of a module'),
+    ):
         os.setxattr(place / 'same', name, value)
     os.setxattr(place / 'sub', 'user.colour', b'red')
     os.setxattr(place / 'absolute', 'trusted.note', b'of a link', follow_symlinks=False)
@@ -124,7 +154,9 @@ def _with_attributes(place: Path) -> None:
         os.chown(place / name, owner, owner)
         os.setxattr(place / name, CAPABILITY, _MAY_PING)
     (place / 'listed').write_text('for some')
-    os.setxattr(place / 'listed', ACCESS, acl((0x08, 4, 5678), *((0x02, 6, 1234 + number) for number in range(100))))
+    os.setxattr(
+        place / 'listed', ACCESS, acl((0x08, 4, 5678), *((0x02, 6, 1234 + number) for number in range(100)))
+    )
     (place / 'passed on').mkdir()
     os.setxattr(place / 'passed on', DEFAULT, acl((0x08, 5, 5678)))
     os.setxattr(place / 'passed on', ACCESS, acl((0x02, 7, 1234)))
@@ -139,11 +171,11 @@ def spoil(place: Path) -> None:
     was = os.stat(place / 'same')
     (place / 'same').write_text('behind')
     for name in ('user.colour', 'trusted.note', 'security.note'):
-        with contextlib.suppress(OSError):      # a copy by the host lacks some
+        with contextlib.suppress(OSError):  # a copy by the host lacks some
             os.removexattr(place / 'same', name)
     os.setxattr(place / 'same', 'user.more', b'more')
     os.utime(place / 'same', ns=(was.st_atime_ns, was.st_mtime_ns))
-    os.chown(place / 'ping', 1001, 1002)        # it loses its capability
+    os.chown(place / 'ping', 1001, 1002)  # it loses its capability
     os.removexattr(place / 'ping of others', CAPABILITY)
     os.removexattr(place / 'listed', ACCESS)
     os.setxattr(place / 'world', ACCESS, acl((0x02, 6, 1234)))

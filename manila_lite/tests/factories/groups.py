@@ -19,12 +19,30 @@ def make(conn, shares, *, type_id, project='p', host='test@alpha#pool1'):
     insert(models.share_group_types, [{'id': kind, 'name': kind, 'created_at': now}])
     insert(models.share_group_type_specs, [{'owner_id': kind, 'key': 'a', 'value': 'v'}])
     insert(models.share_group_type_share_types, [{'owner_id': kind, 'share_type_id': type_id}])
-    insert(models.share_groups, [{'id': group_id, 'share_group_type_id': kind, 'host': host, **own}
-                                 for group_id in groups.values()])
-    insert(models.share_group_share_types, [{'owner_id': group_id, 'share_type_id': type_id} for group_id in groups.values()])
-    insert(models.share_group_snapshots, [{'id': group_id, 'share_group_id': groups[share], **own}
-                                          for group_id, share in snapshots.items()])
-    insert(models.share_group_snapshot_members, [
-        {'id': uuidutils.generate_uuid(), 'share_group_snapshot_id': snapshot_id, 'share_id': share, 'size': 1,
-         'share_proto': 'NFS', 'created_at': now} for snapshot_id, share in snapshots.items()])
+    insert(
+        models.share_groups,
+        [{'id': group_id, 'share_group_type_id': kind, 'host': host, **own} for group_id in groups.values()],
+    )
+    insert(
+        models.share_group_share_types,
+        [{'owner_id': group_id, 'share_type_id': type_id} for group_id in groups.values()],
+    )
+    insert(
+        models.share_group_snapshots,
+        [{'id': group_id, 'share_group_id': groups[share], **own} for group_id, share in snapshots.items()],
+    )
+    insert(
+        models.share_group_snapshot_members,
+        [
+            {
+                'id': uuidutils.generate_uuid(),
+                'share_group_snapshot_id': snapshot_id,
+                'share_id': share,
+                'size': 1,
+                'share_proto': 'NFS',
+                'created_at': now,
+            }
+            for snapshot_id, share in snapshots.items()
+        ],
+    )
     return list(groups.values())

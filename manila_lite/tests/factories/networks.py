@@ -37,24 +37,76 @@ def make(conn, count, *, project='p', zone_id=None, host='test@alpha'):
     def insert(table, rows):
         conn.execute(table.insert(), list(rows))
 
-    insert(models.share_networks, ({'id': network, 'project_id': project, 'user_id': 'u', 'name': f'n{number}',
-                                    'status': 'active', 'created_at': now} for number, (network, *_) in enumerate(ids)))
-    insert(models.share_network_subnets, (
-        {'id': subnet, 'share_network_id': network, 'availability_zone_id': zone_id, 'neutron_net_id': 'blue',
-         'neutron_subnet_id': f'blue-v{version}', 'cidr': cidr, 'ip_version': version}
-        for network, *subnets, _, _ in ids
-        for subnet, version, cidr in zip(subnets, (4, 6), ('10.10.0.0/24', 'fd10::/64'), strict=True)))
-    insert(models.share_network_subnet_metadata, ({'owner_id': subnet, 'key': 'key', 'value': 'value'}
-                                                  for _, *subnets, _, _ in ids for subnet in subnets))
-    insert(models.security_services, ({'id': service, 'project_id': project, 'type': 'ldap', 'name': 'ldap'}
-                                      for *_, service, _ in ids))
-    insert(models.share_network_security_services, ({'share_network_id': network, 'security_service_id': service}
-                                                    for network, *_, service, _ in ids))
-    insert(models.share_servers, ({'id': server, 'share_network_id': network, 'host': host, 'status': 'active',
-                                   'identifier': server, 'network_allocation_update_support': True}
-                                  for network, *_, server in ids))
-    insert(models.share_server_details, ({'owner_id': server, 'key': 'name', 'value': 'value'} for *_, server in ids))
-    insert(models.share_server_share_network_subnet_mappings, (
-        {'share_server_id': server, 'share_network_subnet_id': subnet} for _, *subnets, _, server in ids
-        for subnet in subnets))
+    insert(
+        models.share_networks,
+        (
+            {
+                'id': network,
+                'project_id': project,
+                'user_id': 'u',
+                'name': f'n{number}',
+                'status': 'active',
+                'created_at': now,
+            }
+            for number, (network, *_) in enumerate(ids)
+        ),
+    )
+    insert(
+        models.share_network_subnets,
+        (
+            {
+                'id': subnet,
+                'share_network_id': network,
+                'availability_zone_id': zone_id,
+                'neutron_net_id': 'blue',
+                'neutron_subnet_id': f'blue-v{version}',
+                'cidr': cidr,
+                'ip_version': version,
+            }
+            for network, *subnets, _, _ in ids
+            for subnet, version, cidr in zip(subnets, (4, 6), ('10.10.0.0/24', 'fd10::/64'), strict=True)
+        ),
+    )
+    insert(
+        models.share_network_subnet_metadata,
+        (
+            {'owner_id': subnet, 'key': 'key', 'value': 'value'}
+            for _, *subnets, _, _ in ids
+            for subnet in subnets
+        ),
+    )
+    insert(
+        models.security_services,
+        ({'id': service, 'project_id': project, 'type': 'ldap', 'name': 'ldap'} for *_, service, _ in ids),
+    )
+    insert(
+        models.share_network_security_services,
+        ({'share_network_id': network, 'security_service_id': service} for network, *_, service, _ in ids),
+    )
+    insert(
+        models.share_servers,
+        (
+            {
+                'id': server,
+                'share_network_id': network,
+                'host': host,
+                'status': 'active',
+                'identifier': server,
+                'network_allocation_update_support': True,
+            }
+            for network, *_, server in ids
+        ),
+    )
+    insert(
+        models.share_server_details,
+        ({'owner_id': server, 'key': 'name', 'value': 'value'} for *_, server in ids),
+    )
+    insert(
+        models.share_server_share_network_subnet_mappings,
+        (
+            {'share_server_id': server, 'share_network_subnet_id': subnet}
+            for _, *subnets, _, server in ids
+            for subnet in subnets
+        ),
+    )
     return ids

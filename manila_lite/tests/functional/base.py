@@ -57,6 +57,7 @@ class Api:
             status, document, _ = self.call('GET', path)
             seen[:] = ('gone', None) if status == 404 else (document[key][field], document[key])
             return seen[0] in wanted
+
         waiting.until(found, lambda: f'{path} is {seen[0]}, not {wanted}')
         return seen[1]
 

@@ -13,15 +13,21 @@ class Calls:
 
     def env(self, **more):
         clean = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
-        return clean | {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': f'{self.url}/identity',
-                        'OS_SHARED_FILE_SYSTEM_ENDPOINT_OVERRIDE': f'{self.url}/v2',
-                        # There is no Neutron. The client only wants to find an API under this name and sends no
-                        # request to it.
-                        'OS_NETWORK_ENDPOINT_OVERRIDE': self.url, **more}
+        return clean | {
+            'OS_AUTH_TYPE': 'none',
+            'OS_ENDPOINT': f'{self.url}/identity',
+            'OS_SHARED_FILE_SYSTEM_ENDPOINT_OVERRIDE': f'{self.url}/v2',
+            # There is no Neutron. The client only wants to find an API under this name and sends no
+            # request to it.
+            'OS_NETWORK_ENDPOINT_OVERRIDE': self.url,
+            **more,
+        }
 
     def run_cli(self, *words, env=None, fails=False):
         done = forks.run('manila_lite.tests.openstack_page:command', *words, env=env or self.env())
-        self.assertEqual(fails, bool(done.returncode), f'openstack {" ".join(words)}\n{done.stdout}{done.stderr}')
+        self.assertEqual(
+            fails, bool(done.returncode), f'openstack {" ".join(words)}\n{done.stdout}{done.stderr}'
+        )
         return done.stderr if fails else done.stdout
 
     def cli(self, *words, **more):

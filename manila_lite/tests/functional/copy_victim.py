@@ -20,6 +20,7 @@ def main():
     def saw(conn, cursor, statement, *_):
         if statement.strip().startswith(beginning):
             os.kill(os.getpid(), signo)
+
     # A process that a script starts in the background ignores Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sa.event.listen(sa.engine.Engine, 'before_cursor_execute', saw)

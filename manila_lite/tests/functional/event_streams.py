@@ -18,9 +18,11 @@ class Stream:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
         self.socket.connect(('127.0.0.1', port))
         more = f'Last-Event-ID: {position}\r\n' if position else ''
-        self.socket.sendall(f'GET /v2/events{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Auth-Token: {token}\r\n'
-                            'X-OpenStack-Manila-API-Version: 2.99\r\n'
-                            f'Accept: {accept}\r\n{more}\r\n'.encode())
+        self.socket.sendall(
+            f'GET /v2/events{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Auth-Token: {token}\r\n'
+            'X-OpenStack-Manila-API-Version: 2.99\r\n'
+            f'Accept: {accept}\r\n{more}\r\n'.encode()
+        )
         self.events, self.position, self.comments = [], None, 0
         self.is_over = False
         self._wire, self._text, self.raw = b'', b'', b''
@@ -67,7 +69,7 @@ class Stream:
                 return
             self._text += rest[:length]
             self.raw += rest[:length]
-            self._wire = rest[length + 2:]
+            self._wire = rest[length + 2 :]
             self.is_over = self.is_over or not length
 
     def _parse(self):
@@ -81,6 +83,7 @@ class Stream:
 
     def until(self, wanted, what):
         """Read until ``wanted(event, data)`` holds for an event; return its data."""
+
         def found():
             for event, data in self.events:
                 if wanted(event, data):
@@ -89,6 +92,7 @@ class Stream:
                 raise AssertionError(f'the stream is over: {self.events}')
             self.read(0.5)
             return None
+
         return waiting.until(found, lambda: f'{what}: {self.events}')[0]
 
     def begun(self):
@@ -105,4 +109,6 @@ class Stream:
 
 def status_of(resource_id, *statuses):
     """Return a condition: an event says that the resource has one of these statuses."""
-    return lambda event, data: event == 'status' and data['resource_id'] == resource_id and data['status'] in statuses
+    return lambda event, data: (
+        event == 'status' and data['resource_id'] == resource_id and data['status'] in statuses
+    )

@@ -17,8 +17,10 @@ _running = []
 
 def application():
     """Return an application that forwards to the service of the present YAML file."""
+
     def ask_the_present_one(environ, start_response):
         return _running[-1].wsgi(environ, start_response)
+
     return ask_the_present_one
 
 
@@ -31,7 +33,9 @@ class Service(fixture.GabbiFixture):
         """Start the service."""
         service = self.MAKE()
         service.setUp()
-        service.conf.set_override('allowed_hosts', ['*'], 'api')       # gabbi gives each file's service another host name
+        service.conf.set_override(
+            'allowed_hosts', ['*'], 'api'
+        )  # gabbi gives each file's service another host name
         service.wsgi = app.make(service.services)
         _running.append(service)
 

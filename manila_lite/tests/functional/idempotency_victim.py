@@ -31,9 +31,11 @@ def _die(*_):
 
 def _in_work(services):
     """Die when the key is claimed and the share is inserted in part."""
+
     def saw(conn, cursor, statement, *_):
         if statement.startswith('INSERT INTO shares '):
             _die()
+
     sa.event.listen(services.db.engine, 'before_cursor_execute', saw)
 
 
@@ -43,6 +45,7 @@ def _before_commit(services):
 
     def saw(conn, cursor, statement, *_):
         kept.extend([statement] if statement.startswith('INSERT INTO operations ') else [])
+
     sa.event.listen(services.db.engine, 'before_cursor_execute', saw)
     sa.event.listen(services.db.engine, 'commit', lambda conn: kept and _die())
 

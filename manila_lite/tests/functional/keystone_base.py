@@ -70,10 +70,14 @@ class KeystoneTest(commandline.OverHttp, base.ServiceTest):
 
     def sdk(self, user, project, **more):
         """Return openstacksdk's proxy of our API, found in the catalog."""
-        return self.keystone.connect(user, project, shared_file_system_default_microversion='2.82', **more).shared_file_system
+        return self.keystone.connect(
+            user, project, shared_file_system_default_microversion='2.82', **more
+        ).shared_file_system
 
     def env_of(self, user, project):
         """Return the environment of the openstack command for a user, as an ``openrc`` sets it."""
         login = self.keystone.login(user, project)
         clean = {key: value for key, value in self.env().items() if not key.startswith('OS_')}
-        return clean | {f'OS_{key.upper()}': value for key, value in login.items()} | {'OS_REGION_NAME': REGION}
+        return (
+            clean | {f'OS_{key.upper()}': value for key, value in login.items()} | {'OS_REGION_NAME': REGION}
+        )

@@ -41,7 +41,7 @@ class ManageTest(base.ServiceTest):
     def setUp(self):
         super().setUp()
         for file in self.service.state.glob('*.sqlite*'):
-            file.chmod(0o600)       # the mode that a service gives it; the commands warn about another
+            file.chmod(0o600)  # the mode that a service gives it; the commands warn about another
 
     def manage(self, *words, status=0):
         """Run a command that must end with this exit status; return its output and its error output."""
@@ -59,7 +59,7 @@ class ManageTest(base.ServiceTest):
         with dirty.unguarded(self.service.services.db.engine) as conn:
             yield conn
             if conn.dialect.name == 'postgresql':
-                quota_triggers.fill(conn)       # PostgreSQL has no checks only if it runs no triggers, either
+                quota_triggers.fill(conn)  # PostgreSQL has no checks only if it runs no triggers, either
 
     def write(self, table, resource_id, **values):
         """Change a row to values that the product itself would not write."""
@@ -84,7 +84,11 @@ class ManageTest(base.ServiceTest):
 
     def put(self, share, status, **values):
         """Set the status of a share, and other values, as if an operation had begun."""
-        self.write(models.share_instances, self.instance(share['id']), status=status,
-                   **{key: values.pop(key) for key in ('launched_at', 'host') if key in values})
+        self.write(
+            models.share_instances,
+            self.instance(share['id']),
+            status=status,
+            **{key: values.pop(key) for key in ('launched_at', 'host') if key in values},
+        )
         if values:
             self.write(models.shares, share['id'], **values)

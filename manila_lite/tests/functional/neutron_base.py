@@ -71,17 +71,32 @@ class NeutronTest(base.ServiceTest):
 
     def subnet(self, net, cidr, **more):
         """Create a subnet of the network."""
-        return self.neutron.create_subnet(network_id=net.id, project_id=net.project_id, cidr=cidr,
-                                          ip_version=6 if ':' in cidr else 4, **more)
+        return self.neutron.create_subnet(
+            network_id=net.id,
+            project_id=net.project_id,
+            cidr=cidr,
+            ip_version=6 if ':' in cidr else 4,
+            **more,
+        )
 
     def small(self, net, count):
         """Create a subnet with ``count`` addresses."""
-        return self.subnet(net, '10.5.0.0/28', allocation_pools=[{'start': '10.5.0.2', 'end': f'10.5.0.{count + 1}'}])
+        return self.subnet(
+            net, '10.5.0.0/28', allocation_pools=[{'start': '10.5.0.2', 'end': f'10.5.0.{count + 1}'}]
+        )
 
     def share_network(self, net, subnet, caller=None):
         """Ask for a share network. Returns (status, document)."""
-        return (caller or self.user).call('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': getattr(net, 'id', net), 'neutron_subnet_id': getattr(subnet, 'id', subnet)}})[:2]
+        return (caller or self.user).call(
+            'POST',
+            '/share-networks',
+            {
+                'share_network': {
+                    'neutron_net_id': getattr(net, 'id', net),
+                    'neutron_subnet_id': getattr(subnet, 'id', subnet),
+                }
+            },
+        )[:2]
 
     def made(self, net, *subnets):
         """Return the id of a share network with these subnets."""
@@ -94,8 +109,11 @@ class NeutronTest(base.ServiceTest):
 
     def add(self, network_id, net, subnet):
         """Add a subnet to the share network."""
-        self.user.ok('POST', f'/share-networks/{network_id}/subnets', {'share-network-subnet': {
-            'neutron_net_id': net.id, 'neutron_subnet_id': subnet.id}})
+        self.user.ok(
+            'POST',
+            f'/share-networks/{network_id}/subnets',
+            {'share-network-subnet': {'neutron_net_id': net.id, 'neutron_subnet_id': subnet.id}},
+        )
 
     # Ports
 
@@ -109,10 +127,21 @@ class NeutronTest(base.ServiceTest):
 
     def no_port_is_nobodys(self):
         """Check that the ports of share servers in Neutron and the allocations in the database are the same."""
-        base.eventually(lambda: not self._difference(), f'not the same in Neutron and here: {self._difference()}')
+        base.eventually(
+            lambda: not self._difference(), f'not the same in Neutron and here: {self._difference()}'
+        )
 
     def _difference(self):
-        here = {(row.port_id, row.share_server_id, row.ip_address) for row in self.rows(models.network_allocations)}
-        there = {(port.id, port.device_id, fixed['ip_address']) for port in self.ports() for fixed in port.fixed_ips}
+        here = {
+            (row.port_id, row.share_server_id, row.ip_address)
+            for row in self.rows(models.network_allocations)
+        }
+        there = {
+            (port.id, port.device_id, fixed['ip_address'])
+            for port in self.ports()
+            for fixed in port.fixed_ips
+        }
         # A port may have more addresses than its allocation.
-        return ({resource_id for resource_id, _, _ in there} - {resource_id for resource_id, _, _ in here}) | (here - there)
+        return (
+            {resource_id for resource_id, _, _ in there} - {resource_id for resource_id, _, _ in here}
+        ) | (here - there)

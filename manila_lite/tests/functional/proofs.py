@@ -19,15 +19,20 @@ from manila_lite.api.contract.call import Call
 _HERE = Path(__file__).parent
 _METHODS = ('GET', 'POST', 'PUT', 'DELETE')
 #: Placeholders for an id from the answer to an earlier request.
-_EARLIER = re.compile(r"\$HISTORY\['[^']*'\]\.\$RESPONSE\['.*?'\]|\$RESPONSE\['.*?'\]|\$HISTORY\['[^']*'\]\.\$HEADERS\['.*?'\]")
+_EARLIER = re.compile(
+    r"\$HISTORY\['[^']*'\]\.\$RESPONSE\['.*?'\]|\$RESPONSE\['.*?'\]|\$HISTORY\['[^']*'\]\.\$HEADERS\['.*?'\]"
+)
 
 #: By the beginning of the line of a call (method, path, action): the functional tests that prove the call.
 NAMED = (
-    ('GET /extensions/{alias}', 'gabbits/extensions.yaml'),      # there are no extensions: the answer is 404
+    ('GET /extensions/{alias}', 'gabbits/extensions.yaml'),  # there are no extensions: the answer is 404
     ('POST /findings/mend', 'test_findings.py'),
     ('DELETE /share-servers/{share_server_id}', 'test_share_servers.py'),
     ('GET /shares/{share_id}/migration-progress', 'test_share_migration.py'),
-    ('POST /share-networks/{share_network_id}/action add_security_service_check', 'test_security_services_in_use.py'),
+    (
+        'POST /share-networks/{share_network_id}/action add_security_service_check',
+        'test_security_services_in_use.py',
+    ),
     ('POST /services/evacuate', 'test_evacuation.py'),
     ('POST /services/stop-evacuation', 'test_evacuation.py'),
     ('POST /share-servers/manage', 'test_managed_share_servers.py'),
@@ -71,15 +76,27 @@ def _of_file(file: Path) -> Iterator[_Sent]:
             continue
         path = _EARLIER.sub('X', request[method]).partition('?')[0]
         data = request.get('data')
-        yield _Sent(f'gabbits/{file.name}', test['name'], method, path,
-                    next(iter(data), None) if path.endswith('/action') and isinstance(data, dict) else None)
+        yield _Sent(
+            f'gabbits/{file.name}',
+            test['name'],
+            method,
+            path,
+            next(iter(data), None) if path.endswith('/action') and isinstance(data, dict) else None,
+        )
 
 
 def _fits(op: Call, sent: _Sent) -> bool:
-    if sent.method != op.method or sent.action not in {op.action, op.old_action, op.action and f'os-{op.action}'}:
+    if sent.method != op.method or sent.action not in {
+        op.action,
+        op.old_action,
+        op.action and f'os-{op.action}',
+    }:
         return False
-    return any(re.fullmatch(r'/v2(/[^/]+)?' + re.sub(r'\\\{\w+\\\}', '[^/]+', re.escape(path)), sent.path)
-               for path in (op.path, op.old_path) if path)
+    return any(
+        re.fullmatch(r'/v2(/[^/]+)?' + re.sub(r'\\\{\w+\\\}', '[^/]+', re.escape(path)), sent.path)
+        for path in (op.path, op.old_path)
+        if path
+    )
 
 
 def proof(op: Call) -> str | None:

@@ -9,8 +9,17 @@ from manila_lite.api.contract import fields
 from manila_lite.tests.functional import walking
 
 #: Filters that ask for the resources of all projects.
-EVERYBODY = ('all_tenants=1&', 'all_projects=true&', 'all_tenants=1&project_id=first&', 'project_id=first&', 'is_public=None&',
-             'is_public=true&', 'is_soft_deleted=true&', 'sort_key=project_id&', 'limit=1000&offset=0&')
+EVERYBODY = (
+    'all_tenants=1&',
+    'all_projects=true&',
+    'all_tenants=1&project_id=first&',
+    'project_id=first&',
+    'is_public=None&',
+    'is_public=true&',
+    'is_soft_deleted=true&',
+    'sort_key=project_id&',
+    'limit=1000&offset=0&',
+)
 #: Number of values of a field, of those that rows have.
 _MOST = 4
 _NOT_IDS = ('limit', 'offset', 'sort_dir', 'all_tenants')
@@ -24,7 +33,9 @@ def of(op, values, rows):
     yield from EVERYBODY
     for field in fields.fields_at(op.query, versions.MAX):
         shown = {str(row[field.name]) for row in rows if isinstance(row.get(field.name), str | int)}
-        for value in dict.fromkeys([*_wanted(field.name, values), *map(urllib.parse.quote, sorted(shown)[:_MOST])]):
+        for value in dict.fromkeys(
+            [*_wanted(field.name, values), *map(urllib.parse.quote, sorted(shown)[:_MOST])]
+        ):
             yield f'{field.name}={value}'
 
 

@@ -50,7 +50,9 @@ class Refusing(base.ServiceTest):
     def put(self, table, resource_id, **values):
         """Set columns of a row."""
         with self.service.services.db.writer() as conn:
-            self.assertEqual(1, conn.execute(table.update().where(table.c.id == resource_id).values(**values)).rowcount)
+            self.assertEqual(
+                1, conn.execute(table.update().where(table.c.id == resource_id).values(**values)).rowcount
+            )
 
     def share_is(self, share_id, **values):
         """Set columns of the share's instances."""
@@ -60,7 +62,9 @@ class Refusing(base.ServiceTest):
 
     def share(self, owner=None, status='available', host=HOST, **wanted):
         """Return the id of a share on a backend."""
-        made = (owner or self.user).ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', **wanted}})['share']
+        made = (owner or self.user).ok(
+            'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', **wanted}}
+        )['share']
         self.share_is(made['id'], status=status, host=host)
         return made['id']
 
@@ -68,13 +72,18 @@ class Refusing(base.ServiceTest):
         """Put the subnet of a share network that names none into one; return the id of the share network."""
         table = models.share_network_subnets
         with self.service.services.db.writer() as conn:
-            conn.execute(table.update().where(table.c.share_network_id == network).values(
-                neutron_net_id='blue', neutron_subnet_id='blue-v4'))
+            conn.execute(
+                table.update()
+                .where(table.c.share_network_id == network)
+                .values(neutron_net_id='blue', neutron_subnet_id='blue-v4')
+            )
         return network
 
     def snapshot(self, share, status='available', **wanted):
         """Return the id of a snapshot of the share."""
-        made = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share, **wanted}})['snapshot']['id']
+        made = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share, **wanted}})['snapshot'][
+            'id'
+        ]
         self.put(models.snapshots, made, status=status)
         return made
 
@@ -85,7 +94,9 @@ class Refusing(base.ServiceTest):
 
     def rule(self, share, state='active', to='10.0.0.1', **wanted):
         """Return the id of an access rule of the share."""
-        status, said, _ = self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': to, **wanted})
+        status, said, _ = self.user.action(
+            share, 'allow_access', {'access_type': 'ip', 'access_to': to, **wanted}
+        )
         self.assertEqual(200, status, said)
         self.put(models.access_rules, said['access']['id'], state=state)
         return said['access']['id']
@@ -93,7 +104,9 @@ class Refusing(base.ServiceTest):
     def type(self, name, **specs):
         """Return the id of a share type."""
         specs = {'driver_handles_share_servers': 'False', 'snapshot_support': 'True', **specs}
-        return self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': specs}})['share_type']['id']
+        return self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': specs}})[
+            'share_type'
+        ]['id']
 
     def insert(self, table, **values):
         """Insert a row; return its id."""
@@ -107,13 +120,23 @@ class Refusing(base.ServiceTest):
         table = models.share_instances
         with self.service.services.db.reader() as conn:
             row = conn.execute(table.select().where(table.c.share_id == share)).mappings().one()
-        return self.insert(table, **{**{name: row[name] for name in _ALIKE}, 'status': 'available', **values},
-                           is_aside=True)
+        return self.insert(
+            table, **{**{name: row[name] for name in _ALIKE}, 'status': 'available', **values}, is_aside=True
+        )
 
     def moving(self, share):
         """Insert an open migration of the share to another backend."""
-        self.insert(models.operations, kind='share.migrate', resource_type='share', resource_id=share, topic='scheduler',
-                    lane='work', state='open', data={}, next_run_at=timeutils.utcnow())
+        self.insert(
+            models.operations,
+            kind='share.migrate',
+            resource_type='share',
+            resource_id=share,
+            topic='scheduler',
+            lane='work',
+            state='open',
+            data={},
+            next_run_at=timeutils.utcnow(),
+        )
 
     def all_done(self):
         """Delete all operations, as if the work were done."""
@@ -146,6 +169,7 @@ class Refusing(base.ServiceTest):
             if mine and (every or not came):
                 came.append(text)
                 conn.execute(change)
+
         engine = self.service.services.db.engine
         event.listen(engine, 'before_cursor_execute', before)
         try:
@@ -175,8 +199,12 @@ class Refusing(base.ServiceTest):
                 method, sent = ('POST', _filled(body, ids)) if body else ('DELETE', None)
                 status, document, _ = caller.call(method, path.format(**ids), sent)
                 fault = next(iter(document.values())) if document and status >= 400 else {}
-                if [status, fault.get('reason')] != expected or words.format(**ids, status=now) not in fault['message']:
-                    found.append(f'{name} of what is {now}: {status} {fault.get("reason")} {fault.get("message")}')
+                if [status, fault.get('reason')] != expected or words.format(**ids, status=now) not in fault[
+                    'message'
+                ]:
+                    found.append(
+                        f'{name} of what is {now}: {status} {fault.get("reason")} {fault.get("message")}'
+                    )
         return found
 
 
@@ -195,12 +223,33 @@ class WithBackends(Refusing):
         now = timeutils.utcnow()
         with cls.service.services.db.writer() as conn:
             zone = service_rows.zone_id(conn, 'here', create=True)
-            conn.execute(models.services.insert(), [
-                {'host': host, 'binary': 'manila-share', 'topic': 'share', 'availability_zone_id': zone,
-                 'heartbeat_at': now if is_up else now.replace(year=2001)} for host, is_up in cls.UP.items()])
-            conn.execute(models.pools.insert(), [
-                {'host': host, 'backend_host': host.partition('#')[0], 'total_gb': size, 'free_gb': size, 'reported_at': now,
-                 'capabilities': capabilities} for host, (size, capabilities) in cls.POOLS.items()])
+            conn.execute(
+                models.services.insert(),
+                [
+                    {
+                        'host': host,
+                        'binary': 'manila-share',
+                        'topic': 'share',
+                        'availability_zone_id': zone,
+                        'heartbeat_at': now if is_up else now.replace(year=2001),
+                    }
+                    for host, is_up in cls.UP.items()
+                ],
+            )
+            conn.execute(
+                models.pools.insert(),
+                [
+                    {
+                        'host': host,
+                        'backend_host': host.partition('#')[0],
+                        'total_gb': size,
+                        'free_gb': size,
+                        'reported_at': now,
+                        'capabilities': capabilities,
+                    }
+                    for host, (size, capabilities) in cls.POOLS.items()
+                ],
+            )
 
 
 def _filled(body, ids):

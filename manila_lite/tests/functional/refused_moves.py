@@ -22,13 +22,25 @@ class Moving(refused.Refusing):
         super().setUpClass()
         with cls.service.services.db.writer() as conn:
             cls.zones = {name: service_rows.zone_id(conn, name, create=True) for name in ('here', 'there')}
-            conn.execute(models.services.insert(), [
-                {'host': host, 'binary': 'manila-share', 'topic': 'share', 'heartbeat_at': timeutils.utcnow(),
-                 'availability_zone_id': cls.zones['here']} for host in ('test@alpha', 'test@beta')])
+            conn.execute(
+                models.services.insert(),
+                [
+                    {
+                        'host': host,
+                        'binary': 'manila-share',
+                        'topic': 'share',
+                        'heartbeat_at': timeutils.utcnow(),
+                        'availability_zone_id': cls.zones['here'],
+                    }
+                    for host in ('test@alpha', 'test@beta')
+                ],
+            )
 
     def setUp(self):
         super().setUp()
-        self.backend_is(disabled=False, heartbeat_at=timeutils.utcnow(), availability_zone_id=self.zones['here'])
+        self.backend_is(
+            disabled=False, heartbeat_at=timeutils.utcnow(), availability_zone_id=self.zones['here']
+        )
 
     def backend_is(self, **values):
         table = models.services
@@ -51,5 +63,14 @@ class Moving(refused.Refusing):
 
     def broken_off(self, resource_id, kind, target, state='failed', *, cut=True):
         """Insert a migration whose cut-over failed, or that ended in another way."""
-        self.insert(models.operations, kind=kind, resource_type='x', resource_id=resource_id, topic='scheduler', lane='work',
-                    state=state, data={'cut': cut, 'target': target}, next_run_at=timeutils.utcnow())
+        self.insert(
+            models.operations,
+            kind=kind,
+            resource_type='x',
+            resource_id=resource_id,
+            topic='scheduler',
+            lane='work',
+            state=state,
+            data={'cut': cut, 'target': target},
+            next_run_at=timeutils.utcnow(),
+        )

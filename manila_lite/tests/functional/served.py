@@ -17,8 +17,11 @@ class ServedTest(base.ServiceTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.service.use_networks(networks.FILE)
-        cls.admin.ok('POST', '/types', {'share_type': {'name': 'served',
-                                                       'extra_specs': {'driver_handles_share_servers': 'True'}}})
+        cls.admin.ok(
+            'POST',
+            '/types',
+            {'share_type': {'name': 'served', 'extra_specs': {'driver_handles_share_servers': 'True'}}},
+        )
 
     def setUp(self):
         super().setUp()
@@ -26,14 +29,19 @@ class ServedTest(base.ServiceTest):
 
     def network(self, subnet='blue-v4'):
         """Create a share network of the user with one subnet; return its id."""
-        return self.user.ok('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': 'blue', 'neutron_subnet_id': subnet}})['share_network']['id']
+        return self.user.ok(
+            'POST',
+            '/share-networks',
+            {'share_network': {'neutron_net_id': 'blue', 'neutron_subnet_id': subnet}},
+        )['share_network']['id']
 
     def unused_address(self):
         """Return an address of blue-v4 for a server that others made. Servers that are made here may have any."""
         with self.service.services.db.reader() as conn:
             taken = allocations.used_addresses(conn, 'blue-v4')
-        return next(address for address in (f'10.10.0.{last}' for last in range(77, 255)) if address not in taken)
+        return next(
+            address for address in (f'10.10.0.{last}' for last in range(77, 255)) if address not in taken
+        )
 
     def share(self, network, **more):
         """Create a share in the network; return the share."""
@@ -54,7 +62,9 @@ class ServedTest(base.ServiceTest):
 
     def act(self, network, action, body, caller=None, **more):
         """Send an action on the network. Return (status, document)."""
-        return (caller or self.user).call('POST', f'/share-networks/{network}/action', {action: body}, **more)[:2]
+        return (caller or self.user).call(
+            'POST', f'/share-networks/{network}/action', {action: body}, **more
+        )[:2]
 
     def fault(self, text, backend='alpha'):
         """Give the backend this fault until the test ends."""

@@ -64,8 +64,11 @@ class Robbed:
         self._lock = threading.Lock()
         self._names = itertools.count(1)
         self._db.writer = self._begin
-        for name, listener in (('after_cursor_execute', self._executed), ('commit', self._committed),
-                               ('rollback', self._rolled_back)):
+        for name, listener in (
+            ('after_cursor_execute', self._executed),
+            ('commit', self._committed),
+            ('rollback', self._rolled_back),
+        ):
             sa.event.listen(self._db.engine, name, listener)
         workers = {'scheduler': [service.scheduler], 'share': service.managers.values()}
         for role, found in workers.items():
@@ -97,6 +100,7 @@ class Robbed:
                 self._own.run = None
                 if mine.other:
                     self._let_go(mine)
+
         return run
 
     def _plan(self, role, plan):
@@ -113,6 +117,7 @@ class Robbed:
         def undo(work):
             self._is_at('undo', name[-1])
             step.undo(work)
+
         # What ``many`` does is one transaction, with its own tests; here each operation runs alone.
         return dataclasses.replace(step, do=do, undo=undo if step.undo else None, many=None)
 
@@ -137,24 +142,46 @@ class Robbed:
         """The operation is another's, as if the worker had stood still until its lease was over."""
         other = f'other-{next(self._names)}'
         with self._writer() as conn:
-            taken = conn.execute(operations.update().where(
-                operations.c.id == run.op.id, operations.c.owner == run.op.owner, operations.c.state == 'open').values(
-                owner=other, lease_expires_at=timeutils.utcnow() + _LEASE, attempts=operations.c.attempts + 1)).rowcount
+            taken = conn.execute(
+                operations.update()
+                .where(
+                    operations.c.id == run.op.id,
+                    operations.c.owner == run.op.owner,
+                    operations.c.state == 'open',
+                )
+                .values(
+                    owner=other,
+                    lease_expires_at=timeutils.utcnow() + _LEASE,
+                    attempts=operations.c.attempts + 1,
+                )
+            ).rowcount
         run.other = other if taken else ''
 
     def _let_go(self, run):
         """Who took over died at once; what he did does not count as a try."""
         with self._writer() as conn:
-            left = conn.execute(operations.update().where(
-                operations.c.id == run.op.id, operations.c.owner == run.other).values(
-                owner=None, lease_expires_at=None, attempts=operations.c.attempts - 2, next_run_at=timeutils.utcnow())).rowcount
+            left = conn.execute(
+                operations.update()
+                .where(operations.c.id == run.op.id, operations.c.owner == run.other)
+                .values(
+                    owner=None,
+                    lease_expires_at=None,
+                    attempts=operations.c.attempts - 2,
+                    next_run_at=timeutils.utcnow(),
+                )
+            ).rowcount
         if not left:
             self.wrong.append(f'{run.op.kind} at {run.at}: its new owner lost it to the old one')
 
     # What is written
 
     def _executed(self, conn, cursor, statement, *_):
-        if self._run and self._run.other and statement.lstrip().upper().startswith(_CHANGES) and cursor.rowcount:
+        if (
+            self._run
+            and self._run.other
+            and statement.lstrip().upper().startswith(_CHANGES)
+            and cursor.rowcount
+        ):
             self._run.wrote.append(statement)
 
     def _committed(self, conn):
@@ -180,14 +207,18 @@ class Deployment:
     def __init__(self, service):
         self.service = service
         self.state = service.state
-        self.engine = sa.create_engine(service.conf.database.connection, poolclass=sa.NullPool, connect_args={'timeout': 60})
+        self.engine = sa.create_engine(
+            service.conf.database.connection, poolclass=sa.NullPool, connect_args={'timeout': 60}
+        )
         self.deferring = set()
         self.orders = types.SimpleNamespace(defer=self.deferring.add)
 
     def call(self, method, path, body=None, project='admin', version=None):
         """Send a request; returns (status, document)."""
         caller = base.Api(self.service.app, 'u', project)
-        return caller.call(method, path, body, version=version, headers={versions.EXPERIMENTAL_HEADER: 'true'})[:2]
+        return caller.call(
+            method, path, body, version=version, headers={versions.EXPERIMENTAL_HEADER: 'true'}
+        )[:2]
 
     def ok(self, method, path, body=None, project='admin', version=None):
         """Send a request that must work; returns the document."""
@@ -208,7 +239,10 @@ class Deployment:
 
         def choose_deletion(ctx, resource_type, host, *, force):
             deferred = 'defer', f'{resource_type}.deferred_delete'
-            return deferred if ctx.project_id in self.deferring else plain(ctx, resource_type, host, force=force)
+            return (
+                deferred if ctx.project_id in self.deferring else plain(ctx, resource_type, host, force=force)
+            )
+
         share_bin.choose_deletion = choose_deletion
         try:
             yield

@@ -42,7 +42,9 @@ class Access(base.ServiceTest):
 
     def in_force(self):
         """Return the (address, level) pairs that the backend grants."""
-        return sorted((to, level) for _type, to, level in self.driver.store.share(self.instance).rules.values())
+        return sorted(
+            (to, level) for _type, to, level in self.driver.store.share(self.instance).rules.values()
+        )
 
     def calls(self):
         """Return the number of calls of the backend about this share's rules."""
@@ -68,8 +70,12 @@ class Access(base.ServiceTest):
 
     def messages(self):
         with self.service.services.db.reader() as conn:
-            return [messages.user_message(row) for row in messages.list_messages(
-                conn, self.service.context(), {'resource_id': self.share}, paging.Page())]
+            return [
+                messages.user_message(row)
+                for row in messages.list_messages(
+                    conn, self.service.context(), {'resource_id': self.share}, paging.Page()
+                )
+            ]
 
     def test_rule_becomes_active_and_is_removed_when_denied(self):
         rule = self.allow('10.0.0.5', 'ro')
@@ -87,7 +93,9 @@ class Access(base.ServiceTest):
         first = self.allow('10.0.0.1')
         self.reach(1)
         others = [self.allow(f'10.0.1.{number}')['id'] for number in range(20)]
-        self.assertEqual('syncing', self.user.ok('GET', f'/shares/{self.share}')['share']['access_rules_status'])
+        self.assertEqual(
+            'syncing', self.user.ok('GET', f'/shares/{self.share}')['share']['access_rules_status']
+        )
         self.knobs()
         for resource_id in (first['id'], *others):
             self.wait(resource_id, 'active')
@@ -120,7 +128,10 @@ class Access(base.ServiceTest):
 
     def test_same_rule_requested_eight_times_at_once_is_created_once(self):
         def ask(_):
-            return self.user.action(self.share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.9'})[0]
+            return self.user.action(
+                self.share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.9'}
+            )[0]
+
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             self.assertEqual([200] + [400] * 7, sorted(pool.map(ask, range(8))))
         rules = self.user.ok('GET', f'/share-access-rules?share_id={self.share}')['access_list']
@@ -139,7 +150,9 @@ class Access(base.ServiceTest):
         self.assertEqual([(to, 'rw') for to in sorted(wanted.values())], self.in_force())
         key = rules['cephx']['access_key']
         self.assertEqual(40, len(key))
-        base.eventually(lambda: all(row.state == rows.DONE for row in self.syncs()), 'an operation stays open')
+        base.eventually(
+            lambda: all(row.state == rows.DONE for row in self.syncs()), 'an operation stays open'
+        )
         self.assertTrue(self.syncs())
         self.assertNotIn(key, repr([row.data for row in self.syncs()]))
         self.assertEqual({None}, {rule['access_key'] for kind, rule in rules.items() if kind != 'cephx'})
@@ -150,8 +163,12 @@ class Access(base.ServiceTest):
             self.assertEqual(found, [rule['id'] for rule in listed])
         times = {'created_at', 'updated_at'}
         for version, fields in (('2.20', set()), ('2.21', {'access_key'}), ('2.33', {'access_key', *times})):
-            listed = self.user.ok('POST', f'/shares/{self.share}/action', {'access_list': None}, version=version)['access_list']
-            self.assertEqual({'id', 'access_type', 'access_to', 'access_level', 'state'} | fields, set(listed[0]), version)
+            listed = self.user.ok(
+                'POST', f'/shares/{self.share}/action', {'access_list': None}, version=version
+            )['access_list']
+            self.assertEqual(
+                {'id', 'access_type', 'access_to', 'access_level', 'state'} | fields, set(listed[0]), version
+            )
 
     def test_rule_of_an_unsupported_type_ends_in_error_with_a_reason(self):
         self.knows('ip', 'user')
@@ -163,8 +180,12 @@ class Access(base.ServiceTest):
         self.assertIn('some-certificate', self.messages()[0])
         self.assertIn('does not support access rules of type cert', self.messages()[0])
         self.assertIn('Delete it', self.messages()[0])
-        old = self.user.call('POST', f'/shares/{self.share}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': '10.0.0.3'}}, version='2.27')
+        old = self.user.call(
+            'POST',
+            f'/shares/{self.share}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.3'}},
+            version='2.27',
+        )
         self.assertEqual(400, old[0])
         self.wait(self.allow('10.0.0.3')['id'], 'active')
         self.deny(bad)
@@ -238,12 +259,16 @@ class Access(base.ServiceTest):
     def test_access_level_change_reaches_the_backend(self):
         rule = self.allow('10.0.0.1')['id']
         self.wait(rule, 'active')
-        changed = self.user.ok('PUT', f'/share-access-rules/{rule}', {'update_access': {'access_level': 'ro'}})['access']
+        changed = self.user.ok(
+            'PUT', f'/share-access-rules/{rule}', {'update_access': {'access_level': 'ro'}}
+        )['access']
         self.assertEqual(('ro', 'queued_to_update'), (changed['access_level'], changed['state']))
         self.wait(rule, 'active')
         self.assertEqual([('10.0.0.1', 'ro')], self.in_force())
         calls = self.calls()
-        same = self.user.ok('PUT', f'/share-access-rules/{rule}', {'update_access': {'access_level': 'ro'}})['access']
+        same = self.user.ok('PUT', f'/share-access-rules/{rule}', {'update_access': {'access_level': 'ro'}})[
+            'access'
+        ]
         self.assertEqual('active', same['state'])
         self.settled()
         self.assertEqual(calls, self.calls())
@@ -251,7 +276,9 @@ class Access(base.ServiceTest):
     def test_access_level_change_is_refused_while_the_rule_is_being_applied(self):
         self.knobs('update_access:hang')
         rule = self.allow('10.0.0.1')['id']
-        status, document, _ = self.user.call('PUT', f'/share-access-rules/{rule}', {'update_access': {'access_level': 'ro'}})
+        status, document, _ = self.user.call(
+            'PUT', f'/share-access-rules/{rule}', {'update_access': {'access_level': 'ro'}}
+        )
         self.assertEqual(400, status, document)
         self.knobs()
         self.wait(rule, 'active')
@@ -262,8 +289,10 @@ class Access(base.ServiceTest):
         path = f'/shares/{self.share}/action'
         rules = self.user.ok('POST', path, {'access_list': None}, version='2.27')['access_list']
         self.assertEqual(['new'], [row['state'] for row in rules])
-        self.assertEqual('out_of_sync', self.user.ok(
-            'GET', f'/shares/{self.share}', version='2.27')['share']['access_rules_status'])
+        self.assertEqual(
+            'out_of_sync',
+            self.user.ok('GET', f'/shares/{self.share}', version='2.27')['share']['access_rules_status'],
+        )
         now = self.user.ok('POST', path, {'access_list': None}, version='2.28')['access_list'][0]['state']
         self.assertIn(now, ('queued_to_apply', 'applying'))
         self.knobs()
@@ -275,7 +304,9 @@ class Access(base.ServiceTest):
         self.knobs('delete_share:hang')
         self.user.ok('DELETE', f'/shares/{self.share}', wait=False)
         self.deny(rule, 400)
-        status, document, _ = self.user.action(self.share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.2'})
+        status, document, _ = self.user.action(
+            self.share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.2'}
+        )
         self.assertEqual((400, 'share_not_available'), (status, document['badRequest']['reason']))
         self.knobs()
         self.user.wait(f'/shares/{self.share}', 'share', 'gone')
@@ -285,7 +316,8 @@ class Access(base.ServiceTest):
         self.knobs('update_access:fail@once', 'delete_share:hang')
         self.allow('10.0.0.1')
         self.user.ok('DELETE', f'/shares/{self.share}', wait=False)
-        time.sleep(1.5)     # sleeps: the next try for the rule must come during the deletion, and leaves no trace
+        # The next try for the rule must come during the deletion.
+        time.sleep(1.5)  # sleeps: that try leaves no trace
         self.knobs()
         self.user.wait(f'/shares/{self.share}', 'share', 'gone')
         waiting.until(lambda: not self.is_open(), 'the operation ends', pause=0.1)
@@ -312,8 +344,11 @@ class Access(base.ServiceTest):
         self.assertEqual([], self.in_force())
 
     def test_rule_with_locks_set_to_false_or_null_is_accepted(self):
-        status, _, _ = self.user.action(self.share, 'allow_access', {
-            'access_type': 'ip', 'access_to': '10.0.0.1', 'lock_visibility': False, 'lock_deletion': None})
+        status, _, _ = self.user.action(
+            self.share,
+            'allow_access',
+            {'access_type': 'ip', 'access_to': '10.0.0.1', 'lock_visibility': False, 'lock_deletion': None},
+        )
         self.assertEqual(200, status)
 
     def test_rules_of_another_project_are_not_found_and_those_of_its_public_share_forbidden(self):
@@ -322,13 +357,21 @@ class Access(base.ServiceTest):
         other = self.caller(project='q')
         path = f'/share-access-rules/{rule}'
         for method, where, body in (
-                ('GET', path, None), ('PUT', path, {'update_access': {'access_level': 'ro'}}),
-                ('PUT', f'{path}/metadata', {'metadata': {'a': 'b'}}), ('DELETE', f'{path}/metadata/a', None)):
+            ('GET', path, None),
+            ('PUT', path, {'update_access': {'access_level': 'ro'}}),
+            ('PUT', f'{path}/metadata', {'metadata': {'a': 'b'}}),
+            ('DELETE', f'{path}/metadata/a', None),
+        ):
             self.assertEqual(404, other.call(method, where, body)[0], (method, where))
         for method, where, body in (
-                ('GET', f'/share-access-rules?share_id={self.share}', None),
-                ('POST', f'/shares/{self.share}/action', {'deny_access': {'access_id': rule}}),
-                ('POST', f'/shares/{self.share}/action', {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.2'}})):
+            ('GET', f'/share-access-rules?share_id={self.share}', None),
+            ('POST', f'/shares/{self.share}/action', {'deny_access': {'access_id': rule}}),
+            (
+                'POST',
+                f'/shares/{self.share}/action',
+                {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.2'}},
+            ),
+        ):
             self.assertEqual(403, other.call(method, where, body)[0], (method, where))
         self.assertEqual(200, self.admin.call('GET', path)[0])
 
@@ -342,7 +385,9 @@ class Access(base.ServiceTest):
         reader = self.caller(roles='reader')
         self.assertEqual(200, reader.call('GET', f'/share-access-rules/{rule}')[0])
         self.assertEqual(403, reader.action(self.share, 'deny_access', {'access_id': rule})[0])
-        self.assertEqual(403, reader.action(self.share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.2'})[0])
+        self.assertEqual(
+            403, reader.action(self.share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.2'})[0]
+        )
 
     def test_admin_only_export_locations_are_hidden_from_users(self):
         path = f'/shares/{self.share}/export_locations'
@@ -354,7 +399,9 @@ class Access(base.ServiceTest):
         self.assertFalse({'is_admin_only', 'share_instance_id'} & set(mine[0]))
         for tail in ('', '/metadata', '/metadata/a'):
             self.assertEqual(404, self.user.call('GET', f'{path}/{hidden[0]["id"]}{tail}')[0])
-        self.assertEqual(404, self.user.call('PUT', f'{path}/{hidden[0]["id"]}/metadata', {'metadata': {'a': 'b'}})[0])
+        self.assertEqual(
+            404, self.user.call('PUT', f'{path}/{hidden[0]["id"]}/metadata', {'metadata': {'a': 'b'}})[0]
+        )
         self.assertEqual(200, self.admin.call('GET', f'{path}/{hidden[0]["id"]}')[0])
         where = f'{path}/{hidden[0]["id"]}/metadata'
         self.assertEqual('b', self.admin.ok('PUT', where, {'metadata': {'a': 'b'}})['metadata']['a'])

@@ -14,8 +14,10 @@ from manila_lite.network.interface import Address
 from manila_lite.tests.functional import served
 from manila_lite.tests.functional.test_networks import NetworkTest
 
-_BACKEND = ('driver_handles_share_servers = true\nbackend_availability_zone = here\n'
-            'server_migration_driver_continue_update_interval = 0.1\n')
+_BACKEND = (
+    'driver_handles_share_servers = true\nbackend_availability_zone = here\n'
+    'server_migration_driver_continue_update_interval = 0.1\n'
+)
 
 
 class Order(served.ServedTest):
@@ -29,8 +31,9 @@ class Order(served.ServedTest):
 
     def server_of(self, network):
         """Create a share on alpha; return the share and the id of its share server."""
-        share = self.admin.share(share_type='served', share_network_id=network,
-                                 scheduler_hints={'only_host': 'test@alpha#pool1'})
+        share = self.admin.share(
+            share_type='served', share_network_id=network, scheduler_hints={'only_host': 'test@alpha#pool1'}
+        )
         return share, self.admin.ok('GET', f'/shares/{share["id"]}')['share']['share_server_id']
 
     def ends(self, server, status):
@@ -51,11 +54,18 @@ class Order(served.ServedTest):
         self.assertEqual([], self.addresses(server))
 
     def test_server_keeps_its_addresses_when_unmanage_fails(self):
-        network, store, address = self.network(), self.service.managers['alpha'].driver.store, self.unused_address()
+        network, store, address = (
+            self.network(),
+            self.service.managers['alpha'].driver.store,
+            self.unused_address(),
+        )
         with store.locked():
             store.servers.put(ServerRecord('nas1', {'lan': [address]}, ours=False))
-        server = self.admin.ok('POST', '/share-servers/manage', {'share_server': {
-            'host': 'test@alpha', 'share_network_id': network, 'identifier': 'nas1'}})['share_server']['id']
+        server = self.admin.ok(
+            'POST',
+            '/share-servers/manage',
+            {'share_server': {'host': 'test@alpha', 'share_network_id': network, 'identifier': 'nas1'}},
+        )['share_server']['id']
         self.ends(server, 'active')
         self.assertEqual([address], self.addresses(server))
         self.fault('unmanage_server:fail_final')
@@ -68,9 +78,19 @@ class Order(served.ServedTest):
         before = self.addresses(server)
         self.fault('teardown_server:fail_final')
         there, path = self.network('blue-small'), f'/share-servers/{server}'
-        self.admin.ok('POST', f'{path}/action', {'migration_start': {
-            'host': 'test@beta', 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True,
-            'new_share_network_id': there}})
+        self.admin.ok(
+            'POST',
+            f'{path}/action',
+            {
+                'migration_start': {
+                    'host': 'test@beta',
+                    'writable': True,
+                    'nondisruptive': False,
+                    'preserve_snapshots': True,
+                    'new_share_network_id': there,
+                }
+            },
+        )
         self.admin.wait(path, 'share_server', 'migration_driver_phase1_done', field='task_state')
         self.admin.ok('POST', f'{path}/action', {'migration_complete': None})
         self.ends(server, 'error')
@@ -78,14 +98,17 @@ class Order(served.ServedTest):
 
 
 class Plugin(NetworkTest):
-
     def test_address_release_is_retried_after_the_plugin_failed(self):
         """Check that allocations stay after a failure: otherwise nothing would show the addresses that the plugin holds."""
-        network = self.network(self.caller(uuidutils.generate_uuid()), neutron_net_id='blue', neutron_subnet_id='blue-v4')
+        network = self.network(
+            self.caller(uuidutils.generate_uuid()), neutron_net_id='blue', neutron_subnet_id='blue-v4'
+        )
         server = uuidutils.generate_uuid()
         with self.db.writer() as conn:
-            subnet, = share_network_subnets.of_network(conn, network['id'])
-            share_servers.insert(conn, {'id': server, 'share_network_id': network['id'], 'host': 'test@alpha'}, [subnet.id])
+            (subnet,) = share_network_subnets.of_network(conn, network['id'])
+            share_servers.insert(
+                conn, {'id': server, 'share_network_id': network['id'], 'host': 'test@alpha'}, [subnet.id]
+            )
         server_addresses.allocate(self.service.services, load.make(self.service.conf), server, subnet, 2)
         freed = []
         away = types.SimpleNamespace(free=self._refuse, forget=freed.append)

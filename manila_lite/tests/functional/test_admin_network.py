@@ -11,8 +11,10 @@ from manila_lite.manager.plans import share_servers
 from manila_lite.manager.runtime import service
 from manila_lite.tests.functional import base, served
 
-_BACKEND = ('driver_handles_share_servers = true\ndummy_allocations_per_subnet = 2\ndummy_admin_allocations = 3\n'
-            'admin_network_id = management\n')
+_BACKEND = (
+    'driver_handles_share_servers = true\ndummy_allocations_per_subnet = 2\ndummy_admin_allocations = 3\n'
+    'admin_network_id = management\n'
+)
 _ADMINS = """
 networks:
 - id: management
@@ -26,9 +28,11 @@ networks:
 class AdminNetwork(served.ServedTest):
     """The administrators' networks are in a file of their own; users cannot see them."""
 
-    BACKENDS = {'alpha': f'{_BACKEND}admin_network_config_group = administrators\nadmin_subnet_id = wide\n',
-                'beta': f'{_BACKEND}admin_network_config_group = administrators\nadmin_subnet_id = tiny\n'
-                        'share_backend_name = small\n'}
+    BACKENDS = {
+        'alpha': f'{_BACKEND}admin_network_config_group = administrators\nadmin_subnet_id = wide\n',
+        'beta': f'{_BACKEND}admin_network_config_group = administrators\nadmin_subnet_id = tiny\n'
+        'share_backend_name = small\n',
+    }
     EXTRA = '[administrators]\nplugin = standalone\n'
 
     @classmethod
@@ -36,8 +40,19 @@ class AdminNetwork(served.ServedTest):
         super().setUpClass()
         cls.service.use_networks(_ADMINS, 'administrators', 'administrators.yaml')
         for name, backend in (('wide', 'alpha'), ('small', 'small')):
-            cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
-                'driver_handles_share_servers': 'True', 'share_backend_name': backend}}})
+            cls.admin.ok(
+                'POST',
+                '/types',
+                {
+                    'share_type': {
+                        'name': name,
+                        'extra_specs': {
+                            'driver_handles_share_servers': 'True',
+                            'share_backend_name': backend,
+                        },
+                    }
+                },
+            )
 
     def share(self, network, kind='wide', **more):
         return self.user.share(share_type=kind, share_network_id=network, **more)
@@ -46,15 +61,22 @@ class AdminNetwork(served.ServedTest):
         """Return the number of the server's allocations in the database, by subnet of the network plugin."""
         table = models.network_allocations
         with self.service.services.db.reader() as conn:
-            return dict(conn.execute(sa.select(table.c.neutron_subnet_id, sa.func.count())
-                                     .where(table.c.share_server_id == server_id).group_by(table.c.neutron_subnet_id)).all())
+            return dict(
+                conn.execute(
+                    sa.select(table.c.neutron_subnet_id, sa.func.count())
+                    .where(table.c.share_server_id == server_id)
+                    .group_by(table.c.neutron_subnet_id)
+                ).all()
+            )
 
     def at_backend(self, server_id):
         return sorted(len(found) for found in self.record(server_id).addresses.values())
 
     def paths(self, share, caller):
         found = caller.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
-        return sorted((location.get('is_admin_only', False), location['path'].partition(':/')[0]) for location in found)
+        return sorted(
+            (location.get('is_admin_only', False), location['path'].partition(':/')[0]) for location in found
+        )
 
     def test_server_gets_the_configured_addresses_per_subnet_and_for_admins(self):
         network = self.network()
@@ -62,8 +84,11 @@ class AdminNetwork(served.ServedTest):
         [server] = self.servers(network)
         self.assertEqual({'blue-v4': 2, 'wide': 3}, self.addresses(server.id))
         self.assertEqual([2, 3], self.at_backend(server.id))
-        status, document, _ = self.user.call('POST', f'/share-networks/{network}/subnets', {
-            'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}})
+        status, document, _ = self.user.call(
+            'POST',
+            f'/share-networks/{network}/subnets',
+            {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}},
+        )
         self.assertEqual(200, status, document)
         self.settled(network)
         self.assertEqual({'blue-v4': 2, 'blue-v6': 2, 'wide': 3}, self.addresses(server.id))
@@ -80,7 +105,9 @@ class AdminNetwork(served.ServedTest):
             theirs = allocations.of_server(conn, server.id, allocations.ADMIN)
         self.assertEqual({'admin'}, {row.label for row in theirs})
         self.assertEqual({row.ip_address for row in theirs}, {path for admin, path in every if admin})
-        self.assertEqual([path for admin, path in every if not admin], [path for _, path in self.paths(share, self.user)])
+        self.assertEqual(
+            [path for admin, path in every if not admin], [path for _, path in self.paths(share, self.user)]
+        )
 
     def test_admin_addresses_are_freed_with_the_server(self):
         network = self.network()
@@ -113,8 +140,11 @@ class AdminNetwork(served.ServedTest):
         self.assertIsNone(self.record(server.id, 'beta'))
 
     def test_users_cannot_use_the_admin_network(self):
-        status, document, _ = self.user.call('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': 'management', 'neutron_subnet_id': 'wide'}})
+        status, document, _ = self.user.call(
+            'POST',
+            '/share-networks',
+            {'share_network': {'neutron_net_id': 'management', 'neutron_subnet_id': 'wide'}},
+        )
         self.assertEqual(400, status, document)
 
     def refused(self, group, option, value, *words):
@@ -128,8 +158,14 @@ class AdminNetwork(served.ServedTest):
             self.assertIn(word, said)
 
     def test_configuration_section_of_the_admin_network_is_recognized(self):
-        self.assertEqual([], [str(doubt) for doubt in settings.find_doubtful(self.service.conf)
-                              if doubt.group == 'administrators'])
+        self.assertEqual(
+            [],
+            [
+                str(doubt)
+                for doubt in settings.find_doubtful(self.service.conf)
+                if doubt.group == 'administrators'
+            ],
+        )
 
     def test_service_refuses_to_start_with_wrong_admin_network_options(self):
         service.check(self.service.conf)

@@ -11,11 +11,17 @@ from manila_lite.tests.services import daemon, prometheus
 
 _CONFIG = 'service_down_time = 3\n[metrics]\nport = {port}\nports = 3\ncache_seconds = 1\n'
 #: Series that exist only after something went wrong, with the labels that they have then.
-_AFTER_FAILURES = {f'{family.name}_total': labels for family, labels in metrics.families()
-                   if family.name in ('manila_lite_database_errors', 'manila_lite_connections_given_up')}
+_AFTER_FAILURES = {
+    f'{family.name}_total': labels
+    for family, labels in metrics.families()
+    if family.name in ('manila_lite_database_errors', 'manila_lite_connections_given_up')
+}
 #: Series that exist only where a share has a replica, in the same form.
-_OF_REPLICAS = {family.name: labels for family, labels in metrics_collector.families()
-                if family.name == 'manila_lite_replica_age_seconds'}
+_OF_REPLICAS = {
+    family.name: labels
+    for family, labels in metrics_collector.families()
+    if family.name == 'manila_lite_replica_age_seconds'
+}
 
 
 class Watched(testtools.TestCase):
@@ -37,8 +43,14 @@ class Watched(testtools.TestCase):
     def all_shown(self):
         """Return the scraped processes, if all have what the database says."""
         found = self.scraped()
-        return found if all(one.labels('operations_open', 'age') and one.labels('pool_free_bytes', 'pool')
-                            for one in found) else None
+        return (
+            found
+            if all(
+                one.labels('operations_open', 'age') and one.labels('pool_free_bytes', 'pool')
+                for one in found
+            )
+            else None
+        )
 
     def test_metrics_labels_and_values_that_alerts_and_dashboard_name_are_shown(self):
         found = self.parts.until(self.all_shown, 'every process shows the database')
@@ -63,12 +75,18 @@ class Watched(testtools.TestCase):
             server = self.useFixture(prometheus.Prometheus(range(self.port, self.port + 3), rules))
         except daemon.Missing as missing:
             self.skipTest(str(missing))
-        self.parts.until(lambda: len(server.query('manila_lite_service_up == 1')) == 6, 'all is scraped, and up')
+        self.parts.until(
+            lambda: len(server.query('manila_lite_service_up == 1')) == 6, 'all is scraped, and up'
+        )
         self.assert_evaluated(server)
-        died, stopped = ('ManilaLiteServiceDown', 'manila-scheduler'), ('ManilaLiteServiceStopped', 'manila-share')
+        died, stopped = (
+            ('ManilaLiteServiceDown', 'manila-scheduler'),
+            ('ManilaLiteServiceStopped', 'manila-share'),
+        )
 
         def about_services():
             return {alert for alert in server.firing() if alert[0] in (died[0], stopped[0])}
+
         self.assertEqual(set(), about_services())
         self.started['scheduler'].kill()
         self.parts.until(lambda: about_services() == {died}, f'{died} alone fires')
@@ -80,11 +98,21 @@ class Watched(testtools.TestCase):
 
     def assert_evaluated(self, server):
         """Check that Prometheus evaluates all rules and all expressions without an error."""
-        self.parts.until(lambda: {rule['health'] for group in server.ask('rules')['groups'] for rule in group['rules']}
-                         == {'ok'}, 'all rules are evaluated')
+        self.parts.until(
+            lambda: (
+                {rule['health'] for group in server.ask('rules')['groups'] for rule in group['rules']}
+                == {'ok'}
+            ),
+            'all rules are evaluated',
+        )
         expressions = watching.expressions()
         for expression in expressions.values():
             self.assertIsInstance(server.query(expression), list, expression)
-        for joined in ('Memory A', 'CPU A', 'Open descriptors A'):      # a rate needs two scrapes
-            self.parts.until(lambda joined=joined: {row['metric']['service'] for row in server.query(expressions[joined])}
-                             == {'manila-api', 'manila-scheduler', 'manila-share'}, f'{joined} names each process')
+        for joined in ('Memory A', 'CPU A', 'Open descriptors A'):  # a rate needs two scrapes
+            self.parts.until(
+                lambda joined=joined: (
+                    {row['metric']['service'] for row in server.query(expressions[joined])}
+                    == {'manila-api', 'manila-scheduler', 'manila-share'}
+                ),
+                f'{joined} names each process',
+            )

@@ -52,7 +52,9 @@ class Client(threading.Thread):
         with urllib3.PoolManager(retries=False, timeout=waiting.LIMIT) as pool:
             while not self._over.is_set():
                 try:
-                    answer = pool.request('GET', self._url, headers={} if self._keeps else {'Connection': 'close'})
+                    answer = pool.request(
+                        'GET', self._url, headers={} if self._keeps else {'Connection': 'close'}
+                    )
                     self.answers[answer.status] += 1
                 except urllib3.exceptions.HTTPError as bad:
                     self.answers[f'{type(bad).__name__}: {bad}'] += 1
@@ -78,7 +80,9 @@ class RestartsTest(testtools.TestCase):
 
     def clients(self, path='/v2/types'):
         """Start clients, of both kinds."""
-        clients = [Client(f'http://127.0.0.1:{self.parts.port}{path}', keeps) for keeps in (True, True, False, False)]
+        clients = [
+            Client(f'http://127.0.0.1:{self.parts.port}{path}', keeps) for keeps in (True, True, False, False)
+        ]
         for client in clients:
             self.addCleanup(client.end)
             client.start()
@@ -88,7 +92,9 @@ class RestartsTest(testtools.TestCase):
     def go_on(self, clients):
         """Wait until each client has got some more answers."""
         least = {client: client.answers.total() + 10 for client in clients}
-        waiting.until(lambda: all(client.answers.total() > some for client, some in least.items()), self.parts.tail)
+        waiting.until(
+            lambda: all(client.answers.total() > some for client, some in least.items()), self.parts.tail
+        )
 
     def replaced(self, old):
         """Wait until there are new processes, and no others."""
@@ -97,8 +103,11 @@ class RestartsTest(testtools.TestCase):
     def all_answered(self, clients):
         for client in clients:
             client.end()
-        self.assertEqual([{200}] * len(clients), [set(client.answers) for client in clients],
-                         [client.answers for client in clients])
+        self.assertEqual(
+            [{200}] * len(clients),
+            [set(client.answers) for client in clients],
+            [client.answers for client in clients],
+        )
 
     def restarts_are_not_felt(self, clients):
         for _ in range(3):
@@ -113,12 +122,16 @@ class RestartsTest(testtools.TestCase):
 class Siblings(testscenarios.WithScenarios, RestartsTest):
     """The APIs of the siblings, which share the server."""
 
-    scenarios = [('compute', {'name': 'compute', 'path': '/v2.1/servers'}),
-                 ('dataproc', {'name': 'dataproc', 'path': '/v2/clusters'})]
+    scenarios = [
+        ('compute', {'name': 'compute', 'path': '/v2.1/servers'}),
+        ('dataproc', {'name': 'dataproc', 'path': '/v2/clusters'}),
+    ]
 
     def test_every_request_is_answered_while_the_processes_are_replaced(self):
         config = self.parts.state / f'{self.name}.conf'
-        config.write_text(_SIBLING.format(state=self.parts.state, name=self.name, port=self.parts.port, workers=WORKERS))
+        config.write_text(
+            _SIBLING.format(state=self.parts.state, name=self.name, port=self.parts.port, workers=WORKERS)
+        )
         self.started(f'manila_lite.siblings.{self.name}.cmd:api', config)
         self.restarts_are_not_felt(self.clients(self.path))
 
@@ -142,7 +155,9 @@ class Restarts(RestartsTest):
             self.master.send_signal(signal.SIGHUP)
             self.go_on(clients[:1])
         self.replaced(old)
-        self.parts.until(lambda: all(self.creates() for _ in range(4 * WORKERS)), 'all have read the last name')
+        self.parts.until(
+            lambda: all(self.creates() for _ in range(4 * WORKERS)), 'all have read the last name'
+        )
         self.go_on(clients)
         self.all_answered(clients)
 
@@ -156,7 +171,9 @@ class Restarts(RestartsTest):
         old = self.workers()
         self.parts.edit('auth_strategy = noauth', 'auth_strategy = nonsense')
         self.master.send_signal(signal.SIGHUP)
-        self.parts.until(lambda: 'Cannot start yet, trying again' in self.parts.log.read_text(), 'the mistake is said')
+        self.parts.until(
+            lambda: 'Cannot start yet, trying again' in self.parts.log.read_text(), 'the mistake is said'
+        )
         self.go_on(clients)
         self.assertLessEqual(old, self.workers())
         self.parts.edit('auth_strategy = nonsense', 'auth_strategy = noauth')
@@ -168,10 +185,15 @@ class Restarts(RestartsTest):
     @contextlib.contextmanager
     def under_way(self):
         """Send half of a request; then, after the context, the rest. The answer must be the last of its connection."""
-        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=waiting.LIMIT)) as wire:
+        with contextlib.closing(
+            http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=waiting.LIMIT)
+        ) as wire:
             wire.putrequest('POST', '/v2/types')
-            for name, value in (('X-OpenStack-Manila-API-Version', '2.82'), ('Content-Type', 'application/json'),
-                                ('Content-Length', str(len(_TYPE)))):
+            for name, value in (
+                ('X-OpenStack-Manila-API-Version', '2.82'),
+                ('Content-Type', 'application/json'),
+                ('Content-Length', str(len(_TYPE))),
+            ):
                 wire.putheader(name, value)
             wire.endheaders(_TYPE[:10])
             yield
@@ -196,7 +218,9 @@ class Restarts(RestartsTest):
         old = self.workers()
         with self.under_way():
             self.master.send_signal(signal.SIGHUP)
-            self.parts.until(lambda: len(self.workers() - old) == WORKERS and len(self.workers() & old) == 1, 'successors')
+            self.parts.until(
+                lambda: len(self.workers() - old) == WORKERS and len(self.workers() & old) == 1, 'successors'
+            )
             everybody = [psutil.Process(pid) for pid in self.workers()]
             self.master.terminate()
             self.parts.until(self.refused, 'nobody else is let in')

@@ -16,7 +16,6 @@ PAGE = Path(__file__).resolve().parents[3] / 'doc/source/admin/backup.rst'
 
 
 class Backup(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.lite = self.useFixture(process.Lite())
@@ -42,8 +41,10 @@ class Backup(testtools.TestCase):
 
     def back_up(self):
         """Copy the database as ``sqlite3 FILE ".backup COPY"`` does."""
-        with contextlib.closing(sqlite3.connect(self.database)) as source, \
-                contextlib.closing(sqlite3.connect(self.lite.state / 'copy')) as copy:
+        with (
+            contextlib.closing(sqlite3.connect(self.database)) as source,
+            contextlib.closing(sqlite3.connect(self.lite.state / 'copy')) as copy,
+        ):
             source.backup(copy)
 
     def put_back(self):
@@ -75,6 +76,11 @@ class Backup(testtools.TestCase):
         self.lite.start()
         self.available(begun)
         self.assertEqual(404, self.lite.call('GET', f'/shares/{later}')[0])
-        base.eventually(lambda: self.rules(kept) == {'192.0.2.1': 'active'}, 'the rules are not those of the backup')
+        base.eventually(
+            lambda: self.rules(kept) == {'192.0.2.1': 'active'}, 'the rules are not those of the backup'
+        )
         base.eventually(lambda: self.manage('doctor') == 0, 'something is wrong still')
-        self.assertEqual({*run, 'doctor'}, set(re.findall(r'^ *# manila-manage ([a-z -]+)$', PAGE.read_text(), re.MULTILINE)))
+        self.assertEqual(
+            {*run, 'doctor'},
+            set(re.findall(r'^ *# manila-manage ([a-z -]+)$', PAGE.read_text(), re.MULTILINE)),
+        )

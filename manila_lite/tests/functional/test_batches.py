@@ -23,18 +23,29 @@ class BatchTest(test_fair_turns.TurnsTest):
     def setUp(self):
         super().setUp()
         self.alone, self.prepared, self.ended, self.ended_many = [], [], [], []
-        self.bad = set()            # operations for which a function fails when it is called for several
-        self.worst = set()          # operations whose end cannot be written at all
+        self.bad = set()  # operations for which a function fails when it is called for several
+        self.worst = set()  # operations whose end cannot be written at all
         self.lock = threading.Lock()
 
     def runner(self, *, many=None, workers=12, after=None):
         """Return a runner whose operations end here, or are passed on ``many`` at a time."""
         conf = self.service.services.conf
-        for name, value in (('poll_interval', 3600), ('workers', workers), ('reserved_workers', 0), ('retry_delay', 0.01)):
+        for name, value in (
+            ('poll_interval', 3600),
+            ('workers', workers),
+            ('reserved_workers', 0),
+            ('retry_delay', 0.01),
+        ):
             conf.set_override(name, value, 'operations')
             self.addCleanup(conf.clear_override, name, 'operations')
-        plan = Plan('test', (Step(after or self.work, many=many),), self.done, lambda conn, work, error: None,
-                    prepare=None if many else self.prepare, done_many=None if many else self.done_many)
+        plan = Plan(
+            'test',
+            (Step(after or self.work, many=many),),
+            self.done,
+            lambda conn, work, error: None,
+            prepare=None if many else self.prepare,
+            done_many=None if many else self.done_many,
+        )
         runner = Runner(self.service.services, test_fair_turns.TOPIC, self.host, [plan], None)
         self.addCleanup(runner.stop)
         return runner
@@ -111,12 +122,18 @@ class Passing(BatchTest):
     def go(self, idents, **more):
         runner = self.runner(many=self.many, after=self.pass_on, **more)
         runner.start()
-        base.eventually(lambda: {row.host for row in self.read(idents)} == {'elsewhere'}, 'not all were passed on')
+        base.eventually(
+            lambda: {row.host for row in self.read(idents)} == {'elsewhere'}, 'not all were passed on'
+        )
         base.eventually(lambda: not runner.busy, 'it has threads that do nothing')
         found = self.read(idents)
-        self.assertEqual([(rows.OPEN, None, None, 0, 0, None, None)] * len(idents),
-                         [(row.state, row.owner, row.lease_expires_at, row.attempts, row.step, row.steps, row.error)
-                          for row in found])
+        self.assertEqual(
+            [(rows.OPEN, None, None, 0, 0, None, None)] * len(idents),
+            [
+                (row.state, row.owner, row.lease_expires_at, row.attempts, row.step, row.steps, row.error)
+                for row in found
+            ],
+        )
         return runner
 
     def test_operations_of_several_projects_are_passed_on_together(self):
@@ -141,9 +158,12 @@ class Passing(BatchTest):
             if len(hangs) == 1:
                 go_on.wait(waiting.LIMIT)
             Passing.pass_on(self, work)
+
         runner = self.runner(many=self.many, after=pass_on)
         runner.start()
-        base.eventually(lambda: [row.host for row in self.read(idents)].count('elsewhere') == 3, 'they wait for the one')
+        base.eventually(
+            lambda: [row.host for row in self.read(idents)].count('elsewhere') == 3, 'they wait for the one'
+        )
         go_on.set()
         base.eventually(lambda: {row.host for row in self.read(idents)} == {'elsewhere'}, 'one is left')
 
@@ -159,13 +179,22 @@ class Passing(BatchTest):
 
         def late(works):
             with self.db.writer() as conn:
-                conn.execute(models.operations.update().where(models.operations.c.id == taken).values(
-                    owner='somebody', lease_expires_at=timeutils.utcnow() + datetime.timedelta(hours=1)))
+                conn.execute(
+                    models.operations.update()
+                    .where(models.operations.c.id == taken)
+                    .values(
+                        owner='somebody', lease_expires_at=timeutils.utcnow() + datetime.timedelta(hours=1)
+                    )
+                )
             many(works)
+
         self.many = late
         runner = self.runner(many=self.many, after=self.pass_on)
         runner.start()
-        base.eventually(lambda: {row.host for row in self.read(idents[1:])} == {'elsewhere'}, 'the others are not passed on')
+        base.eventually(
+            lambda: {row.host for row in self.read(idents[1:])} == {'elsewhere'},
+            'the others are not passed on',
+        )
         base.eventually(lambda: not runner.busy, 'it has threads that do nothing')
         [row] = self.read([taken])
         self.assertEqual((self.host, 'somebody'), (row.host, row.owner))
@@ -181,6 +210,7 @@ class Passing(BatchTest):
                 most.append(len(now))
                 now.remove(work.op.id)
             Passing.pass_on(self, work)
+
         self.pass_on = pass_on
         runner = self.go([*idents, *fresh])
         self.assertEqual(([{*fresh}], {*idents}, {1}), (self.together, {*self.alone}, {*most}))
@@ -194,6 +224,7 @@ class Passing(BatchTest):
             began.append(work.op.id)
             go_on.wait(waiting.LIMIT)
             Passing.pass_on(self, work)
+
         self.addCleanup(go_on.set)
         runner = self.runner(many=self.many, after=pass_on)
         runner.start()
@@ -202,7 +233,9 @@ class Passing(BatchTest):
         base.eventually(lambda: not runner._poke.is_set(), 'it does not look')
         self.assertEqual(1, len({*began} & {*idents}))
         go_on.set()
-        base.eventually(lambda: {row.host for row in self.read([*idents, *fresh])} == {'elsewhere'}, 'some are left')
+        base.eventually(
+            lambda: {row.host for row in self.read([*idents, *fresh])} == {'elsewhere'}, 'some are left'
+        )
 
 
 class Ending(BatchTest):
@@ -234,6 +267,7 @@ class Ending(BatchTest):
                 if len(coming) == len(idents):
                     all_wait.set()
             return put(end)
+
         runner.executor._ends.put = counted
         write = runner.executor._ends._write
 
@@ -242,6 +276,7 @@ class Ending(BatchTest):
                 first_writes.set()
                 self.assertTrue(all_wait.wait(waiting.LIMIT))
             return write(ends)
+
         runner.executor._ends._write = slow
         runner.start()
 
@@ -259,6 +294,7 @@ class Ending(BatchTest):
         def prepare(conn, works):
             for work in works:
                 work.loaded = work.op.id
+
         self.prepare = prepare
         self.ending_together(idents)
         self.until(rows.DONE, [resource_id for resource_id in idents if resource_id not in self.worst])
@@ -274,10 +310,15 @@ class Ending(BatchTest):
             self.work(work)
             if work.op.id == again and self.alone.count(again) == 1:
                 with self.db.writer() as conn:
-                    conn.execute(models.operations.update().where(models.operations.c.id == again).values(wanted=2))
+                    conn.execute(
+                        models.operations.update().where(models.operations.c.id == again).values(wanted=2)
+                    )
+
         self.runner(after=work).start()
         self.until(rows.DONE, idents)
-        self.assertEqual([2, 1, 1, 1], sorted((self.alone.count(resource_id) for resource_id in idents), reverse=True))
+        self.assertEqual(
+            [2, 1, 1, 1], sorted((self.alone.count(resource_id) for resource_id in idents), reverse=True)
+        )
 
     def test_unreadable_operation_is_set_aside_and_the_others_run(self):
         idents = self.rows(4, 'greedy')
@@ -302,14 +343,23 @@ class Rows(BatchTest):
         with self.db.reader() as conn:
             seen = [rows.get(conn, resource_id) for resource_id in idents]
         hour = timeutils.utcnow() + datetime.timedelta(hours=1)
-        for resource_id, values in zip(idents, (
-                {'owner': 'other', 'lease_expires_at': hour}, {'step': 1}, {'host': 'elsewhere'}, {'next_run_at': hour}),
-                strict=False):
+        for resource_id, values in zip(
+            idents,
+            (
+                {'owner': 'other', 'lease_expires_at': hour},
+                {'step': 1},
+                {'host': 'elsewhere'},
+                {'next_run_at': hour},
+            ),
+            strict=False,
+        ):
             with self.db.writer() as conn:
                 conn.execute(table.update().where(table.c.id == resource_id).values(values))
         with self.db.writer() as conn:
             claimed = rows.claim_many(conn, [(row, {'step': 0, 'steps': 'one'}) for row in seen], 'me', 60)
-        self.assertEqual([(idents[4], 'me', 1, 'one')], [(row.id, row.owner, row.attempts, row.steps) for row in claimed])
+        self.assertEqual(
+            [(idents[4], 'me', 1, 'one')], [(row.id, row.owner, row.attempts, row.steps) for row in claimed]
+        )
 
     def test_ends_are_written_for_all_or_none(self):
         idents = [uuidutils.generate_uuid(), *self.rows(2, 'greedy')]

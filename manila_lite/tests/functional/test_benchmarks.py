@@ -21,10 +21,10 @@ CHEAP = ('lists', 'scheduler', 'ensure')
 
 
 class Benchmarks(testtools.TestCase):
-
     def run_script(self, *words):
-        done = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            [sys.executable, *map(str, words)], capture_output=True, text=True, stdin=subprocess.DEVNULL
+        )
         self.assertEqual(0, done.returncode, done.stderr[-2000:])
         return done.stdout
 
@@ -44,8 +44,10 @@ class Benchmarks(testtools.TestCase):
             self.skipTest(f'real storage needs {lacks}')
         *_, last = self.run_script(BENCH / 'access.py', '--tiny').splitlines()
         values = {line['what']: line['value'] for line in json.loads(last)['lines']}
-        self.assertEqual({'idle', 'while 5 shares are made', 'linux, idle', 'linux, while shares move and are ensured'}, {
-            what.rpartition(',')[0] for what in values if what.endswith('p99')})
+        self.assertEqual(
+            {'idle', 'while 5 shares are made', 'linux, idle', 'linux, while shares move and are ensured'},
+            {what.rpartition(',')[0] for what in values if what.endswith('p99')},
+        )
         self.assertTrue(all(values.values()), values)
 
     def test_benchmark_of_the_data_mover_compares_it_with_plain_rsync(self):
@@ -53,23 +55,29 @@ class Benchmarks(testtools.TestCase):
             self.skipTest(f'a copy by the host needs {lacks}')
         *_, last = self.run_script(BENCH / 'mover.py', '--tiny').splitlines()
         compared = [line for line in json.loads(last)['lines'] if line['ratio'] is not None]
-        self.assertEqual(['200 small files by the mover', 'a sparse file of 1 GiB by the mover'],
-                         [line['what'] for line in compared])
+        self.assertEqual(
+            ['200 small files by the mover', 'a sparse file of 1 GiB by the mover'],
+            [line['what'] for line in compared],
+        )
         self.assertGreater(min(line['ratio'] for line in compared), 0)
 
     def test_benchmark_of_the_gateway_compares_it_with_native_clients(self):
         groups.want('ceph')
-        if lacks := base.missing() or ('' if fsal.plugin() and shutil.which('ceph-mon') else 'Ceph and nfs-ganesha-ceph'):
+        if lacks := base.missing() or (
+            '' if fsal.plugin() and shutil.which('ceph-mon') else 'Ceph and nfs-ganesha-ceph'
+        ):
             self.skipTest(f'real storage needs {lacks}')
         *_, last = self.run_script(BENCH / 'gateway.py', '--tiny').splitlines()
         values = {line['what']: line['value'] for line in json.loads(last)['lines']}
-        self.assertEqual({f'{what} by {way}' for what in ('write', 'read') for way in ('ceph-fuse', 'the gateway')},
-                         {what for what in values if ' by ' in what})
+        self.assertEqual(
+            {f'{what} by {way}' for what in ('write', 'read') for way in ('ceph-fuse', 'the gateway')},
+            {what for what in values if ' by ' in what},
+        )
         self.assertGreater(min(values[what] for what in values if ' by ' in what), 0)
 
     def test_benchmark_beside_a_peer_reports_our_own_figures_without_one(self):
         *_, last = self.run_script(BENCH / 'every.py', '--tiny', '--beside', 'none').splitlines()
-        found, = json.loads(last)
+        (found,) = json.loads(last)
         if not found['lines']:
             self.skipTest(found['notes'][0])
         values = {line['what']: line['value'] for line in found['lines']}
@@ -79,15 +87,21 @@ class Benchmarks(testtools.TestCase):
         self.assertGreater(values['statements per share, 1 client'], 5)
 
     def test_benchmark_of_growth_reports_each_number_of_shares_and_memory(self):
-        *_, last = self.run_script(BENCH / 'every.py', '--tiny', '--scale', '--database', 'sqlite').splitlines()
-        found, = json.loads(last)
+        *_, last = self.run_script(
+            BENCH / 'every.py', '--tiny', '--scale', '--database', 'sqlite'
+        ).splitlines()
+        (found,) = json.loads(last)
         if not found['lines']:
             self.skipTest(found['notes'][0])
         values = {line['what']: line['value'] for line in found['lines']}
-        few, more = ({what.removesuffix(end) for what in values if what.endswith(end)}
-                     for end in (', 100 shares', ', 200 shares'))
+        few, more = (
+            {what.removesuffix(end) for what in values if what.endswith(end)}
+            for end in (', 100 shares', ', 200 shares')
+        )
         self.assertEqual(few, more)
-        self.assertLess({'show, p50', 'ensure, per share: CPU of manager', 'rule granted to active, p50'}, few)
+        self.assertLess(
+            {'show, p50', 'ensure, per share: CPU of manager', 'rule granted to active, p50'}, few
+        )
         self.assertEqual(6, len([what for what in values if what.startswith('memory of ')]))
         self.assertTrue(all(value > 0 for value in values.values()), values)
 
@@ -95,7 +109,10 @@ class Benchmarks(testtools.TestCase):
         sys.path.insert(0, str(BENCH))
         self.addCleanup(sys.path.remove, str(BENCH))
         import every
-        commands = {path.stem for path in BENCH.glob('*.py') if 'report.main(' in path.read_text()} - {'report'}
+
+        commands = {path.stem for path in BENCH.glob('*.py') if 'report.main(' in path.read_text()} - {
+            'report'
+        }
         self.assertEqual(commands, set(every.NAMES))
         for name in sorted(commands):
             self.assertIn('--quick', self.run_script(BENCH / f'{name}.py', '--help'))

@@ -23,12 +23,14 @@ class BordersTest(ServiceTest):
         return transfer
 
     def accept(self, caller, transfer):
-        return caller.call('POST', f'/share-transfers/{transfer["id"]}/accept', {
-            'accept': {'auth_key': transfer['auth_key']}})[:2]
+        return caller.call(
+            'POST',
+            f'/share-transfers/{transfer["id"]}/accept',
+            {'accept': {'auth_key': transfer['auth_key']}},
+        )[:2]
 
 
 class Snapshots(BordersTest):
-
     def test_snapshot_of_a_public_share_of_another_project_is_refused(self):
         owner, stranger = self.caller('first'), self.caller('second')
         share = owner.share()
@@ -47,8 +49,11 @@ class Snapshots(BordersTest):
         # The times must differ, whatever the resolution of the clock.
         with self.service.services.db.writer() as conn:
             table = models.snapshots
-            conn.execute(table.update().where(table.c.id == older['id']).values(
-                created_at=timeutils.utcnow() - datetime.timedelta(hours=1)))
+            conn.execute(
+                table.update()
+                .where(table.c.id == older['id'])
+                .values(created_at=timeutils.utcnow() - datetime.timedelta(hours=1))
+            )
         status, document, _ = caller.action(share['id'], 'revert', {'snapshot_id': older['id']})
         self.assertEqual(409, status, document)
         self.assertIn('only the latest snapshot', document['conflictingRequest']['message'])
@@ -80,8 +85,11 @@ class Transfers(BordersTest):
         transfer = self.offered(giver, share)
         table = models.share_transfers
         with self.service.services.db.writer() as conn:
-            conn.execute(table.update().where(table.c.id == transfer['id']).values(
-                expires_at=timeutils.utcnow() - datetime.timedelta(seconds=1)))
+            conn.execute(
+                table.update()
+                .where(table.c.id == transfer['id'])
+                .values(expires_at=timeutils.utcnow() - datetime.timedelta(seconds=1))
+            )
         status, document = self.accept(taker, transfer)
         self.assertEqual(404, status, document)
         self.assertEqual('transfer_not_found', document['itemNotFound']['reason'])

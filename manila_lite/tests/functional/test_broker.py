@@ -61,6 +61,7 @@ class Broker(testtools.TestCase):
             found = [self.api.ok('GET', f'/shares/{share}')['share']['status'] for share in made]
             made.append(self.create())
             return 'available' in found
+
         waiting.until(arrived, 'a wake-up arrives', pause=1)
 
     def test_wake_ups_travel_in_quorum_queues(self):
@@ -86,7 +87,7 @@ class Broker(testtools.TestCase):
 
     def test_requests_are_executed_while_the_broker_hangs_and_after(self):
         self.serve(_EXTRA)
-        self.available(self.create())           # so that everything is connected
+        self.available(self.create())  # so that everything is connected
         self.poll(SOON)
         self.broker.pause()
         try:

@@ -56,7 +56,10 @@ class BurstTest(base.ServiceTest):
             with self.held(self.scheduler):
                 made = self.create(count, **values)
             for share in made:
-                waiting.until(lambda share=share: self.admin.ok('GET', f'/shares/{share}')['share']['host'], 'not placed')
+                waiting.until(
+                    lambda share=share: self.admin.ok('GET', f'/shares/{share}')['share']['host'],
+                    'not placed',
+                )
         return made
 
     def available(self, shares):
@@ -113,7 +116,10 @@ class Costs(BurstTest):
 
     def snapshots(self, shares):
         """Request a snapshot of each share; return their ids."""
-        return [self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id'] for share in shares]
+        return [
+            self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
+            for share in shares
+        ]
 
     def test_snapshots_share_their_statements(self):
         made = self.burst(COUNT)
@@ -125,10 +131,19 @@ class Costs(BurstTest):
             for snapshot in taken:
                 self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         self.assertLessEqual(len(workers), TO_SNAPSHOT * COUNT)
-        locations = {self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['provider_location'] for snapshot in taken}
+        locations = {
+            self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['provider_location']
+            for snapshot in taken
+        }
         self.assertEqual({f'/snapshots/{snapshot}' for snapshot in taken}, locations)
-        self.assertTrue(all(self.admin.ok('GET', f'/snapshots/{snapshot}/export-locations')['share_snapshot_export_locations']
-                            for snapshot in taken))
+        self.assertTrue(
+            all(
+                self.admin.ok('GET', f'/snapshots/{snapshot}/export-locations')[
+                    'share_snapshot_export_locations'
+                ]
+                for snapshot in taken
+            )
+        )
         with self.counting() as workers:
             with self.held(self.manager):
                 for snapshot in taken:
@@ -168,7 +183,11 @@ class Costs(BurstTest):
     def request(self, share, number):
         """Request one access rule. Return the number of its statements."""
         with test_budgets.counting(self.service.services.db.engine) as counter:
-            self.admin.action(share, 'allow_access', {'access_type': 'ip', 'access_to': f'10.0.{number // 250}.{number % 250}'})
+            self.admin.action(
+                share,
+                'allow_access',
+                {'access_type': 'ip', 'access_to': f'10.0.{number // 250}.{number % 250}'},
+            )
         return len(counter.asked())
 
     def kept(self):
@@ -201,12 +220,14 @@ class Failures(BurstTest):
 
     def test_refusal_of_the_backend_for_one_leaves_the_others_alone(self):
         self.service.knob('alpha', 'create_share:fail_final@once')
-        self.available(self.burst())        # that one is tried in the other pool
+        self.available(self.burst())  # that one is tried in the other pool
 
     def test_one_that_hangs_holds_up_no_other(self):
         self.service.knob('alpha', 'create_share:hang@once')
         made = self.burst(8)
-        base.eventually(lambda: len(self.states(made).get('available', ())) == 7, lambda: f'{self.states(made)}')
+        base.eventually(
+            lambda: len(self.states(made).get('available', ())) == 7, lambda: f'{self.states(made)}'
+        )
         self.assertEqual(1, len(self.states(made)['creating']))
         self.service.knob('alpha', '')
         self.available(made)
@@ -252,8 +273,13 @@ class Failures(BurstTest):
         self.available(made)
         self.service.knob('alpha', 'create_snapshot:fail_final@once')
         with self.held(self.manager):
-            taken = [self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id'] for share in made]
-        base.eventually(lambda: sorted(self.ends(taken)) == ['available'] * 5 + ['error'], lambda: f'{self.ends(taken)}')
+            taken = [
+                self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
+                for share in made
+            ]
+        base.eventually(
+            lambda: sorted(self.ends(taken)) == ['available'] * 5 + ['error'], lambda: f'{self.ends(taken)}'
+        )
 
     def ends(self, taken):
         return [self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'] for snapshot in taken]
@@ -280,8 +306,11 @@ class Failures(BurstTest):
         snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': made[1]}})['snapshot']['id']
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         with self.service.services.db.writer() as conn:
-            conn.execute(models.snapshots.update().where(models.snapshots.c.id == snapshot).values(
-                is_going=True, status='deferred_deleting'))
+            conn.execute(
+                models.snapshots.update()
+                .where(models.snapshots.c.id == snapshot)
+                .values(is_going=True, status='deferred_deleting')
+            )
         with self.held(self.manager):
             self.delete(made)
         self.gone([share for share in made if share != made[1]])
@@ -310,5 +339,7 @@ class Deaths(testtools.TestCase):
         for share in made:
             lite.wait(f'/shares/{share}', 'share', 'available')
         with contextlib.closing(sqlite3.connect(lite.state / 'manila_lite.sqlite')) as conn:
-            tries = conn.execute("SELECT attempts FROM operations WHERE kind = 'share.create' ORDER BY attempts").fetchall()
-        self.assertEqual([2, 2, 2, 2, 2, 4], [number for number, in tries])
+            tries = conn.execute(
+                "SELECT attempts FROM operations WHERE kind = 'share.create' ORDER BY attempts"
+            ).fetchall()
+        self.assertEqual([2, 2, 2, 2, 2, 4], [number for (number,) in tries])

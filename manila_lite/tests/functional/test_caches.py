@@ -13,7 +13,11 @@ from manila_lite.tests.functional import base, walking
 _TIME = re.compile(r'\d{4}-\d\d-\d\dT[\d:.+Z]+|"age": \d+')
 
 #: Queries that lists cannot do without, and that show more to administrators.
-_QUERIES = {'/share-access-rules': 'share_id={share_id}', '/operations': 'all_projects=1', '/shares/detail': 'all_tenants=1'}
+_QUERIES = {
+    '/share-access-rules': 'share_id={share_id}',
+    '/operations': 'all_projects=1',
+    '/shares/detail': 'all_tenants=1',
+}
 
 
 class Callers(walking.WalkTest):
@@ -54,7 +58,9 @@ class Callers(walking.WalkTest):
             for name in self.callers:
                 self.forget()
                 alone[name] = self.answer(name, op)
-            shown |= {op.name} if len({text for status, text in alone.values() if status == 200}) > 1 else set()
+            shown |= (
+                {op.name} if len({text for status, text in alone.values() if status == 200}) > 1 else set()
+            )
             for order in (list(self.callers), list(self.callers)[::-1]):
                 self.forget()
                 for name in order:

@@ -30,7 +30,10 @@ class ChangedPlans(base.ServiceTest):
         super().setUp()
         self.db, self.notes, self.queue = self.service.services.db, [], uuidutils.generate_uuid()
         self.wrong = ''
-        steps = tuple(Step(self.note(name), self.note(f'undo {name}'), name) for name in ('start', 'check', 'copy', 'end'))
+        steps = tuple(
+            Step(self.note(name), self.note(f'undo {name}'), name)
+            for name in ('start', 'check', 'copy', 'end')
+        )
         plan = Plan('test.plan', steps, lambda conn, work: None, lambda conn, work, error: None)
         plans = [plan, dataclasses.replace(plan, kind='test.copy', data=Copy)]
         self.runner = engine.Runner(self.service.services, 'share', self.queue, plans, None)
@@ -40,14 +43,18 @@ class ChangedPlans(base.ServiceTest):
             self.notes.append(name)
             if name == self.wrong:
                 raise errors.Final('never')
+
         return act
 
     def row(self, **values):
         """Run an operation whose row has these values until it ends. Return its row then."""
         with self.db.writer() as conn:
-            operation_id = engine.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share',
-                                 host=self.queue).operation_id
-            conn.execute(models.operations.update().where(models.operations.c.id == operation_id).values(**values))
+            operation_id = engine.begin(
+                conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host=self.queue
+            ).operation_id
+            conn.execute(
+                models.operations.update().where(models.operations.c.id == operation_id).values(**values)
+            )
         self.runner.start()
         self.addCleanup(self.runner.stop)
         base.eventually(lambda: self.read(operation_id).state != rows.OPEN, 'it has not ended')
@@ -87,12 +94,16 @@ class ChangedPlans(base.ServiceTest):
         self.assertRegex(row.error, 'Nobody here knows data of test.copy like these .Copy: source is missing')
 
     def test_data_of_a_newer_release_are_kept_for_it(self):
-        self.assertEqual({'source': 'there', 'when': 'now'},
-                         self.row(kind='test.copy', data={'source': 'there', 'when': 'now', 'progress': None}).data)
+        self.assertEqual(
+            {'source': 'there', 'when': 'now'},
+            self.row(kind='test.copy', data={'source': 'there', 'when': 'now', 'progress': None}).data,
+        )
 
     def test_operation_at_an_unknown_step_is_parked_after_all_tries(self):
         row = self.row(step=1, steps='start freeze copy end')
         self.assertEqual((rows.PARKED, []), (row.state, self.notes))
         self.assertEqual('Nobody here knows step freeze of test.plan', row.error)
-        self.assertEqual((1, 'start freeze copy end', 'freeze'), (row.step, row.steps, operation_views.phase(row)))
+        self.assertEqual(
+            (1, 'start freeze copy end', 'freeze'), (row.step, row.steps, operation_views.phase(row))
+        )
         self.assertGreater(row.attempts, self.service.conf.operations.max_attempts)

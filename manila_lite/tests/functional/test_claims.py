@@ -23,13 +23,19 @@ class Claims(base.ServiceTest):
         admin = self.caller(roles='admin,member,reader')
         share = admin.share(wait=None)
         with db.writer() as conn:
-            seen = conn.execute(models.operations.select().where(models.operations.c.resource_id == share['id'])).first()
-            slow = rows.claim(conn, seen, 'slow', -1)               # its lease is over already
+            seen = conn.execute(
+                models.operations.select().where(models.operations.c.resource_id == share['id'])
+            ).first()
+            slow = rows.claim(conn, seen, 'slow', -1)  # its lease is over already
             rows.claim(conn, rows.get(conn, seen.id), 'other', 30)
             instance = shares.get(conn, context.admin(self.service.services), share['id']).instance_id
-            shares.update_instance(conn, instance, host='test@beta#pool1')      # placed there by the other worker
-        work = Work(slow, CreateShare(hints={'only_host': 'test@alpha#pool1'}),
-                               context.admin(self.service.services), self.service.scheduler)
+            shares.update_instance(conn, instance, host='test@beta#pool1')  # placed there by the other worker
+        work = Work(
+            slow,
+            CreateShare(hints={'only_host': 'test@alpha#pool1'}),
+            context.admin(self.service.services),
+            self.service.scheduler,
+        )
         self.assertRaises(errors.LostClaim, scheduling.place, work)
         with db.reader() as conn:
             self.assertEqual('test@beta#pool1', shares.find_by_instance(conn, instance).host)
@@ -38,8 +44,16 @@ class Claims(base.ServiceTest):
         db = self.service.services.db
         for hurry in (False, True):
             with db.writer() as conn:
-                operation_id = rows.insert(conn, kind='test.sleeper', resource_type='none', resource_id='none', topic='nobody',
-                                    host='', data={}, lane='work')
+                operation_id = rows.insert(
+                    conn,
+                    kind='test.sleeper',
+                    resource_type='none',
+                    resource_id='none',
+                    topic='nobody',
+                    host='',
+                    data={},
+                    lane='work',
+                )
                 op = rows.claim(conn, rows.get(conn, operation_id), 'me', 30)
             if hurry:
                 with db.writer() as conn:
@@ -55,13 +69,14 @@ class Claims(base.ServiceTest):
         db = self.service.services.db
         with db.writer() as conn:
             found = share_types.find(conn, context.admin(self.service.services), 'default')
-            (share_id, instance_id), = factory.make(conn, 1, type_id=found.id)
-        manager.driver.create_share(values.Share(id=instance_id, share_id=share_id, project_id='p', size=1, proto='NFS',
-                                                pool='pool1'))
+            ((share_id, instance_id),) = factory.make(conn, 1, type_id=found.id)
+        manager.driver.create_share(
+            values.Share(id=instance_id, share_id=share_id, project_id='p', size=1, proto='NFS', pool='pool1')
+        )
         manager._report()
         status, document, _ = admin.action(share_id, 'extend', {'new_size': 70})
         self.assertEqual(202, status, document)
-        manager._report()           # the backend reports while the scheduler is busy
+        manager._report()  # the backend reports while the scheduler is busy
         self.service.scheduler.start()
         self.addCleanup(self.service.scheduler.stop)
         share = admin.wait(f'/shares/{share_id}', 'share', {'available', 'extending_error'})

@@ -52,12 +52,15 @@ class ListeningTest(test_events.EventTest):
         def run():
             for event in events.listen(self.service_of(caller, port), **more):
                 found.put(event)
+
         threading.Thread(target=run, daemon=True).start()
         return found
 
     def until_available(self, found, share):
         seen = []
-        while not any(one.data.get('resource_id') == share and one.data.get('status') == 'available' for one in seen):
+        while not any(
+            one.data.get('resource_id') == share and one.data.get('status') == 'available' for one in seen
+        ):
             seen.append(found.get(timeout=waiting.LIMIT))
         return seen
 
@@ -82,14 +85,19 @@ class Iterator(ListeningTest):
         self.assertNotIn('reset', [one.event for one in seen])
 
     def test_document_form_by_itself(self):
-        reader = events._Reader(self.service_of(self.owner, self.server.port), False,
-                                self.listen(self.owner).begun().position)
+        reader = events._Reader(
+            self.service_of(self.owner, self.server.port), False, self.listen(self.owner).begun().position
+        )
         share = self.owner.share()['id']
-        base.eventually(lambda: any(one.data.get('resource_id') == share for one in reader.document()), 'no event')
+        base.eventually(
+            lambda: any(one.data.get('resource_id') == share for one in reader.document()), 'no event'
+        )
 
     def test_refusal_ends_it(self):
         stranger = self.caller('somebody', roles='none')
-        self.assertRaises(exceptions.HttpException, next, events.listen(self.service_of(stranger, self.server.port)))
+        self.assertRaises(
+            exceptions.HttpException, next, events.listen(self.service_of(stranger, self.server.port))
+        )
 
 
 class Kept(ListeningTest):

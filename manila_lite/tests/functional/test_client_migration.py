@@ -14,20 +14,30 @@ _BACKEND = 'driver_handles_share_servers = true\nserver_migration_driver_continu
 
 
 class Moves(commandline.OverHttp, served.ServedTest):
-
     BACKENDS = {'alpha': _BACKEND, 'beta': _BACKEND}
 
     def setUp(self):
         super().setUp()
-        self.user = self.caller(uuidutils.generate_uuid(), roles='admin,member,reader')     # may choose a host
+        self.user = self.caller(uuidutils.generate_uuid(), roles='admin,member,reader')  # may choose a host
 
     def watch(self, resource_id):
         """Start watching. Return the process."""
         config = self.service.state / 'manila_lite.conf'
         watcher = subprocess.Popen(
-            [sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={config}',
-             'migration', 'watch', resource_id, '--every=0.1'],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            [
+                sys.executable,
+                '-m',
+                'manila_lite.cmd.manage',
+                f'--config-file={config}',
+                'migration',
+                'watch',
+                resource_id,
+                '--every=0.1',
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.addCleanup(watcher.communicate)
         self.addCleanup(watcher.kill)
         return watcher
@@ -37,20 +47,28 @@ class Moves(commandline.OverHttp, served.ServedTest):
         network = self.network()
         share = self.share(network, scheduler_hints={'only_host': 'test@alpha'})
         [server] = self.servers(network)
-        return server.id, share['id'], ('share', 'server', 'migration', 'start', server.id, 'test@beta', *_MAY)
+        return (
+            server.id,
+            share['id'],
+            ('share', 'server', 'migration', 'start', server.id, 'test@beta', *_MAY),
+        )
 
     def test_migration_commands_move_a_share_server(self):
         server, share, start = self.make()
         self.assertTrue(self.cli(*start, '--check-only')['compatible'])
         self.run_cli(*start)
         watcher = self.watch(server)
-        self.admin.wait(f'/share-servers/{server}', 'share_server', 'migration_driver_phase1_done', field='task_state')
+        self.admin.wait(
+            f'/share-servers/{server}', 'share_server', 'migration_driver_phase1_done', field='task_state'
+        )
         seen = ''
         while 'ready' not in seen:
             seen += watcher.stdout.readline() or self.fail(seen)
         self.assertIn(f'openstack share server migration complete {server}', seen)
         shown = self.cli('share', 'server', 'migration', 'show', server)
-        self.assertEqual((100, 'migration_driver_phase1_done'), (shown['total_progress'], shown['task_state']))
+        self.assertEqual(
+            (100, 'migration_driver_phase1_done'), (shown['total_progress'], shown['task_state'])
+        )
         self.run_cli('share', 'server', 'migration', 'complete', server)
         moved = self.admin.wait(f'/shares/{share}', 'share', 'available')
         self.assertEqual(shown['destination_share_server_id'], moved['share_server_id'])
@@ -59,10 +77,22 @@ class Moves(commandline.OverHttp, served.ServedTest):
 
     def test_cancelled_migration_ends_the_watch_with_status_1(self):
         server, share, _ = self.make()
-        self.admin.ok('POST', f'/share-servers/{server}/action', {'migration_start': {
-            'host': 'test@beta', 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}})
-        watcher = self.watch(share)             # watches the migration of the share's server
-        self.admin.wait(f'/share-servers/{server}', 'share_server', 'migration_driver_phase1_done', field='task_state')
+        self.admin.ok(
+            'POST',
+            f'/share-servers/{server}/action',
+            {
+                'migration_start': {
+                    'host': 'test@beta',
+                    'writable': True,
+                    'nondisruptive': False,
+                    'preserve_snapshots': True,
+                }
+            },
+        )
+        watcher = self.watch(share)  # watches the migration of the share's server
+        self.admin.wait(
+            f'/share-servers/{server}', 'share_server', 'migration_driver_phase1_done', field='task_state'
+        )
         self.run_cli('share', 'server', 'migration', 'cancel', server)
         told, complaints = watcher.communicate(timeout=waiting.LIMIT)
         self.assertEqual((1, True), (watcher.returncode, 'called off' in told), told + complaints)

@@ -17,8 +17,12 @@ class Versions(commandline.OverHttp, base.ServiceTest):
     def at(self, minor):
         """Return a client for one version."""
         who = session.Session(auth=token_endpoint.Token(f'{self.url}/v2', 'u:p:admin,member,reader'))
-        return client.Client('2', session=who, api_version=api_versions.APIVersion(f'2.{minor}'),
-                             service_catalog_url=f'{self.url}/v2')
+        return client.Client(
+            '2',
+            session=who,
+            api_version=api_versions.APIVersion(f'2.{minor}'),
+            service_catalog_url=f'{self.url}/v2',
+        )
 
     def each(self, live):
         """Run ``live`` at every version; a failure names the version."""
@@ -59,8 +63,10 @@ class Versions(commandline.OverHttp, base.ServiceTest):
         at.shares.allow(share, 'user', 'anna', 'ro')
         self.settled(share, access_rules_status='active')
         rules = at.shares.access_list(share) if minor < 45 else at.share_access_rules.access_list(share)
-        self.assertEqual([('10.0.0.1', 'rw', 'active'), ('anna', 'ro', 'active')],
-                         [(rule.access_to, rule.access_level, rule.state) for rule in rules])
+        self.assertEqual(
+            [('10.0.0.1', 'rw', 'active'), ('anna', 'ro', 'active')],
+            [(rule.access_to, rule.access_level, rule.state) for rule in rules],
+        )
         for rule in rules:
             at.shares.deny(share, rule.id)
         self.settled(share, access_rules_status='active')
@@ -100,8 +106,9 @@ class Versions(commandline.OverHttp, base.ServiceTest):
         self.assertEqual((40, 30), (at.quotas.get('p').shares, at.quotas.get('p', user_id='u').shares))
         at.quotas.delete('p')
         self.assertEqual(at.quota_classes.get('default').shares, at.quotas.defaults('p').shares)
-        service = at.security_services.create('ldap', name='a', dns_ip='10.0.0.2', server='s', domain='d', user='u',
-                                              password='secret')
+        service = at.security_services.create(
+            'ldap', name='a', dns_ip='10.0.0.2', server='s', domain='d', user='u', password='secret'
+        )
         at.security_services.update(service, name='b')
         self.assertEqual(['b'], [one.name for one in at.security_services.list()])
         at.security_services.delete(service)

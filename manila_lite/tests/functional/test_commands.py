@@ -64,14 +64,24 @@ class Commands(testtools.TestCase):
 
     def run_python(self, *words, status=0, **env):
         """Run a process; return its output and its error output."""
-        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=waiting.LIMIT,
-                              stdin=subprocess.DEVNULL, env=os.environ | env)
+        done = subprocess.run(
+            [sys.executable, *words],
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+            stdin=subprocess.DEVNULL,
+            env=os.environ | env,
+        )
         self.assertEqual(status, done.returncode, done.stdout + done.stderr)
         return done.stdout, done.stderr
 
     def run_module(self, name, *words, status=0):
         """Run a command by its name, as a process."""
-        return ''.join(self.run_python('-m', f'manila_lite.cmd.{name}', f'--config-file={self.config}', *words, status=status))
+        return ''.join(
+            self.run_python(
+                '-m', f'manila_lite.cmd.{name}', f'--config-file={self.config}', *words, status=status
+            )
+        )
 
     def run_fork(self, name, *words, status=0):
         """Run a command in a fork of a process that has imported it."""
@@ -82,9 +92,14 @@ class Commands(testtools.TestCase):
     def start(self, name):
         log = (self.state / f'{name}.log').open('wb')
         self.addCleanup(log.close)
-        started = subprocess.Popen([sys.executable, '-m', f'manila_lite.cmd.{name}', f'--config-file={self.config}'],
-                                   stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
-                                   env=os.environ | {'PYTHONUNBUFFERED': '1'})
+        started = subprocess.Popen(
+            [sys.executable, '-m', f'manila_lite.cmd.{name}', f'--config-file={self.config}'],
+            stdout=log,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            env=os.environ | {'PYTHONUNBUFFERED': '1'},
+        )
         self.addCleanup(self.end, started)
         return started
 
@@ -99,8 +114,11 @@ class Commands(testtools.TestCase):
 
     def call(self, method, path, body=None):
         request = urllib.request.Request(
-            f'http://127.0.0.1:{self.port}{path}', method=method, data=None if body is None else json.dumps(body).encode(),
-            headers={'X-OpenStack-Manila-API-Version': '2.82', 'Content-Type': 'application/json'})
+            f'http://127.0.0.1:{self.port}{path}',
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={'X-OpenStack-Manila-API-Version': '2.82', 'Content-Type': 'application/json'},
+        )
         with urllib.request.urlopen(request, timeout=waiting.LIMIT) as answer:
             text = answer.read()
             return json.loads(text) if text else None
@@ -109,6 +127,7 @@ class Commands(testtools.TestCase):
         def told():
             logs = '\n'.join(f'{log.name}: {log.read_text()[-1500:]}' for log in self.state.glob('*.log'))
             return f'{what}\n{logs}'
+
         return waiting.until(ready, told, pause=0.1, ignoring=(OSError,))
 
     def test_manage_makes_and_shows_the_schema(self):
@@ -133,26 +152,39 @@ class Commands(testtools.TestCase):
         for folder in (self.state, at_home):
             (folder / 'manila_lite.conf').write_text(self.config.read_text())
             (folder / 'policy.yaml').write_text(f'"share:create": "role:{folder.name}"\n')
-        ways = ((['--config-file', str(self.config)], self.state), ([f'--config-file={self.config}'], self.state),
-                (['--config-dir', str(self.state)], self.state), ([], at_home))
-        out, err = self.run_python('-c', _EACH_POLICY, json.dumps([words for words, _ in ways]), HOME=str(self.state))
-        self.assertEqual([f'"share:create": "role:{folder.name}"' for _, folder in ways],
-                         [line for line in out.splitlines() if line.startswith('"share:create"')], err)
+        ways = (
+            (['--config-file', str(self.config)], self.state),
+            ([f'--config-file={self.config}'], self.state),
+            (['--config-dir', str(self.state)], self.state),
+            ([], at_home),
+        )
+        out, err = self.run_python(
+            '-c', _EACH_POLICY, json.dumps([words for words, _ in ways]), HOME=str(self.state)
+        )
+        self.assertEqual(
+            [f'"share:create": "role:{folder.name}"' for _, folder in ways],
+            [line for line in out.splitlines() if line.startswith('"share:create"')],
+            err,
+        )
 
     def test_wsgi_module_serves_requests(self):
         """Check the module that uwsgi and gunicorn load. Importing it connects to nothing."""
-        script = ('from webob import Request; from manila_lite.wsgi.api import application; '
-                  'print(Request.blank("/v2/shares").get_response(application).status_int, '
-                  'Request.blank("/v2/").get_response(application).json["versions"][0]["version"])')
+        script = (
+            'from webob import Request; from manila_lite.wsgi.api import application; '
+            'print(Request.blank("/v2/shares").get_response(application).status_int, '
+            'Request.blank("/v2/").get_response(application).json["versions"][0]["version"])'
+        )
         self.run_fork('manage', 'db', 'sync')
         out, err = self.run_python('-c', script, MANILA_LITE_CONFIG_FILES=str(self.config))
         self.assertEqual('200 2.99', out.strip().splitlines()[-1], err)
 
     def test_configuration_errors_exit_with_status_1_and_no_traceback(self):
         run = self.run_module
-        for old, new, said in (('driver = dummy', 'driver = nonsense', 'no such driver'),
-                               ('enabled_share_backends = alpha,beta', 'enabled_share_backends = gamma', '[gamma] driver'),
-                               ('driver = dummy', 'driver = dummy\ndriver_handles_share_servers = perhaps', 'driver_handles')):
+        for old, new, said in (
+            ('driver = dummy', 'driver = nonsense', 'no such driver'),
+            ('enabled_share_backends = alpha,beta', 'enabled_share_backends = gamma', '[gamma] driver'),
+            ('driver = dummy', 'driver = dummy\ndriver_handles_share_servers = perhaps', 'driver_handles'),
+        ):
             text = self.config.read_text()
             self.config.write_text(text.replace(old, new, 1))
             for name in ('all_in_one', 'share'):
@@ -167,10 +199,15 @@ class Commands(testtools.TestCase):
         self.run_fork('manage', 'db', 'sync')
         started = [self.start(name) for name in ('api', 'scheduler', 'share')]
         self.eventually(lambda: self.call('GET', '/v2/scheduler-stats/pools')['pools'][1:], 'both pools')
-        self.call('POST', '/v2/types', {'share_type': {'name': 'default', 'extra_specs': {
-            'driver_handles_share_servers': 'False'}}})
+        self.call(
+            'POST',
+            '/v2/types',
+            {'share_type': {'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'False'}}},
+        )
         share = self.call('POST', '/v2/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
-        self.eventually(lambda: self.call('GET', f'/v2/shares/{share}')['share']['status'] == 'available', 'the share')
+        self.eventually(
+            lambda: self.call('GET', f'/v2/shares/{share}')['share']['status'] == 'available', 'the share'
+        )
         services = self.run_fork('manage', 'service', 'list')
         for host in ('test@alpha', 'test@beta'):
             self.assertIn(host, services)

@@ -80,8 +80,11 @@ class CopyTest(manage.AloneTest):
     def rows(self, config):
         """Return the rows of all our tables that are copied, each as values by column."""
         with self.database(config).engine.connect() as conn:
-            return {table.name: sorted((dict(row) for row in conn.execute(sa.select(table)).mappings()), key=repr)
-                    for table in models.metadata.sorted_tables if table is not models.quota_changes}
+            return {
+                table.name: sorted((dict(row) for row in conn.execute(sa.select(table)).mappings()), key=repr)
+                for table in models.metadata.sorted_tables
+                if table is not models.quota_changes
+            }
 
     def assert_copied(self):
         """Check that all rows are in the target, and that its own triggers summed them up."""
@@ -93,7 +96,9 @@ class CopyTest(manage.AloneTest):
 
     def assert_no_rows(self):
         """Check that the target has no rows, except the check value of the secret keys."""
-        self.assertEqual(set(), {name for name, rows in self.content().items() if rows} - {models.secret_checks.name})
+        self.assertEqual(
+            set(), {name for name, rows in self.content().items() if rows} - {models.secret_checks.name}
+        )
 
     def fill(self, count):
         """Add ``count`` rows to each table of the source; some refer to later rows."""
@@ -108,22 +113,39 @@ class CopyTest(manage.AloneTest):
 
 
 class Copied(CopyTest):
-
     def test_data_created_through_the_api_is_copied_and_usable(self):
         lite = self.useFixture(process.Lite())
         lite.start()
         lite.ok('POST', '/types', process.DEFAULT_TYPE)
         base.eventually(lambda: lite.ok('GET', '/scheduler-stats/pools')['pools'], 'no pool')
-        made = [lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': name, 'metadata': {'k': name}}})
-                ['share']['id'] for name in ('r\u00f6w', 'b')]
+        made = [
+            lite.ok(
+                'POST',
+                '/shares',
+                {'share': {'size': 1, 'share_proto': 'NFS', 'name': name, 'metadata': {'k': name}}},
+            )['share']['id']
+            for name in ('r\u00f6w', 'b')
+        ]
         for share_id in made:
             lite.wait(f'/shares/{share_id}', 'share', 'available')
         snapshot = lite.ok('POST', '/snapshots', {'snapshot': {'share_id': made[0]}})['snapshot']['id']
         lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
-        rule = lite.ok('POST', f'/shares/{made[0]}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': '192.0.2.1', 'lock_visibility': True, 'lock_deletion': True}})['access']['id']
+        rule = lite.ok(
+            'POST',
+            f'/shares/{made[0]}/action',
+            {
+                'allow_access': {
+                    'access_type': 'ip',
+                    'access_to': '192.0.2.1',
+                    'lock_visibility': True,
+                    'lock_deletion': True,
+                }
+            },
+        )['access']['id']
         lite.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
-        lite.ok('POST', '/resource-locks', {'resource_lock': {'resource_id': made[1], 'resource_type': 'share'}})
+        lite.ok(
+            'POST', '/resource-locks', {'resource_lock': {'resource_id': made[1], 'resource_type': 'share'}}
+        )
         self.config = lite.config
         self.refused('manila-share on test@alpha is up', 'Stop every')
         self.assertEqual(0, lite.kill(signal.SIGTERM))
@@ -218,15 +240,17 @@ class Copied(CopyTest):
 
 
 class Refused(CopyTest):
-
     def setUp(self):
         super().setUp()
         self.manage('db', 'sync')
 
     def service(self, **values):
         with self.written() as conn:
-            conn.execute(models.services.insert().values(
-                {'host': 'here@alpha', 'binary': 'manila-share', 'topic': 'manila-share', **values}))
+            conn.execute(
+                models.services.insert().values(
+                    {'host': 'here@alpha', 'binary': 'manila-share', 'topic': 'manila-share', **values}
+                )
+            )
 
     def test_target_with_rows_is_refused_even_with_force(self):
         schema_migrations.upgrade(self.database(self.new))
@@ -279,8 +303,18 @@ class Refused(CopyTest):
     def test_copy_is_refused_while_operations_are_claimed(self):
         soon = timeutils.utcnow() + datetime.timedelta(minutes=9)
         with self.written() as conn:
-            operation_rows.insert(conn, kind='share.create', resource_type='share', resource_id='x', topic='scheduler', host='',
-                                  lane='work', data={}, owner='x', lease_expires_at=soon)
+            operation_rows.insert(
+                conn,
+                kind='share.create',
+                resource_type='share',
+                resource_id='x',
+                topic='scheduler',
+                host='',
+                lane='work',
+                data={},
+                owner='x',
+                lease_expires_at=soon,
+            )
         self.refused('1 operations are being worked on')
         with self.written() as conn:
             conn.execute(models.operations.update().values(owner=None, lease_expires_at=None))
@@ -294,28 +328,33 @@ class Refused(CopyTest):
         dollar = self.state / 'dollar.conf'
         dollar.write_text('[database]\nconnection = postgresql://u:x$hidden@h/db\n')
         for words, said in (
-                (('--to', 'hidden-one'), '--to: it is no URL of a database'),
-                (('--to', 'postgresql+psycopg2://u:hidden-one'), 'it is no URL of a database'),
-                (('--to', 'postgresql+psycopg2://u:x@hidden-one@h/db'), 'write @ as %40'),
-                (('--to', 'postgresql+psycopg2://u:hidden-one@h'), 'must name a database'),
-                (('--to', 'mysql+cymysql://u:hidden-one@h/db'), '--to: the driver of mysql+cymysql is missing'),
-                (('--to', 'sqlite://'), 'must name a database'),
-                (('--to-config', str(nowhere)), 'has no [database] connection'),
-                (('--to-config', str(broken)), 'cannot be read'),
-                (('--to-config', str(dollar)), '$ is written as $$'),
-                (('--to-config', str(self.state / 'missing')), 'cannot be read'),
-                (('--to', 'x://', '--to-config', str(nowhere)), 'not allowed with'),
-                ((), 'required')):
+            (('--to', 'hidden-one'), '--to: it is no URL of a database'),
+            (('--to', 'postgresql+psycopg2://u:hidden-one'), 'it is no URL of a database'),
+            (('--to', 'postgresql+psycopg2://u:x@hidden-one@h/db'), 'write @ as %40'),
+            (('--to', 'postgresql+psycopg2://u:hidden-one@h'), 'must name a database'),
+            (('--to', 'mysql+cymysql://u:hidden-one@h/db'), '--to: the driver of mysql+cymysql is missing'),
+            (('--to', 'sqlite://'), 'must name a database'),
+            (('--to-config', str(nowhere)), 'has no [database] connection'),
+            (('--to-config', str(broken)), 'cannot be read'),
+            (('--to-config', str(dollar)), '$ is written as $$'),
+            (('--to-config', str(self.state / 'missing')), 'cannot be read'),
+            (('--to', 'x://', '--to-config', str(nowhere)), 'not allowed with'),
+            ((), 'required'),
+        ):
             self.assertIn(said, self.manage('db', 'copy', *words, status=2))
-        for url in ('postgresql+psycopg2://u:hidden-$one@127.0.0.1:9/db', 'mysql+pymysql://u:hidden-$one@127.0.0.1:9/db',
-                    f'sqlite:///{self.state}/missing/x.sqlite'):
+        for url in (
+            'postgresql+psycopg2://u:hidden-$one@127.0.0.1:9/db',
+            'mysql+pymysql://u:hidden-$one@127.0.0.1:9/db',
+            f'sqlite:///{self.state}/missing/x.sqlite',
+        ):
             self.assertIn('the database to copy to: ', self.manage('db', 'copy', '--to', url, status=1))
 
     def test_environment_variable_applies_only_to_the_source(self):
-        self.useFixture(fixtures.EnvironmentVariable('OS_DATABASE__CONNECTION', f'sqlite:///{self.state}/old.sqlite'))
+        self.useFixture(
+            fixtures.EnvironmentVariable('OS_DATABASE__CONNECTION', f'sqlite:///{self.state}/old.sqlite')
+        )
         self.copy()
         self.assertEqual(set(models.metadata.tables), set(self.content()))
-
 
     @unittest.skipIf(os.geteuid(), 'only root can give files to another user')
     def test_root_writes_into_no_directory_of_another_user(self):
@@ -328,7 +367,6 @@ class Refused(CopyTest):
 
 
 class CutOff(CopyTest):
-
     def setUp(self):
         super().setUp()
         self.manage('db', 'sync')
@@ -336,8 +374,15 @@ class CutOff(CopyTest):
 
     def die(self, statement, signo=signal.SIGKILL, status=-signal.SIGKILL):
         """Send a signal to the copy at an SQL statement, and check its exit status. Return its error output."""
-        done = forks.run('manila_lite.tests.functional.copy_victim:main', signo.name, statement,
-                         f'--config-file={self.config}', 'db', 'copy', f'--to-config={self.new}')
+        done = forks.run(
+            'manila_lite.tests.functional.copy_victim:main',
+            signo.name,
+            statement,
+            f'--config-file={self.config}',
+            'db',
+            'copy',
+            f'--to-config={self.new}',
+        )
         self.assertEqual(status, done.returncode, done.stdout + done.stderr)
         return done.stderr
 
@@ -369,7 +414,9 @@ class CutOff(CopyTest):
         self.assertIn('because of table snapshot_metadata', line)
         self.assert_no_rows()
         with self.written() as conn:
-            conn.execute(models.snapshot_metadata.delete().where(models.snapshot_metadata.c.owner_id == 'nobody'))
+            conn.execute(
+                models.snapshot_metadata.delete().where(models.snapshot_metadata.c.owner_id == 'nobody')
+            )
         self.copy()
         self.assert_copied()
 

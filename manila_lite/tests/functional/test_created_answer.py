@@ -14,15 +14,25 @@ class CreatedAnswer(base.ServiceTest):
 
     def test_new_share_is_answered_as_it_is_shown(self):
         zone = self.admin.ok('GET', '/availability-zones')['availability_zones'][0]['name']
-        specs = {'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'replication_type': 'readable',
-                 'mount_snapshot_support': 'True', 'create_share_from_snapshot_support': 'True'}
+        specs = {
+            'driver_handles_share_servers': 'False',
+            'snapshot_support': 'True',
+            'replication_type': 'readable',
+            'mount_snapshot_support': 'True',
+            'create_share_from_snapshot_support': 'True',
+        }
         self.admin.ok('POST', '/types', {'share_type': {'name': 'all', 'extra_specs': specs}})
-        bodies = [{}, {'name': 'n', 'description': 'd', 'metadata': {'a': 'b', 'c': 'd'}, 'is_public': True},
-                  {'share_type': 'all', 'availability_zone': zone}]
+        bodies = [
+            {},
+            {'name': 'n', 'description': 'd', 'metadata': {'a': 'b', 'c': 'd'}, 'is_public': True},
+            {'share_type': 'all', 'availability_zone': zone},
+        ]
         for version in ('2.0', '2.7', '2.30', '2.60', '2.99'):
             caller = self.caller(roles='admin,member,reader', version=version)
             for body in bodies:
-                made = caller.ok('POST', '/shares', {'share': {'size': 2, 'share_proto': 'NFS', **body}})['share']
+                made = caller.ok('POST', '/shares', {'share': {'size': 2, 'share_proto': 'NFS', **body}})[
+                    'share'
+                ]
                 self.assertEqual(caller.ok('GET', f'/shares/{made["id"]}')['share'], made)
                 self.assertEqual('creating', made['status'])
 
@@ -31,19 +41,32 @@ class CreatedAnswer(base.ServiceTest):
         caller = self.caller('small', roles='member,reader')
         self.admin.ok('PUT', '/quota-sets/small', {'quota_set': {'shares': 1, 'snapshots': 0}})
         share = caller.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
-        with self.service.services.db.writer() as conn:     # nobody makes it here
-            conn.execute(models.share_instances.update().where(models.share_instances.c.share_id == share).values(
-                status='available', host='test@alpha#pool1'))
+        with self.service.services.db.writer() as conn:  # nobody makes it here
+            conn.execute(
+                models.share_instances.update()
+                .where(models.share_instances.c.share_id == share)
+                .values(status='available', host='test@alpha#pool1')
+            )
         before = self.rows()
-        for path, body in (('/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'metadata': {'a': 'b'}}}),
-                           ('/snapshots', {'snapshot': {'share_id': share, 'metadata': {'a': 'b'}}})):
+        for path, body in (
+            ('/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'metadata': {'a': 'b'}}}),
+            ('/snapshots', {'snapshot': {'share_id': share, 'metadata': {'a': 'b'}}}),
+        ):
             status, document, _ = caller.call('POST', path, body)
             self.assertEqual(413, status, document)
             self.assertEqual(before, self.rows())
 
     def rows(self):
         """Return the numbers of rows that a creation writes."""
-        tables = (models.shares, models.share_instances, models.share_metadata, models.snapshots, models.snapshot_metadata,
-                  models.operations)
+        tables = (
+            models.shares,
+            models.share_instances,
+            models.share_metadata,
+            models.snapshots,
+            models.snapshot_metadata,
+            models.operations,
+        )
         with self.service.services.db.reader() as conn:
-            return [conn.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() for table in tables]
+            return [
+                conn.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() for table in tables
+            ]

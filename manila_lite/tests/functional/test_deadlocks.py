@@ -19,15 +19,20 @@ from manila_lite.tests.functional import served
 from manila_lite.tests.services import places
 
 #: The number of transactions that wait for a lock.
-_WAITING = {'mysql': "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
-            'postgresql': 'SELECT COUNT(*) FROM pg_stat_activity '
-                          "WHERE wait_event_type = 'Lock' AND datname = CURRENT_DATABASE()"}
+_WAITING = {
+    'mysql': "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
+    'postgresql': 'SELECT COUNT(*) FROM pg_stat_activity '
+    "WHERE wait_event_type = 'Lock' AND datname = CURRENT_DATABASE()",
+}
 
 
 class Deadlocks(served.ServedTest):
     """Two backends, each with a share server in the same network."""
 
-    BACKENDS = {name: f'{served.ServedTest.BACKENDS["alpha"]}share_backend_name = {name}\n' for name in ('alpha', 'beta')}
+    BACKENDS = {
+        name: f'{served.ServedTest.BACKENDS["alpha"]}share_backend_name = {name}\n'
+        for name in ('alpha', 'beta')
+    }
 
     @classmethod
     def setUpClass(cls):
@@ -35,8 +40,16 @@ class Deadlocks(served.ServedTest):
             raise unittest.SkipTest('only PostgreSQL has several writers, and MariaDB')
         super().setUpClass()
         for name in cls.BACKENDS:
-            cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
-                'driver_handles_share_servers': 'True', 'share_backend_name': name}}})
+            cls.admin.ok(
+                'POST',
+                '/types',
+                {
+                    'share_type': {
+                        'name': name,
+                        'extra_specs': {'driver_handles_share_servers': 'True', 'share_backend_name': name},
+                    }
+                },
+            )
 
     def setUp(self):
         super().setUp()
@@ -77,7 +90,9 @@ class Deadlocks(served.ServedTest):
 
     def complaints(self):
         """Return the lines of the log that an operator would have to look at."""
-        return ''.join(line for line in self.log.getvalue().splitlines(keepends=True) if not line.startswith('INFO '))
+        return ''.join(
+            line for line in self.log.getvalue().splitlines(keepends=True) if not line.startswith('INFO ')
+        )
 
     def rows(self, table, column='share_network_id'):
         with self.service.services.db.reader() as conn:
@@ -91,9 +106,12 @@ class Deadlocks(served.ServedTest):
             if text.startswith(('DELETE FROM share_servers', 'DELETE FROM `share_servers')):
                 there.add(threading.get_ident())
                 waiting.until(lambda: len(there) > 1 or self.are_waiting(), 'the other server is not deleted')
+
         self.listen('after_cursor_execute', met)
         self.delete_subnet()
-        self.assertEqual(([], '', []), (self.deadlocks, self.complaints(), self.rows(models.share_network_subnets)))
+        self.assertEqual(
+            ([], '', []), (self.deadlocks, self.complaints(), self.rows(models.share_network_subnets))
+        )
         self.user.ok('DELETE', f'/share-networks/{self.network_id}')
 
     def test_49_8_an_end_that_the_database_takes_back_is_repeated(self):
@@ -106,6 +124,7 @@ class Deadlocks(served.ServedTest):
             if 'DELETE' in text and 'share_servers' in text and not told.is_set():
                 held.set()
                 waiting.until(told.is_set, 'nobody waits for the network')
+
         self.listen('before_cursor_execute', wait)
         subnet_id = self.shown(self.network_id)['share_network_subnets'][0]['id']
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -117,7 +136,7 @@ class Deadlocks(served.ServedTest):
             for one in (opposition, deletion):
                 one.result(waiting.LIMIT)
         self.assertEqual('', self.complaints())
-        self.assertTrue(self.deadlocks, 'nobody gave way')      # one, or the end of the other server, too
+        self.assertTrue(self.deadlocks, 'nobody gave way')  # one, or the end of the other server, too
         self.assertIn('INFO A transaction was taken back', self.log.getvalue())
         self.assertEqual([], self.rows(models.share_network_subnets))
 
@@ -125,12 +144,18 @@ class Deadlocks(served.ServedTest):
         """Take the subnet, and then the network. MariaDB lets the heavier transaction have its way, and PostgreSQL the one that
         does not ask whether there is a deadlock.
         """
-        heavy = [{'id': uuidutils.generate_uuid(), 'project_id': self.network_id, 'status': 'active'} for _ in range(200)]
+        heavy = [
+            {'id': uuidutils.generate_uuid(), 'project_id': self.network_id, 'status': 'active'}
+            for _ in range(200)
+        ]
         with self.service.services.db.writer() as conn:
             if conn.dialect.name == 'postgresql':
                 conn.execute(sa.text("SET LOCAL deadlock_timeout = '10min'"))
             conn.execute(models.share_networks.insert(), heavy)
-            conn.execute(models.share_network_subnets.update().where(models.share_network_subnets.c.id == subnet_id)
-                         .values(mtu=1400))
+            conn.execute(
+                models.share_network_subnets.update()
+                .where(models.share_network_subnets.c.id == subnet_id)
+                .values(mtu=1400)
+            )
             self.opposes = True
             share_networks.lock(conn, self.network_id, ('active',))

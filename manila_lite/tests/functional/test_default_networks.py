@@ -10,7 +10,9 @@ from manila_lite.manager.plans import share_server_values
 from manila_lite.tests.factories import networks
 from manila_lite.tests.functional import base, served
 
-_FILE = networks.FILE + """
+_FILE = (
+    networks.FILE
+    + """
   - id: everybody
     default: true
     subnets:
@@ -22,11 +24,11 @@ _FILE = networks.FILE + """
     subnets:
       - {id: own-four, cidr: 10.80.0.0/24}
 """
+)
 _UNKNOWN = {'neutron_net_id': 'ab1c1aba-5f17-4b2f-9d93-a4d1f0f3fd4e', 'neutron_subnet_id': 'some subnet'}
 
 
 class Defaults(served.ServedTest):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -52,7 +54,9 @@ class Defaults(served.ServedTest):
 
     def add(self, network, **values):
         """Add a subnet; return (status, document)."""
-        return self.user.call('POST', f'/share-networks/{network["id"]}/subnets', {'share-network-subnet': values})[:2]
+        return self.user.call(
+            'POST', f'/share-networks/{network["id"]}/subnets', {'share-network-subnet': values}
+        )[:2]
 
 
 class Choice(Defaults):
@@ -68,17 +72,27 @@ class Choice(Defaults):
     def test_unknown_ids_are_shown_as_given_and_not_used(self):
         network = self.make(**_UNKNOWN)
         self.assertEqual((*_UNKNOWN.values(), '10.64.0.0/24'), self.place(network))
-        self.assertEqual(_UNKNOWN, {key: self.user.ok('GET', f'/share-networks/{network["id"]}', version='2.50')[
-            'share_network'][key] for key in _UNKNOWN})
+        self.assertEqual(
+            _UNKNOWN,
+            {
+                key: self.user.ok('GET', f'/share-networks/{network["id"]}', version='2.50')['share_network'][
+                    key
+                ]
+                for key in _UNKNOWN
+            },
+        )
         [inside] = self.server(network).networks
         self.assertEqual(('everybody', 'four'), (inside.neutron_net_id, inside.neutron_subnet_id))
 
     def test_networks_are_found_by_the_ids_that_were_given(self):
         network = self.make(**_UNKNOWN)
         self.make()
-        for query, found in ((f'neutron_net_id={_UNKNOWN["neutron_net_id"]}', [network['id']]),
-                             ('neutron_subnet_id=some%20subnet', [network['id']]), ('neutron_net_id=everybody', []),
-                             ('neutron_subnet_id=four', [])):
+        for query, found in (
+            (f'neutron_net_id={_UNKNOWN["neutron_net_id"]}', [network['id']]),
+            ('neutron_subnet_id=some%20subnet', [network['id']]),
+            ('neutron_net_id=everybody', []),
+            ('neutron_subnet_id=four', []),
+        ):
             listed = self.user.ok('GET', f'/share-networks/detail?{query}')['share_networks']
             self.assertEqual(found, [one['id'] for one in listed], query)
 
@@ -87,16 +101,27 @@ class Choice(Defaults):
         network = self.make(neutron_net_id='green', neutron_subnet_id='green-v4')
         self.assertEqual('10.64.0.0/24', self.place(network)[2])
         [inside] = self.server(network).networks
-        self.assertEqual(('everybody', 'four', '10.64.0.0/24'),
-                         (inside.neutron_net_id, inside.neutron_subnet_id, inside.allocations[0].cidr))
-        self.assertEqual('10.30.0.0/24', self.place(self.make(self.caller('first'), neutron_net_id='green',
-                                                              neutron_subnet_id='green-v4'))[2])
+        self.assertEqual(
+            ('everybody', 'four', '10.64.0.0/24'),
+            (inside.neutron_net_id, inside.neutron_subnet_id, inside.allocations[0].cidr),
+        )
+        self.assertEqual(
+            '10.30.0.0/24',
+            self.place(self.make(self.caller('first'), neutron_net_id='green', neutron_subnet_id='green-v4'))[
+                2
+            ],
+        )
 
     def test_listed_networks_are_chosen_as_before(self):
         for place in (('blue', 'blue-v6', 'fd10::/64'), ('everybody', 'second', '10.65.0.0/24')):
-            self.assertEqual(place, self.place(self.make(neutron_net_id=place[0], neutron_subnet_id=place[1])))
-        for ids, reason in (({'neutron_net_id': 'blue', 'neutron_subnet_id': 'red-v4'}, 'subnet_not_known'),
-                            ({'neutron_net_id': 'blue'}, 'invalid_input'), ({'neutron_subnet_id': 'x'}, 'invalid_input')):
+            self.assertEqual(
+                place, self.place(self.make(neutron_net_id=place[0], neutron_subnet_id=place[1]))
+            )
+        for ids, reason in (
+            ({'neutron_net_id': 'blue', 'neutron_subnet_id': 'red-v4'}, 'subnet_not_known'),
+            ({'neutron_net_id': 'blue'}, 'invalid_input'),
+            ({'neutron_subnet_id': 'x'}, 'invalid_input'),
+        ):
             status, document, _ = self.user.call('POST', '/share-networks', {'share_network': ids})
             self.assertEqual((400, reason), (status, document['badRequest']['reason']), document)
 
@@ -106,10 +131,15 @@ class Choice(Defaults):
 
     def test_network_is_moved_into_the_default_network(self):
         network = self.make(neutron_net_id='blue', neutron_subnet_id='blue-v4')
-        moved = self.user.ok('PUT', f'/share-networks/{network["id"]}', {'share_network': _UNKNOWN})['share_network']
+        moved = self.user.ok('PUT', f'/share-networks/{network["id"]}', {'share_network': _UNKNOWN})[
+            'share_network'
+        ]
         self.assertEqual((*_UNKNOWN.values(), '10.64.0.0/24'), self.place(moved))
-        back = self.user.ok('PUT', f'/share-networks/{network["id"]}', {'share_network': {
-            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}})['share_network']
+        back = self.user.ok(
+            'PUT',
+            f'/share-networks/{network["id"]}',
+            {'share_network': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}},
+        )['share_network']
         self.assertEqual(('blue', 'blue-v4', '10.10.0.0/24'), self.place(back))
 
     def test_network_made_before_there_was_a_default_one_gets_addresses(self):
@@ -156,20 +186,38 @@ class Beside(Defaults):
     def test_projects_never_share_an_address_or_see_each_other(self):
         """Make share servers of several projects at once, some of which try the ids that another one gave."""
         callers = [self.caller(uuidutils.generate_uuid(), roles='member,reader') for _ in range(4)]
-        made = [self.make(caller, **values) for caller, values in zip(callers, ({}, _UNKNOWN, _UNKNOWN, {
-            'neutron_net_id': 'everybody', 'neutron_subnet_id': 'four'}), strict=True)]
+        made = [
+            self.make(caller, **values)
+            for caller, values in zip(
+                callers,
+                ({}, _UNKNOWN, _UNKNOWN, {'neutron_net_id': 'everybody', 'neutron_subnet_id': 'four'}),
+                strict=True,
+            )
+        ]
         with concurrent.futures.ThreadPoolExecutor(4) as hands:
-            shares = list(hands.map(lambda pair: pair[0].share(share_type='served', share_network_id=pair[1]['id']),
-                                    zip(callers, made, strict=True)))
+            shares = list(
+                hands.map(
+                    lambda pair: pair[0].share(share_type='served', share_network_id=pair[1]['id']),
+                    zip(callers, made, strict=True),
+                )
+            )
         addresses = []
         for network in made:
             [server] = self.servers(network['id'])
             with self.service.services.db.reader() as conn:
-                addresses += [(row.neutron_subnet_id, row.ip_address) for row in allocations.of_server(conn, server.id)]
-        self.assertEqual((4, 4, {'four'}), (len(addresses), len(set(addresses)), {subnet for subnet, _ in addresses}))
+                addresses += [
+                    (row.neutron_subnet_id, row.ip_address) for row in allocations.of_server(conn, server.id)
+                ]
+        self.assertEqual(
+            (4, 4, {'four'}), (len(addresses), len(set(addresses)), {subnet for subnet, _ in addresses})
+        )
         for number, caller in enumerate(callers):
-            self.assertEqual([made[number]['id']],
-                             [one['id'] for one in caller.ok('GET', '/share-networks/detail')['share_networks']])
-            self.assertEqual([shares[number]['id']], [one['id'] for one in caller.ok('GET', '/shares')['shares']])
+            self.assertEqual(
+                [made[number]['id']],
+                [one['id'] for one in caller.ok('GET', '/share-networks/detail')['share_networks']],
+            )
+            self.assertEqual(
+                [shares[number]['id']], [one['id'] for one in caller.ok('GET', '/shares')['shares']]
+            )
             self.assertEqual(404, caller.call('GET', f'/share-networks/{made[number - 1]["id"]}')[0])
             self.assertEqual(403, caller.call('GET', '/share-servers')[0])

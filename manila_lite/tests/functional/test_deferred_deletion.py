@@ -52,14 +52,27 @@ class Looks(ServiceTest):
         stuck, free = (caller.share()['id'] for _ in range(2))
         for resource_id in (stuck, free):
             self.assertEqual(202, caller.action(resource_id, 'soft_delete')[0])
-        with self.service.services.db.writer() as conn:     # a snapshot that came in at the same moment
-            conn.execute(models.snapshots.insert().values(id=stuck, share_id=stuck, project_id='bin', status='available',
-                                                          size=1, share_size=1, share_proto='NFS'))
+        with self.service.services.db.writer() as conn:  # a snapshot that came in at the same moment
+            conn.execute(
+                models.snapshots.insert().values(
+                    id=stuck,
+                    share_id=stuck,
+                    project_id='bin',
+                    status='available',
+                    size=1,
+                    share_size=1,
+                    share_proto='NFS',
+                )
+            )
         expiry.empty_bin(self.service.services)
         expiry.empty_bin(self.service.services)
         caller.wait(f'/shares/{free}', 'share', 'gone')
-        self.assertEqual(('available', True), tuple(caller.ok('GET', f'/shares/{stuck}')['share'][key]
-                                                    for key in ('status', 'is_soft_deleted')))
+        self.assertEqual(
+            ('available', True),
+            tuple(
+                caller.ok('GET', f'/shares/{stuck}')['share'][key] for key in ('status', 'is_soft_deleted')
+            ),
+        )
         self.assertEqual(202, caller.action(stuck, 'restore')[0])
         # As for a share that is restored after the query and before its deletion.
         self.assertRaises(errors.WrongState, shares.delete, self.service.context('bin'), stuck, from_bin=True)
@@ -80,8 +93,13 @@ class Retention(refused.Refusing):
         until = self.shown(share_id)['scheduled_to_be_deleted_at']
         self.assertTrue(before + day <= datetime.datetime.fromisoformat(until) <= self.now() + day, until)
         expiry.empty_bin(self.service.services)
-        self.assertEqual(('available', True, until), tuple(self.shown(share_id)[key] for key in (
-            'status', 'is_soft_deleted', 'scheduled_to_be_deleted_at')))
+        self.assertEqual(
+            ('available', True, until),
+            tuple(
+                self.shown(share_id)[key]
+                for key in ('status', 'is_soft_deleted', 'scheduled_to_be_deleted_at')
+            ),
+        )
         self.put(models.shares, share_id, scheduled_to_be_deleted_at=self.now())
         expiry.empty_bin(self.service.services)
         self.assertEqual('deleting', self.shown(share_id)['status'])
@@ -102,8 +120,10 @@ class Deferred(ServiceTest):
 
     def used(self, caller):
         found = caller.ok('GET', '/limits')['limits']['absolute']
-        return {name: found[f'total{name}Used'] for name in (
-            'Shares', 'ShareGigabytes', 'ShareSnapshots', 'SnapshotGigabytes')}
+        return {
+            name: found[f'total{name}Used']
+            for name in ('Shares', 'ShareGigabytes', 'ShareSnapshots', 'SnapshotGigabytes')
+        }
 
     def test_deleted_share_is_hidden_from_its_owner_before_the_backend_deletes_it(self):
         caller = self.caller('unseen')
@@ -116,11 +136,15 @@ class Deferred(ServiceTest):
             self.assertEqual(202, caller.call('DELETE', path)[0])
             self.assertEqual(404, caller.call('GET', path)[0])
             self.assertEqual([], caller.ok('GET', f'/{key}s/detail')[f'{key}s'])
-            self.assertIn(self.admin.ok('GET', path)[key]['status'], ('deferred_deleting', 'error_deferred_deleting'))
+            self.assertIn(
+                self.admin.ok('GET', path)[key]['status'], ('deferred_deleting', 'error_deferred_deleting')
+            )
         self.assertEqual({0}, set(self.used(caller).values()))
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'error_deferred_deleting')
-        self.assertEqual([share['id']], [row['id'] for row in self.admin.ok(
-            'GET', '/shares?all_tenants=1&project_id=unseen')['shares']])
+        self.assertEqual(
+            [share['id']],
+            [row['id'] for row in self.admin.ok('GET', '/shares?all_tenants=1&project_id=unseen')['shares']],
+        )
         self.assertEqual([], caller.ok('GET', '/messages')['messages'])
         self.service.knob('alpha', '')
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
@@ -139,7 +163,9 @@ class Deferred(ServiceTest):
         self.assertNotIn(('delete_share', instance['id']), store.calls('delete_share'))
         self.service.knob('alpha', '')
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
-        self.assertEqual((None, None), (store.snapshots.get(snapshot['id']), store.shares.get(instance['id'])))
+        self.assertEqual(
+            (None, None), (store.snapshots.get(snapshot['id']), store.shares.get(instance['id']))
+        )
 
     def test_administrator_can_force_a_failed_deferred_deletion(self):
         caller = self.caller('forced')

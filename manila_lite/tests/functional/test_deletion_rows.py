@@ -17,9 +17,16 @@ class Going(test_refused_groups.Grouping):
         """Return the operations on the resource with these values, oldest first."""
         table = models.operations
         with self.service.services.db.reader() as conn:
-            return list(conn.execute(table.select().where(
-                table.c.resource_id == resource_id, *(table.c[name] == value for name, value in values.items())
-            ).order_by(table.c.created_at)))
+            return list(
+                conn.execute(
+                    table.select()
+                    .where(
+                        table.c.resource_id == resource_id,
+                        *(table.c[name] == value for name, value in values.items()),
+                    )
+                    .order_by(table.c.created_at)
+                )
+            )
 
     def rests(self, resource_id):
         """End the only open operation on the resource; return it."""
@@ -50,8 +57,11 @@ class Going(test_refused_groups.Grouping):
     @staticmethod
     def locking(table):
         """Return the pattern of the statement that locks a row of the table, whose status is about to change."""
-        return (r'^SELECT share_instances\.id\s+FROM share_instances\s+WHERE share_instances\.share_id = '
-                if table == 'share_instances' else fr'^UPDATE {table} SET .*status=')
+        return (
+            r'^SELECT share_instances\.id\s+FROM share_instances\s+WHERE share_instances\.share_id = '
+            if table == 'share_instances'
+            else rf'^UPDATE {table} SET .*status='
+        )
 
     def forced(self, path, resource_id, table, kind):
         """Check that a forced deletion ends an operation that was opened again just before the status changed."""
@@ -65,8 +75,11 @@ class Going(test_refused_groups.Grouping):
         """Return the instance of the share with these values."""
         table = models.share_instances
         with self.service.services.db.reader() as conn:
-            return conn.execute(table.select().where(
-                table.c.share_id == share, *(table.c[name] == value for name, value in values.items()))).one()
+            return conn.execute(
+                table.select().where(
+                    table.c.share_id == share, *(table.c[name] == value for name, value in values.items())
+                )
+            ).one()
 
     def sizes(self, share):
         """Return the size and the target size of the share."""
@@ -89,7 +102,12 @@ class Forced(Going):
         self.forced('/share-groups', self.group(), 'share_groups', 'share_group.delete')
 
     def test_group_snapshot_operation_begun_just_before_the_lock_is_superseded(self):
-        self.forced('/share-group-snapshots', self.taken(self.group()), 'share_group_snapshots', 'share_group_snapshot.delete')
+        self.forced(
+            '/share-group-snapshots',
+            self.taken(self.group()),
+            'share_group_snapshots',
+            'share_group_snapshot.delete',
+        )
 
     def test_pending_extension_is_superseded_and_its_target_size_cleared(self):
         share = self.share(size=2)
@@ -154,9 +172,15 @@ class Deleted(Going):
         share, replica = self.replica()
         table = models.share_instances
         change = table.update().where(table.c.share_id == share).values(is_aside=~table.c.is_aside)
-        with self.meanwhile(r'^SELECT share_instances\.id\s+FROM share_instances\s+WHERE share_instances\.share_id = ', change):
-            self.no(400, 'active_replica', f'Replica {replica} is the active one; promote another one first.',
-                    f'/share-replicas/{replica}')
+        with self.meanwhile(
+            r'^SELECT share_instances\.id\s+FROM share_instances\s+WHERE share_instances\.share_id = ', change
+        ):
+            self.no(
+                400,
+                'active_replica',
+                f'Replica {replica} is the active one; promote another one first.',
+                f'/share-replicas/{replica}',
+            )
         self.assertEqual([], self.work(replica))
 
     def test_concurrent_second_deletion_of_a_group_snapshot_is_refused(self):
@@ -167,8 +191,12 @@ class Deleted(Going):
         goes = table.update().where(table.c.id == snapshot).values(status='deleting')
         for held in ('share_groups', 'share_instances'):
             with self.meanwhile(f'^UPDATE {held} SET ', goes):
-                self.no(409, 'wrong_state', 'The share group snapshot is deleting; to delete it, it must be available',
-                        f'/share-group-snapshots/{snapshot}')
+                self.no(
+                    409,
+                    'wrong_state',
+                    'The share group snapshot is deleting; to delete it, it must be available',
+                    f'/share-group-snapshots/{snapshot}',
+                )
 
     def test_instance_left_by_a_migration_is_released_with_its_share(self):
         share = self.share()
@@ -221,10 +249,12 @@ class Resized(Going):
     def test_size_changes_run_in_turn_with_other_operations_of_the_share(self):
         snapshot, instance = self.snapshot(self.share_id), self.instance(self.share_id).id
         self.put(models.snapshots, snapshot, size=2)
-        for kind, caller, action in (('share.extend', self.user, {'extend': {'new_size': 5}}),
-                                     ('share.extend', self.admin, {'extend': {'new_size': 5, 'force': True}}),
-                                     ('share.shrink', self.user, {'shrink': {'new_size': 1}}),
-                                     ('share.revert', self.user, {'revert': {'snapshot_id': snapshot}})):
+        for kind, caller, action in (
+            ('share.extend', self.user, {'extend': {'new_size': 5}}),
+            ('share.extend', self.admin, {'extend': {'new_size': 5, 'force': True}}),
+            ('share.shrink', self.user, {'shrink': {'new_size': 1}}),
+            ('share.revert', self.user, {'revert': {'snapshot_id': snapshot}}),
+        ):
             self.goes(f'/shares/{self.share_id}/action', action, caller)
             self.is_going(self.share_id, kind, f'share:{self.share_id}', instance)
             self.rests(self.share_id)
@@ -242,5 +272,13 @@ class Resized(Going):
 
     def snapshot_of_it(self):
         """Return the id of a new snapshot of the share, also if the share is in the recycle bin."""
-        return self.insert(models.snapshots, share_id=self.share_id, project_id='p', user_id='u', size=3, share_size=3,
-                           share_proto='NFS', status='available')
+        return self.insert(
+            models.snapshots,
+            share_id=self.share_id,
+            project_id='p',
+            user_id='u',
+            size=3,
+            share_size=3,
+            share_proto='NFS',
+            status='available',
+        )

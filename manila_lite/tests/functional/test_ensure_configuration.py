@@ -12,7 +12,10 @@ _OTHER = 'test@beta'
 class Configuration(test_ensure_shares.EnsureTest):
     """Two backends of one process, whose file changes while they run."""
 
-    BACKENDS = {'alpha': 'dummy_pools = first\nshare_backend_name = one\n', 'beta': 'share_backend_name = two\n'}
+    BACKENDS = {
+        'alpha': 'dummy_pools = first\nshare_backend_name = one\n',
+        'beta': 'share_backend_name = two\n',
+    }
 
     def setUp(self):
         super().setUp()
@@ -51,28 +54,40 @@ class Configuration(test_ensure_shares.EnsureTest):
     def kind(self, name):
         specs = {'driver_handles_share_servers': 'False', 'share_backend_name': name}
         kinds = {one['name']: one['id'] for one in self.admin.ok('GET', '/types')['share_types']}
-        return kinds.get(name) or self.admin.ok(
-            'POST', '/types', {'share_type': {'name': name, 'extra_specs': specs}})['share_type']['id']
+        return (
+            kinds.get(name)
+            or self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': specs}})[
+                'share_type'
+            ]['id']
+        )
 
     def test_changed_option_is_applied_to_this_backend_alone(self):
         mine, other = self.share_of('one'), self.share_of('two')
         before = self.paths(other)
         self.edit('dummy_export_ips = 10.9.9.9')
         self.edit('dummy_export_ips = 10.8.8.8', section='beta')
-        self.file.write_text(self.file.read_text().replace('default_share_type = default', 'default_share_type = one'))
+        self.file.write_text(
+            self.file.read_text().replace('default_share_type = default', 'default_share_type = one')
+        )
         found = self.ensure()
         self.assertEqual('done', found['state'])
-        self.assertEqual({'configuration': {'applied': ['dummy_export_ips'], 'restart': []}},
-                         {'configuration': found['report']['configuration']})
+        self.assertEqual(
+            {'configuration': {'applied': ['dummy_export_ips'], 'restart': []}},
+            {'configuration': found['report']['configuration']},
+        )
         self.assertEqual(({'10.9.9.9'}, before), (self.paths(mine), self.paths(other)))
         self.assertEqual('default', self.service.conf.default_share_type)
         self.assertNotEqual(['10.8.8.8'], self.service.conf.beta.dummy_export_ips)
 
     def test_option_that_needs_a_restart_is_named_and_not_applied(self):
-        self.edit('dummy_export_ips = 10.9.9.9', 'dummy_protocols = CIFS', 'driver_handles_share_servers = true')
-        for expected in (['dummy_export_ips'], []):     # those that wait for a restart are named each time
-            self.assertEqual({'applied': expected, 'restart': ['driver_handles_share_servers', 'dummy_protocols']},
-                             self.ensure()['report']['configuration'])
+        self.edit(
+            'dummy_export_ips = 10.9.9.9', 'dummy_protocols = CIFS', 'driver_handles_share_servers = true'
+        )
+        for expected in (['dummy_export_ips'], []):  # those that wait for a restart are named each time
+            self.assertEqual(
+                {'applied': expected, 'restart': ['driver_handles_share_servers', 'dummy_protocols']},
+                self.ensure()['report']['configuration'],
+            )
         self.assertEqual(['NFS', 'CIFS'], self.service.conf.alpha.dummy_protocols)
 
     def test_option_that_is_taken_out_gets_its_default(self):
@@ -86,9 +101,12 @@ class Configuration(test_ensure_shares.EnsureTest):
         share_id = self.share_of('one')
         self.edit('dummy_export_ips = 10.9.9.9')
         self.ensure()
-        for line, named in (('[DEFAULT', 'manila_lite.conf'), ('dummy_pool_size_gb = much', 'much'),
-                            ('dummy_export_ips = nonsense', '[alpha] dummy_export_ips: nonsense is not'),
-                            ('dummy_export_ips =', 'dummy_export_ips is empty')):
+        for line, named in (
+            ('[DEFAULT', 'manila_lite.conf'),
+            ('dummy_pool_size_gb = much', 'much'),
+            ('dummy_export_ips = nonsense', '[alpha] dummy_export_ips: nonsense is not'),
+            ('dummy_export_ips =', 'dummy_export_ips is empty'),
+        ):
             self.file.write_text(self.text)
             self.edit(line)
             log = self.useFixture(fixtures.FakeLogger(plan.LOG.logger.name))
@@ -103,8 +121,10 @@ class Configuration(test_ensure_shares.EnsureTest):
     def test_broken_section_of_another_backend_does_not_matter(self):
         self.edit('dummy_export_ips = 10.9.9.9')
         self.edit('dummy_export_ips = nonsense', section='beta')
-        self.assertEqual(('done', ['dummy_export_ips']), (
-            (found := self.ensure())['state'], found['report']['configuration']['applied']))
+        self.assertEqual(
+            ('done', ['dummy_export_ips']),
+            ((found := self.ensure())['state'], found['report']['configuration']['applied']),
+        )
 
     def test_pool_size_and_name_reach_the_scheduler(self):
         self.edit('dummy_pool_size_gb = 55', 'share_backend_name = uno')
@@ -113,6 +133,7 @@ class Configuration(test_ensure_shares.EnsureTest):
         def seen():
             [pool] = self.admin.ok('GET', '/scheduler-stats/pools/detail?backend=alpha')['pools']
             return pool['capabilities']['total_capacity_gb'], pool['capabilities']['share_backend_name']
+
         base.eventually(lambda: seen() == (55, 'uno'), 'the scheduler does not see the new values')
 
     def test_values_read_since_the_start_are_dropped_when_the_process_reads_all_files(self):

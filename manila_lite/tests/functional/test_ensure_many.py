@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A backend with thousands of shares: ensuring them takes few statements, and a start does not wait for it."""
 
-
 import testtools
 
 from manila_lite.db import models
@@ -24,7 +23,7 @@ class Many(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.patch(startup, '_WATCH', 600.0)        # no other run starts
+        self.patch(startup, '_WATCH', 600.0)  # no other run starts
         self.service = self.useFixture(fixtures.Service({'alpha': 'dummy_pool_size_gb = 1000000'}, parts=()))
         self.manager = self.service.managers['alpha']
         self.manager.driver.store.prepare()
@@ -33,12 +32,16 @@ class Many(testtools.TestCase):
 
     def run_of(self, why):
         """Wait until the newest run has ended, and was asked for this reason; return its row."""
+
         def ended():
             table = models.operations
             with self.service.services.db.reader() as conn:
-                rows = conn.execute(table.select().where(table.c.kind == 'service.ensure').order_by(table.c.created_at)).all()
+                rows = conn.execute(
+                    table.select().where(table.c.kind == 'service.ensure').order_by(table.c.created_at)
+                ).all()
             found.extend(row for row in rows[-1:] if row.data['why'] == why and row.state != 'open')
             return found
+
         found = []
         base.eventually(ended, 'no run has ended')
         return found[0]
@@ -57,7 +60,9 @@ class Many(testtools.TestCase):
     def test_statements_per_share_stay_within_the_budget(self):
         self.addCleanup(self.manager.stop)
         count, run = self.costs(self.manager.start, 'start')
-        self.assertEqual(('done', COUNT, 0), (run.state, run.data['progress']['done'], run.data['progress']['updated']))
+        self.assertEqual(
+            ('done', COUNT, 0), (run.state, run.data['progress']['done'], run.data['progress']['updated'])
+        )
         self.assertLessEqual(count, BUDGET * COUNT)
         self.assertGreater(count, COUNT / BATCH)
         before = len(self.manager.driver.store.calls('ensure_shares'))
@@ -70,7 +75,9 @@ class Many(testtools.TestCase):
         self.service.conf.set_override('dummy_export_ips', ['10.9.9.9'], 'alpha')
         self.addCleanup(self.service.conf.clear_override, 'dummy_export_ips', 'alpha')
         count, run = self.costs(self.ask, 'api')
-        self.assertEqual(('done', COUNT, COUNT), (run.state, run.data['progress']['done'], run.data['progress']['updated']))
+        self.assertEqual(
+            ('done', COUNT, COUNT), (run.state, run.data['progress']['done'], run.data['progress']['updated'])
+        )
         self.assertLessEqual(count, BUDGET * COUNT)
 
     def test_service_works_while_the_first_shares_are_ensured(self):
@@ -80,7 +87,9 @@ class Many(testtools.TestCase):
         self.addCleanup(self.manager.stop)
         self.addCleanup(self.service.knob, 'alpha', '')
         share = self.ids[-1][0]
-        rule = self.api.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.9'})[1]['access']
+        rule = self.api.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.9'})[1][
+            'access'
+        ]
         self.api.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', field='state')
         [service] = self.api.ok('GET', '/services?host=test@alpha')['services']
         self.assertEqual(('up', True), (service['state'], service['ensuring']))

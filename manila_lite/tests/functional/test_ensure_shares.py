@@ -23,12 +23,14 @@ HOST = 'test@alpha'
 
 def _resting(next_reason):
     """Return the function, which says with ``manager.rests`` that its manager repeats no run."""
+
     def wait(manager, stopping):
         manager.rests = True
         try:
             return next_reason(manager, stopping)
         finally:
             manager.rests = stopping.is_set()
+
     return wait
 
 
@@ -37,7 +39,9 @@ class EnsureTest(base.ServiceTest):
 
     @classmethod
     def setUpClass(cls):
-        resting = fixtures.MonkeyPatch('manila_lite.manager.runtime.startup._next_reason', _resting(startup._next_reason))
+        resting = fixtures.MonkeyPatch(
+            'manila_lite.manager.runtime.startup._next_reason', _resting(startup._next_reason)
+        )
         cls.addClassCleanup(resting.cleanUp)
         resting.setUp()
         super().setUpClass()
@@ -52,13 +56,15 @@ class EnsureTest(base.ServiceTest):
         self.service.knob('alpha', '')
         self.idle()
         for manager in self.service.managers.values():
-            manager.failed_run = None       # else it would be repeated in the midst of a later test
+            manager.failed_run = None  # else it would be repeated in the midst of a later test
         with self.service.services.db.writer() as conn:
             for table in (models.shares, models.messages):
                 conn.execute(table.delete())
         # One that still looks for the end of its run would begin another one, if that is gone.
-        base.eventually(lambda: all(getattr(one, 'rests', False) for one in self.service.managers.values()),
-                        'a manager repeats a run')
+        base.eventually(
+            lambda: all(getattr(one, 'rests', False) for one in self.service.managers.values()),
+            'a manager repeats a run',
+        )
         with self.service.services.db.writer() as conn:
             conn.execute(models.operations.delete())
 
@@ -85,6 +91,7 @@ class EnsureTest(base.ServiceTest):
         def accepted():
             answers.append(self.admin.call('POST', '/services/ensure', {'host': host}))
             return answers[-1][0] == 202
+
         base.eventually(accepted, lambda: answers[-1][:2])
         return answers[-1][2]['Operation-Id']
 
@@ -97,12 +104,16 @@ class EnsureTest(base.ServiceTest):
 
     def over(self, operation_id):
         """Wait until the run has ended."""
-        base.eventually(lambda: self.admin.ok('GET', f'/operations/{operation_id}')['operation']['state'] != 'open',
-                        'it does not end')
+        base.eventually(
+            lambda: self.admin.ok('GET', f'/operations/{operation_id}')['operation']['state'] != 'open',
+            'it does not end',
+        )
 
     def last(self, host=HOST):
-        return self.admin.ok('GET', f'/operations?kind=service.ensure&host={host}&sort_key=created_at&sort_dir=desc'
-                                    f'&all_tenants=1')['operations'][0]
+        return self.admin.ok(
+            'GET',
+            f'/operations?kind=service.ensure&host={host}&sort_key=created_at&sort_dir=desc&all_tenants=1',
+        )['operations'][0]
 
     def shares(self, count):
         return [self.admin.share()['id'] for _ in range(count)]
@@ -148,7 +159,9 @@ class Asked(Quiet):
         services = models.services
         before = timeutils.utcnow() - datetime.timedelta(seconds=3600)
         with self.service.services.db.writer() as conn:
-            conn.execute(services.insert().values(host='test@gone', binary='manila-share', heartbeat_at=before))
+            conn.execute(
+                services.insert().values(host='test@gone', binary='manila-share', heartbeat_at=before)
+            )
         self.addCleanup(self._without, 'test@gone')
         status, document = self.ask('test@gone')
         self.assertEqual((409, 'service_down'), (status, document['conflictingRequest']['reason']))
@@ -171,7 +184,9 @@ class Asked(Quiet):
         self.assertEqual(202, self.ask()[0])
         self.reached(resource_id)
         self.assertTrue(self.ensuring())
-        self.assertEqual([HOST], [row['host'] for row in self.admin.ok('GET', '/services?ensuring=true')['services']])
+        self.assertEqual(
+            [HOST], [row['host'] for row in self.admin.ok('GET', '/services?ensuring=true')['services']]
+        )
         self.assertEqual(0, len(self.admin.ok('GET', f'/services?ensuring=false&host={HOST}')['services']))
         status, document = self.ask()
         self.assertEqual((409, 'already_ensuring'), (status, document['conflictingRequest']['reason']))
@@ -186,7 +201,10 @@ class Asked(Quiet):
         self.override('ensure_shares_strict', True)
         self.assertEqual('done', self.ensure()['state'])
         self.admin.action(resource_id, 'reset_status', {'status': 'error'})
-        base.eventually(lambda: self.ask()[1]['conflictingRequest']['reason'] == 'shares_not_available', 'it is not refused')
+        base.eventually(
+            lambda: self.ask()[1]['conflictingRequest']['reason'] == 'shares_not_available',
+            'it is not refused',
+        )
         self.assertFalse(self.ensuring())
 
 
@@ -200,7 +218,9 @@ class Run(Quiet):
         self.admin.wait(f'/shares/{idents[0]}', 'share', 'active', field='access_rules_status')
         self.driver.lose_exports()
         found = self.ensure()
-        self.assertEqual(('done', 2, 2), (found['state'], found['progress']['done'], found['progress']['total']))
+        self.assertEqual(
+            ('done', 2, 2), (found['state'], found['progress']['done'], found['progress']['total'])
+        )
         records = [self.driver.store.share(self.instance(instance_id)) for instance_id in idents]
         self.assertEqual([True, True], [record.exported for record in records])
         self.assertEqual(['10.0.0.1'], [rule[1] for rule in records[0].rules.values()])
@@ -209,7 +229,9 @@ class Run(Quiet):
         began = heard.wait('share.ensure.start', request_id=found['request_id'])
         ended = heard.wait('share.ensure.end', request_id=found['request_id'])
         self.assertEqual((HOST, 2), (began['payload']['host'], began['payload']['total']))
-        self.assertEqual((HOST, 2, 2, 0), tuple(ended['payload'][name] for name in ('host', 'done', 'repaired', 'failed')))
+        self.assertEqual(
+            (HOST, 2, 2, 0), tuple(ended['payload'][name] for name in ('host', 'done', 'repaired', 'failed'))
+        )
         self.assertEqual(set(idents), set(ended['payload']['repairs']))
 
     def test_unchanged_export_locations_are_not_counted_as_updated(self):
@@ -224,7 +246,9 @@ class Run(Quiet):
         self.override('dummy_export_ips', ['10.9.9.9'], 'alpha')
         self.ensure()
         locations = self.admin.ok('GET', f'/shares/{share_id}/export_locations')['export_locations']
-        self.assertEqual(['10.9.9.9'], [one['path'].partition(':')[0] for one in locations if not one['is_admin_only']])
+        self.assertEqual(
+            ['10.9.9.9'], [one['path'].partition(':')[0] for one in locations if not one['is_admin_only']]
+        )
 
     def test_failing_backend_fails_the_run_and_keeps_share_statuses(self):
         heard = self.heard()
@@ -238,7 +262,9 @@ class Run(Quiet):
             self.assertEqual(messages.Detail.NOT_ENSURED.value[0], detail)
             self.assertIn('ensure_shares cannot be done', text)
         ended = heard.wait('share.ensure.error', request_id=found['request_id'])
-        self.assertEqual(('ERROR', HOST, 3), (ended['priority'], ended['payload']['host'], ended['payload']['failed']))
+        self.assertEqual(
+            ('ERROR', HOST, 3), (ended['priority'], ended['payload']['host'], ended['payload']['failed'])
+        )
         self.assertIn('3 shares could not be ensured', ended['payload']['error'])
 
     def test_technical_error_text_is_kept_out_of_messages(self):
@@ -259,8 +285,10 @@ class Run(Quiet):
         before = len(self.driver.store.calls('ensure_shares'))
         self.service.knob('alpha', 'ensure_shares:fail')
         self.assertEqual('failed', self.ensure()['state'])
-        self.assertEqual([self.instance(instance_id)] * 2,
-                         [ids for _, ids in self.driver.store.calls('ensure_shares')[before:]])
+        self.assertEqual(
+            [self.instance(instance_id)] * 2,
+            [ids for _, ids in self.driver.store.calls('ensure_shares')[before:]],
+        )
 
     def test_partial_answer_is_completed_by_a_retry(self):
         idents = self.shares(4)
@@ -285,11 +313,13 @@ class Run(Quiet):
             self.driver.store.shares.drop(self.instance(lost))
         found = self.ensure()
         self.assertEqual(('done', ['error', 'available']), (found['state'], self.statuses([lost, well])))
-        [(detail, text)] = set(self.told(lost))     # a repeated run of the test before may have told it, too
+        [(detail, text)] = set(self.told(lost))  # a repeated run of the test before may have told it, too
         self.assertEqual(messages.Detail.SHARE_BROKEN.value[0], detail)
         self.assertIn('data of the share is missing', text)
         self.assertEqual([], self.told(well))
-        self.assertEqual(1, heard.wait('share.ensure.end', request_id=found['request_id'])['payload']['broken'])
+        self.assertEqual(
+            1, heard.wait('share.ensure.end', request_id=found['request_id'])['payload']['broken']
+        )
 
     def test_the_log_says_which_shares_are_broken_or_got_no_answer(self):
         log = self.useFixture(fixtures.FakeLogger(ensure_results.LOG.logger.name))
@@ -297,8 +327,15 @@ class Run(Quiet):
         with self.driver.store.locked():
             self.driver.store.shares.drop(self.instance(lost))
         ask = self.driver.ensure_shares
-        self.patch(self.driver, 'ensure_shares', lambda targets: {
-            resource_id: result for resource_id, result in ask(targets).items() if resource_id != self.instance(silent)})
+        self.patch(
+            self.driver,
+            'ensure_shares',
+            lambda targets: {
+                resource_id: result
+                for resource_id, result in ask(targets).items()
+                if resource_id != self.instance(silent)
+            },
+        )
         self.ensure()
         self.assertIn(f'{lost}: is broken: ', log.output)
         self.assertIn(f'{silent}: was not ensured: The backend did not report on it.', log.output)
@@ -320,7 +357,9 @@ class Run(Quiet):
 
         def look(targets):
             with self.service.services.db.reader() as conn:
-                [run] = conn.execute(table.select().where(table.c.kind == 'service.ensure', table.c.state == 'open')).all()
+                [run] = conn.execute(
+                    table.select().where(table.c.kind == 'service.ensure', table.c.state == 'open')
+                ).all()
             found = run.data['progress']
             seen.append((found['done'], found['seconds_left'], time.time() - began))
             return ask(targets)
@@ -342,8 +381,10 @@ class Run(Quiet):
             self.driver.store.shares.drop(self.instance(lost))
         self.service.knob('alpha', 'ensure_shares:hang')
         self.assertEqual(202, self.ask()[0])
-        base.eventually(lambda: [call[1].count(',') for call in self.driver.store.calls('ensure_shares')[-1:]] == [1],
-                        'the backend is not asked')
+        base.eventually(
+            lambda: [call[1].count(',') for call in self.driver.store.calls('ensure_shares')[-1:]] == [1],
+            'the backend is not asked',
+        )
         self.assertEqual((True, ['available'] * 2), (self.ensuring(), self.statuses([lost, well])))
         self.service.knob('alpha', '')
         self.idle()
@@ -364,7 +405,9 @@ class Run(Quiet):
         self.admin.action(busy, 'extend', {'new_size': 2})
         self.admin.action(bad, 'reset_status', {'status': 'error'})
         found = self.ensure()
-        self.assertEqual(('done', 2, 2), (found['state'], found['progress']['done'], found['progress']['total']))
+        self.assertEqual(
+            ('done', 2, 2), (found['state'], found['progress']['done'], found['progress']['total'])
+        )
         self.assertEqual(['extending', 'error', 'available'], self.statuses([busy, bad, well]))
         self.assertEqual([self.instance(well)], self.driver.store.calls('ensure_shares')[-1][1].split(','))
         self.service.knob('alpha', '')
@@ -378,10 +421,14 @@ class Run(Quiet):
         self.ask()
         self.reached(first)
         self.assertEqual(['ensuring', 'available'], self.statuses([first, second]))
-        self.assertEqual([403, 400, 400], [
-            self.admin.call('DELETE', f'/shares/{first}')[0],
-            self.admin.action(first, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})[0],
-            self.admin.action(first, 'extend', {'new_size': 2})[0]])
+        self.assertEqual(
+            [403, 400, 400],
+            [
+                self.admin.call('DELETE', f'/shares/{first}')[0],
+                self.admin.action(first, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})[0],
+                self.admin.action(first, 'extend', {'new_size': 2})[0],
+            ],
+        )
         self.assertEqual(200, self.admin.call('PUT', f'/shares/{first}', {'share': {'display_name': 'x'}})[0])
         self.admin.action(second, 'extend', {'new_size': 2})
         self.admin.wait(f'/shares/{second}', 'share', 'available')
@@ -417,12 +464,20 @@ class Run(Quiet):
         self.addCleanup(setattr, self.driver, 'ensure_shares', plain)
         wanted = self.instance(second)
         self.driver.ensure_shares = lambda targets: {
-            share_id: dataclasses.replace(result, metadata={'place': 'here'}, reapply_access_rules=share_id == wanted)
-            for share_id, result in plain(targets).items()}
+            share_id: dataclasses.replace(
+                result, metadata={'place': 'here'}, reapply_access_rules=share_id == wanted
+            )
+            for share_id, result in plain(targets).items()
+        }
         self.ensure()
-        self.assertEqual([{'mine': 'kept', 'place': 'here'}, {'place': 'here'}], [
-            self.admin.ok('GET', f'/shares/{share_id}/metadata')['metadata'] for share_id in idents])
-        base.eventually(lambda: [ids for _, ids in self.driver.store.calls('update_access')[told:]] == [wanted], 'is not told')
+        self.assertEqual(
+            [{'mine': 'kept', 'place': 'here'}, {'place': 'here'}],
+            [self.admin.ok('GET', f'/shares/{share_id}/metadata')['metadata'] for share_id in idents],
+        )
+        base.eventually(
+            lambda: [ids for _, ids in self.driver.store.calls('update_access')[told:]] == [wanted],
+            'is not told',
+        )
 
     def test_access_rule_added_during_a_run_is_applied(self):
         """Check that rules can change during a run that does not change statuses."""
@@ -430,14 +485,21 @@ class Run(Quiet):
         [share_id] = self.shares(1)
         self.service.knob('alpha', 'ensure_shares:hang')
         self.ask()
-        base.eventually(lambda: self.instance(share_id) in [ids for _, ids in self.driver.store.calls('ensure_shares')],
-                        'is not asked')
+        base.eventually(
+            lambda: self.instance(share_id) in [ids for _, ids in self.driver.store.calls('ensure_shares')],
+            'is not asked',
+        )
         self.admin.action(share_id, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.7'})
         self.admin.wait(f'/shares/{share_id}', 'share', 'active', field='access_rules_status')
         self.service.knob('alpha', '')
         self.idle()
-        base.eventually(lambda: [rule[1] for rule in self.driver.store.share(self.instance(share_id)).rules.values()]
-                        == ['10.0.0.7'], 'the rule is lost')
+        base.eventually(
+            lambda: (
+                [rule[1] for rule in self.driver.store.share(self.instance(share_id)).rules.values()]
+                == ['10.0.0.7']
+            ),
+            'the rule is lost',
+        )
 
 
 class Interrupted(EnsureTest):
@@ -454,11 +516,13 @@ class Interrupted(EnsureTest):
         self.ask()
         self.reached(idents[0])
         stopping = threading.Thread(target=self.service.stop)
-        stopping.start()        # stop waits for the present batch only
+        stopping.start()  # stop waits for the present batch only
         base.eventually(self.service.managers['alpha']._stopping.is_set, 'does not stop')
         self.service.knob('alpha', '')
         stopping.join()
-        self.assertEqual([self.instance(idents[0])], [ids for _, ids in self.driver.store.calls('ensure_shares')][-1:])
+        self.assertEqual(
+            [self.instance(idents[0])], [ids for _, ids in self.driver.store.calls('ensure_shares')][-1:]
+        )
         self.assertTrue(self.ensuring())
         self.assertEqual(['available'] * 4, self.statuses(idents))
         self.service.start()
@@ -473,8 +537,11 @@ class Interrupted(EnsureTest):
         self.ensure()
         self.service.stop()
         with self.service.services.db.writer() as conn:
-            conn.execute(models.share_instances.update().where(models.share_instances.c.share_id == share_id)
-                         .values(status='ensuring'))
+            conn.execute(
+                models.share_instances.update()
+                .where(models.share_instances.c.share_id == share_id)
+                .values(status='ensuring')
+            )
             conn.execute(models.services.update().where(models.services.c.host == HOST).values(ensuring=True))
         self.driver.lose_exports()
         self.service.start()
@@ -500,8 +567,10 @@ class Interrupted(EnsureTest):
     def test_configuration_change_starts_a_run(self):
         [share_id] = self.shares(1)
         self.override('dummy_export_ips', ['10.9.9.1'], 'alpha')
-        base.eventually(lambda: '10.9.9.1' in json.dumps(self.admin.ok('GET', f'/shares/{share_id}/export_locations')),
-                        'nobody sees it')
+        base.eventually(
+            lambda: '10.9.9.1' in json.dumps(self.admin.ok('GET', f'/shares/{share_id}/export_locations')),
+            'nobody sees it',
+        )
         self.idle()
         with self.service.services.db.reader() as conn:
             kept = conn.execute(models.services.select().where(models.services.c.host == HOST)).first()
@@ -520,8 +589,11 @@ class Interrupted(EnsureTest):
     def runs_by_the_clock(self):
         table = models.operations
         with self.service.services.db.reader() as conn:
-            return [row.id for row in conn.execute(table.select().where(table.c.kind == 'service.ensure'))
-                    if row.data['why'] == ensure.INTERVAL]
+            return [
+                row.id
+                for row in conn.execute(table.select().where(table.c.kind == 'service.ensure'))
+                if row.data['why'] == ensure.INTERVAL
+            ]
 
     def test_no_periodic_run_starts_without_an_interval(self):
         self.patch(startup, '_WATCH', 0.05)
@@ -537,16 +609,20 @@ class Interrupted(EnsureTest):
         [instance_id] = self.shares(1)
         self.service.stop()
         self.driver.lose_exports()
-        self.driver.knobs.turn('ensure_shares:fail_final@times=4')     # more often than one run tries
+        self.driver.knobs.turn('ensure_shares:fail_final@times=4')  # more often than one run tries
         self.service.start()
-        base.eventually(lambda: self.driver.store.share(self.instance(instance_id)).exported, 'nobody looks again')
+        base.eventually(
+            lambda: self.driver.store.share(self.instance(instance_id)).exported, 'nobody looks again'
+        )
 
 
 class Watched(EnsureTest):
     """The command ``manila-manage ensure watch``."""
 
     def watch(self, host=HOST):
-        return manage.run(self.service.state / 'manila_lite.conf', 'manage', 'ensure', 'watch', host, '--every', '0.1')
+        return manage.run(
+            self.service.state / 'manila_lite.conf', 'manage', 'ensure', 'watch', host, '--every', '0.1'
+        )
 
     def test_watch_shows_progress_and_exits_with_the_result(self):
         _, lost = self.shares(2)
@@ -598,7 +674,9 @@ class Failed(EnsureTest):
     def retries(self):
         table = models.operations
         with self.service.services.db.reader() as conn:
-            return conn.execute(table.select().where(table.c.kind == 'service.ensure').order_by(table.c.created_at)).all()
+            return conn.execute(
+                table.select().where(table.c.kind == 'service.ensure').order_by(table.c.created_at)
+            ).all()
 
     def test_answer_names_the_operation(self):
         for path, body in (('ensure', {'host': HOST}), ('ensure-shares', {'ensure_shares': {'host': HOST}})):
@@ -614,15 +692,24 @@ class Failed(EnsureTest):
         failing, well = self.shares(2)
         plain = self.driver.ensure_shares
         wanted = self.instance(failing)
-        self.patch(self.driver, 'ensure_shares', lambda targets: {
-            share_id: result for share_id, result in plain(targets).items() if share_id != wanted})
+        self.patch(
+            self.driver,
+            'ensure_shares',
+            lambda targets: {
+                share_id: result for share_id, result in plain(targets).items() if share_id != wanted
+            },
+        )
         found = self.ensure()
-        self.assertEqual(('failed', {failing: 'The backend did not report on it.'}),
-                         (found['state'], found['report']['reasons']))
+        self.assertEqual(
+            ('failed', {failing: 'The backend did not report on it.'}),
+            (found['state'], found['report']['reasons']),
+        )
         [(_, text)] = self.told(failing)
         self.assertIn('is checked again automatically', text)
-        base.eventually(lambda: any(row.data['why'] == ensure.RETRY and row.state == 'failed' for row in self.retries()),
-                        'nobody tries again')
+        base.eventually(
+            lambda: any(row.data['why'] == ensure.RETRY and row.state == 'failed' for row in self.retries()),
+            'nobody tries again',
+        )
         self.assertEqual('available', self.statuses([failing])[0])
         self.patch(self.driver, 'ensure_shares', plain)
         base.eventually(lambda: self.retries()[-1].state == 'done', 'nobody tries again until it succeeds')
@@ -644,8 +731,14 @@ class Failed(EnsureTest):
         self.override('update_shares_status_on_ensure', False, 'alpha')
         texts = []
         for reason in ('one', 'one', 'two', 'one'):
-            self.patch(self.driver, 'ensure_shares', lambda targets, reason=reason: {
-                target.share.id: values.EnsureResult(error=f'Disk {reason} is lost.') for target in targets})
+            self.patch(
+                self.driver,
+                'ensure_shares',
+                lambda targets, reason=reason: {
+                    target.share.id: values.EnsureResult(error=f'Disk {reason} is lost.')
+                    for target in targets
+                },
+            )
             run = startup.ask(self.service.managers['alpha'], ensure.INTERVAL)
             self.over(run)
             texts.append(len(self.told(share_id)))
@@ -656,10 +749,19 @@ class Failed(EnsureTest):
         reasons = dict(zip(ours, ('Disk one is lost.', 'Disk two is lost.', None), strict=True))
         by_instance = {self.instance(share_id): why for share_id, why in reasons.items()}
         plain = self.driver.ensure_shares
-        self.patch(self.driver, 'ensure_shares', lambda targets: {
-            share_id: values.EnsureResult(error=by_instance[share_id]) if by_instance[share_id] else result
-            for share_id, result in plain(targets).items()})
-        self.assertEqual({share_id: why for share_id, why in reasons.items() if why}, self.ensure()['report']['reasons'])
+        self.patch(
+            self.driver,
+            'ensure_shares',
+            lambda targets: {
+                share_id: values.EnsureResult(error=by_instance[share_id])
+                if by_instance[share_id]
+                else result
+                for share_id, result in plain(targets).items()
+            },
+        )
+        self.assertEqual(
+            {share_id: why for share_id, why in reasons.items() if why}, self.ensure()['report']['reasons']
+        )
 
 
 class Part(Quiet):
@@ -679,7 +781,9 @@ class Part(Quiet):
         mine, other = self.shares(2)
         self.driver.lose_exports()
         found = self.begun(share_id=mine)
-        self.assertEqual(('done', 1, 1), (found['state'], found['progress']['done'], found['progress']['total']))
+        self.assertEqual(
+            ('done', 1, 1), (found['state'], found['progress']['done'], found['progress']['total'])
+        )
         self.assertEqual([True, False], self.exported([mine, other]))
         self.assertEqual([mine], list(found['report']['repairs']))
         self.ensure()
@@ -693,11 +797,13 @@ class Part(Quiet):
         [share_id] = self.shares(1)
         unknown = '00000000-0000-0000-0000-00000000dead'
         for more, status, word in (
-                ({'share_id': unknown}, 404, f'Share {unknown} is not on host {HOST}.'),
-                ({'share_server_id': unknown}, 404, f'share server {unknown}'),
-                ({'host': f'{HOST}#nowhere'}, 404, 'pool nowhere'),
-                ({'share_id': share_id, 'share_server_id': unknown}, 400, 'share_id: '),
-                ({'share_id': share_id, 'host': f'{HOST}#pool1'}, 400, 'share_id: '), ({'dry_run': 'maybe'}, 400, 'dry_run')):
+            ({'share_id': unknown}, 404, f'Share {unknown} is not on host {HOST}.'),
+            ({'share_server_id': unknown}, 404, f'share server {unknown}'),
+            ({'host': f'{HOST}#nowhere'}, 404, 'pool nowhere'),
+            ({'share_id': share_id, 'share_server_id': unknown}, 400, 'share_id: '),
+            ({'share_id': share_id, 'host': f'{HOST}#pool1'}, 400, 'share_id: '),
+            ({'dry_run': 'maybe'}, 400, 'dry_run'),
+        ):
             found = self.admin.call('POST', '/services/ensure', {'host': HOST, **more})[:2]
             self.assertEqual(status, found[0], found)
             self.assertIn(word, str(found[1]))
@@ -748,8 +854,10 @@ class Part(Quiet):
         [share_id] = self.shares(1)
         self.driver.lose_exports()
         config = self.service.state / 'manila_lite.conf'
-        for more, exported, words in ((['--dry-run'], False, 'would be repaired: It was not exported.'),
-                                      (['--share', share_id], True, f'{share_id}: It was not exported.')):
+        for more, exported, words in (
+            (['--dry-run'], False, 'would be repaired: It was not exported.'),
+            (['--share', share_id], True, f'{share_id}: It was not exported.'),
+        ):
             status, out, err = manage.run(config, 'manage', 'ensure', 'start', HOST, '--every', '0.1', *more)
             self.assertEqual(0, status, out + err)
             self.assertIn(words, out)

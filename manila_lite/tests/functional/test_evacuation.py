@@ -16,10 +16,14 @@ from manila_lite.scheduler import evacuation
 from manila_lite.tests.functional import base, served
 from manila_lite.tests.functional.test_budgets import counting
 
-_SERVED = ('driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
-           'dummy_pool_size_gb = {}\nbackend_availability_zone = {}\n')
-_PLAIN = ('driver_handles_share_servers = false\nmigration_driver_continue_update_interval = 0.1\n'
-          'dummy_pool_size_gb = {}\nbackend_availability_zone = {}\n')
+_SERVED = (
+    'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
+    'dummy_pool_size_gb = {}\nbackend_availability_zone = {}\n'
+)
+_PLAIN = (
+    'driver_handles_share_servers = false\nmigration_driver_continue_update_interval = 0.1\n'
+    'dummy_pool_size_gb = {}\nbackend_availability_zone = {}\n'
+)
 
 
 class EvacuationTest(served.ServedTest):
@@ -27,18 +31,33 @@ class EvacuationTest(served.ServedTest):
     ``far`` too, in another zone.
     """
 
-    BACKENDS = {'old': _SERVED.format(1000, 'here'), 'new': _SERVED.format(1000, 'here'),
-                'disk': _PLAIN.format(1000, 'here') + 'dummy_replication_domain = d\n',
-                'other': _PLAIN.format(6, 'here'), 'far': _PLAIN.format(5, 'there')}
+    BACKENDS = {
+        'old': _SERVED.format(1000, 'here'),
+        'new': _SERVED.format(1000, 'here'),
+        'disk': _PLAIN.format(1000, 'here') + 'dummy_replication_domain = d\n',
+        'other': _PLAIN.format(6, 'here'),
+        'far': _PLAIN.format(5, 'there'),
+    }
     EXTRA = '[quota]\nshare_networks = -1\n[api]\nwaiters = 7\nwaiters_per_project = 7\n'
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        for name, more in (('plain', {}), ('copied', {'replication_type': 'readable'}), (
-                'kept', {'driver_handles_share_servers': 'True', 'snapshot_support': 'True'})):
-            cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
-                'driver_handles_share_servers': 'False', **more}}})
+        for name, more in (
+            ('plain', {}),
+            ('copied', {'replication_type': 'readable'}),
+            ('kept', {'driver_handles_share_servers': 'True', 'snapshot_support': 'True'}),
+        ):
+            cls.admin.ok(
+                'POST',
+                '/types',
+                {
+                    'share_type': {
+                        'name': name,
+                        'extra_specs': {'driver_handles_share_servers': 'False', **more},
+                    }
+                },
+            )
 
     def setUp(self):
         super().setUp()
@@ -60,17 +79,28 @@ class EvacuationTest(served.ServedTest):
             self.service.managers[name]._report()
 
     def nothing_moves(self):
-        return not [row for row in self.admin.ok('GET', '/operations?state=open&all_tenants=1')['operations']
-                    if row['kind'].endswith('.migrate')]
+        return not [
+            row
+            for row in self.admin.ok('GET', '/operations?state=open&all_tenants=1')['operations']
+            if row['kind'].endswith('.migrate')
+        ]
 
     def on_server(self, backend='old', **more):
         """Make a share on a share server of its own; return the share."""
-        return self.user.share(**{'share_type': 'kept', 'share_network_id': self.network(),
-                                  'scheduler_hints': {'only_host': f'test@{backend}#pool1'}, **more})
+        return self.user.share(
+            **{
+                'share_type': 'kept',
+                'share_network_id': self.network(),
+                'scheduler_hints': {'only_host': f'test@{backend}#pool1'},
+                **more,
+            }
+        )
 
     def plain(self, backend='disk', **more):
         """Make a share without share server."""
-        return self.user.share(**{'share_type': 'plain', 'scheduler_hints': {'only_host': f'test@{backend}#pool1'}, **more})
+        return self.user.share(
+            **{'share_type': 'plain', 'scheduler_hints': {'only_host': f'test@{backend}#pool1'}, **more}
+        )
 
     def evacuate(self, host, **more):
         """Begin the evacuation; return the id of its operation."""
@@ -97,9 +127,21 @@ class Leaving(EvacuationTest):
         share, plain = self.on_server(size=2), self.plain(size=3)
         [server] = self.servers(share['share_network_id'])
         plan = self.ended(self.evacuate('test@old', dry_run=True))['report']['plan']
-        self.assertEqual({server.id: {
-            'resource_type': 'share_server', 'project_id': self.user.token.split(':')[1], 'from': 'test@old', 'to': 'test@new',
-            'shares': 1, 'size': 2, 'writable': True, 'clients': 'unaffected'}}, plan)
+        self.assertEqual(
+            {
+                server.id: {
+                    'resource_type': 'share_server',
+                    'project_id': self.user.token.split(':')[1],
+                    'from': 'test@old',
+                    'to': 'test@new',
+                    'shares': 1,
+                    'size': 2,
+                    'writable': True,
+                    'clients': 'unaffected',
+                }
+            },
+            plan,
+        )
         op = self.ended(self.evacuate('test@disk', dry_run=True))
         move = op['report']['plan'][plain['id']]
         self.assertEqual(('test@other', 'mount again'), (move['to'], move['clients']))
@@ -110,7 +152,9 @@ class Leaving(EvacuationTest):
     def test_share_servers_and_shares_move(self):
         shares = [self.on_server() for _ in range(3)]
         self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': shares[0]['id']}})
-        base.eventually(lambda: self.user.ok('GET', '/snapshots/detail?status=available')['snapshots'], 'no snapshot')
+        base.eventually(
+            lambda: self.user.ok('GET', '/snapshots/detail?status=available')['snapshots'], 'no snapshot'
+        )
         op = self.ended(self.evacuate('test@old', at_once=2))
         self.assertEqual({'test@new#pool1'}, {self.host(share) for share in shares})
         self.assertEqual((3, 3, 100), tuple(op['progress'][key] for key in ('done', 'total', 'percent')), op)
@@ -119,7 +163,9 @@ class Leaving(EvacuationTest):
         plain = [self.plain() for _ in range(2)]
         self.ended(self.evacuate('test@disk'))
         self.assertEqual({'test@other#pool1'}, {self.host(share) for share in plain})
-        self.assertEqual({'available'}, {row['status'] for row in self.user.ok('GET', '/shares/detail')['shares']})
+        self.assertEqual(
+            {'available'}, {row['status'] for row in self.user.ok('GET', '/shares/detail')['shares']}
+        )
 
     def test_empty_servers_are_deleted(self):
         share = self.on_server()
@@ -130,8 +176,11 @@ class Leaving(EvacuationTest):
         base.eventually(lambda: not self.servers(network), 'the empty server stays')
 
     def test_reason_why_a_backend_is_disabled_stays(self):
-        self.admin.ok('PUT', '/services/disable', {
-            'host': 'test@old', 'binary': 'manila-share', 'disabled_reason': 'new disks'})
+        self.admin.ok(
+            'PUT',
+            '/services/disable',
+            {'host': 'test@old', 'binary': 'manila-share', 'disabled_reason': 'new disks'},
+        )
         share = self.on_server('new')
         self.ended(self.evacuate('test@old'))
         self.assertEqual(((True, 'new disks'), 'test@new#pool1'), (self.disabled('old'), self.host(share)))
@@ -145,8 +194,10 @@ class Leaving(EvacuationTest):
             row = operations.get(conn, operation_id)
         base.eventually(lambda: self.looked_again(row), 'the evacuation does not look again')
         self.assertEqual(2, len(self.moving(shares)))
-        self.assertEqual(sorted(self.moving(shares)),
-                         sorted(self.admin.ok('GET', f'/operations/{operation_id}')['operation']['report']['moving']))
+        self.assertEqual(
+            sorted(self.moving(shares)),
+            sorted(self.admin.ok('GET', f'/operations/{operation_id}')['operation']['report']['moving']),
+        )
         self.service.knob('other', '')
         self.ended(operation_id)
 
@@ -178,8 +229,10 @@ class Staying(EvacuationTest):
         self.fault('share_migration_continue:fail_final', 'other')
         op = self.ended(self.evacuate('test@disk'), 'failed')
         self.assertIn('Its migration failed: ', op['report']['left'][share['id']])
-        self.assertEqual(('test@disk#pool1', 'available'),
-                         (self.host(share), self.user.ok('GET', f'/shares/{share["id"]}')['share']['status']))
+        self.assertEqual(
+            ('test@disk#pool1', 'available'),
+            (self.host(share), self.user.ok('GET', f'/shares/{share["id"]}')['share']['status']),
+        )
         told = self.user.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
         self.assertEqual(1, len(told), 'its owner is told')
 
@@ -195,8 +248,11 @@ class Staying(EvacuationTest):
         self.assertEqual((1, 1), (len(report['plan']), len(report['left'])))
         self.assertIn('CapacityFilter', *report['left'].values())
         both = self.ended(self.evacuate('test@disk', dry_run=True, any_zone=True))['report']
-        self.assertEqual(({'test@other', 'test@far'}, {}),
-                         ({move['to'] for move in both['plan'].values()}, both['left']), [share['id'] for share in shares])
+        self.assertEqual(
+            ({'test@other', 'test@far'}, {}),
+            ({move['to'] for move in both['plan'].values()}, both['left']),
+            [share['id'] for share in shares],
+        )
 
     def test_only_named_destinations_are_used(self):
         share = self.plain()
@@ -206,17 +262,32 @@ class Staying(EvacuationTest):
     def test_disabled_destination_takes_nothing(self):
         share = self.plain()
         self.admin.ok('PUT', '/services/disable', {'host': 'test@other', 'binary': 'manila-share'})
-        base.eventually(lambda: share['id'] in self.ended(self.evacuate('test@disk', dry_run=True))['report']['left'],
-                        'the destination is used')
-        left = self.ended(self.evacuate('test@disk', dry_run=True, destinations=['test@other']))['report']['left']
+        base.eventually(
+            lambda: share['id'] in self.ended(self.evacuate('test@disk', dry_run=True))['report']['left'],
+            'the destination is used',
+        )
+        left = self.ended(self.evacuate('test@disk', dry_run=True, destinations=['test@other']))['report'][
+            'left'
+        ]
         # The scheduler may know of it a second later than the API.
         self.assertRegex(left[share['id']], 'none of test@other is up and enabled|test@other is disabled')
 
     def test_share_that_somebody_else_moves_is_left_alone(self):
         share = self.plain()
-        self.admin.ok('POST', f'/shares/{share["id"]}/action', {'migration_start': {
-            'host': 'test@far#pool1', 'writable': False, 'nondisruptive': False, 'preserve_snapshots': False,
-            'preserve_metadata': False, 'force_host_assisted_migration': False}})
+        self.admin.ok(
+            'POST',
+            f'/shares/{share["id"]}/action',
+            {
+                'migration_start': {
+                    'host': 'test@far#pool1',
+                    'writable': False,
+                    'nondisruptive': False,
+                    'preserve_snapshots': False,
+                    'preserve_metadata': False,
+                    'force_host_assisted_migration': False,
+                }
+            },
+        )
         op = self.ended(self.evacuate('test@disk'), 'failed')
         self.assertIn('complete or cancel that migration', op['report']['left'][share['id']])
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'migration_driver_phase1_done', field='task_state')
@@ -234,7 +305,10 @@ class Staying(EvacuationTest):
 class Dead(EvacuationTest):
     """The share manager of the backend that is evacuated is down."""
 
-    BACKENDS = {**EvacuationTest.BACKENDS, 'other': _PLAIN.format(6, 'here') + 'dummy_writable_migration = false\n'}
+    BACKENDS = {
+        **EvacuationTest.BACKENDS,
+        'other': _PLAIN.format(6, 'here') + 'dummy_writable_migration = false\n',
+    }
 
     def clear(self):
         """Leave everything: what is on the dead backend cannot be deleted."""
@@ -246,9 +320,13 @@ class Dead(EvacuationTest):
             self.service.managers[backend].stop()
         for dry_run, state in ((True, 'done'), (False, 'failed')):
             left = self.ended(self.evacuate('test@disk', dry_run=dry_run), state)['report']['left']
-            self.assertIn('test@disk#pool1 is down, and has to make access rules read-only', left[share['id']])
+            self.assertIn(
+                'test@disk#pool1 is down, and has to make access rules read-only', left[share['id']]
+            )
         op = self.admin.ok('GET', f'/operations/{self.evacuate("test@old")}')['operation']
-        base.eventually(lambda: self.host(served_share) == 'test@new#pool1', f'the server does not move: {op}')
+        base.eventually(
+            lambda: self.host(served_share) == 'test@new#pool1', f'the server does not move: {op}'
+        )
 
 
 class Requests(EvacuationTest):
@@ -262,9 +340,14 @@ class Requests(EvacuationTest):
         self.refused(400, 'host: test@old#pool1 is a pool', {'host': 'test@old#pool1'})
         self.refused(404, 'There is no backend nowhere', {'host': 'nowhere'})
         self.refused(404, 'There is no backend tes,', {'host': 'tes'})
-        self.refused(404, 'There is no backend test@nowhere', {'host': 'test@old', 'destinations': ['test@nowhere']})
-        self.refused(400, 'destinations: test@old#pool1 is on test@old', {
-            'host': 'test@old', 'destinations': ['test@old#pool1']})
+        self.refused(
+            404, 'There is no backend test@nowhere', {'host': 'test@old', 'destinations': ['test@nowhere']}
+        )
+        self.refused(
+            400,
+            'destinations: test@old#pool1 is on test@old',
+            {'host': 'test@old', 'destinations': ['test@old#pool1']},
+        )
         self.refused(400, 'at_once', {'host': 'test@old', 'at_once': 0})
         self.refused(400, 'at_once', {'host': 'test@old', 'at_once': 101})
         self.refused(400, 'destinations', {'host': 'test@old', 'destinations': 'test@new'})
@@ -287,7 +370,9 @@ class Requests(EvacuationTest):
         self.refused(409, 'test@disk is being evacuated already', {'host': 'test@old'})
         self.refused(404, 'test@old is not being evacuated', {'host': 'test@old'}, path='stop-evacuation')
         self.admin.ok('POST', '/services/stop-evacuation', {'host': 'test@disk'})
-        self.assertEqual('An administrator stopped the evacuation.', self.ended(operation_id, 'failed')['error'])
+        self.assertEqual(
+            'An administrator stopped the evacuation.', self.ended(operation_id, 'failed')['error']
+        )
         self.service.knob('other', '')
         base.eventually(lambda: not self.migrating(shares), 'the migration that was under way does not end')
         self.assertEqual(['test@disk#pool1', 'test@other#pool1'], sorted(map(self.host, shares)))
@@ -300,14 +385,19 @@ class Requests(EvacuationTest):
         base.eventually(lambda: self.migrating([share]), 'nothing moves')
         self.admin.ok('POST', '/services/stop-evacuation', {'host': 'test@disk'})
         operation_id = self.evacuate('test@disk')
-        base.eventually(lambda: self.admin.ok('GET', f'/operations/{operation_id}')['operation']['report'].get('moving'),
-                        'it does not see the migration')
+        base.eventually(
+            lambda: self.admin.ok('GET', f'/operations/{operation_id}')['operation']['report'].get('moving'),
+            'it does not see the migration',
+        )
         self.service.knob('other', '')
         self.assertEqual({}, self.ended(operation_id)['report']['left'])
 
     def migrating(self, shares):
-        return [share for share in shares
-                if self.user.ok('GET', f'/shares/{share["id"]}')['share']['status'] == 'migrating']
+        return [
+            share
+            for share in shares
+            if self.user.ok('GET', f'/shares/{share["id"]}')['share']['status'] == 'migrating'
+        ]
 
 
 class Rows(EvacuationTest):
@@ -318,18 +408,32 @@ class Rows(EvacuationTest):
         [row] = self.servers(server['share_network_id'])
         with self.service.services.db.reader() as conn:
             rows = queries.list_after(conn, 'test', queries.START, 10)
-            self.assertEqual([(0, row.id, 2, 1), (1, plain['id'], 3, 1)], [(r.rank, r.id, r.size, r.shares) for r in rows])
-            self.assertEqual([plain['id']], [r.id for r in queries.list_after(conn, 'test', (queries.SERVER, row.id), 10)])
+            self.assertEqual(
+                [(0, row.id, 2, 1), (1, plain['id'], 3, 1)], [(r.rank, r.id, r.size, r.shares) for r in rows]
+            )
+            self.assertEqual(
+                [plain['id']], [r.id for r in queries.list_after(conn, 'test', (queries.SERVER, row.id), 10)]
+            )
             self.assertEqual([], queries.list_after(conn, 'test', (queries.SHARE, plain['id']), 10))
             self.assertEqual((2, 5), queries.count(conn, 'test'))
             self.assertEqual((0, 0), queries.count(conn, 'tes'))
-            self.assertEqual({row.id: 'active'}, queries.still_there(conn, 'test@old', queries.SERVER, [row.id]))
+            self.assertEqual(
+                {row.id: 'active'}, queries.still_there(conn, 'test@old', queries.SERVER, [row.id])
+            )
             self.assertEqual({}, queries.still_there(conn, 'test@new', queries.SERVER, [row.id]))
 
     def test_progress_counts_what_left_after_the_last_look(self):
         stays, left = self.plain(size=2), self.plain('other', size=3)
-        data = Evacuate(host='test@disk', dry_run=False, began=time.time(), at_once=4, progress=Figures(1, 5.0), moving={
-            share['id']: Moving(queries.SHARE, 'test@other', share['size'], 50) for share in (stays, left)})
+        data = Evacuate(
+            host='test@disk',
+            dry_run=False,
+            began=time.time(),
+            at_once=4,
+            progress=Figures(1, 5.0),
+            moving={
+                share['id']: Moving(queries.SHARE, 'test@other', share['size'], 50) for share in (stays, left)
+            },
+        )
         evacuation._measure(types.SimpleNamespace(ctx=self.service.services, data=data))
         self.assertEqual((3, 75), (data.progress.total, data.progress.percent))
 
@@ -344,15 +448,30 @@ class Rows(EvacuationTest):
     def test_replicas_and_copies_are_named(self):
         share = self.plain(share_type='copied')
         with self.service.services.db.writer() as conn:
-            kind = conn.execute(sa.select(models.share_instances.c.share_type_id).where(
-                models.share_instances.c.share_id == share['id'])).scalar()
+            kind = conn.execute(
+                sa.select(models.share_instances.c.share_type_id).where(
+                    models.share_instances.c.share_id == share['id']
+                )
+            ).scalar()
             ids = {}
-            for name, state, status in (('replica', 'in_sync', 'available'), ('copy', None, 'error'),
-                                        ('gone', None, 'deleting')):
+            for name, state, status in (
+                ('replica', 'in_sync', 'available'),
+                ('copy', None, 'error'),
+                ('gone', None, 'deleting'),
+            ):
                 ids[name] = uuidutils.generate_uuid()
-                conn.execute(models.share_instances.insert().values(
-                    id=ids[name], share_id=share['id'], status=status, access_rules_status='active', share_type_id=kind,
-                    host='test@old#pool1', is_aside=True, replica_state=state))
+                conn.execute(
+                    models.share_instances.insert().values(
+                        id=ids[name],
+                        share_id=share['id'],
+                        status=status,
+                        access_rules_status='active',
+                        share_type_id=kind,
+                        host='test@old#pool1',
+                        is_aside=True,
+                        replica_state=state,
+                    )
+                )
         self.addCleanup(self.forget, ids.values())
         left = self.ended(self.evacuate('test@old'), 'failed')['report']['left']
         self.assertEqual({ids['replica'], ids['copy']}, set(left))

@@ -32,14 +32,25 @@ class Concurrent(base.ServiceTest):
             with db.writer() as conn:
                 if ids and chance.random() < 0.5:
                     row_id = chance.choice(ids)
-                    conn.execute(models.operations.update().where(models.operations.c.id == row_id).values(
-                        error=f'{seed} {number}', updated_at=timeutils.utcnow() + shift))
+                    conn.execute(
+                        models.operations.update()
+                        .where(models.operations.c.id == row_id)
+                        .values(error=f'{seed} {number}', updated_at=timeutils.utcnow() + shift)
+                    )
                 else:
-                    row_id = operations.insert(conn, kind='test', resource_type='share', topic='none', lane='work', data={},
-                                               resource_id=uuidutils.generate_uuid(), error=f'{seed} {number}',
-                                               created_at=timeutils.utcnow() + shift)
+                    row_id = operations.insert(
+                        conn,
+                        kind='test',
+                        resource_type='share',
+                        topic='none',
+                        lane='work',
+                        data={},
+                        resource_id=uuidutils.generate_uuid(),
+                        error=f'{seed} {number}',
+                        created_at=timeutils.utcnow() + shift,
+                    )
                     ids.append(row_id)
-                time.sleep(chance.uniform(0, _LONG))    # sleeps: a transaction that takes long
+                time.sleep(chance.uniform(0, _LONG))  # sleeps: a transaction that takes long
             written[row_id] = f'{seed} {number}'
 
     def test_last_state_of_every_row_is_found(self):
@@ -55,19 +66,30 @@ class Concurrent(base.ServiceTest):
                 if record.event == 'operation':
                     found[record.payload.id] = record.payload.error
             return not any(writer.is_alive() for writer in writers) and written.items() <= found.items()
+
         waiting.until(all_found, lambda: f'lost: {written.items() - found.items()}', pause=0.1)
         self.assertEqual([], [record for record in look.look() if record.event == 'operation'], 'found twice')
 
     def test_look_back_finds_what_was_before_and_the_look_what_comes(self):
         db = self.service.services.db
         with db.writer() as conn:
-            before = operations.insert(conn, kind='test', resource_type='share', resource_id='gone', topic='none', lane='work',
-                                       data={operations.OWNER: 'owner'}, project_id='other')
+            before = operations.insert(
+                conn,
+                kind='test',
+                resource_type='share',
+                resource_id='gone',
+                topic='none',
+                lane='work',
+                data={operations.OWNER: 'owner'},
+                project_id='other',
+            )
             operations.call_off(conn, operations.get(conn, before), 'over', 'code')
         look = changes.Changes(db)
         look.look()
         records = look.look_back(look.time - datetime.timedelta(seconds=60))
         self.assertIn(before, [record.payload.id for record in records if record.event == 'operation'])
-        [deleted] = [record for record in records if record.event == 'status' and record.payload.resource_id == 'gone']
+        [deleted] = [
+            record for record in records if record.event == 'status' and record.payload.resource_id == 'gone'
+        ]
         self.assertEqual(('owner', 'deleted'), (deleted.project_id, deleted.payload.status))
         self.assertEqual([], look.look())

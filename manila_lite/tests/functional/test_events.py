@@ -22,7 +22,10 @@ class EventTest(base.ServiceTest):
 
     def setUp(self):
         super().setUp()
-        self.owner, self.other = self.caller(uuidutils.generate_uuid()), self.caller(uuidutils.generate_uuid())
+        self.owner, self.other = (
+            self.caller(uuidutils.generate_uuid()),
+            self.caller(uuidutils.generate_uuid()),
+        )
 
     def listen(self, caller, *, port=None, **more):
         """Return a stream of a caller, which is closed after the test."""
@@ -48,7 +51,9 @@ class Isolation(EventTest):
         for stream in streams:
             stream.until(status_of(after, 'available'), 'no event of its own')
             self.assertNotIn(share, str(stream.events))
-            self.assertLessEqual({data.get('project_id') for _, data in stream.events}, {self.project(self.other)})
+            self.assertLessEqual(
+                {data.get('project_id') for _, data in stream.events}, {self.project(self.other)}
+            )
 
     def test_resuming_from_the_position_of_another_project_shows_nothing_of_it(self):
         mine = self.listen(self.owner).begun()
@@ -73,10 +78,15 @@ class Isolation(EventTest):
         self.assertNotIn(share, str(stream.events))
 
     def test_an_administrator_hears_all_projects_only_if_asked_for(self):
-        everybody, own = self.listen(self.admin, query='?all_tenants=1').begun(), self.listen(self.admin).begun()
+        everybody, own = (
+            self.listen(self.admin, query='?all_tenants=1').begun(),
+            self.listen(self.admin).begun(),
+        )
         share = self.owner.share()['id']
         everybody.until(status_of(share, 'available'), 'all projects hear nothing')
-        operation = everybody.until(lambda event, data: event == 'operation' and data['state'] == 'done', 'no operation')
+        operation = everybody.until(
+            lambda event, data: event == 'operation' and data['state'] == 'done', 'no operation'
+        )
         self.must_be_as_shown(self.admin, operation)
         after = self.admin.share()['id']
         own.until(status_of(after, 'available'), 'no event of its own')
@@ -84,9 +94,15 @@ class Isolation(EventTest):
 
     def test_pools_and_services_are_for_those_who_may_list_them(self):
         mine, admin = self.listen(self.owner).begun(), self.listen(self.admin).begun()
-        self.admin.ok('PUT', '/services/disable', {'host': 'test@alpha', 'binary': 'manila-share', 'disabled_reason': 'why'})
+        self.admin.ok(
+            'PUT',
+            '/services/disable',
+            {'host': 'test@alpha', 'binary': 'manila-share', 'disabled_reason': 'why'},
+        )
         try:
-            service = admin.until(lambda event, data: event == 'service' and data['status'] == 'disabled', 'no service')
+            service = admin.until(
+                lambda event, data: event == 'service' and data['status'] == 'disabled', 'no service'
+            )
         finally:
             self.admin.ok('PUT', '/services/enable', {'host': 'test@alpha', 'binary': 'manila-share'})
         shown = self.admin.ok('GET', '/services')['services']
@@ -103,14 +119,18 @@ class Isolation(EventTest):
         stream = self.listen(self.owner).begun()
         share = self.owner.share()['id']
         stream.until(status_of(share, 'available'), 'no event')
-        operation = stream.until(lambda event, data: event == 'operation' and data['state'] == 'done', 'no operation')
+        operation = stream.until(
+            lambda event, data: event == 'operation' and data['state'] == 'done', 'no operation'
+        )
         self.must_be_as_shown(self.owner, operation)
         self.assertNotIn('host', operation)
 
     def must_be_as_shown(self, caller, operation):
         shown = caller.ok('GET', f'/operations/{operation["id"]}')['operation']
         self.assertEqual({**shown, 'links': None}, {**operation, 'links': None})
-        self.assertEqual([link['rel'] for link in shown['links']], [link['rel'] for link in operation['links']])
+        self.assertEqual(
+            [link['rel'] for link in shown['links']], [link['rel'] for link in operation['links']]
+        )
 
     def project(self, caller):
         return caller.token.split(':')[1]
@@ -130,7 +150,9 @@ class Gone(EventTest):
             self.assertTrue(data['deleted'])
             self.assertEqual(self.owner.token.split(':')[1], data['project_id'])
         kinds = {data['kind'] for event, data in stream.events if event == 'operation'}
-        self.assertLessEqual(kinds, {'snapshot.delete', 'share.delete'}, 'operations belong to the owner of the resource')
+        self.assertLessEqual(
+            kinds, {'snapshot.delete', 'share.delete'}, 'operations belong to the owner of the resource'
+        )
 
     def test_share_network_that_needs_no_operation_to_go(self):
         network = self.owner.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
@@ -143,9 +165,15 @@ class Gone(EventTest):
 
     def test_share_that_is_given_away_is_gone_for_the_one_and_there_for_the_other(self):
         share = self.owner.share()['id']
-        transfer = self.owner.ok('POST', '/share-transfers', {'transfer': {'share_id': share, 'name': 'gift'}})['transfer']
+        transfer = self.owner.ok(
+            'POST', '/share-transfers', {'transfer': {'share_id': share, 'name': 'gift'}}
+        )['transfer']
         giver, taker = self.listen(self.owner).begun(), self.listen(self.other).begun()
-        self.other.ok('POST', f'/share-transfers/{transfer["id"]}/accept', {'accept': {'auth_key': transfer['auth_key']}})
+        self.other.ok(
+            'POST',
+            f'/share-transfers/{transfer["id"]}/accept',
+            {'accept': {'auth_key': transfer['auth_key']}},
+        )
         self.assertTrue(giver.until(status_of(share, 'deleted'), 'the giver hears nothing')['deleted'])
         taker.until(status_of(share, 'available'), 'the taker hears nothing')
         self.assertNotIn(self.other.token.split(':')[1], str(giver.events))
@@ -168,9 +196,16 @@ class Requests(EventTest):
     def test_stream_has_the_headers_of_a_stream(self):
         for accept in ('text/event-stream', '*/*', 'text/event-stream, application/json;q=0.5', 'text/*'):
             stream = self.listen(self.owner, accept=accept)
-            self.assertEqual((200, 'text/event-stream', 'no-store', 'no'), (
-                stream.status, stream.headers['content-type'], stream.headers['cache-control'],
-                stream.headers['x-accel-buffering']), accept)
+            self.assertEqual(
+                (200, 'text/event-stream', 'no-store', 'no'),
+                (
+                    stream.status,
+                    stream.headers['content-type'],
+                    stream.headers['cache-control'],
+                    stream.headers['x-accel-buffering'],
+                ),
+                accept,
+            )
 
     def test_json_at_once_and_after_a_while(self):
         status, document, headers = self.events(self.owner)
@@ -190,8 +225,9 @@ class Requests(EventTest):
             stream.read()
         document = stream.document()
         self.assertEqual([], document['events'])
-        stream.socket.sendall('GET /v2/shares HTTP/1.1\r\nHost: 127.0.0.1\r\n'
-                              f'X-Auth-Token: {self.owner.token}\r\n\r\n'.encode())
+        stream.socket.sendall(
+            f'GET /v2/shares HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Auth-Token: {self.owner.token}\r\n\r\n'.encode()
+        )
         self.assertIn(b' 200 ', stream.socket.recv(1 << 16).partition(b'\r\n')[0])
 
     def test_header_wins_over_the_query(self):
@@ -203,9 +239,13 @@ class Requests(EventTest):
 
     def test_what_is_refused(self):
         for query, headers, code, words in (
-                ('?wait=31', {}, 400, 'wait'), ('?wait=x', {}, 400, 'wait'), ('?wait=-1', {}, 400, 'wait'),
-                ('?project_id=p', {}, 400, 'project_id'), ('?all_tenants=perhaps', {}, 400, 'all_tenants'),
-                ('', {'Accept': 'text/html'}, 406, 'Accept: events come as')):
+            ('?wait=31', {}, 400, 'wait'),
+            ('?wait=x', {}, 400, 'wait'),
+            ('?wait=-1', {}, 400, 'wait'),
+            ('?project_id=p', {}, 400, 'project_id'),
+            ('?all_tenants=perhaps', {}, 400, 'all_tenants'),
+            ('', {'Accept': 'text/html'}, 406, 'Accept: events come as'),
+        ):
             status, document, _ = self.events(self.owner, query, **headers)
             self.assertEqual(code, status, query)
             self.assertIn(words, next(iter(document.values()))['message'])
@@ -216,8 +256,19 @@ class Requests(EventTest):
         self.assertEqual(403, self.listen(stranger).status)
 
     def test_positions_that_are_none_are_a_reset(self):
-        for position in ('x', '1-0-00000000-0-00000000', '1-ffffffffffff-00000000-0-00000000', '%0A%0Adata:%20x', '%C3%A9' * 50,
-                         '1-19ac0f2b1d1-5e0b31c4-1f-0000000g', '"' * 64):
+        for position in (
+            'x',
+            '1-0-00000000-0-00000000',
+            '1-ffffffffffff-00000000-0-00000000',
+            '%0A%0Adata:%20x',
+            '%C3%A9' * 50,
+            '1-19ac0f2b1d1-5e0b31c4-1f-0000000g',
+            '"' * 64,
+        ):
             status, document, _ = self.events(self.owner, f'?last_event_id={position}')
-            self.assertEqual((200, ['reset']), (status, [one['event'] for one in document['events']]), position)
-            self.assertEqual([], self.events(self.owner, f'?last_event_id={document["last_event_id"]}')[1]['events'])
+            self.assertEqual(
+                (200, ['reset']), (status, [one['event'] for one in document['events']]), position
+            )
+            self.assertEqual(
+                [], self.events(self.owner, f'?last_event_id={document["last_event_id"]}')[1]['events']
+            )

@@ -114,17 +114,29 @@ class Late(test_events.EventTest):
         base.eventually(lambda: not stream.read(2.5), 'it does not come to rest')
         late = timeutils.utcnow() - datetime.timedelta(seconds=changes.LATE - changes.SWEEP)
         with self.service.services.db.writer() as conn:
-            conn.execute(models.shares.update().where(models.shares.c.id == share).values(name='late', updated_at=late))
+            conn.execute(
+                models.shares.update().where(models.shares.c.id == share).values(name='late', updated_at=late)
+            )
         seen = len(stream.events)
-        base.eventually(lambda: stream.read(0.5) and any(data.get('resource_id') == share for _, data in stream.events[seen:]),
-                        'the late row is lost')
+        base.eventually(
+            lambda: (
+                stream.read(0.5) and any(data.get('resource_id') == share for _, data in stream.events[seen:])
+            ),
+            'the late row is lost',
+        )
 
     def test_row_of_a_clock_that_is_ahead_comes_at_once_and_only_once(self):
         share = self.owner.share()['id']
         stream = self.listen(self.owner).begun()
         ahead = timeutils.utcnow() + datetime.timedelta(seconds=20)
         with self.service.services.db.writer() as conn:
-            conn.execute(models.shares.update().where(models.shares.c.id == share).values(name='ahead', updated_at=ahead))
+            conn.execute(
+                models.shares.update()
+                .where(models.shares.c.id == share)
+                .values(name='ahead', updated_at=ahead)
+            )
         stream.until(status_of(share, 'available'), 'the row is lost')
         base.eventually(lambda: not stream.read(2.5), 'it does not come to rest')
-        self.assertEqual(1, sum(data.get('resource_id') == share for event, data in stream.events if event == 'status'))
+        self.assertEqual(
+            1, sum(data.get('resource_id') == share for event, data in stream.events if event == 'status')
+        )

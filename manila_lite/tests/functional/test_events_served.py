@@ -43,7 +43,7 @@ class Threads(test_events.EventTest):
         self.assertLessEqual(threading.active_count(), before)
         self.assertEqual(200, self.owner.call('GET', '/shares')[0])
         with test_budgets.counting(self.service.services.db.engine) as counter:
-            time.sleep(5.5)     # sleeps: to count what is spent on clients to whom nothing happens
+            time.sleep(5.5)  # sleeps: to count what is spent on clients to whom nothing happens
         mine = [text for name, text in counter.statements if name == 'events']
         # Six looks: at the clock, at the changes, and at what leaves no trace.
         self.assertLessEqual(len(mine), 3 * 6, mine)
@@ -76,7 +76,9 @@ class Limits(test_events.EventTest):
         third = self.caller('third')
         self.assertEqual(503, self.listen(third).status)
         streams[0].socket.close()
-        base.eventually(lambda: self.listen(third).status == 200, 'the place of a client that left stays taken')
+        base.eventually(
+            lambda: self.listen(third).status == 200, 'the place of a client that left stays taken'
+        )
 
 
 class Lasting(test_events.EventTest):
@@ -103,16 +105,31 @@ class Slow(test_events.EventTest):
         other = self.listen(self.admin, query='?all_tenants=1').begun()
         number = itertools.count()
         with self.service.services.db.writer() as conn:
-            ids = [rows.insert(conn, kind=evacuation.KIND, resource_type='service', resource_id='1', topic='none', lane='work',
-                               host='none', data={}) for _ in range(5)]
+            ids = [
+                rows.insert(
+                    conn,
+                    kind=evacuation.KIND,
+                    resource_type='service',
+                    resource_id='1',
+                    topic='none',
+                    lane='work',
+                    host='none',
+                    data={},
+                )
+                for _ in range(5)
+            ]
 
         def change():
             with self.service.services.db.writer() as conn:
-                conn.execute(models.operations.update().where(models.operations.c.id.in_(ids)).values(
-                    data={'plan': {'words': f'{next(number)}' * 10_000}}))
+                conn.execute(
+                    models.operations.update()
+                    .where(models.operations.c.id.in_(ids))
+                    .values(data={'plan': {'words': f'{next(number)}' * 10_000}})
+                )
             while other.read(1.0):
                 pass
             return self.is_dropped(deaf)
+
         waiting.until(change, 'the client is kept')
         self.assertEqual([], [event for event, _ in other.events if event == 'reset'])
         share = self.owner.share()['id']
@@ -133,16 +150,21 @@ class Ends(testtools.TestCase):
         token = 'u:p:member,reader'
         stream = event_streams.Stream(lite.port, token).begun()
         waits = http.client.HTTPConnection('127.0.0.1', lite.port, timeout=waiting.LIMIT)
-        waits.request('GET', f'/v2/events?wait=30&last_event_id={stream.position}',
-                      headers={'X-Auth-Token': token, 'Accept': 'application/json'})
+        waits.request(
+            'GET',
+            f'/v2/events?wait=30&last_event_id={stream.position}',
+            headers={'X-Auth-Token': token, 'Accept': 'application/json'},
+        )
         server = psutil.Process(lite.process.pid)
-        base.eventually(lambda: sum(one.status == 'ESTABLISHED' for one in server.net_connections()) >= 2, 'no client')
+        base.eventually(
+            lambda: sum(one.status == 'ESTABLISHED' for one in server.net_connections()) >= 2, 'no client'
+        )
         begin = time.monotonic()
         lite.process.send_signal(signal.SIGTERM)
         while not stream.is_over:
             stream.read()
         document = json.loads(waits.getresponse().read())
-        self.assertLess(time.monotonic() - begin, 25)       # the client asked to wait for 30 seconds
+        self.assertLess(time.monotonic() - begin, 25)  # the client asked to wait for 30 seconds
         self.assertEqual([], document['events'])
         self.assertEqual(0, lite.died())
         lite.start()

@@ -25,11 +25,14 @@ class Journal:
         self.die_at = die_at
         self.fail_at = fail_at
         self.again_at = again_at
-        self.times = times      # how often the step raises Again
+        self.times = times  # how often the step raises Again
         self.error = error
-        self.plan = Plan('test.plan', tuple(Step(self._do(n), self._undo(n), f'step_{n}') for n in range(length)),
-                         lambda conn, work: self.ends.append('done'),
-                         lambda conn, work, error: self.ends.append(f'failed: {error}'))
+        self.plan = Plan(
+            'test.plan',
+            tuple(Step(self._do(n), self._undo(n), f'step_{n}') for n in range(length)),
+            lambda conn, work: self.ends.append('done'),
+            lambda conn, work, error: self.ends.append(f'failed: {error}'),
+        )
 
     def _do(self, number):
         def do(work):
@@ -43,6 +46,7 @@ class Journal:
                 raise errors.Again(0.01)
             if self.fail_at == number:
                 raise self.error(f'step {number} says no')
+
         return do
 
     def _undo(self, number):
@@ -51,6 +55,7 @@ class Journal:
             if self.die_at == -number - 1:
                 self.die_at = None
                 raise Killed
+
         return undo
 
 
@@ -72,6 +77,7 @@ class GettingOn(Journal):
                     with work.ctx.db.writer() as conn:
                         work.save(conn)
                 raise RuntimeError(name)
+
         return run
 
 
@@ -97,6 +103,7 @@ class Moving(Journal):
             if self.notes.count(name) == 1:
                 self.homes.pop(0)
                 raise errors.Final('its data is not in the pool')
+
         return run
 
 
@@ -111,8 +118,15 @@ class Operations(base.ServiceTest):
         queue = uuidutils.generate_uuid()
         runner = self._runner(journal, queue)
         with services.db.writer() as conn:
-            wake = engine.begin(conn, self.service.context(), 'test.plan', 'test', uuidutils.generate_uuid(),
-                                    topic='share', host=queue)
+            wake = engine.begin(
+                conn,
+                self.service.context(),
+                'test.plan',
+                'test',
+                uuidutils.generate_uuid(),
+                topic='share',
+                host=queue,
+            )
         runner.start()
         self.addCleanup(runner.stop)
 
@@ -122,9 +136,10 @@ class Operations(base.ServiceTest):
                 if row.state != rows.OPEN:
                     return row
                 if row.owner and not runner.busy:
-                    rows.free_claims_of(conn, row.owner)    # as the next process does at its start
+                    rows.free_claims_of(conn, row.owner)  # as the next process does at its start
             runner.wake()
             return None
+
         return waiting.until(ended, 'the operation has ended')
 
     def _runner(self, journal, queue):
@@ -155,7 +170,7 @@ class Operations(base.ServiceTest):
             journal = Journal(fail_at=number)
             row = self.run_plan(journal)
             self.assertEqual(rows.FAILED, row.state)
-            self.assertEqual([f'undo {step}' for step in range(number, -1, -1)], journal.notes[number + 1:])
+            self.assertEqual([f'undo {step}' for step in range(number, -1, -1)], journal.notes[number + 1 :])
             self.assertEqual([f'failed: step {number} says no'], journal.ends)
 
     def test_operation_killed_while_undoing_resumes_undoing(self):
@@ -176,9 +191,16 @@ class Operations(base.ServiceTest):
             known.append(work.data.get('left'))
             if len(known) == 1:
                 raise Killed
+
         journal = Journal()
-        journal.plan = Plan('test.plan', (Step(do, undo),), journal.plan.done, lambda conn, work, error: journal.ends.append(
-            (errors.user_text(error), getattr(error, 'detail', None), error.code)))
+        journal.plan = Plan(
+            'test.plan',
+            (Step(do, undo),),
+            journal.plan.done,
+            lambda conn, work, error: journal.ends.append(
+                (errors.user_text(error), getattr(error, 'detail', None), error.code)
+            ),
+        )
         row = self.run_plan(journal)
         self.assertEqual(['half of it'] * 2, known)
         self.assertEqual([('the backend says no', 'NO_SHARE_SERVER', 'no_server')], journal.ends)
@@ -195,7 +217,9 @@ class Operations(base.ServiceTest):
     def test_outcome_of_a_step_counts_only_if_the_backend_was_here_all_the_time(self):
         journal = Moving()
         row = self.run_plan(journal)
-        self.assertEqual(['do 0', 'do 1', 'do 1', 'do 2', 'undo 2', 'undo 1', 'undo 1', 'undo 0'], journal.notes)
+        self.assertEqual(
+            ['do 0', 'do 1', 'do 1', 'do 2', 'undo 2', 'undo 1', 'undo 1', 'undo 0'], journal.notes
+        )
         self.assertEqual((rows.FAILED, ['failed: step 2 says no']), (row.state, journal.ends))
 
     def test_step_with_unknown_errors_is_tried_max_attempts_times(self):
@@ -206,10 +230,20 @@ class Operations(base.ServiceTest):
 
     def test_each_try_waits_twice_as_long_as_the_one_before(self):
         services, queue = self.service.services, uuidutils.generate_uuid()
-        runner, delay = self._runner(Journal(fail_at=0, error=RuntimeError), queue), self.service.conf.operations.retry_delay
+        runner, delay = (
+            self._runner(Journal(fail_at=0, error=RuntimeError), queue),
+            self.service.conf.operations.retry_delay,
+        )
         with services.db.writer() as conn:
-            operation_id = engine.begin(conn, self.service.context(), 'test.plan', 'test', uuidutils.generate_uuid(),
-                                     topic='share', host=queue).operation_id
+            operation_id = engine.begin(
+                conn,
+                self.service.context(),
+                'test.plan',
+                'test',
+                uuidutils.generate_uuid(),
+                topic='share',
+                host=queue,
+            ).operation_id
         waits = []
         for _ in range(2):
             with services.db.writer() as conn:
@@ -231,6 +265,7 @@ class Operations(base.ServiceTest):
         def deadly(work):
             journal.notes.append('deadly')
             raise Killed
+
         journal.plan = Plan('test.plan', (Step(deadly),), journal.plan.done, journal.plan.failed)
         row = self.run_plan(journal)
         self.assertEqual(rows.FAILED, row.state)
@@ -239,7 +274,9 @@ class Operations(base.ServiceTest):
     def test_exactly_one_of_simultaneous_claims_succeeds(self):
         services = self.service.services
         with services.db.writer() as conn:
-            wake = engine.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='race')
+            wake = engine.begin(
+                conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='race'
+            )
             seen = rows.get(conn, wake.operation_id)
         won = []
 
@@ -247,6 +284,7 @@ class Operations(base.ServiceTest):
             with services.db.writer() as conn:
                 if rows.claim(conn, seen, name, 30):
                     won.append(name)
+
         threads = [threading.Thread(target=claim, args=(f'w{number}',)) for number in range(8)]
         for thread in threads:
             thread.start()
@@ -257,7 +295,9 @@ class Operations(base.ServiceTest):
     def test_worker_without_its_claim_cannot_finish_the_operation(self):
         services = self.service.services
         with services.db.writer() as conn:
-            wake = engine.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='lost')
+            wake = engine.begin(
+                conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='lost'
+            )
             rows.claim(conn, rows.get(conn, wake.operation_id), 'first', 30)
             rows.free_claims_of(conn, 'first')
             rows.claim(conn, rows.get(conn, wake.operation_id), 'second', 30)
@@ -268,8 +308,16 @@ class Operations(base.ServiceTest):
     def test_operation_requested_again_while_running_runs_once_more(self):
         services = self.service.services
         with services.db.writer() as conn:
-            wake = engine.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='again',
-                                    open_key='k')
+            wake = engine.begin(
+                conn,
+                self.service.context(),
+                'test.plan',
+                'test',
+                'x',
+                topic='share',
+                host='again',
+                open_key='k',
+            )
             rows.claim(conn, rows.get(conn, wake.operation_id), 'me', 30)
             self.assertEqual(wake.operation_id, rows.request_rerun(conn, 'k'))
             self.assertFalse(rows.finish(conn, wake.operation_id, 'me', rows.DONE, wanted=1))

@@ -25,8 +25,11 @@ class FailedSubnets(served.ServedTest, manage.ManageTest):
         self.addCleanup(self.service.knob, 'alpha', '')
 
     def grant(self, share):
-        rule = self.owner.ok('POST', f'/shares/{share}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': '10.10.0.99', 'access_level': 'rw'}})['access']['id']
+        rule = self.owner.ok(
+            'POST',
+            f'/shares/{share}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': '10.10.0.99', 'access_level': 'rw'}},
+        )['access']['id']
         self.owner.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         return rule
 
@@ -37,14 +40,21 @@ class FailedSubnets(served.ServedTest, manage.ManageTest):
 
     def add_subnet(self, **more):
         """Add the subnet as the owner; return it as soon as the network is active again."""
-        subnet = self.owner.ok('POST', f'/share-networks/{self.net}/subnets', {'share-network-subnet': {
-            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6', **more}})['share_network_subnet']
+        subnet = self.owner.ok(
+            'POST',
+            f'/share-networks/{self.net}/subnets',
+            {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6', **more}},
+        )['share_network_subnet']
         self.settled(self.net)
-        return self.owner.ok('GET', f'/share-networks/{self.net}/subnets/{subnet["id"]}')['share_network_subnet']
+        return self.owner.ok('GET', f'/share-networks/{self.net}/subnets/{subnet["id"]}')[
+            'share_network_subnet'
+        ]
 
     def delete(self, subnet):
         self.owner.ok('DELETE', f'/share-networks/{self.net}/subnets/{subnet["id"]}')
-        self.assertEqual(1, len(self.owner.ok('GET', f'/share-networks/{self.net}/subnets')['share_network_subnets']))
+        self.assertEqual(
+            1, len(self.owner.ok('GET', f'/share-networks/{self.net}/subnets')['share_network_subnets'])
+        )
 
     def has(self, *subnets):
         """Check how many subnets each server has: by its row, its addresses, its backend and its exports; all are well."""
@@ -54,11 +64,16 @@ class FailedSubnets(served.ServedTest, manage.ManageTest):
         with self.service.services.db.reader() as conn:
             for server_id in servers:
                 mapped = len(share_server_queries.subnets_of(conn, (server_id,))[server_id])
-                self.assertEqual([mapped] * 2, [len(allocations.of_server(conn, server_id)),
-                                                len(self.record(server_id).addresses)])
+                self.assertEqual(
+                    [mapped] * 2,
+                    [len(allocations.of_server(conn, server_id)), len(self.record(server_id).addresses)],
+                )
                 found.append(mapped)
         self.assertEqual(sorted(subnets), sorted(found))
-        exports = [len(self.owner.ok('GET', f'/shares/{share}/export_locations')['export_locations']) for share in self.shares]
+        exports = [
+            len(self.owner.ok('GET', f'/shares/{share}/export_locations')['export_locations'])
+            for share in self.shares
+        ]
         self.assertEqual(sorted(subnets), sorted(exports))
         for share, rule in zip(self.shares, self.rules, strict=True):
             self.assertEqual('active', self.owner.ok('GET', f'/share-access-rules/{rule}')['access']['state'])
@@ -67,18 +82,23 @@ class FailedSubnets(served.ServedTest, manage.ManageTest):
 
     def found(self):
         project = self.user.token.split(':')[1]
-        return {one.id: one for one in doctor.look(self.service.services)
-                if (one.what, one.project_id) == ('share network subnet', project)}
+        return {
+            one.id: one
+            for one in doctor.look(self.service.services)
+            if (one.what, one.project_id) == ('share network subnet', project)
+        }
 
     # One server -----------------------------------------------------------------------------------
 
     def test_server_is_active_with_what_it_had(self):
-        for fault in ('fail_final', 'fail_final_after'):        # the backend did nothing, or all of it
+        for fault in ('fail_final', 'fail_final_after'):  # the backend did nothing, or all of it
             self.fault(f'{_ADD}:{fault}@once')
             subnet = self.add_subnet()
             self.assertIn('cannot be done', subnet['error'])
             self.has(1)
-            [inner] = [one for one in self.shown(self.net)['share_network_subnets'] if one['id'] == subnet['id']]
+            [inner] = [
+                one for one in self.shown(self.net)['share_network_subnets'] if one['id'] == subnet['id']
+            ]
             self.assertEqual(subnet['error'], inner['error'])
             [message, *_] = self.messages(self.net)
             self.assertIn('Add the subnet again', message['user_message'])
@@ -92,11 +112,19 @@ class FailedSubnets(served.ServedTest, manage.ManageTest):
         self.fault(f'{_ADD}:fail_final_after@once')
         subnet = self.add_subnet()
         again = self.add_subnet(metadata={'key': 'new'})
-        self.assertEqual((subnet['id'], False, {'key': 'new'}), (again['id'], 'error' in again, again['metadata']))
+        self.assertEqual(
+            (subnet['id'], False, {'key': 'new'}), (again['id'], 'error' in again, again['metadata'])
+        )
         self.has(2)
         self.assertEqual({}, self.found())
-        self.assertEqual(409, self.owner.call('POST', f'/share-networks/{self.net}/subnets', {'share-network-subnet': {
-            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}})[0])
+        self.assertEqual(
+            409,
+            self.owner.call(
+                'POST',
+                f'/share-networks/{self.net}/subnets',
+                {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}},
+            )[0],
+        )
 
     def test_failure_without_an_answer_is_undone_as_well(self):
         self.service.conf.set_override('max_attempts', 1, 'operations')
@@ -119,10 +147,14 @@ class FailedSubnets(served.ServedTest, manage.ManageTest):
         subnet = self.add_subnet()
         [server] = self.servers(self.net)
         self.assertEqual('error', server.status)
-        self.assertEqual('error', self.owner.ok('GET', f'/shares/{self.shares[0]}')['share']['access_rules_status'])
+        self.assertEqual(
+            'error', self.owner.ok('GET', f'/shares/{self.shares[0]}')['share']['access_rules_status']
+        )
         with self.service.services.db.reader() as conn:
             self.assertEqual(2, len(allocations.of_server(conn, server.id)))
-        self.assertEqual(409, self.owner.call('DELETE', f'/share-networks/{self.net}/subnets/{subnet["id"]}')[0])
+        self.assertEqual(
+            409, self.owner.call('DELETE', f'/share-networks/{self.net}/subnets/{subnet["id"]}')[0]
+        )
         self.admin.ok('POST', f'/share-servers/{server.id}/action', {'reset_status': {'status': 'active'}})
         self.admin.ok('POST', '/services/ensure', {'host': 'test@alpha'})
         self.owner.wait(f'/shares/{self.shares[0]}', 'share', 'active', field='access_rules_status')
@@ -139,7 +171,9 @@ class FailedSubnets(served.ServedTest, manage.ManageTest):
         subnet = self.add_subnet()
         self.assertIn('cannot be done', subnet['error'])
         self.has(1, 2)
-        self.assertEqual(409, self.owner.call('DELETE', f'/share-networks/{self.net}/subnets/{subnet["id"]}')[0])
+        self.assertEqual(
+            409, self.owner.call('DELETE', f'/share-networks/{self.net}/subnets/{subnet["id"]}')[0]
+        )
         return subnet
 
     def is_whole(self, subnet):
@@ -148,7 +182,11 @@ class FailedSubnets(served.ServedTest, manage.ManageTest):
         self.settled(self.net)
         self.has(2, 2)
         self.assertNotIn(
-            'error', self.owner.ok('GET', f'/share-networks/{self.net}/subnets/{subnet["id"]}')['share_network_subnet'])
+            'error',
+            self.owner.ok('GET', f'/share-networks/{self.net}/subnets/{subnet["id"]}')[
+                'share_network_subnet'
+            ],
+        )
 
     def test_subnet_of_some_servers_is_completed_by_the_same_request(self):
         subnet = self.partly()

@@ -20,8 +20,20 @@ from manila_lite.tests.functional import base, test_migrations
 
 TOPIC = 'share'
 #: Columns of an operation before turns were added.
-OLD = ('id', 'created_at', 'kind', 'resource_type', 'resource_id', 'project_id', 'topic', 'host', 'lane', 'state', 'data',
-       'next_run_at')
+OLD = (
+    'id',
+    'created_at',
+    'kind',
+    'resource_type',
+    'resource_id',
+    'project_id',
+    'topic',
+    'host',
+    'lane',
+    'state',
+    'data',
+    'next_run_at',
+)
 
 
 class TurnsTest(base.ServiceTest):
@@ -39,11 +51,26 @@ class TurnsTest(base.ServiceTest):
         idents = [uuidutils.generate_uuid() for _ in range(count)]
         now = timeutils.utcnow()
         with self.db.writer() as conn:
-            rows.insert_many(conn, [
-                {'id': resource_id, 'kind': 'test', 'resource_type': 'test', 'resource_id': resource_id, 'project_id': project,
-                 'topic': TOPIC, 'host': host or self.host, 'lane': lane, 'data': {}, 'serial': None,
-                 'next_run_at': now - datetime.timedelta(seconds=age, microseconds=count - number)} | more
-                for number, resource_id in enumerate(idents)])
+            rows.insert_many(
+                conn,
+                [
+                    {
+                        'id': resource_id,
+                        'kind': 'test',
+                        'resource_type': 'test',
+                        'resource_id': resource_id,
+                        'project_id': project,
+                        'topic': TOPIC,
+                        'host': host or self.host,
+                        'lane': lane,
+                        'data': {},
+                        'serial': None,
+                        'next_run_at': now - datetime.timedelta(seconds=age, microseconds=count - number),
+                    }
+                    | more
+                    for number, resource_id in enumerate(idents)
+                ],
+            )
         return idents
 
     def claim(self, resource_id, owner='somebody', lease=60):
@@ -63,15 +90,17 @@ class Due(TurnsTest):
 
     def test_oldest_operation_of_each_project_is_selected_in_order_of_age(self):
         many = self.rows(5, 'greedy', age=30)
-        one, = self.rows(1, 'modest', age=10)
-        other, = self.rows(1, 'other', age=20)
-        self.assertEqual([(many[0], 0, True), (other, 0, False), (one, 0, False)],
-                         [(row.id, row.running, row.more) for row in self.due()])
+        (one,) = self.rows(1, 'modest', age=10)
+        (other,) = self.rows(1, 'other', age=20)
+        self.assertEqual(
+            [(many[0], 0, True), (other, 0, False), (one, 0, False)],
+            [(row.id, row.running, row.more) for row in self.due()],
+        )
 
     def test_project_with_fewest_running_operations_is_first(self):
         many = self.rows(5, 'greedy', age=30)
         few = self.rows(2, 'modest', age=20)
-        one, = self.rows(1, 'new')
+        (one,) = self.rows(1, 'new')
         for resource_id in (*many[:3], few[0]):
             self.claim(resource_id, owner=f'process of {resource_id}')
         self.assertEqual([(one, 0), (few[1], 1), (many[3], 3)], [(row.id, row.running) for row in self.due()])
@@ -84,12 +113,18 @@ class Due(TurnsTest):
 
     def test_operations_of_other_hosts_lanes_and_dead_workers_do_not_count(self):
         other = self.rows(1, 'greedy', host=uuidutils.generate_uuid(), age=90)
-        fast, over, mine = self.rows(1, 'greedy', FAST, age=80), self.rows(1, 'greedy', age=70), self.rows(2, 'greedy', age=60)
+        fast, over, mine = (
+            self.rows(1, 'greedy', FAST, age=80),
+            self.rows(1, 'greedy', age=70),
+            self.rows(2, 'greedy', age=60),
+        )
         modest = self.rows(1, 'modest')
         self.claim(*other)
         self.claim(*fast)
-        self.claim(*over, lease=-1)     # that worker is dead
-        self.assertEqual([(*over, 0, True), (*modest, 0, False)], [(row.id, row.running, row.more) for row in self.due()])
+        self.claim(*over, lease=-1)  # that worker is dead
+        self.assertEqual(
+            [(*over, 0, True), (*modest, 0, False)], [(row.id, row.running, row.more) for row in self.due()]
+        )
         self.assertNotIn(mine[0], self.found())
 
     def test_each_lane_counts_its_own_running_operations(self):
@@ -109,7 +144,7 @@ class Due(TurnsTest):
     def test_blocked_operations_do_not_hide_other_due_operations(self):
         hour = timeutils.utcnow() + datetime.timedelta(hours=1)
         self.rows(3, 'a', next_run_at=hour)
-        serial, = self.rows(1, 'b', age=9, serial='one')
+        (serial,) = self.rows(1, 'b', age=9, serial='one')
         known, after = self.rows(1, 'b', age=8), self.rows(1, 'b', age=7)
         self.assertEqual(after, self.found(skip=known, busy=['one', 'two', 'three']))
         self.assertEqual([serial], self.found())
@@ -121,8 +156,24 @@ class Due(TurnsTest):
 
     def test_begun_operations_take_the_turn_of_their_caller(self):
         with self.db.writer() as conn:
-            begin(conn, self.service.context('greedy'), 'test', 'test', uuidutils.generate_uuid(), topic=TOPIC, host=self.host)
-            begin(conn, self.service.context('modest'), 'test', 'test', uuidutils.generate_uuid(), topic=TOPIC, host=self.host)
+            begin(
+                conn,
+                self.service.context('greedy'),
+                'test',
+                'test',
+                uuidutils.generate_uuid(),
+                topic=TOPIC,
+                host=self.host,
+            )
+            begin(
+                conn,
+                self.service.context('modest'),
+                'test',
+                'test',
+                uuidutils.generate_uuid(),
+                topic=TOPIC,
+                host=self.host,
+            )
         self.assertEqual(2, len(self.due()))
 
 
@@ -143,13 +194,19 @@ class Cost(TurnsTest):
         """Return the cost of the query, in a unit of the database."""
         with self.db.writer() as conn:
             if conn.dialect.name == 'mysql':
-                conn.exec_driver_sql('ANALYZE TABLE operations')     # MySQL does the same by itself some seconds later
+                conn.exec_driver_sql(
+                    'ANALYZE TABLE operations'
+                )  # MySQL does the same by itself some seconds later
         with self.db.reader() as conn:
             return getattr(self, f'_effort_{conn.dialect.name}')(conn)
 
     def look(self, conn):
-        self.assertEqual(10, len(project_turns.list_claimable(conn, TOPIC, self.host, 20, [WORK, FAST], skip=['x'],
-                                                              busy=['y'])))
+        self.assertEqual(
+            10,
+            len(
+                project_turns.list_claimable(conn, TOPIC, self.host, 20, [WORK, FAST], skip=['x'], busy=['y'])
+            ),
+        )
 
     def _effort_sqlite(self, conn):
         steps = []
@@ -162,7 +219,10 @@ class Cost(TurnsTest):
 
     def _effort_mysql(self, conn):
         def reads():
-            return sum(int(value) for _, value in conn.exec_driver_sql("SHOW SESSION STATUS LIKE 'Handler_read%%'"))
+            return sum(
+                int(value) for _, value in conn.exec_driver_sql("SHOW SESSION STATUS LIKE 'Handler_read%%'")
+            )
+
         before = reads()
         self.look(conn)
         return reads() - before
@@ -170,16 +230,30 @@ class Cost(TurnsTest):
     def _effort_postgresql(self, conn):
         def explained(conn, cursor, statement, parameters, context, executemany):
             return f'EXPLAIN (ANALYZE, FORMAT JSON) {statement}', parameters
+
         sa.event.listen(conn, 'before_cursor_execute', explained, retval=True)
-        plan = conn.execute(project_turns._query('postgresql', (WORK, FAST), (), 2)._statement, {
-            'topic': TOPIC, 'host': self.host, 'now': timeutils.utcnow(), 'most': 20,
-            'calm': True, **project_turns._numbered('skip', ['x'], 2), **project_turns._numbered('busy', ['y'], 2)}).scalar()
+        plan = conn.execute(
+            project_turns._query('postgresql', (WORK, FAST), (), 2)._statement,
+            {
+                'topic': TOPIC,
+                'host': self.host,
+                'now': timeutils.utcnow(),
+                'most': 20,
+                'calm': True,
+                **project_turns._numbered('skip', ['x'], 2),
+                **project_turns._numbered('busy', ['y'], 2),
+            },
+        ).scalar()
         return _read(plan[0]['Plan'])
 
 
 def _read(node):
     """Return the number of rows that a plan of PostgreSQL has read."""
-    read = node['Actual Rows'] + node.get('Rows Removed by Filter', 0) + node.get('Rows Removed by Join Filter', 0)
+    read = (
+        node['Actual Rows']
+        + node.get('Rows Removed by Filter', 0)
+        + node.get('Rows Removed by Join Filter', 0)
+    )
     return int(read * node['Actual Loops']) + sum(map(_read, node.get('Plans', ())))
 
 
@@ -190,14 +264,26 @@ class Upgraded(test_migrations.MigrationTest):
         schema_migrations.upgrade(self.db, '0016')
         now = timeutils.utcnow()
         with self.db.writer() as conn:
-            conn.execute(sa.insert(sa.table('operations', *map(sa.column, OLD))), [
-                dict(zip(OLD, (name, now, 'test', 'test', name, project, TOPIC, 'h', WORK, 'open', '{}', now), strict=True))
-                for name, project in (('a', 'p'), ('b', None))])
+            conn.execute(
+                sa.insert(sa.table('operations', *map(sa.column, OLD))),
+                [
+                    dict(
+                        zip(
+                            OLD,
+                            (name, now, 'test', 'test', name, project, TOPIC, 'h', WORK, 'open', '{}', now),
+                            strict=True,
+                        )
+                    )
+                    for name, project in (('a', 'p'), ('b', None))
+                ],
+            )
         schema_migrations.upgrade(self.db)
         with self.db.reader() as conn:
             found = conn.execute(sa.select(models.operations.c.id, models.operations.c.turn_of))
             self.assertEqual({('a', 'p'), ('b', '')}, {tuple(row) for row in found})
-            self.assertEqual({'a', 'b'}, {row.id for row in project_turns.list_claimable(conn, TOPIC, 'h', 10, [WORK])})
+            self.assertEqual(
+                {'a', 'b'}, {row.id for row in project_turns.list_claimable(conn, TOPIC, 'h', 10, [WORK])}
+            )
 
 
 class Runners(TurnsTest):
@@ -214,8 +300,13 @@ class Runners(TurnsTest):
 
     def runner(self):
         """Return a started runner. Its operations wait for ``let_go``."""
-        runner = Runner(self.service.services, TOPIC, self.host,
-                        [Plan('test', (Step(self.work),), lambda conn, work: None, lambda conn, work, error: None)], None)
+        runner = Runner(
+            self.service.services,
+            TOPIC,
+            self.host,
+            [Plan('test', (Step(self.work),), lambda conn, work: None, lambda conn, work, error: None)],
+            None,
+        )
         self.addCleanup(runner.stop)
         self.addCleanup(self.let_go)
         runner.start()
@@ -254,9 +345,9 @@ class Runners(TurnsTest):
         self.until(3)
         modest = self.rows(3, 'modest')
         self.until(4)
-        self.let_go(*many[:2])          # one each is running: the oldest is next
+        self.let_go(*many[:2])  # one each is running: the oldest is next
         self.until(5)
-        self.let_go(modest[0])          # two and none are running
+        self.let_go(modest[0])  # two and none are running
         self.until(6)
         self.assertEqual([modest[0], many[3], modest[1]], self.began[3:])
         self.let_go()
@@ -313,7 +404,7 @@ class Runners(TurnsTest):
         self.rows(3, 'greedy', age=9)
         first = self.runner()
         self.until(3)
-        first._stopped.set()            # it finishes its work, and claims no more
+        first._stopped.set()  # it finishes its work, and claims no more
         first._poke.set()
         first._threads['poll'].join()
         self.rows(4, 'greedy', age=8)

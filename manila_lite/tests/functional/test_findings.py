@@ -12,7 +12,6 @@ _DOWN = {'what': 'service', 'id': 'gone@alpha', 'state': 'down'}
 
 
 class FindingsTest(manage.ManageTest):
-
     def setUp(self):
         super().setUp()
         self.addCleanup(self.drop, models.services, models.services.c.host == _DOWN['id'])
@@ -30,17 +29,28 @@ class FindingsTest(manage.ManageTest):
 
     def lose_service(self):
         now = timeutils.utcnow()
-        self.add(models.services, host=_DOWN['id'], binary='manila-share', topic='manila-share', stopped=False, created_at=now,
-                 heartbeat_at=now - datetime.timedelta(hours=1))
+        self.add(
+            models.services,
+            host=_DOWN['id'],
+            binary='manila-share',
+            topic='manila-share',
+            stopped=False,
+            created_at=now,
+            heartbeat_at=now - datetime.timedelta(hours=1),
+        )
 
     def test_stuck_share_is_found_and_mended_once(self):
         share = self.stuck()
         found = self.found()[share['id']]
-        self.assertEqual(('share', 'extending', True, True, 'p', 'test@alpha#pool1'),
-                         tuple(found[name] for name in ('what', 'state', 'wrong', 'mendable', 'project_id', 'about')))
+        self.assertEqual(
+            ('share', 'extending', True, True, 'p', 'test@alpha#pool1'),
+            tuple(found[name] for name in ('what', 'state', 'wrong', 'mendable', 'project_id', 'about')),
+        )
         self.assertEqual('no operation will end this', found['why'])
         which = {name: found[name] for name in ('what', 'id', 'state')}
-        self.assertEqual({'mended': 'share.extend was begun again'}, self.admin.ok('POST', '/findings/mend', which))
+        self.assertEqual(
+            {'mended': 'share.extend was begun again'}, self.admin.ok('POST', '/findings/mend', which)
+        )
         self.assertEqual(2, self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')['size'])
         base.eventually(lambda: share['id'] not in self.found(), 'it is found still')
         status, document, _ = self.admin.call('POST', '/findings/mend', which)
@@ -64,7 +74,9 @@ class FindingsTest(manage.ManageTest):
         busy = self.admin.share(wait=None)['id']
         base.eventually(lambda: busy in self.found(), 'the new share is not found')
         every = self.admin.ok('GET', '/findings')['findings']
-        self.assertEqual(sorted((one['wrong'] for one in every), reverse=True), [one['wrong'] for one in every])
+        self.assertEqual(
+            sorted((one['wrong'] for one in every), reverse=True), [one['wrong'] for one in every]
+        )
         self.assertEqual({_DOWN['id'], *shares}, set(self.found('?wrong=true')))
         self.assertIn(busy, self.found('?wrong=false'))
         self.assertEqual({_DOWN['id']}, set(self.found('?wrong=1&older_than=3000')))
@@ -75,9 +87,20 @@ class FindingsTest(manage.ManageTest):
         self.admin.wait(f'/shares/{busy}', 'share', 'available')
 
     def test_unknown_filters_and_incomplete_bodies_are_refused(self):
-        for path in ('/findings?older=1', '/findings?older_than=-1', '/findings?wrong=perhaps', '/findings?limit=x'):
+        for path in (
+            '/findings?older=1',
+            '/findings?older_than=-1',
+            '/findings?wrong=perhaps',
+            '/findings?limit=x',
+        ):
             self.assertEqual(400, self.admin.call('GET', path)[0], path)
-        for body in ({}, {'what': 'share'}, {**_DOWN, 'force': True}, {**_DOWN, 'id': 7}, {**_DOWN, 'state': ''}):
+        for body in (
+            {},
+            {'what': 'share'},
+            {**_DOWN, 'force': True},
+            {**_DOWN, 'id': 7},
+            {**_DOWN, 'state': ''},
+        ):
             self.assertEqual(400, self.admin.call('POST', '/findings/mend', body)[0], body)
 
     def test_findings_are_for_administrators(self):

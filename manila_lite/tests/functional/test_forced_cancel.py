@@ -31,33 +31,49 @@ class Force:
     def manage(self, *words, status=0):
         """Run ``manila-manage`` as an operator would. Return what it printed."""
         config = self.service.state / 'manila_lite.conf'
-        done = subprocess.run([sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={config}', *words],
-                              capture_output=True, text=True, timeout=waiting.LIMIT, check=False)
+        done = subprocess.run(
+            [sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={config}', *words],
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+            check=False,
+        )
         self.assertEqual(status, done.returncode, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
     def findings(self, kind):
         """Return what the doctor finds wrong about operations of this kind."""
-        return [found for found in doctor.look(self.service.services) if found.wrong and found.about.startswith(kind)]
+        return [
+            found
+            for found in doctor.look(self.service.services)
+            if found.wrong and found.about.startswith(kind)
+        ]
 
 
 class OfServers(Force, test_server_migration.MigrationTest):
     """A share server moves from ``alpha``; ``still`` cannot copy while clients write, ``gamma`` is another destination."""
 
-    BACKENDS = {'alpha': test_server_migration.BACKEND.format('here'), 'beta': test_server_migration.BACKEND.format('here'),
-                'gamma': test_server_migration.BACKEND.format('here'),
-                'still': test_server_migration.BACKEND.format('here') + 'dummy_writable_migration = false\n'}
+    BACKENDS = {
+        'alpha': test_server_migration.BACKEND.format('here'),
+        'beta': test_server_migration.BACKEND.format('here'),
+        'gamma': test_server_migration.BACKEND.format('here'),
+        'still': test_server_migration.BACKEND.format('here') + 'dummy_writable_migration = false\n',
+    }
 
     def held(self, backend):
         """Return the ids of all shares, snapshots and servers that the backend has."""
         store = self.store(backend)
         with store.locked():
-            return {record.id for record in (*store.shares.all(), *store.snapshots.all(), *store.servers.all())}
+            return {
+                record.id for record in (*store.shares.all(), *store.snapshots.all(), *store.servers.all())
+            }
 
     def copied(self, host='test@beta', **more):
         """Make a server with two shares and a snapshot, and copy it. Return (server, shares, id of the target)."""
         server, shares = self.make_shares()
-        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': shares[0]['id']}})['snapshot']
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': shares[0]['id']}})[
+            'snapshot'
+        ]
         self.admin.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
         self.at_rest()
         self.assertEqual(202, self.start(server, host, **more)[0])
@@ -67,15 +83,25 @@ class OfServers(Force, test_server_migration.MigrationTest):
     def is_free(self, server, shares):
         """Check that the source serves as before the migration, at once."""
         self.assertEqual(('active', 'migration_cancelled'), self.shows(server['id']))
-        self.assertEqual({'available'}, {self.admin.ok('GET', f'/shares/{share["id"]}')['share']['status'] for share in shares})
-        self.assertEqual({'available'}, {row['status'] for row in self.admin.ok(
-            'GET', f'/snapshots/detail?share_id={shares[0]["id"]}')['snapshots']})
+        self.assertEqual(
+            {'available'},
+            {self.admin.ok('GET', f'/shares/{share["id"]}')['share']['status'] for share in shares},
+        )
+        self.assertEqual(
+            {'available'},
+            {
+                row['status']
+                for row in self.admin.ok('GET', f'/snapshots/detail?share_id={shares[0]["id"]}')['snapshots']
+            },
+        )
 
     def shows(self, server_id):
         found = self.admin.ok('GET', f'/share-servers/{server_id}')['share_server']
         return found['status'], found['task_state']
 
-    def test_forced_cancel_frees_the_source_at_once_and_the_copy_is_deleted_when_the_destination_returns(self):
+    def test_forced_cancel_frees_the_source_at_once_and_the_copy_is_deleted_when_the_destination_returns(
+        self,
+    ):
         before = self.held('beta')
         network = self.make_network('other')
         server, shares, target = self.copied(new_share_network_id=network)
@@ -83,17 +109,26 @@ class OfServers(Force, test_server_migration.MigrationTest):
             self.assertLess(before, self.held('beta'))
             self.assertEqual(202, self.act(server, 'migration_cancel')[0])
             self.task_is(server, 'migration_cancel_in_progress')
-            self.assertEqual(202, self.act(server, 'reset_task_state', {'task_state': 'migration_cancelled'})[0])
+            self.assertEqual(
+                202, self.act(server, 'reset_task_state', {'task_state': 'migration_cancelled'})[0]
+            )
             self.is_free(server, shares)
             self.assertEqual('deleting', self.shows(target)[0])
-            more = self.admin.share(share_type='served', share_network_id=self.network,
-                                    scheduler_hints={'only_host': 'test@alpha#' + self.pool('alpha')})
-            self.assertEqual(server['id'], self.admin.ok('GET', f'/shares/{more["id"]}')['share']['share_server_id'])
+            more = self.admin.share(
+                share_type='served',
+                share_network_id=self.network,
+                scheduler_hints={'only_host': 'test@alpha#' + self.pool('alpha')},
+            )
+            self.assertEqual(
+                server['id'], self.admin.ok('GET', f'/shares/{more["id"]}')['share']['share_server_id']
+            )
         self.admin.wait(f'/share-servers/{target}', 'share_server', 'gone')
         self.at_rest()
         self.assertEqual(before, self.held('beta'))
-        self.admin.ok('DELETE', f'/share-networks/{network}')       # no address is left in it
-        self.assertEqual([], [found for found in doctor.look(self.service.services) if found.id in (server['id'], target)])
+        self.admin.ok('DELETE', f'/share-networks/{network}')  # no address is left in it
+        self.assertEqual(
+            [], [found for found in doctor.look(self.service.services) if found.id in (server['id'], target)]
+        )
         self.assertEqual(202, self.start(server)[0])
         self.task_is(server, _COPIED)
         self.assertEqual(200, self.act(server, 'migration_complete')[0])
@@ -103,9 +138,13 @@ class OfServers(Force, test_server_migration.MigrationTest):
         server, shares, target = self.copied()
         with self.down('beta'):
             self.assertIn('--force', self.manage('migration', 'cancel', server['id'], status=2))
-            self.assertIn(f'{server["id"]} is cancelled', self.manage('migration', 'cancel', '--force', server['id']))
+            self.assertIn(
+                f'{server["id"]} is cancelled', self.manage('migration', 'cancel', '--force', server['id'])
+            )
             self.is_free(server, shares)
-            self.assertIn('in progress', self.manage('migration', 'cancel', '--force', server['id'], status=1))
+            self.assertIn(
+                'in progress', self.manage('migration', 'cancel', '--force', server['id'], status=1)
+            )
         self.admin.wait(f'/share-servers/{target}', 'share_server', 'gone')
 
     def test_doctor_says_how_and_mends_what_was_cancelled(self):
@@ -129,7 +168,11 @@ class OfServers(Force, test_server_migration.MigrationTest):
             self.assertEqual(202, self.act(server, 'reset_status', {'status': 'active'})[0])
             for share in shares:
                 self.admin.action(share['id'], 'reset_status', {'status': 'available'})
-            self.admin.ok('POST', f'/snapshots/{self.snapshot_of(shares[0])}/action', {'reset_status': {'status': 'available'}})
+            self.admin.ok(
+                'POST',
+                f'/snapshots/{self.snapshot_of(shares[0])}/action',
+                {'reset_status': {'status': 'available'}},
+            )
             status, document = self.start(server, 'test@gamma')
             self.assertEqual((409, True), (status, 'has not ended' in str(document)), document)
             [found] = self.findings(server_migration.KIND)
@@ -175,8 +218,13 @@ class OfServers(Force, test_server_migration.MigrationTest):
         self.task_is(server, _COPIED)
         with self.down('still'):
             self.act(server, 'reset_task_state', {'task_state': 'migration_cancelled'})
-            base.eventually(lambda: [level for _, _, level in self.store('alpha').share(
-                self.instance(share)).rules.values()] == ['rw'], 'the rules stay read-only')
+            base.eventually(
+                lambda: (
+                    [level for _, _, level in self.store('alpha').share(self.instance(share)).rules.values()]
+                    == ['rw']
+                ),
+                'the rules stay read-only',
+            )
 
     def test_forced_cancel_is_refused_after_the_beginning_of_the_cut_over(self):
         server, shares, _ = self.copied()
@@ -186,8 +234,11 @@ class OfServers(Force, test_server_migration.MigrationTest):
         def cuts():
             with self.service.services.db.reader() as conn:
                 return server_migration.last(conn, server['id']).data.get('cut')
+
         base.eventually(cuts, 'the cut-over does not begin')
-        self.assertIn('cut-over has begun', self.manage('migration', 'cancel', '--force', server['id'], status=1))
+        self.assertIn(
+            'cut-over has begun', self.manage('migration', 'cancel', '--force', server['id'], status=1)
+        )
         self.service.knob('beta', '')
         self.admin.wait(f'/shares/{shares[0]["id"]}', 'share', 'available')
 
@@ -219,7 +270,9 @@ class OfShares(Force, test_share_migration.MigrationTest):
         with self.down('beta'):
             self.assertEqual(202, self.act(share, 'migration_cancel')[0])
             self.task_is(share, 'migration_cancel_in_progress')
-            self.assertEqual(202, self.act(share, 'reset_task_state', {'task_state': 'migration_cancelled'})[0])
+            self.assertEqual(
+                202, self.act(share, 'reset_task_state', {'task_state': 'migration_cancelled'})[0]
+            )
             self.is_free(share)
             self.admin.action(share['id'], 'extend', {'new_size': 3})
             self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
@@ -267,8 +320,10 @@ class OfShares(Force, test_share_migration.MigrationTest):
         with self.down('beta'):
             self.act(share, 'reset_task_state', {'task_state': None})
             self.act(share, 'reset_status', {'status': 'available'})
-            for action, body in (('extend', {'new_size': 5}), ('migration_start', {
-                    **test_share_migration.WANTED, 'host': 'test@gamma'})):
+            for action, body in (
+                ('extend', {'new_size': 5}),
+                ('migration_start', {**test_share_migration.WANTED, 'host': 'test@gamma'}),
+            ):
                 status = self.act(share, action, body)[0]
                 self.assertIn(status, (202, 400, 409), action)
         self.at_rest()

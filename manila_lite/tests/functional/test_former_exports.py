@@ -7,7 +7,12 @@ For real exports see ``linux/test_former_exports.py``.
 import sqlalchemy as sa
 
 from manila_lite.db import models
-from manila_lite.tests.functional import base, test_host_assisted, test_host_assisted_servers, test_share_migration
+from manila_lite.tests.functional import (
+    base,
+    test_host_assisted,
+    test_host_assisted_servers,
+    test_share_migration,
+)
 from manila_lite.tests.functional.test_migration_dead_source import dead
 
 _CLIENT = '10.1.0.0/20'
@@ -20,9 +25,15 @@ class Closing:
 
     def mount_snapshot(self, share):
         """Take a snapshot of the share, and admit a client to it. Return its id."""
-        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot'][
+            'id'
+        ]
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
-        self.admin.ok('POST', f'/snapshots/{snapshot}/action', {'allow_access': {'access_type': 'ip', 'access_to': '10.1.0.9'}})
+        self.admin.ok(
+            'POST',
+            f'/snapshots/{snapshot}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': '10.1.0.9'}},
+        )
         base.eventually(lambda: self.admitted('snapshots', snapshot), 'the snapshot is not exported')
         return snapshot
 
@@ -40,7 +51,9 @@ class Closing:
         self.assertEqual('migration_completing', state())
         self.service.knob('alpha', *_DELETION)
         seen = []
-        base.eventually(lambda: seen.append(state()) or seen[-1] == 'migration_success', 'the move is no success')
+        base.eventually(
+            lambda: seen.append(state()) or seen[-1] == 'migration_success', 'the move is no success'
+        )
         self.assertEqual({one: [] for one in exported}, {one: self.admitted(*one) for one in exported})
         self.service.knob('alpha', '')
         self.at_rest()
@@ -49,8 +62,11 @@ class Closing:
         """Say whether a backend works at the end of exports."""
         table = models.operations
         with self.service.services.db.reader() as conn:
-            return conn.execute(sa.select(table.c.id).where(table.c.kind.endswith('.close'), table.c.state == 'open',
-                                                            table.c.owner.is_not(None))).first()
+            return conn.execute(
+                sa.select(table.c.id).where(
+                    table.c.kind.endswith('.close'), table.c.state == 'open', table.c.owner.is_not(None)
+                )
+            ).first()
 
 
 def without_tests_of_others(case):
@@ -82,7 +98,9 @@ class ByDriver(Closing, test_share_migration.MigrationTest):
 
     def test_a_share(self):
         share, exported = self.ready()
-        self.close_first(lambda: self.act(share, 'migration_complete'), lambda: self.shown(share)['task_state'], *exported)
+        self.close_first(
+            lambda: self.act(share, 'migration_complete'), lambda: self.shown(share)['task_state'], *exported
+        )
         self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
 
     def test_share_is_at_its_new_place_in_time_but_no_success_before_the_source_is_up(self):
@@ -90,9 +108,13 @@ class ByDriver(Closing, test_share_migration.MigrationTest):
         with dead(self.service, 'alpha'):
             self.act(share, 'migration_complete')
             moved = self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
-            self.assertEqual(('test@beta#pool1', 'migration_completing'), (moved['host'], moved['task_state']))
+            self.assertEqual(
+                ('test@beta#pool1', 'migration_completing'), (moved['host'], moved['task_state'])
+            )
             told = self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
-            self.assertIn('the backend test@alpha did not close them', ' '.join(row['user_message'] for row in told))
+            self.assertIn(
+                'the backend test@alpha did not close them', ' '.join(row['user_message'] for row in told)
+            )
             self.assertEqual(409, self.start(share, 'test@alpha')[0])
             # The share can be used meanwhile.
             self.grant(share, '10.2.0.0/20')
@@ -128,13 +150,17 @@ class ByDriver(Closing, test_share_migration.MigrationTest):
             self.at_rest()
             self.assertEqual('migration_completing', self.shown(share)['task_state'])
             if by_hand:
-                self.assertEqual(202, self.act(share, 'reset_task_state', {'task_state': 'migration_success'})[0])
+                self.assertEqual(
+                    202, self.act(share, 'reset_task_state', {'task_state': 'migration_success'})[0]
+                )
                 self.assertEqual('migration_success', self.shown(share)['task_state'])
             self.service.knob('alpha', '')
             self.admin.call('POST', f'/share_instances/{exported[0][1]}/action', {'force_delete': None})
             self.at_rest()
-            self.assertEqual(('migration_success', {'test@beta#pool1': 'available'}),
-                             (self.shown(share)['task_state'], self.instances(share)))
+            self.assertEqual(
+                ('migration_success', {'test@beta#pool1': 'available'}),
+                (self.shown(share)['task_state'], self.instances(share)),
+            )
 
 
 @without_tests_of_others
@@ -148,12 +174,18 @@ class ByHost(Closing, test_host_assisted.Copied):
         for place in (source, snapshot):
             (self.place / place).mkdir()
         self.service.knob('beta', 'share_migration_check_compatibility:fail_final', 'create_share:hang')
-        self.assertEqual((202, None), self.start(share, **{**test_host_assisted.NOTHING, 'preserve_snapshots': True}))
+        self.assertEqual(
+            (202, None), self.start(share, **{**test_host_assisted.NOTHING, 'preserve_snapshots': True})
+        )
         (self.place / self.target(share)).mkdir()
         self.go_on()
         self.task_is(share, test_host_assisted.READY)
-        self.close_first(lambda: self.act(share, 'migration_complete'), lambda: self.shown(share)['task_state'],
-                         ('shares', source), ('snapshots', snapshot))
+        self.close_first(
+            lambda: self.act(share, 'migration_complete'),
+            lambda: self.shown(share)['task_state'],
+            ('shares', source),
+            ('snapshots', snapshot),
+        )
 
 
 @without_tests_of_others
@@ -167,10 +199,15 @@ class ServersByHost(Closing, test_host_assisted_servers.CopiedServers):
         exported = *(('shares', self.instance(share)) for share in shares), ('snapshots', snapshot)
         self.begin(server, shares, **more)
         self.task_is(server, test_host_assisted.READY)
-        self.close_first(lambda: self.complete(server), lambda: self.act(server, 'migration_get_progress')[1]['task_state'],
-                         *exported)
+        self.close_first(
+            lambda: self.complete(server),
+            lambda: self.act(server, 'migration_get_progress')[1]['task_state'],
+            *exported,
+        )
         [moved] = self.servers(more.get('new_share_network_id'))
-        self.assertEqual(('test@beta', 'migration_success'), (moved['host'].partition('#')[0], moved['task_state']))
+        self.assertEqual(
+            ('test@beta', 'migration_success'), (moved['host'].partition('#')[0], moved['task_state'])
+        )
 
     def test_a_share_server_with_its_addresses(self):
         self.moves()

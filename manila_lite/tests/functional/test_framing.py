@@ -52,19 +52,33 @@ AMBIGUOUS = {
 }
 #: First lines that others could read differently, or that only a proxy answers.
 FIRST_LINES = {
-    'two blanks': (b'GET  /v2/ HTTP/1.1', 400), 'two blanks before the version': (b'GET /v2/  HTTP/1.1', 400),
-    'a tab': (b'GET\t/v2/ HTTP/1.1', 400), 'a blank at the end': (b'GET /v2/ HTTP/1.1 ', 400),
-    'a blank at the begin': (b' GET /v2/ HTTP/1.1', 400), 'no version': (b'GET /v2/', 400), 'no target': (b'GET HTTP/1.1', 400),
-    'two empty lines before it': (b'\r\n\r\nGET /v2/ HTTP/1.1', 400), 'a line feed before it': (b'\nGET /v2/ HTTP/1.1', 400),
-    'a line feed at its end': (b'GET /v2/ HTTP/1.1\nX: a', 400), 'lower case': (b'get /v2/ HTTP/1.1', 400),
-    'an unknown method': (b'GETS /v2/ HTTP/1.1', 400), 'a lower version': (b'GET /v2/ http/1.1', 400),
-    'a streaming protocol': (b'DESCRIBE /v2/ RTSP/1.0', 400), 'another one': (b'SOURCE /v2/ ICE/1.0', 400),
-    'version 0.9': (b'GET /v2/ HTTP/0.9', 505), 'version 2': (b'GET /v2/ HTTP/2.0', 505),
+    'two blanks': (b'GET  /v2/ HTTP/1.1', 400),
+    'two blanks before the version': (b'GET /v2/  HTTP/1.1', 400),
+    'a tab': (b'GET\t/v2/ HTTP/1.1', 400),
+    'a blank at the end': (b'GET /v2/ HTTP/1.1 ', 400),
+    'a blank at the begin': (b' GET /v2/ HTTP/1.1', 400),
+    'no version': (b'GET /v2/', 400),
+    'no target': (b'GET HTTP/1.1', 400),
+    'two empty lines before it': (b'\r\n\r\nGET /v2/ HTTP/1.1', 400),
+    'a line feed before it': (b'\nGET /v2/ HTTP/1.1', 400),
+    'a line feed at its end': (b'GET /v2/ HTTP/1.1\nX: a', 400),
+    'lower case': (b'get /v2/ HTTP/1.1', 400),
+    'an unknown method': (b'GETS /v2/ HTTP/1.1', 400),
+    'a lower version': (b'GET /v2/ http/1.1', 400),
+    'a streaming protocol': (b'DESCRIBE /v2/ RTSP/1.0', 400),
+    'another one': (b'SOURCE /v2/ ICE/1.0', 400),
+    'version 0.9': (b'GET /v2/ HTTP/0.9', 505),
+    'version 2': (b'GET /v2/ HTTP/2.0', 505),
     'no such version': (b'GET /v2/ HTTP/1.2', 400),
-    'an absolute target': (b'GET http://a/v2/ HTTP/1.1', 400), 'a target with a host': (b'GET //a/v2/ HTTP/1.1', 400),
-    'options of an absolute target': (b'OPTIONS http://a/v2/ HTTP/1.1', 400), 'a fragment': (b'GET /v2/#a HTTP/1.1', 400),
-    'no slash': (b'GET v2/ HTTP/1.1', 400), 'a NUL': (b'GET /v2/\0 HTTP/1.1', 400), 'no ASCII': (b'GET /v2/\xe9 HTTP/1.1', 400),
-    'connect': (b'CONNECT a:1 HTTP/1.1', 405), 'connect to a path': (b'CONNECT /v2/ HTTP/1.1', 405),
+    'an absolute target': (b'GET http://a/v2/ HTTP/1.1', 400),
+    'a target with a host': (b'GET //a/v2/ HTTP/1.1', 400),
+    'options of an absolute target': (b'OPTIONS http://a/v2/ HTTP/1.1', 400),
+    'a fragment': (b'GET /v2/#a HTTP/1.1', 400),
+    'no slash': (b'GET v2/ HTTP/1.1', 400),
+    'a NUL': (b'GET /v2/\0 HTTP/1.1', 400),
+    'no ASCII': (b'GET /v2/\xe9 HTTP/1.1', 400),
+    'connect': (b'CONNECT a:1 HTTP/1.1', 405),
+    'connect to a path': (b'CONNECT /v2/ HTTP/1.1', 405),
 }
 
 
@@ -93,7 +107,7 @@ class Wire(base.ServiceTest):
                 while got := wire.recv(65536):
                     said += got
             except ConnectionError:
-                pass        # the server hangs up on bytes that it does not want to read
+                pass  # the server hangs up on bytes that it does not want to read
         return [int(status) for status in re.findall(rb'HTTP/1\.1 (\d{3}) ', said)], said
 
     def test_ambiguous_request_gets_a_single_400_answer(self):
@@ -115,10 +129,13 @@ class Wire(base.ServiceTest):
         get, body = b'GET /v2/shares/none HTTP/1.1\r\nHost: a\r\n', b'Content-Length: 4\r\n\r\nnull'
         old, upgrade = get.replace(b'1.1', b'1.0'), b'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n'
         for name, sent in {
-                'an upgrade that is not made': get + upgrade + b'\r\n', 'an upgrade with a body': get + upgrade + body,
-                'one empty line before it': b'\r\n' + get + b'\r\n', 'a body with GET': get + body,
-                'blanks around a length': get + body.replace(b' 4', b' \t 4 \t'),
-                'kept by HTTP/1.0': old + b'Connection: keep-alive\r\n\r\n'}.items():
+            'an upgrade that is not made': get + upgrade + b'\r\n',
+            'an upgrade with a body': get + upgrade + body,
+            'one empty line before it': b'\r\n' + get + b'\r\n',
+            'a body with GET': get + body,
+            'blanks around a length': get + body.replace(b' 4', b' \t 4 \t'),
+            'kept by HTTP/1.0': old + b'Connection: keep-alive\r\n\r\n',
+        }.items():
             statuses, said = self.say(sent + _HIDDEN)
             self.assertEqual([404, 404], statuses, (name, said))
         for last in (old, get + b'Connection: Close\r\n'):
@@ -131,35 +148,55 @@ class Wire(base.ServiceTest):
         statuses, said = self.say(_HEAD + chunked + body + _HIDDEN)
         self.assertEqual([200], statuses, said)
         self.assertIn(b'"share_proto":"NFS"', said)
-        for after in (b'nonsense\r\n', b'CONNECT a:1 HTTP/1.1\r\n\r\n', _HEAD + chunked + b'%X\r\n' % (1 << 99)):
+        for after in (
+            b'nonsense\r\n',
+            b'CONNECT a:1 HTTP/1.1\r\n\r\n',
+            _HEAD + chunked + b'%X\r\n' % (1 << 99),
+        ):
             self.assertEqual([200], self.say(_HEAD + chunked + body + after)[0], after)
 
     def test_two_valid_requests_on_one_connection_are_answered(self):
         """Check that the second request is answered if it is an honest one, so that the test above would notice it."""
         body = b'Content-Length: %d\r\n\r\n%s' % (len(_SHARE), _SHARE)
-        self.assertEqual([404, 404], self.say(_HEAD.replace(b'shares', b'shares/none/action') + body + _HIDDEN)[0][:2])
+        self.assertEqual(
+            [404, 404], self.say(_HEAD.replace(b'shares', b'shares/none/action') + body + _HIDDEN)[0][:2]
+        )
 
     def test_chunked_body_is_accepted(self):
         chunks = b''.join(b'%X;why=not\r\n%s\r\n' % (len(part), part) for part in (_SHARE[:7], _SHARE[7:]))
-        statuses, said = self.say(_HEAD + b'Transfer-Encoding: Chunked\r\n\r\n' + chunks + b'0\r\n\r\n' + _HIDDEN)
-        self.assertEqual([200], statuses, said)         # the answer to the second request is missing: the server hung up
+        statuses, said = self.say(
+            _HEAD + b'Transfer-Encoding: Chunked\r\n\r\n' + chunks + b'0\r\n\r\n' + _HIDDEN
+        )
+        self.assertEqual(
+            [200], statuses, said
+        )  # the answer to the second request is missing: the server hung up
         self.assertIn(b'"share_proto":"NFS"', said)
 
     def test_body_over_the_limit_is_refused_with_413(self):
-        one, many = b'%X\r\n' % (self.most + 1) + b' ' * (self.most + 1), b'1000\r\n' + b' ' * 0x1000 + b'\r\n'
+        one, many = (
+            b'%X\r\n' % (self.most + 1) + b' ' * (self.most + 1),
+            b'1000\r\n' + b' ' * 0x1000 + b'\r\n',
+        )
         chunked = _HEAD + b'Transfer-Encoding: chunked\r\n\r\n'
-        for name, sent in {'a chunk': [chunked, one], 'many chunks': [chunked] + [many] * (self.most // 0x1000 + 2),
-                           'a length': [_HEAD + b'Content-Length: %d\r\n\r\n' % (self.most + 1)],
-                           'any length': [_HEAD + b'Content-Length: %s\r\n\r\n' % (b'9' * 1000)]}.items():
+        for name, sent in {
+            'a chunk': [chunked, one],
+            'many chunks': [chunked] + [many] * (self.most // 0x1000 + 2),
+            'a length': [_HEAD + b'Content-Length: %d\r\n\r\n' % (self.most + 1)],
+            'any length': [_HEAD + b'Content-Length: %s\r\n\r\n' % (b'9' * 1000)],
+        }.items():
             statuses, said = self.say(*sent)
             self.assertEqual([413], statuses, (name, said[:500]))
 
     def test_client_that_keeps_sending_still_receives_the_413(self):
-        for name, head in {'a length': b'Content-Length: 1000000000\r\n\r\n', 'a chunk': (
-                b'Transfer-Encoding: chunked\r\n\r\n%X\r\n' % (2 * self.most) + b' ' * (self.most + 1))}.items():
+        for name, head in {
+            'a length': b'Content-Length: 1000000000\r\n\r\n',
+            'a chunk': (
+                b'Transfer-Encoding: chunked\r\n\r\n%X\r\n' % (2 * self.most) + b' ' * (self.most + 1)
+            ),
+        }.items():
             with socket.create_connection(('127.0.0.1', self.api.port), timeout=waiting.LIMIT) as wire:
                 wire.sendall(_HEAD + head)
-                select.select([wire], [], [])       # waits for the answer
+                select.select([wire], [], [])  # waits for the answer
                 for _ in range(20):
                     wire.sendall(b' ' * 65536)
                 self.assertIn(b' 413 ', wire.makefile('rb').read(), name)

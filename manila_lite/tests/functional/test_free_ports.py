@@ -18,15 +18,21 @@ class FreePortsTest(testtools.TestCase):
     def test_no_other_process_gets_a_port_that_is_reserved(self):
         mine = process.free_ports(3)
         ports = [str(port) for port in range(mine, mine + 3)]
-        said = subprocess.run([sys.executable, '-c', _ASK, *ports], capture_output=True, text=True, check=True).stdout
+        said = subprocess.run(
+            [sys.executable, '-c', _ASK, *ports], capture_output=True, text=True, check=True
+        ).stdout
         self.assertEqual('[False, False, False]', said.strip())
 
     def test_port_is_free_again_when_its_process_has_ended(self):
         port = process.free_port()
         process._mine.discard(port)
         process.fcntl.lockf(process._ports(), process.fcntl.LOCK_UN, 1, port)
-        said = [subprocess.run([sys.executable, '-c', _ASK, str(port)], capture_output=True, text=True, check=True).stdout
-                for _ in range(2)]
+        said = [
+            subprocess.run(
+                [sys.executable, '-c', _ASK, str(port)], capture_output=True, text=True, check=True
+            ).stdout
+            for _ in range(2)
+        ]
         self.assertEqual(['[True]\n'] * 2, said)
 
     def test_this_process_gets_no_port_twice(self):

@@ -11,9 +11,14 @@ from manila_lite.tests.functional import gabbi_fixtures
 
 def load_tests(loader, tests, pattern):
     """Return a suite of every request of every file. Files say how often a request is repeated; all wait equally long."""
-    suite = driver.build_tests(str(Path(__file__).parent / 'gabbits'), loader, host=None,
-                               intercept=gabbi_fixtures.application, fixture_module=gabbi_fixtures,
-                               test_loader_name=__name__)
+    suite = driver.build_tests(
+        str(Path(__file__).parent / 'gabbits'),
+        loader,
+        host=None,
+        intercept=gabbi_fixtures.application,
+        fixture_module=gabbi_fixtures,
+        test_loader_name=__name__,
+    )
     for test in _tests(suite):
         if poll := test.test_data['poll']:
             poll['count'] = int(waiting.LIMIT / poll['delay'])

@@ -18,8 +18,16 @@ class GoneAlready(base.ServiceTest):
         for kind in kinds:
             resource_id, ctx = uuidutils.generate_uuid(), self.service.context()
             with self.service.services.db.writer() as conn:
-                wake = engine.begin(conn, ctx, kind, resource_type, resource_id, topic='share', host='test@alpha',
-                                        data={'share_id': uuidutils.generate_uuid()})
+                wake = engine.begin(
+                    conn,
+                    ctx,
+                    kind,
+                    resource_type,
+                    resource_id,
+                    topic='share',
+                    host='test@alpha',
+                    data={'share_id': uuidutils.generate_uuid()},
+                )
             wake.send(ctx)
             base.eventually(lambda wake=wake: self.row(wake).state != rows.OPEN, f'{kind} does not end')
             row = self.row(wake)

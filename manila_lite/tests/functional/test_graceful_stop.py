@@ -18,9 +18,11 @@ from manila_lite.tests.functional import base, test_leases
 from manila_lite.tests.waiting import LIMIT, until
 
 #: What says that a process lives and works, and has to be renewed: the table of operations or of services, and the time there.
-LEASES = {'claim of an operation': (models.operations, 'lease_expires_at'),
-          'lease of the backend': (models.services, 'lease_expires_at'),
-          'heartbeat of the service': (models.services, 'heartbeat_at')}
+LEASES = {
+    'claim of an operation': (models.operations, 'lease_expires_at'),
+    'lease of the backend': (models.services, 'lease_expires_at'),
+    'heartbeat of the service': (models.services, 'heartbeat_at'),
+}
 
 
 class GracefulStopTest(base.ServiceTest):
@@ -31,8 +33,11 @@ class GracefulStopTest(base.ServiceTest):
     def row(self, table):
         """Return the row of the operation, or of the share manager's service."""
         with self.service.services.db.reader() as conn:
-            which = (table.c.resource_id == self.share if table is models.operations else
-                     sa.and_(table.c.host == self.manager.host, table.c.binary == 'manila-share'))
+            which = (
+                table.c.resource_id == self.share
+                if table is models.operations
+                else sa.and_(table.c.host == self.manager.host, table.c.binary == 'manila-share')
+            )
             return conn.execute(table.select().where(which)).one()
 
     def times(self):
@@ -43,7 +48,12 @@ class GracefulStopTest(base.ServiceTest):
         before = until(lambda: None not in (times := self.times()).values() and times, 'each lease has begun')
 
         def left():
-            return [kind for kind, time in self.times().items() if time <= before[kind] + datetime.timedelta(seconds=2.5)]
+            return [
+                kind
+                for kind, time in self.times().items()
+                if time <= before[kind] + datetime.timedelta(seconds=2.5)
+            ]
+
         until(lambda: not left(), lambda: f'not renewed while the stop waits for work: {left()}')
 
     def test_leases_are_renewed_until_the_last_work_has_ended(self):
@@ -54,7 +64,10 @@ class GracefulStopTest(base.ServiceTest):
         self.addCleanup(self.service.knob, 'alpha')
         self.share = self.caller().share(wait=None)['id']
         # A thread of the runner is busy before it has claimed: a stop in between leaves the operation to the next process.
-        until(lambda: (row := self.row(models.operations)).topic == 'share' and row.owner, 'the share manager has claimed it')
+        until(
+            lambda: (row := self.row(models.operations)).topic == 'share' and row.owner,
+            'the share manager has claimed it',
+        )
         stop = threading.Thread(target=self.manager.stop, daemon=True)
         stop.start()
         until(self.manager.worker.runner._stopped.is_set, 'the stop has begun')
@@ -67,8 +80,10 @@ class GracefulStopTest(base.ServiceTest):
         stop.join(LIMIT)
         self.assertFalse(stop.is_alive())
         service, operation = self.row(models.services), self.row(models.operations)
-        self.assertEqual(('done', None, None, True),
-                         (operation.state, operation.owner, service.lease_owner, service.stopped))
+        self.assertEqual(
+            ('done', None, None, True),
+            (operation.state, operation.owner, service.lease_owner, service.stopped),
+        )
 
 
 class StartThatHangsTest(base.ServiceTest):
@@ -78,23 +93,28 @@ class StartThatHangsTest(base.ServiceTest):
 
     def test_lease_is_kept_while_a_start_is_at_the_backend(self):
         self.useFixture(fixtures.MonkeyPatch('manila_lite.manager.runtime.service._PATIENCE', 0.01))
-        manager, at_work, answers, shut = self.service.managers['alpha'], *(threading.Event() for _ in range(3))
+        manager, at_work, answers, shut = (
+            self.service.managers['alpha'],
+            *(threading.Event() for _ in range(3)),
+        )
         self.addCleanup(answers.set)
 
         def setup():
             at_work.set()
             answers.wait(LIMIT)
+
         manager.driver.setup, manager.driver.shutdown = setup, shut.set
 
         def owner():
             with self.service.services.db.reader() as conn:
                 return services.get(conn, manager.host, 'manila-share').lease_owner
+
         manager.start()
         self.assertTrue(at_work.wait(LIMIT))
         stop = threading.Thread(target=manager.stop, daemon=True)
         stop.start()
         self.assertTrue(shut.wait(LIMIT))
-        stop.join(0.5)          # it would not take so long to give the lease up
+        stop.join(0.5)  # it would not take so long to give the lease up
         self.assertTrue(stop.is_alive())
         self.assertIsNotNone(owner())
         answers.set()
@@ -136,9 +156,11 @@ class GuardedBackendTest(test_leases.LeaseTestCase):
         self.addCleanup(lease.stop)
         lease.start()
         until(lease.held, 'the lease is free')
-        lease.finish()                          # a stop begins with this
+        lease.finish()  # a stop begins with this
         began, reported = time.clock_gettime(time.CLOCK_BOOTTIME), self.machine().expires_at
         until(lambda: served.until > began + 4, 'the backend is not told any more that it may serve')
-        until(lambda: self.machine().expires_at > reported + datetime.timedelta(seconds=2),
-              'the machine is not reported any more')
+        until(
+            lambda: self.machine().expires_at > reported + datetime.timedelta(seconds=2),
+            'the machine is not reported any more',
+        )
         until(lease.held, 'the lease is kept')

@@ -57,20 +57,43 @@ class Growth(base.ServiceTest):
                 conn.execute(table.delete())
             services.heartbeat(conn, BACKEND, 'manila-share', 'nova')
             kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
-            (self.share, self.instance), = factory.make(conn, 1, type_id=kind, host=POOL)
-            conn.execute(models.shares.update().where(models.shares.c.id == self.share).values(target_size=NEW))
+            ((self.share, self.instance),) = factory.make(conn, 1, type_id=kind, host=POOL)
+            conn.execute(
+                models.shares.update().where(models.shares.c.id == self.share).values(target_size=NEW)
+            )
             conn.execute(models.share_instances.update().values(status='extending'))
             self.operation_id = rows.insert(
-                conn, kind='share.extend', resource_type='share', resource_id=self.share, project_id='p', topic='scheduler',
-                host='', lane='work', data={'size': OLD, 'new_size': NEW})
+                conn,
+                kind='share.extend',
+                resource_type='share',
+                resource_id=self.share,
+                project_id='p',
+                topic='scheduler',
+                host='',
+                lane='work',
+                data={'size': OLD, 'new_size': NEW},
+            )
         self.report()
 
     def report(self):
         """Write a report of the pool."""
         with self.db.writer() as conn:
-            services.store_report(conn, BACKEND, [
-                {'host': POOL, 'total_gb': 100.0, 'free_gb': 100.0, 'reserved_percentage': 0, 'thin_provisioning': False,
-                 'max_over_subscription_ratio': 1.0, 'capabilities': {}}], services.promises_of_pools(conn, BACKEND))
+            services.store_report(
+                conn,
+                BACKEND,
+                [
+                    {
+                        'host': POOL,
+                        'total_gb': 100.0,
+                        'free_gb': 100.0,
+                        'reserved_percentage': 0,
+                        'thin_provisioning': False,
+                        'max_over_subscription_ratio': 1.0,
+                        'capabilities': {},
+                    }
+                ],
+                services.promises_of_pools(conn, BACKEND),
+            )
 
     def claimed(self):
         with self.db.reader() as conn:
@@ -94,7 +117,9 @@ class Growth(base.ServiceTest):
 
     def is_passed_on(self):
         row = self.row()
-        self.assertEqual(('share', BACKEND, None, 0, rows.OPEN), (row.topic, row.host, row.owner, row.attempts, row.state))
+        self.assertEqual(
+            ('share', BACKEND, None, 0, rows.OPEN), (row.topic, row.host, row.owner, row.attempts, row.state)
+        )
         self.assertEqual(NEW - OLD, self.claimed())
 
     def test_capacity_claim_survives_a_backend_report_at_any_moment(self):
@@ -103,6 +128,7 @@ class Growth(base.ServiceTest):
         def report():
             self.report()
             seen.append(self.claimed())
+
         self.run_once(db=Telling(self.db, report))
         self.assertEqual({NEW - OLD}, set(seen))
         self.is_passed_on()
@@ -129,12 +155,19 @@ class Growth(base.ServiceTest):
 
     def test_worker_without_its_claim_does_not_decide_about_capacity(self):
         with self.db.writer() as conn:
-            lost = rows.claim(conn, rows.get(conn, self.operation_id), 'slow', -1)         # its lease is over already
+            lost = rows.claim(
+                conn, rows.get(conn, self.operation_id), 'slow', -1
+            )  # its lease is over already
             rows.claim(conn, rows.get(conn, self.operation_id), 'other', 60)
         for room in (100, OLD):
             with self.db.writer() as conn:
                 conn.execute(models.pools.update().values(total_gb=room, free_gb=room))
-            work = Work(lost, ResizeShare.from_json(lost.data), context.admin(self.service.services), self.service.scheduler)
+            work = Work(
+                lost,
+                ResizeShare.from_json(lost.data),
+                context.admin(self.service.services),
+                self.service.scheduler,
+            )
             self.assertRaises(errors.LostClaim, scheduling.grow, work)
         self.assertEqual(('other', 'scheduler', 0), (self.row().owner, self.row().topic, self.claimed()))
 

@@ -25,7 +25,9 @@ _ME = '192.0.2.33'
 
 def missing():
     """Return what this machine lacks for mounts and copies, or an empty text."""
-    return 'root' if os.geteuid() else ', '.join(name for name in ('rsync', 'bwrap') if not shutil.which(name))
+    return (
+        'root' if os.geteuid() else ', '.join(name for name in ('rsync', 'bwrap') if not shutil.which(name))
+    )
 
 
 class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
@@ -69,7 +71,9 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
         """
         self.service.knob(backend, knob)
         # The driver could migrate it, too.
-        self.assertEqual((202, None), self.start(share, f'test@{backend}', **NOTHING, force_host_assisted_migration=True))
+        self.assertEqual(
+            (202, None), self.start(share, f'test@{backend}', **NOTHING, force_host_assisted_migration=True)
+        )
         target = self.target(share)
         if mounts:
             (self.place / target).mkdir()
@@ -95,7 +99,10 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
         base.eventually(lambda: self.rules(backend, instance) == sorted(rules), f'{rules} are not in force')
 
     def messages(self, share):
-        return ' '.join(row['user_message'] for row in self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages'])
+        return ' '.join(
+            row['user_message']
+            for row in self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
+        )
 
     def has_stayed(self, share, source, state):
         self.task_is(share, state)
@@ -113,7 +120,9 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
         self.until_rules('alpha', source, ('10.1.0.0/20', 'ro'), (_ME, 'ro'))
         self.task_is(share, READY)
         [rule] = self.admin.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']
-        self.assertEqual(('10.1.0.0/20', 'rw', 'active'), (rule['access_to'], rule['access_level'], rule['state']))
+        self.assertEqual(
+            ('10.1.0.0/20', 'rw', 'active'), (rule['access_to'], rule['access_level'], rule['state'])
+        )
         told = self.act(share, 'migration_get_progress')[1]
         self.assertEqual((100, 1, 1), (told['total_progress'], told['phase'], told['details']['passes']))
         self.assertEqual((202, None), self.act(share, 'migration_complete'))
@@ -158,8 +167,10 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
         self.task_is(share, READY)
         self.act(share, 'migration_complete')
         self.task_is(share, 'migration_success')
-        self.assertEqual({'f': 'last of all', 'more': 'more'}, {
-            path.name: path.read_text() for path in (self.place / target).iterdir()})
+        self.assertEqual(
+            {'f': 'last of all', 'more': 'more'},
+            {path.name: path.read_text() for path in (self.place / target).iterdir()},
+        )
 
     def test_share_that_changes_faster_than_it_is_copied_waits_for_the_operator(self):
         self.set('data_copy_short_pass', 0.0)
@@ -199,7 +210,10 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
         self.has_stayed(share, source, 'migration_error')
 
     def test_cancelled_migrations_leave_nothing(self):
-        for cancel in (('migration_cancel', None), ('reset_task_state', {'task_state': 'migration_cancelled'})):
+        for cancel in (
+            ('migration_cancel', None),
+            ('reset_task_state', {'task_state': 'migration_cancelled'}),
+        ):
             share = self.made()
             source = self.instance(share)
             target = self.begin(share, knob='update_access:hang_after')
@@ -225,10 +239,13 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
         def spoilt(moves, *sides):
             (self.place / target / 'extra').write_text('by somebody else')
             return compare(moves, *sides)
+
         self.patch(host_copy, '_PARTS', (share_moves.ShareMoves.copy, spoilt))
         self.act(share, 'migration_complete')
         self.has_stayed(share, source, 'migration_error')
-        self.assertIn('After the last pass the copy differs from the share. Differing: extra.', self.messages(share))
+        self.assertIn(
+            'After the last pass the copy differs from the share. Differing: extra.', self.messages(share)
+        )
 
     def test_snapshots_are_taken_again_oldest_first(self):
         taken = []
@@ -236,8 +253,11 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
 
         def create_snapshot(driver, snapshot):
             if (self.place / snapshot.share.id / 'f').exists():
-                taken.append((driver.backend.name, snapshot.id, (self.place / snapshot.share.id / 'f').read_text()))
+                taken.append(
+                    (driver.backend.name, snapshot.id, (self.place / snapshot.share.id / 'f').read_text())
+                )
             return create(driver, snapshot)
+
         self.patch(DummyDriver, 'create_snapshot', create_snapshot)
         before = self.held_at_rest('beta')
         share = self.make(kind='mountable')
@@ -265,7 +285,9 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
                 self.is_as_before(share, before)
                 self.assertEqual([[], []], [self.rules_of_snapshot('alpha', one) for one in ids])
         self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
-        self.assertEqual((set(), {target, *ids}), (self.held('alpha') & {source, *ids}, self.held('beta') - before))
+        self.assertEqual(
+            (set(), {target, *ids}), (self.held('alpha') & {source, *ids}, self.held('beta') - before)
+        )
         self.assertEqual([[], []], [self.rules_of_snapshot('beta', one) for one in ids])
         for one in ids:
             self.admin.ok('DELETE', f'/snapshots/{one}')
@@ -278,14 +300,25 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
 
     def client_starts(self, share, fails=False, **wants):
         """Start the migration with the ``openstack`` command, which sends ``True`` and ``False`` as texts."""
-        words = [word for name, value in {**NOTHING, **wants}.items() for word in (f'--{name.replace("_", "-")}', str(value))]
-        return self.run_cli('share', 'migration', 'start', share['id'], 'test@beta#pool1', *words, fails=fails)
+        words = [
+            word
+            for name, value in {**NOTHING, **wants}.items()
+            for word in (f'--{name.replace("_", "-")}', str(value))
+        ]
+        return self.run_cli(
+            'share', 'migration', 'start', share['id'], 'test@beta#pool1', *words, fails=fails
+        )
 
     def test_words_of_the_client_say_who_copies(self):
         share = self.made(f='hello')
-        for forced, refuses, state in ((False, False, 'migration_driver_phase1_done'), (True, False, READY),
-                                       (False, True, READY)):
-            self.service.knob('beta', *['share_migration_check_compatibility:fail_final'] * refuses, 'create_share:hang')
+        for forced, refuses, state in (
+            (False, False, 'migration_driver_phase1_done'),
+            (True, False, READY),
+            (False, True, READY),
+        ):
+            self.service.knob(
+                'beta', *['share_migration_check_compatibility:fail_final'] * refuses, 'create_share:hang'
+            )
             self.client_starts(share, force_host_assisted_migration=forced)
             if state == READY:
                 (self.place / self.target(share)).mkdir()
@@ -306,7 +339,9 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
             self.act(share, 'reset_task_state', {'task_state': None})
             self.client_starts(share, **{name: True})
             self.task_is(share, 'migration_error')
-        self.assertNotIn('cannot mount', self.messages(share))      # as a host says that tried: nothing is served at beta
+        self.assertNotIn(
+            'cannot mount', self.messages(share)
+        )  # as a host says that tried: nothing is served at beta
         self.is_as_before(share, before)
         self.admin.ok('DELETE', f'/shares/{share["id"]}')
 
@@ -347,4 +382,6 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
         self.addCleanup(self.service.knob, 'beta', '')
         self.assertEqual((202, None), self.start(share, **{**NOTHING, 'preserve_snapshots': True}))
         self.task_is(share, 'migration_error')
-        self.assertIn('cannot mount the snapshots: the share type has no mount_snapshot_support', self.messages(share))
+        self.assertIn(
+            'cannot mount the snapshots: the share type has no mount_snapshot_support', self.messages(share)
+        )

@@ -38,8 +38,20 @@ class CopiedServers(test_server_migration.MigrationTest):
         super().setUpClass()
         if lacks := test_host_assisted.missing():
             raise unittest.SkipTest(f'a copy by the host needs {lacks}')
-        cls.admin.ok('POST', '/types', {'share_type': {'name': 'mountable', 'extra_specs': {
-            'driver_handles_share_servers': 'True', 'snapshot_support': 'True', 'mount_snapshot_support': 'True'}}})
+        cls.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'mountable',
+                    'extra_specs': {
+                        'driver_handles_share_servers': 'True',
+                        'snapshot_support': 'True',
+                        'mount_snapshot_support': 'True',
+                    },
+                }
+            },
+        )
         cls.place = cls.service.state / 'served'
 
     def setUp(self):
@@ -55,8 +67,14 @@ class CopiedServers(test_server_migration.MigrationTest):
         """Have the host mount directories of the test in place of the exports of these share servers."""
         for server in servers:
             (self.place / server).mkdir(parents=True, exist_ok=True)
-        self.set('data_node_local_exports', [f'{address}:/shares={self.place / server}'
-                                             for server in servers for address in self.addresses(server)])
+        self.set(
+            'data_node_local_exports',
+            [
+                f'{address}:/shares={self.place / server}'
+                for server in servers
+                for address in self.addresses(server)
+            ],
+        )
 
     def addresses(self, server_id):
         with self.service.services.db.reader() as conn:
@@ -79,7 +97,9 @@ class CopiedServers(test_server_migration.MigrationTest):
         return server, shares
 
     def grant(self, share, to=_CLIENT):
-        rule = self.admin.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': to})[1]['access']['id']
+        rule = self.admin.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': to})[1][
+            'access'
+        ]['id']
         self.rules_are_active(share)
         return rule
 
@@ -138,8 +158,14 @@ class CopiedServers(test_server_migration.MigrationTest):
         self.assertEqual(set(), {record.id for record in self.store(backend).servers.all()} - known)
         self.nothing_is_mounted(backend)
         with self.service.services.db.reader() as conn:
-            owners = conn.execute(sa.select(models.network_allocations.c.share_server_id).distinct()).scalars().all()
-            self.assertEqual([], [owner for owner in owners if not share_server_queries.list_by_ids(conn, (owner,))])
+            owners = (
+                conn.execute(sa.select(models.network_allocations.c.share_server_id).distinct())
+                .scalars()
+                .all()
+            )
+            self.assertEqual(
+                [], [owner for owner in owners if not share_server_queries.list_by_ids(conn, (owner,))]
+            )
 
     def clear_away(self, server, shares):
         """Delete the shares, and their server."""
@@ -152,14 +178,15 @@ class CopiedServers(test_server_migration.MigrationTest):
 
 
 class Moved(CopiedServers):
-
     def test_server_moves_with_all_shares_and_keeps_its_addresses(self):
         server, shares = self.made(f='hello')
         old, own = self.paths(shares[0]), self.addresses(server['id'])
         target = self.begin(server, shares, go_on=False)
         for share in shares:
             # The host is admitted to the first one shortly after.
-            base.eventually(lambda share=share: (_CLIENT, 'ro') in self.rules('alpha', share), 'it stays writable')
+            base.eventually(
+                lambda share=share: (_CLIENT, 'ro') in self.rules('alpha', share), 'it stays writable'
+            )
         self.service.knob('beta', '')
         self.task_is(server, READY)
         for share in shares:
@@ -168,8 +195,10 @@ class Moved(CopiedServers):
             [rule] = self.admin.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']
             self.assertEqual(('rw', 'active'), (rule['access_level'], rule['state']))
         told = self.act(server, 'migration_get_progress')[1]
-        self.assertEqual((100, 1, 1, target), (
-            told['total_progress'], told['phase'], told['passes'], told['destination_share_server_id']))
+        self.assertEqual(
+            (100, 1, 1, target),
+            (told['total_progress'], told['phase'], told['passes'], told['destination_share_server_id']),
+        )
         self.nothing_is_mounted()
         self.complete(server)
         self.has_moved(server, shares, target)
@@ -211,45 +240,87 @@ class Moved(CopiedServers):
     def test_check_tells_what_a_copy_by_the_host_can(self):
         server, _ = self.made(1)
         for backend, writable in (('beta', False), ('live', True)):
-            wanted = {'host': f'test@{backend}', 'writable': False, 'nondisruptive': False, 'preserve_snapshots': True,
-                      'force_host_assisted_migration': True}
+            wanted = {
+                'host': f'test@{backend}',
+                'writable': False,
+                'nondisruptive': False,
+                'preserve_snapshots': True,
+                'force_host_assisted_migration': True,
+            }
             _, told = self.act(server, 'migration_check', wanted)
             self.assertTrue(told['compatible'], told)
             can = told['supported_capabilities']
-            self.assertEqual((writable, False, True, True), tuple(can[name] for name in (
-                'writable', 'nondisruptive', 'preserve_snapshots', 'migration_cancel')))
+            self.assertEqual(
+                (writable, False, True, True),
+                tuple(
+                    can[name]
+                    for name in ('writable', 'nondisruptive', 'preserve_snapshots', 'migration_cancel')
+                ),
+            )
             _, told = self.act(server, 'migration_check', {**wanted, 'nondisruptive': True})
-            self.assertEqual((False, f'test@{backend} does not support: nondisruptive.'), (told['compatible'], told['reason']))
+            self.assertEqual(
+                (False, f'test@{backend} does not support: nondisruptive.'),
+                (told['compatible'], told['reason']),
+            )
 
     def test_requests_that_no_host_can_fulfil_are_refused(self):
         server, shares = self.made(1)
         status, document = self.start(server, **_FORCED, nondisruptive=True)
-        self.assertEqual((400, True), (status, 'force_host_assisted_migration: cannot be combined with nondisruptive'
-                                       in str(document)), document)
+        self.assertEqual(
+            (400, True),
+            (status, 'force_host_assisted_migration: cannot be combined with nondisruptive' in str(document)),
+            document,
+        )
         for bad in ('maybe', 7, {}, ['true']):
             status, document = self.start(server, force_host_assisted_migration=bad)
-            self.assertEqual((400, True), (status, 'force_host_assisted_migration' in str(document)), document)
+            self.assertEqual(
+                (400, True), (status, 'force_host_assisted_migration' in str(document)), document
+            )
         network = self.make_network('other')
         status, document = self.start(server, 'test@alpha', **_FORCED, new_share_network_id=network)
-        self.assertEqual((409, True), (status, 'no share server within one backend' in str(document)), document)
+        self.assertEqual(
+            (409, True), (status, 'no share server within one backend' in str(document)), document
+        )
         self.set('data_node_access_admin_user', None)
-        cifs = self.admin.share(share_type='served', share_proto='CIFS', share_network_id=self.network,
-                                scheduler_hints={'only_host': 'test@alpha#pool1'})
+        cifs = self.admin.share(
+            share_type='served',
+            share_proto='CIFS',
+            share_network_id=self.network,
+            scheduler_hints={'only_host': 'test@alpha#pool1'},
+        )
         status, document = self.start(server, **_FORCED)
-        self.assertEqual((409, True), (status, f'Share {cifs["id"]}: The host that copies has no user for CIFS shares'
-                                       in str(document)), document)
+        self.assertEqual(
+            (409, True),
+            (
+                status,
+                f'Share {cifs["id"]}: The host that copies has no user for CIFS shares' in str(document),
+            ),
+            document,
+        )
         self.admin.ok('DELETE', f'/shares/{cifs["id"]}')
-        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': shares[0]['id']}})['snapshot']['id']
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': shares[0]['id']}})[
+            'snapshot'
+        ]['id']
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         status, document = self.start(server, **_FORCED)
-        self.assertEqual((409, True), (status, f'Share {shares[0]["id"]}: The host cannot mount the snapshots'
-                                       in str(document)), document)
+        self.assertEqual(
+            (409, True),
+            (status, f'Share {shares[0]["id"]}: The host cannot mount the snapshots' in str(document)),
+            document,
+        )
         self.is_as_before(server, shares)
 
     def test_others_may_not_move_it(self):
         server, _ = self.made(1)
-        body = {'migration_start': {'host': 'test@beta', 'writable': False, 'nondisruptive': False,
-                                    'preserve_snapshots': True, 'force_host_assisted_migration': True}}
+        body = {
+            'migration_start': {
+                'host': 'test@beta',
+                'writable': False,
+                'nondisruptive': False,
+                'preserve_snapshots': True,
+                'force_host_assisted_migration': True,
+            }
+        }
         for caller, expected in ((self.caller('p'), 403), (self.caller('q'), 403)):
             self.assertEqual(expected, caller.call('POST', f'/share-servers/{server["id"]}/action', body)[0])
         self.assertEqual(404, self.admin.call('POST', '/share-servers/no-such-server/action', body)[0])
@@ -259,7 +330,9 @@ class Moved(CopiedServers):
         ids = {}
         for share in shares:
             for text in ('first', 'second'):
-                one = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
+                one = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})[
+                    'snapshot'
+                ]['id']
                 self.admin.wait(f'/snapshots/{one}', 'snapshot', 'available')
                 ids[one] = share, text
                 (self.folder(server['id'], share).parent / one).mkdir()
@@ -271,6 +344,7 @@ class Moved(CopiedServers):
             if driver.backend.name == 'beta':
                 taken.append((snapshot.id, (self.folder(target, ids[snapshot.id][0]) / 'f').read_text()))
             return create(driver, snapshot)
+
         self.patch(type(self.service.managers['beta'].driver), 'create_snapshot', create_snapshot)
         for act in ('migration_cancel', 'migration_complete'):
             taken.clear()
@@ -278,7 +352,9 @@ class Moved(CopiedServers):
             self.task_is(server, READY)
             self.assertEqual({one: text for one, (_, text) in ids.items()}, dict(taken))
             for share in shares:
-                self.assertEqual(['first', 'second'], [ids[one][1] for one, _ in taken if ids[one][0] == share])
+                self.assertEqual(
+                    ['first', 'second'], [ids[one][1] for one, _ in taken if ids[one][0] == share]
+                )
                 self.assertEqual('now', (self.folder(target, share) / 'f').read_text())
             self.assertEqual([[(_ME, 'ro')]] * 4, [self.rules_of_snapshot('alpha', one) for one in ids])
             self.act(server, act)
@@ -309,8 +385,10 @@ class Moved(CopiedServers):
         self.complete(server)
         self.has_moved(server, shares, target, 'live')
         for share in shares:
-            self.assertEqual({'f': 'last of all', 'more': 'more'}, {
-                path.name: path.read_text() for path in self.folder(target, share).iterdir()})
+            self.assertEqual(
+                {'f': 'last of all', 'more': 'more'},
+                {path.name: path.read_text() for path in self.folder(target, share).iterdir()},
+            )
 
     def test_acknowledged_writes_of_clients_survive(self):
         server, shares = self.made()
@@ -325,7 +403,9 @@ class Moved(CopiedServers):
             writer.end()
             there = {path.name: path.read_text() for path in self.folder(target, share).iterdir()}
             self.assertGreater(len(writer.acknowledged), 20)
-            self.assertEqual({}, {name: there.get(name) for name in writer.acknowledged if there.get(name) != name})
+            self.assertEqual(
+                {}, {name: there.get(name) for name in writer.acknowledged if there.get(name) != name}
+            )
 
     def test_rules_that_change_meanwhile_are_those_of_the_target(self):
         server, shares = self.made(1)
@@ -341,12 +421,18 @@ class Moved(CopiedServers):
         def denied_just_then(copy):
             serve(copy)
             self.admin.action(share['id'], 'deny_access', {'access_id': late})
+
         self.patch(host_copy, 'serve', denied_just_then)
         self.complete(server)
         self.has_moved(server, shares, target, 'live')
         self.until_rules('live', share, (_CLIENT, 'rw'))
-        self.assertEqual({_CLIENT}, {rule['access_to'] for rule in self.admin.ok(
-            'GET', f'/share-access-rules?share_id={share["id"]}')['access_list']})
+        self.assertEqual(
+            {_CLIENT},
+            {
+                rule['access_to']
+                for rule in self.admin.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']
+            },
+        )
 
     def test_target_that_a_reboot_stopped_is_started_again(self):
         server, shares = self.made(1, f='hello')
@@ -404,12 +490,17 @@ class Evacuated(CopiedServers):
         server, shares = self.made(f='hello')
         self.service.knob('beta', CANNOT, 'create_share:hang')
         self.service.knob('live', CANNOT)
-        self.addCleanup(self.admin.ok, 'PUT', '/services/enable', {'host': 'test@alpha', 'binary': 'manila-share'})
+        self.addCleanup(
+            self.admin.ok, 'PUT', '/services/enable', {'host': 'test@alpha', 'binary': 'manila-share'}
+        )
         body = {'host': 'test@alpha', 'destinations': ['test@beta']}
         for by_host in (False, True):
             plan = self.ended(self.evacuate(**body, dry_run=True, by_host=by_host))['report']['plan']
-            self.assertEqual([('mount again', 'test@beta')] if by_host else [], [
-                (row['clients'], row['to']) for row in plan.values()], by_host)
+            self.assertEqual(
+                [('mount again', 'test@beta')] if by_host else [],
+                [(row['clients'], row['to']) for row in plan.values()],
+                by_host,
+            )
         run = self.evacuate(**body, by_host=True)
         self.task_is(server, COPYING)
         target = self.act(server, 'migration_get_progress')[1]['destination_share_server_id']
@@ -442,7 +533,11 @@ class SameAddresses(CopiedServers):
 
     def on(self, backend, server_id):
         """Return the addresses that the backend gives the server."""
-        return sorted(address for texts in self.store(backend).servers.get(server_id).addresses.values() for address in texts)
+        return sorted(
+            address
+            for texts in self.store(backend).servers.get(server_id).addresses.values()
+            for address in texts
+        )
 
     def failed(self, server, why):
         """Wait until the cut-over has failed, with both servers in error, and the operator told why."""
@@ -455,7 +550,11 @@ class SameAddresses(CopiedServers):
         """Set the data of the server's migration to ``new`` of it."""
         with self.service.services.db.writer() as conn:
             op = server_migration.last(conn, server['id'])
-            conn.execute(models.operations.update().where(models.operations.c.id == op.id).values(data=new(dict(op.data))))
+            conn.execute(
+                models.operations.update()
+                .where(models.operations.c.id == op.id)
+                .values(data=new(dict(op.data)))
+            )
 
     def test_no_two_servers_have_an_address_at_the_same_time(self):
         server, shares, paths, target = self.ready()
@@ -465,6 +564,7 @@ class SameAddresses(CopiedServers):
         def ensure_servers(driver, servers):
             seen.append((driver.backend.name, self.on('alpha', server['id']), self.on('beta', target)))
             return ensure(driver, servers)
+
         self.patch(DummyDriver, 'ensure_servers', ensure_servers)
         self.complete(server)
         self.has_moved(server, shares, target)
@@ -496,7 +596,11 @@ class SameAddresses(CopiedServers):
         self.assertIn('did not let go of its addresses for 2 seconds', self.messages(server))
         self.rewrite(server, lambda data: data | {'from': 'test@alpha'})
         with self.service.services.db.writer() as conn:
-            conn.execute(models.operations.update().where(models.operations.c.host == 'test@gone').values(host='test@alpha'))
+            conn.execute(
+                models.operations.update()
+                .where(models.operations.c.host == 'test@gone')
+                .values(host='test@alpha')
+            )
         self.at_rest()
         self.complete(server)
         self.has_moved(server, shares, target)
@@ -507,7 +611,7 @@ class SameAddresses(CopiedServers):
         self.set('lease', 2, 'operations')
         self.service.knob('alpha', 'ensure_servers:hang')
         self.complete(server)
-        time.sleep(5)       # sleeps: several leases of an operation that is worked on
+        time.sleep(5)  # sleeps: several leases of an operation that is worked on
         self.assertEqual('', self.messages(server))
         self.service.knob('alpha', '')
         self.has_moved(server, shares, target)
@@ -526,7 +630,10 @@ class SameAddresses(CopiedServers):
     def test_migration_that_the_release_before_began_keeps_its_addresses(self):
         server, shares, _, target = self.ready()
         others = self.addresses(target)
-        self.rewrite(server, lambda data: {name: value for name, value in data.items() if name != taken_addresses.WANTED})
+        self.rewrite(
+            server,
+            lambda data: {name: value for name, value in data.items() if name != taken_addresses.WANTED},
+        )
         self.complete(server)
         self.has_moved(server, shares, target)
         self.assertEqual(others, self.addresses(target))
@@ -555,7 +662,9 @@ class Stayed(CopiedServers):
                     self.task_is(server, READY)
                     self.until_rules('alpha', shares[0], (_CLIENT, 'ro'), (_ME, 'ro'))
                 if act == 'by force':
-                    self.assertEqual(202, self.act(server, 'reset_task_state', {'task_state': 'migration_cancelled'})[0])
+                    self.assertEqual(
+                        202, self.act(server, 'reset_task_state', {'task_state': 'migration_cancelled'})[0]
+                    )
                 else:
                     self.assertEqual(202, self.act(server, act)[0])
                 self.service.knob('beta', '')
@@ -572,7 +681,9 @@ class Stayed(CopiedServers):
             self.until_rules('alpha', share, (_CLIENT, 'rw'))
             self.assertEqual('available', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['status'])
         status, document = self.start(server, **_FORCED)
-        self.assertEqual((409, True), (status, 'still has to delete the data of share' in str(document)), document)
+        self.assertEqual(
+            (409, True), (status, 'still has to delete the data of share' in str(document)), document
+        )
         self.service.knob('beta', '')
         self.has_stayed(server, shares, 'migration_cancelled')
 
@@ -588,7 +699,9 @@ class Stayed(CopiedServers):
         self.assertEqual(2, len(self.mine('beta', shares)))
         # Ids of shares are the same on both sides: another move to the same backend would find the old copies.
         status, document = self.start(server, **_FORCED)
-        self.assertEqual((409, True), (status, 'still has to delete the data of share' in str(document)), document)
+        self.assertEqual(
+            (409, True), (status, 'still has to delete the data of share' in str(document)), document
+        )
         self.service.knob('beta', '')
         self.admin.ok('DELETE', f'/share-servers/{target}')
         self.has_stayed(server, shares, 'migration_cancelled')
@@ -632,12 +745,15 @@ class Stayed(CopiedServers):
         def spoilt(moves, *sides):
             (self.folder(target, shares[1]) / 'extra').write_text('by somebody else')
             return compare(moves, *sides)
+
         self.patch(host_copy, '_PARTS', (share_moves.ShareMoves.copy, spoilt))
         self.complete(server)
         self.task_is(server, 'migration_error')
         self.has_stayed(server, shares, 'migration_error')
-        self.assertIn(f'Share {shares[1]["id"]}: After the last pass the copy differs from the share. Differing: extra.',
-                      self.messages(server))
+        self.assertIn(
+            f'Share {shares[1]["id"]}: After the last pass the copy differs from the share. Differing: extra.',
+            self.messages(server),
+        )
 
     def test_host_is_shut_out_although_the_source_refuses_for_long(self):
         server, shares = self.made(1)
@@ -668,6 +784,7 @@ class Stayed(CopiedServers):
                 update(driver, share, rules)
                 raise errors.Final('The rules are in force, and the backend does not say so.')
             return update(driver, share, rules)
+
         self.patch(DummyDriver, 'update_access', update_access)
         self.assertEqual((202, None), self.start(server, **_FORCED))
         self.assertTrue(asked.wait(waiting.LIMIT))

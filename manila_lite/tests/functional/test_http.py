@@ -29,7 +29,9 @@ class _Noted(fixtures.Fixture):
     def _setUp(self):
         self.lines = []
         handler = logging.Handler(logging.ERROR)
-        handler.emit = lambda record: self.lines.append((oslo_context.get_current().request_id, record.getMessage()))
+        handler.emit = lambda record: self.lines.append(
+            (oslo_context.get_current().request_id, record.getMessage())
+        )
         logging.getLogger().addHandler(handler)
         self.addCleanup(logging.getLogger().removeHandler, handler)
 
@@ -61,8 +63,10 @@ class Open(base.ServiceTest):
             with self.service.services.db.writer() as conn:
                 conn.execute(sa.text('ALTER TABLE gone RENAME TO qos_types'))
         request_id = answer.headers['x-openstack-request-id']
-        self.assertEqual(f'An unexpected error happened. The log has it under the request id {request_id}.',
-                         self.fault(answer, 500, 'computeFault', 'internal_error'))
+        self.assertEqual(
+            f'An unexpected error happened. The log has it under the request id {request_id}.',
+            self.fault(answer, 500, 'computeFault', 'internal_error'),
+        )
         self.assertIn('Find the cause in the log', answer.json['computeFault']['next'])
         self.assertIn((request_id, 'Unexpected error'), noted)
 
@@ -71,8 +75,10 @@ class Open(base.ServiceTest):
         answer = self.get('/')
         self.assertEqual(300, answer.status_int)
         (entry,) = answer.json['versions']
-        self.assertEqual(('v2.0', 'CURRENT', '2.99', '2.0'),
-                         tuple(entry[key] for key in ('id', 'status', 'version', 'min_version')))
+        self.assertEqual(
+            ('v2.0', 'CURRENT', '2.99', '2.0'),
+            tuple(entry[key] for key in ('id', 'status', 'version', 'min_version')),
+        )
 
     def test_version_paths_return_one_version_with_its_link(self):
         """Check that both paths answer 200 with one version, which gophercloud requires."""
@@ -85,17 +91,25 @@ class Open(base.ServiceTest):
     def test_discovery_of_all_versions_ignores_the_version_header(self):
         for version in ('2.98', '9.99', '1.0', 'latest', 'nonsense'):
             answer = self.get('/', **{VERSION: version})
-            self.assertEqual((300, None, None),
-                             (answer.status_int, answer.headers.get(VERSION), answer.headers.get('Vary')), version)
+            self.assertEqual(
+                (300, None, None),
+                (answer.status_int, answer.headers.get(VERSION), answer.headers.get('Vary')),
+                version,
+            )
 
     def test_discovery_of_the_version_answers_at_the_microversion_asked_for(self):
         for path in ('/v2', '/v2/'):
             for sent, answered in (({}, '2.0'), ({VERSION: '2.0'}, '2.0'), ({VERSION: '2.98'}, '2.98')):
                 answer = self.get(path, **sent)
-                self.assertEqual((200, answered, VERSION),
-                                 (answer.status_int, answer.headers[VERSION], answer.headers['Vary']), (path, sent))
+                self.assertEqual(
+                    (200, answered, VERSION),
+                    (answer.status_int, answer.headers[VERSION], answer.headers['Vary']),
+                    (path, sent),
+                )
             for sent in ('9.99', '1.0', '2.100', '3.0'):
-                self.fault(self.get(path, **{VERSION: sent}), 406, 'notAcceptable', 'microversion_out_of_range')
+                self.fault(
+                    self.get(path, **{VERSION: sent}), 406, 'notAcceptable', 'microversion_out_of_range'
+                )
             for sent in ('latest', 'nonsense', '1.2.1', ''):
                 self.fault(self.get(path, **{VERSION: sent}), 400, 'badRequest', 'invalid_input')
 
@@ -109,7 +123,12 @@ class Open(base.ServiceTest):
         for version in ('2.0', '2.7', '2.99'):
             self.assertEqual(version, self.get('/v2/shares', **{VERSION: version}).headers[VERSION])
         for version in ('2.100', '3.0', '1.0', '0.1'):
-            self.fault(self.get('/v2/shares', **{VERSION: version}), 406, 'notAcceptable', 'microversion_out_of_range')
+            self.fault(
+                self.get('/v2/shares', **{VERSION: version}),
+                406,
+                'notAcceptable',
+                'microversion_out_of_range',
+            )
         for version in ('latest', '2', '2.x', '', '2.0.1', 'v2.0'):
             self.fault(self.get('/v2/shares', **{VERSION: version}), 400, 'badRequest', 'invalid_input')
 
@@ -126,7 +145,11 @@ class Open(base.ServiceTest):
                 self.assertEqual(VERSION, headers['Vary'], path)
 
     def test_links_use_the_forwarded_address_of_the_proxy(self):
-        forwarded = {'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'cloud.example:8443', 'X-Forwarded-Prefix': '/share'}
+        forwarded = {
+            'X-Forwarded-Proto': 'https',
+            'X-Forwarded-Host': 'cloud.example:8443',
+            'X-Forwarded-Prefix': '/share',
+        }
         (entry,) = self.get('/v2/', **forwarded).json['versions']
         self.assertEqual('https://cloud.example:8443/share/v2/', entry['links'][0]['href'])
 
@@ -137,23 +160,45 @@ class Open(base.ServiceTest):
                 self.assertEqual(200, self.get(path, **{VERSION: version}).status_int, (path, version))
 
     def test_paths_with_an_empty_or_skipped_id_are_not_found(self):
-        for method, path in (('GET', '/v2/shares/'), ('PUT', '/v2/shares/'), ('DELETE', '/v2/share-networks/'),
-                             ('GET', '/v2/types//extra_specs'), ('POST', '/v2/types//extra_specs'),
-                             ('POST', '/v2/types/extra_specs'), ('POST', '/v2/share-networks/action'),
-                             ('GET', '/v2/types/x/extra_specs/'), ('PUT', '/v2/types/x/extra_specs/'),
-                             ('GET', '/v2/p/shares/')):
+        for method, path in (
+            ('GET', '/v2/shares/'),
+            ('PUT', '/v2/shares/'),
+            ('DELETE', '/v2/share-networks/'),
+            ('GET', '/v2/types//extra_specs'),
+            ('POST', '/v2/types//extra_specs'),
+            ('POST', '/v2/types/extra_specs'),
+            ('POST', '/v2/share-networks/action'),
+            ('GET', '/v2/types/x/extra_specs/'),
+            ('PUT', '/v2/types/x/extra_specs/'),
+            ('GET', '/v2/p/shares/'),
+        ):
             self.fault(self.get(path, method), 404, 'itemNotFound', 'no_such_path')
         self.fault(self.get('/v2/types/other', 'POST'), 405, 'badMethod', 'wrong_method')
 
     def test_unknown_paths_are_not_found(self):
-        for path in ('/v2/nothing', '/v2/p/q/shares', '/v1/shares', '/v3', '/shares', '/v2/shares/a/b/c', '/v20/shares',
-                     '/healthcheckfoo', '/healthcheck/foo', '/v2//shares', '/openapi.jsonx', '/identity'):
+        for path in (
+            '/v2/nothing',
+            '/v2/p/q/shares',
+            '/v1/shares',
+            '/v3',
+            '/shares',
+            '/v2/shares/a/b/c',
+            '/v20/shares',
+            '/healthcheckfoo',
+            '/healthcheck/foo',
+            '/v2//shares',
+            '/openapi.jsonx',
+            '/identity',
+        ):
             self.fault(self.get(path), 404, 'itemNotFound', 'no_such_path')
 
     def test_numeric_ids_are_not_found(self):
         """Check ids that are numbers: the openstack client looks up a name of digits as an id."""
-        for resource_type, code in (('shares', 'share_not_found'), ('snapshots', 'snapshot_not_found'),
-                           ('types', 'share_type_not_found')):
+        for resource_type, code in (
+            ('shares', 'share_not_found'),
+            ('snapshots', 'snapshot_not_found'),
+            ('types', 'share_type_not_found'),
+        ):
             self.fault(self.get(f'/v2/{resource_type}/42'), 404, 'itemNotFound', code)
 
     def test_unsupported_method_is_refused_with_the_supported_methods(self):
@@ -170,12 +215,15 @@ class Open(base.ServiceTest):
     def test_invalid_bodies_are_refused(self):
         def post(body, kind='application/json'):
             return self.get('/v2/shares', 'POST', body, Content_Type=kind)
+
         self.fault(post(b'{"share": '), 400, 'badRequest', 'malformed_body')
         self.fault(post(b'\xff'), 400, 'badRequest', 'malformed_body')
         self.fault(post(b'[]'), 422, 'computeFault', 'entity_missing')
         self.fault(post(b''), 422, 'computeFault', 'entity_missing')
         self.fault(post(b'<share/>', 'application/xml'), 415, 'badMediaType', 'wrong_media_type')
-        message = self.fault(post(b'{"share": {"size": -1, "share_proto": "NFS"}}'), 400, 'badRequest', 'invalid_input')
+        message = self.fault(
+            post(b'{"share": {"size": -1, "share_proto": "NFS"}}'), 400, 'badRequest', 'invalid_input'
+        )
         self.assertIn('size', message)
 
     def test_body_over_the_limit_is_refused_with_413(self):
@@ -186,7 +234,9 @@ class Open(base.ServiceTest):
     def test_request_over_quota_is_answered_413_with_retry_after_0(self):
         caller = self.caller('small')
         self.admin.ok('PUT', '/quota-sets/small', {'quota_set': {'shares': 0}})
-        status, document, headers = caller.call('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})
+        status, document, headers = caller.call(
+            'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}}
+        )
         self.assertEqual((413, 'over_quota_shares'), (status, document['overLimit']['reason']))
         self.assertEqual('0', headers['Retry-After'])
 
@@ -208,14 +258,22 @@ class Open(base.ServiceTest):
         for asked in ('2.0', '2.9', '2.45'):
             answer = self.get('/openapi.json', **{VERSION: asked})
             self.assertEqual((asked, asked), (answer.json['info']['version'], answer.headers[VERSION]))
-        self.assertEqual('2.9', self.get('/openapi.json?version=2.9', **{VERSION: '2.45'}).json['info']['version'])
-        self.fault(self.get('/openapi.json', **{VERSION: '2.100'}), 406, 'notAcceptable', 'microversion_out_of_range')
+        self.assertEqual(
+            '2.9', self.get('/openapi.json?version=2.9', **{VERSION: '2.45'}).json['info']['version']
+        )
+        self.fault(
+            self.get('/openapi.json', **{VERSION: '2.100'}), 406, 'notAcceptable', 'microversion_out_of_range'
+        )
 
     def test_openapi_document_is_compressed_and_cacheable(self):
         plain = self.get('/openapi.json')
-        packed = webob.Request.blank('/openapi.json', headers={'Accept-Encoding': 'gzip, br'}).get_response(self.service.wsgi)
+        packed = webob.Request.blank('/openapi.json', headers={'Accept-Encoding': 'gzip, br'}).get_response(
+            self.service.wsgi
+        )
         self.assertEqual(plain.body, gzip.decompress(packed.body))
-        self.assertEqual((None, 'gzip'), (plain.headers.get('Content-Encoding'), packed.headers['Content-Encoding']))
+        self.assertEqual(
+            (None, 'gzip'), (plain.headers.get('Content-Encoding'), packed.headers['Content-Encoding'])
+        )
         self.assertEqual(plain.headers['ETag'], packed.headers['ETag'])
         self.assertNotEqual(plain.headers['ETag'], self.get('/openapi.json?version=2.9').headers['ETag'])
         again = self.get('/openapi.json', If_None_Match=plain.headers['ETag'])
@@ -224,14 +282,25 @@ class Open(base.ServiceTest):
 
     def test_identity_paths_answer_with_names_as_ids(self):
         """Check that a name is its own id: ``openstack quota show NAME`` looks the project up first."""
-        self.assertEqual({'project': {'id': 'demo', 'name': 'demo', 'links': {}}}, self.get('/identity/projects/demo').json)
+        self.assertEqual(
+            {'project': {'id': 'demo', 'name': 'demo', 'links': {}}}, self.get('/identity/projects/demo').json
+        )
         self.assertEqual(['u'], [user['id'] for user in self.get('/identity/users?name=u').json['users']])
         self.fault(self.get('/identity/roles'), 404, 'itemNotFound', 'no_such_path')
 
     def test_writes_from_foreign_origins_are_refused(self):
         body = b'{"share": {"size": 1, "share_proto": "NFS"}}'
-        for origin in ('http://evil.example', 'null', '', 'http://localhost.evil.example', 'http://[', 'localhost:80'):
-            answer = self.get('/v2/shares', 'POST', body, Origin=origin, Content_Type='application/x-www-form-urlencoded')
+        for origin in (
+            'http://evil.example',
+            'null',
+            '',
+            'http://localhost.evil.example',
+            'http://[',
+            'localhost:80',
+        ):
+            answer = self.get(
+                '/v2/shares', 'POST', body, Origin=origin, Content_Type='application/x-www-form-urlencoded'
+            )
             self.fault(answer, 403, 'forbidden', 'foreign_origin')
             self.assertEqual(200, self.get('/v2/shares', Origin=origin).status_int)
         for origin in ('http://localhost:80', 'https://localhost:80'):
@@ -253,8 +322,12 @@ class Guarded(base.ServiceTest):
         super().setUpClass()
         path = cls.service.state / 'htpasswd'
         users = ('alice', 'root', 'nobody')
-        path.write_text(''.join(f'{user}:{bcrypt.hashpw(b"right " + user.encode(), bcrypt.gensalt(4)).decode()}\n'
-                                for user in users))
+        path.write_text(
+            ''.join(
+                f'{user}:{bcrypt.hashpw(b"right " + user.encode(), bcrypt.gensalt(4)).decode()}\n'
+                for user in users
+            )
+        )
         conf = cls.service.conf
         conf.set_override('auth_strategy', 'http_basic')
         conf.set_override('http_basic_auth_user_file', str(path), 'api')
@@ -275,7 +348,7 @@ class Guarded(base.ServiceTest):
         self.assertTrue(answer.headers['x-openstack-request-id'].startswith('req-'))
 
     def test_right_password_is_accepted(self):
-        for _ in range(2):      # from the file, then from memory
+        for _ in range(2):  # from the file, then from memory
             self.assertEqual(200, self.get('/v2/shares', 'alice').status_int)
 
     def test_wrong_and_missing_passwords_are_refused(self):
@@ -293,15 +366,37 @@ class Guarded(base.ServiceTest):
         self.assert_refused(self.get('/v2/shares', 'alice', 'wrong'))
 
     def test_every_path_except_discovery_requires_a_password(self):
-        for path in ('/v2/shares', '/v2/first/shares', '/identity/projects/x', '/v2/nothing', '/v2x', '//v2/shares'):
+        for path in (
+            '/v2/shares',
+            '/v2/first/shares',
+            '/identity/projects/x',
+            '/v2/nothing',
+            '/v2x',
+            '//v2/shares',
+        ):
             self.assert_refused(self.get(path))
-        for path, status in (('/', 300), ('/v2', 200), ('/v2/', 200), ('/healthcheck', 200), ('/openapi.json', 200)):
+        for path, status in (
+            ('/', 300),
+            ('/v2', 200),
+            ('/v2/', 200),
+            ('/healthcheck', 200),
+            ('/openapi.json', 200),
+        ):
             self.assertEqual(status, self.get(path).status_int)
 
     def test_forged_identity_headers_are_ignored(self):
-        forged = {'X_Roles': 'admin', 'X_Role': 'admin', 'X_Project_Id': 'second', 'X_User_Id': 'root', 'X_Tenant_Id': 'second',
-                  'OpenStack_System_Scope': 'all', 'X_Is_Admin_Project': 'True', 'X_Service_Roles': 'admin',
-                  'X_Auth_Token': 'root:first:admin', VERSION: '2.65'}
+        forged = {
+            'X_Roles': 'admin',
+            'X_Role': 'admin',
+            'X_Project_Id': 'second',
+            'X_User_Id': 'root',
+            'X_Tenant_Id': 'second',
+            'OpenStack_System_Scope': 'all',
+            'X_Is_Admin_Project': 'True',
+            'X_Service_Roles': 'admin',
+            'X_Auth_Token': 'root:first:admin',
+            VERSION: '2.65',
+        }
         self.assertEqual(403, self.get('/v2/services', 'alice', **forged).status_int)
         self.assert_refused(self.get('/v2/services', **forged))
         self.assertEqual(200, self.get('/v2/services', 'root', **{VERSION: '2.65'}).status_int)
@@ -317,7 +412,9 @@ class Guarded(base.ServiceTest):
 
     def test_links_contain_the_project_only_if_the_path_did(self):
         body = json.dumps({'share': {'size': 1, 'share_proto': 'NFS'}}).encode()
-        share = self.get('/v2/first/shares', 'alice', method='POST', body=body, Content_Type='application/json').json['share']
+        share = self.get(
+            '/v2/first/shares', 'alice', method='POST', body=body, Content_Type='application/json'
+        ).json['share']
         self.assertEqual(f'http://localhost/v2/first/shares/{share["id"]}', share['links'][0]['href'])
         share = self.get(f'/v2/shares/{share["id"]}', 'alice').json['share']
         self.assertEqual(f'http://localhost/v2/shares/{share["id"]}', share['links'][0]['href'])
@@ -363,8 +460,11 @@ class Keystone(base.ServiceTest):
         self.assert_refused(self.get('/v2/shares'))
 
     def test_forged_middleware_headers_are_refused(self):
-        self.assert_refused(self.get('/v2/shares', X_Roles='admin', X_Project_Id='p', X_User_Id='u',
-                                     X_Identity_Status='Confirmed'))
+        self.assert_refused(
+            self.get(
+                '/v2/shares', X_Roles='admin', X_Project_Id='p', X_User_Id='u', X_Identity_Status='Confirmed'
+            )
+        )
 
     def test_discovery_needs_no_token(self):
         for path, status in (('/', 300), ('/v2', 200), ('/v2/', 200), ('/healthcheck', 200)):

@@ -18,9 +18,21 @@ from manila_lite.tests.functional import base, world
 
 LOG = logging.getLogger('manila_lite.tests')
 #: Headers that a client may send with every request.
-HEADERS = {name: hush.secret(name) for name in (
-    'X-Service-Token', 'Cookie', 'Authorization', 'X-Subject-Token', 'OpenStack-Auth', 'X-OpenStack-Request-Id',
-    'Idempotency-Key', 'User-Agent', 'Referer', 'X-Forwarded-For')}
+HEADERS = {
+    name: hush.secret(name)
+    for name in (
+        'X-Service-Token',
+        'Cookie',
+        'Authorization',
+        'X-Subject-Token',
+        'OpenStack-Auth',
+        'X-OpenStack-Request-Id',
+        'Idempotency-Key',
+        'User-Agent',
+        'Referer',
+        'X-Forwarded-For',
+    )
+}
 
 
 class Bites(testtools.TestCase):
@@ -45,6 +57,7 @@ class Bites(testtools.TestCase):
                 raise ValueError(secret)
             except ValueError:
                 LOG.exception('failed')
+
         for say in (lambda: LOG.info('user %s', secret), lambda: LOG.debug({'a': [secret]}), fail):
             self.assertIn(secret, self.heard(say))
         other, token = hush.keep(uuidutils.generate_uuid()), 'gAAAAABl' + 'x' * 180
@@ -55,7 +68,9 @@ class Bites(testtools.TestCase):
     def test_scan_finds_a_key_seen_in_an_answer(self):
         self.assertEqual('', self.heard(lambda: LOG.info('0123456789abcdef0123')))
         hush.note('{"transfer": {"auth_key": "0123456789abcdef0123"}}')
-        self.assertIn('0123456789abcdef0123', self.heard(lambda: LOG.info('accepted with 0123456789abcdef0123')))
+        self.assertIn(
+            '0123456789abcdef0123', self.heard(lambda: LOG.info('accepted with 0123456789abcdef0123'))
+        )
 
     def test_secret_in_the_logs_of_a_service_fails_its_cleanup(self):
         service = service_fixtures.Service(parts=())
@@ -91,12 +106,23 @@ class Every(base.ServiceTest):
     def test_no_call_logs_secrets(self):
         for op in OPS:
             version = versions.MAX if op.lives(versions.MAX) else versions.minor(op.until)
-            path = op.path_at(version).format_map(self.world) + f'?access_key={hush.secret("query")}&token={hush.secret("q")}'
+            path = (
+                op.path_at(version).format_map(self.world)
+                + f'?access_key={hush.secret("query")}&token={hush.secret("q")}'
+            )
             for body in self.bodies(op, version):
                 answer = self.service.app.request(
-                    f'/v2{path}', method=op.method, body=body, expect_errors=True, headers={
-                        **HEADERS, 'X-Auth-Token': f'u:p:admin:{hush.secret("token")}', 'Content-Type': 'application/json',
-                        'X-OpenStack-Manila-API-Version': versions.show(version)})
+                    f'/v2{path}',
+                    method=op.method,
+                    body=body,
+                    expect_errors=True,
+                    headers={
+                        **HEADERS,
+                        'X-Auth-Token': f'u:p:admin:{hush.secret("token")}',
+                        'Content-Type': 'application/json',
+                        'X-OpenStack-Manila-API-Version': versions.show(version),
+                    },
+                )
                 hush.note(answer.text)
 
     def bodies(self, op, version):
@@ -107,11 +133,12 @@ class Every(base.ServiceTest):
         yield f'{{"password": "{hush.secret("broken")}'.encode()
         yield json.dumps({hush.secret('key'): hush.secret('value')}).encode()
         for field in world.body_fields(op, version):
-            yield json.dumps(world.planted(op, version, self.world, field.name, hush.secret(field.name))).encode()
+            yield json.dumps(
+                world.planted(op, version, self.world, field.name, hush.secret(field.name))
+            ).encode()
 
 
 class Forged(base.ServiceTest):
-
     PARTS = ()
 
     def test_line_breaks_in_a_request_add_no_log_lines(self):
@@ -126,9 +153,16 @@ class Forged(base.ServiceTest):
             path = op.path_at(version).format_map(_Evil())
             for project in ('', '/evil%0aFORGED%20again'):
                 self.service.app.request(
-                    f'/v2{project}{path}', method=op.method, body=json.dumps(world.body(op, version, _Evil())).encode(),
-                    expect_errors=True, headers={'Content-Type': 'application/json', 'X-OpenStack-Request-Id': 'req-\tFORGED',
-                                                 'X-OpenStack-Manila-API-Version': versions.show(version)})
+                    f'/v2{project}{path}',
+                    method=op.method,
+                    body=json.dumps(world.body(op, version, _Evil())).encode(),
+                    expect_errors=True,
+                    headers={
+                        'Content-Type': 'application/json',
+                        'X-OpenStack-Request-Id': 'req-\tFORGED',
+                        'X-OpenStack-Manila-API-Version': versions.show(version),
+                    },
+                )
         self.assertGreater(len(lines), len(OPS))
         self.assertEqual([], [line for line in lines if ' FORGED' in line or line.startswith('FORGED')])
         # Every line is the start of a record.
@@ -156,16 +190,20 @@ class _Lines:
 
 
 class Failing(testtools.TestCase):
-
     def test_connection_errors_do_not_show_the_database_password(self):
         """Check that the errors of a server that refuses a connection do not contain the password."""
         secret = hush.secret('database')
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'c.conf'
         from manila_lite.tests import forks
-        for url in (f'postgresql+psycopg2://u:{secret}@127.0.0.1:{process.free_port()}/d',
-                    f'mysql+pymysql://u:{secret}@127.0.0.1:{process.free_port()}/d'):
-            path.write_text(f'[DEFAULT]\ntransport_url = rabbit://u:{secret}@127.0.0.1:{process.free_port()}/\ndebug = true\n'
-                            f'[database]\nconnection = {url}\nmax_retries = 1\nretry_interval = 0\n')
+
+        for url in (
+            f'postgresql+psycopg2://u:{secret}@127.0.0.1:{process.free_port()}/d',
+            f'mysql+pymysql://u:{secret}@127.0.0.1:{process.free_port()}/d',
+        ):
+            path.write_text(
+                f'[DEFAULT]\ntransport_url = rabbit://u:{secret}@127.0.0.1:{process.free_port()}/\ndebug = true\n'
+                f'[database]\nconnection = {url}\nmax_retries = 1\nretry_interval = 0\n'
+            )
             done = forks.run('manila_lite.cmd.manage:main', f'--config-file={path}', 'db', 'version')
             self.assertNotEqual(0, done.returncode)
             self.assertNotEqual('', done.stderr)

@@ -31,7 +31,6 @@ VERSION = 'X-OpenStack-Manila-API-Version'
 
 
 class IdempotencyTest(base.ServiceTest):
-
     PARTS = ('share',)
 
     def setUp(self):
@@ -40,7 +39,9 @@ class IdempotencyTest(base.ServiceTest):
 
     def post(self, key, body=SHARE, path='/shares', caller=None, **more):
         """Send a request; return status, document and whether the answer is a replayed one."""
-        status, document, headers = (caller or self.me).call('POST', path, body, headers={idempotency.HEADER: key}, **more)
+        status, document, headers = (caller or self.me).call(
+            'POST', path, body, headers={idempotency.HEADER: key}, **more
+        )
         self.waits = headers.get('Retry-After') == '1'
         return status, document, headers.get(idempotency.REPLAYED) == 'true'
 
@@ -54,7 +55,7 @@ class IdempotencyTest(base.ServiceTest):
         found, document, replayed = self.post(key, **more)
         self.assertEqual((status, False), (found, replayed), document)
         self.assertEqual(status == 409, self.waits)
-        fault, = document.values()
+        (fault,) = document.values()
         self.assertEqual(code, fault['reason'])
         return fault['message']
 
@@ -68,23 +69,25 @@ class IdempotencyTest(base.ServiceTest):
 
 
 class Again(IdempotencyTest):
-
     PARTS = ('scheduler', 'share')
 
     def test_repeated_request_is_replayed_for_every_supporting_call(self):
         share = self.me.share()['id']
         rule = {'allow_access': {'access_type': 'ip', 'access_to': '192.0.2.1', 'access_level': 'ro'}}
         for path, body, where, key in (
-                ('/shares', SHARE, '/shares', 'shares'),
-                ('/snapshots', {'snapshot': {'share_id': share, 'name': 'x'}}, '/snapshots', 'snapshots'),
-                (f'/shares/{share}/action', rule, f'/share-access-rules?share_id={share}', 'access_list'),
-                ('/share-networks', {'share_network': {'name': 'x'}}, '/share-networks', 'share_networks')):
+            ('/shares', SHARE, '/shares', 'shares'),
+            ('/snapshots', {'snapshot': {'share_id': share, 'name': 'x'}}, '/snapshots', 'snapshots'),
+            (f'/shares/{share}/action', rule, f'/share-access-rules?share_id={share}', 'access_list'),
+            ('/share-networks', {'share_network': {'name': 'x'}}, '/share-networks', 'share_networks'),
+        ):
             before = len(self.me.ok('GET', where)[key])
             first = self.me.call('POST', path, body, headers={idempotency.HEADER: 'k' + key})
             again = self.me.call('POST', path, body, headers={idempotency.HEADER: f'"k{key}"'})
             self.assertLess(first[0], 300, first[1])
             self.assertEqual(first[:2], again[:2])
-            self.assertEqual((None, 'true'), (first[2].get(idempotency.REPLAYED), again[2].get(idempotency.REPLAYED)))
+            self.assertEqual(
+                (None, 'true'), (first[2].get(idempotency.REPLAYED), again[2].get(idempotency.REPLAYED))
+            )
             self.assertEqual(first[2]['Content-Type'], again[2]['Content-Type'])
             self.assertEqual(before + 1, len(self.me.ok('GET', where)[key]))
 
@@ -97,7 +100,6 @@ class Again(IdempotencyTest):
 
 
 class Keys(IdempotencyTest):
-
     def test_reordered_body_fields_are_the_same_request(self):
         first = self.made('layout')
         other = {'share': {'metadata': {'c': 'd', 'a': 'b'}, 'share_proto': 'NFS', 'size': 1}}
@@ -105,9 +107,12 @@ class Keys(IdempotencyTest):
 
     def test_key_reused_for_another_request_is_refused(self):
         share = self.made('other')['share']
-        for more in ({'body': {'share': {**SHARE['share'], 'size': 2}}}, {'version': '2.50'},
-                     {'path': f'/{self.me.token.split(":")[1]}/shares'},
-                     {'path': '/share-networks', 'body': {'share_network': {'name': 'x'}}}):
+        for more in (
+            {'body': {'share': {**SHARE['share'], 'size': 2}}},
+            {'version': '2.50'},
+            {'path': f'/{self.me.token.split(":")[1]}/shares'},
+            {'path': '/share-networks', 'body': {'share_network': {'name': 'x'}}},
+        ):
             self.refused(422, 'idempotency_key_reused', 'other', **more)
         self.assertEqual({share['id']}, self.shares())
         self.assertEqual((200, {'share': share}, True), self.post('other'))
@@ -125,7 +130,7 @@ class Keys(IdempotencyTest):
         for key in ('', ' ', 'a b', '"a', 'a"b', '""', 'a' * 256, 'a\\b', 'a\xe4', '"a" '[:3] + 'x'):
             self.assertIn(idempotency.HEADER, self.refused(400, 'invalid_input', key))
         self.assertEqual(set(), self.shares())
-        for key in ('a', 'a' * 255, '!#$%&\'()*+,-./:;<=>?@[]^_`{|}~', 'K', 'k'):
+        for key in ('a', 'a' * 255, "!#$%&'()*+,-./:;<=>?@[]^_`{|}~", 'K', 'k'):
             self.made(key)
 
     def test_calls_without_idempotency_support_are_not_replayed(self):
@@ -147,8 +152,12 @@ class Keys(IdempotencyTest):
     def test_expired_key_makes_a_new_share(self):
         first = self.made('day')
         with self.service.services.db.reader() as conn:
-            row = conn.execute(models.idempotency_keys.select().order_by(models.idempotency_keys.c.created_at.desc())).first()
-        self.assertEqual(datetime.timedelta(hours=24), row.expires_at - row.claimed_until + datetime.timedelta(seconds=60))
+            row = conn.execute(
+                models.idempotency_keys.select().order_by(models.idempotency_keys.c.created_at.desc())
+            ).first()
+        self.assertEqual(
+            datetime.timedelta(hours=24), row.expires_at - row.claimed_until + datetime.timedelta(seconds=60)
+        )
         past = timeutils.utcnow() - datetime.timedelta(seconds=1)
         self.later(expires_at=past)
         second = self.made('day', body={'share': {**SHARE['share'], 'name': 'anew'}})
@@ -160,7 +169,9 @@ class Keys(IdempotencyTest):
         self.made('new')
         self.service.scheduler._purge()
         with self.service.services.db.reader() as conn:
-            self.assertEqual(1, conn.execute(sa.select(sa.func.count()).select_from(models.idempotency_keys)).scalar())
+            self.assertEqual(
+                1, conn.execute(sa.select(sa.func.count()).select_from(models.idempotency_keys)).scalar()
+            )
 
     def test_key_costs_at_most_three_more_statements(self):
         self.made('warm')
@@ -181,7 +192,9 @@ class Pages(IdempotencyTest):
     def curl(self, page):
         """Run all curl commands of a page; return the answers."""
         text = (DOC / page).read_text().replace('\\\n', ' ')
-        return [self.answer(*shlex.split(words)) for words in re.findall(r'^    curl (.*)$', text, re.MULTILINE)]
+        return [
+            self.answer(*shlex.split(words)) for words in re.findall(r'^    curl (.*)$', text, re.MULTILINE)
+        ]
 
     def answer(self, *words):
         parser = argparse.ArgumentParser()
@@ -192,22 +205,29 @@ class Pages(IdempotencyTest):
         parser.add_argument('url')
         asked = parser.parse_args(words)
         headers = {'X-Auth-Token': self.me.token, **dict(header.split(': ', 1) for header in asked.H)}
-        return self.service.app.request(asked.url.removeprefix('http://127.0.0.1:8786'), method=asked.X,
-                                        body=asked.d.encode(), headers=headers)
+        return self.service.app.request(
+            asked.url.removeprefix('http://127.0.0.1:8786'),
+            method=asked.X,
+            body=asked.d.encode(),
+            headers=headers,
+        )
 
     def test_retry_command_of_the_page_is_replayed(self):
         [first], [again] = self.curl('retries.rst'), self.curl('retries.rst')
-        self.assertEqual((first.body, None, 'true'), (
-            again.body, first.headers.get(idempotency.REPLAYED), again.headers.get(idempotency.REPLAYED)))
+        self.assertEqual(
+            (first.body, None, 'true'),
+            (again.body, first.headers.get(idempotency.REPLAYED), again.headers.get(idempotency.REPLAYED)),
+        )
         self.assertEqual(1, len(self.shares()))
 
     def test_openapi_commands_of_the_page_return_their_versions(self):
-        self.assertEqual([base.LATEST, '2.65', '2.65'], [
-            answer.json['info']['version'] for answer in self.curl('openapi.rst')])
+        self.assertEqual(
+            [base.LATEST, '2.65', '2.65'],
+            [answer.json['info']['version'] for answer in self.curl('openapi.rst')],
+        )
 
 
 class AtOnce(IdempotencyTest):
-
     CLIENTS, ROUNDS = 4, 6
 
     def test_simultaneous_requests_make_one_share(self):
@@ -217,6 +237,7 @@ class AtOnce(IdempotencyTest):
             client = base.Api(webtest.TestApp(self.service.wsgi), 'u', self.id())
             ready.wait(waiting.LIMIT)
             return self.post(key, caller=client)
+
         with concurrent.futures.ThreadPoolExecutor(self.CLIENTS) as pool:
             for number in range(self.ROUNDS):
                 answers = list(pool.map(post, [f'once-{number}'] * self.CLIENTS))
@@ -238,23 +259,37 @@ class AtOnce(IdempotencyTest):
             with concurrent.futures.ThreadPoolExecutor(1) as pool:
                 pool.submit(self.later, claim='another').result(waiting.LIMIT)
             with req.ctx.db.writer() as conn:
-                conn.execute(models.quota_classes.insert().values(class_name=self.id(), resource='x', hard_limit=1))
+                conn.execute(
+                    models.quota_classes.insert().values(class_name=self.id(), resource='x', hard_limit=1)
+                )
             return webob.Response('{}')
+
         self.assertRaises(errors.InFlight, idempotency.answer, req, document, make)
         with req.ctx.db.reader() as conn:
-            rows = conn.execute(models.quota_classes.select().where(models.quota_classes.c.class_name == self.id())).all()
+            rows = conn.execute(
+                models.quota_classes.select().where(models.quota_classes.c.class_name == self.id())
+            ).all()
             self.assertEqual([], rows)
             self.assertEqual('another', idempotency_keys.get(conn, idempotency._key_of(req)).claim)
 
 
 class Killed(IdempotencyTest):
-
     def killed(self, place, key):
         """Let an API process be killed at a place while it answers."""
-        headers = {'X-Auth-Token': self.me.token, VERSION: base.LATEST, idempotency.HEADER: key,
-                   'Content-Type': 'application/json'}
-        done = forks.run('manila_lite.tests.functional.idempotency_victim:main', self.service.state / 'manila_lite.conf', place,
-                         json.dumps(headers), json.dumps(SHARE), env=dict(os.environ))
+        headers = {
+            'X-Auth-Token': self.me.token,
+            VERSION: base.LATEST,
+            idempotency.HEADER: key,
+            'Content-Type': 'application/json',
+        }
+        done = forks.run(
+            'manila_lite.tests.functional.idempotency_victim:main',
+            self.service.state / 'manila_lite.conf',
+            place,
+            json.dumps(headers),
+            json.dumps(SHARE),
+            env=dict(os.environ),
+        )
         self.assertEqual(-signal.SIGKILL, done.returncode, done.stdout + done.stderr)
 
     def test_request_killed_before_the_commit_can_be_repeated(self):
@@ -268,10 +303,12 @@ class Killed(IdempotencyTest):
 
     def test_request_killed_after_the_commit_is_replayed(self):
         self.killed('after the commit', 'after')
-        share, = self.shares()
+        (share,) = self.shares()
         status, document, replayed = self.post('after')
         self.assertEqual((200, share, True), (status, document['share']['id'], replayed))
         self.assertEqual({share}, self.shares())
 
     def test_every_kill_point_is_tested(self):
-        self.assertEqual({'in the work', 'before the commit', 'after the commit'}, set(idempotency_victim.PLACES))
+        self.assertEqual(
+            {'in the work', 'before the commit', 'after the commit'}, set(idempotency_victim.PLACES)
+        )

@@ -12,12 +12,16 @@ from manila_lite.tests.functional import base
 
 _SHARE = {'share': {'size': 1, 'share_proto': 'NFS'}}
 #: Statement that lists the other connections to the database of the connection, by the name of the dialect.
-_OTHERS = {'mysql': 'SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()',
-           'postgresql': 'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()'}
+_OTHERS = {
+    'mysql': 'SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()',
+    'postgresql': 'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+}
 _END = {'mysql': 'KILL {}', 'postgresql': 'SELECT pg_terminate_backend({})'}
 #: Statement that counts the transactions of these connections.
-_OPEN = {'mysql': f'SELECT count(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id IN ({_OTHERS["mysql"]})',
-         'postgresql': f"{_OTHERS['postgresql']} AND state <> 'idle'".replace('SELECT pid', 'SELECT count(*)')}
+_OPEN = {
+    'mysql': f'SELECT count(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id IN ({_OTHERS["mysql"]})',
+    'postgresql': f"{_OTHERS['postgresql']} AND state <> 'idle'".replace('SELECT pid', 'SELECT count(*)'),
+}
 
 
 class Connections(base.ServiceTest):
@@ -41,7 +45,10 @@ class Connections(base.ServiceTest):
         others = self.conn.exec_driver_sql(_OTHERS[self.kind]).scalars().all()
         for one in others:
             self.conn.exec_driver_sql(_END[self.kind].format(one))
-        base.eventually(lambda: not set(others) & set(self.conn.exec_driver_sql(_OTHERS[self.kind]).scalars()), 'they stay')
+        base.eventually(
+            lambda: not set(others) & set(self.conn.exec_driver_sql(_OTHERS[self.kind]).scalars()),
+            'they stay',
+        )
         return len(others)
 
     def test_requests_succeed_after_the_server_ended_all_connections(self):
@@ -53,7 +60,11 @@ class Connections(base.ServiceTest):
             self.api.ok(method, '/shares', body)
 
     def test_no_connection_keeps_a_transaction(self):
-        for status, method, path, body in ((200, 'GET', '/shares', None), (200, 'POST', '/shares', _SHARE),
-                                           (404, 'GET', '/shares/none', None), (404, 'DELETE', '/shares/none', None)):
+        for status, method, path, body in (
+            (200, 'GET', '/shares', None),
+            (200, 'POST', '/shares', _SHARE),
+            (404, 'GET', '/shares/none', None),
+            (404, 'DELETE', '/shares/none', None),
+        ):
             self.assertEqual(status, self.api.call(method, path, body)[0])
             self.assertEqual(0, self.conn.exec_driver_sql(_OPEN[self.kind]).scalar(), path)

@@ -11,8 +11,14 @@ from manila_lite.api.contract import OPS
 from manila_lite.tests.functional import planting, walking, world
 
 #: Fields that a body needs so that its ids are looked at.
-_BESIDE = {'size': 1, 'share_proto': 'NFS', 'host': 'test@alpha', 'service_host': 'test@beta#pool1', 'protocol': 'NFS',
-           'export_path': '/exported'}
+_BESIDE = {
+    'size': 1,
+    'share_proto': 'NFS',
+    'host': 'test@alpha',
+    'service_host': 'test@beta#pool1',
+    'protocol': 'NFS',
+    'export_path': '/exported',
+}
 
 
 def told(said, value):
@@ -27,7 +33,6 @@ def places(op, version):
 
 
 class Bodies(walking.WalkTest):
-
     BACKENDS = {'alpha': '', 'beta': 'driver_handles_share_servers = true\n'}
     #: Least number of places at which an unknown id is refused.
     REFUSED = 40
@@ -35,17 +40,33 @@ class Bodies(walking.WalkTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        served = cls.admin.ok('POST', '/types', {'share_type': {'name': 'served', 'extra_specs': {
-            'driver_handles_share_servers': 'True', 'snapshot_support': 'True'}}})['share_type']['id']
-        group_type = cls.admin.ok('POST', '/share-group-types', {'share_group_type': {
-            'name': 'served', 'share_types': [served]}})['share_group_type']['id']
-        cls.served = {'share_type': served, 'new_share_type_id': served, 'share_types': [served],
-                      'share_group_type_id': group_type, 'share_network_id': cls.own['share_network_id']}
+        served = cls.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'served',
+                    'extra_specs': {'driver_handles_share_servers': 'True', 'snapshot_support': 'True'},
+                }
+            },
+        )['share_type']['id']
+        group_type = cls.admin.ok(
+            'POST', '/share-group-types', {'share_group_type': {'name': 'served', 'share_types': [served]}}
+        )['share_group_type']['id']
+        cls.served = {
+            'share_type': served,
+            'new_share_type_id': served,
+            'share_types': [served],
+            'share_group_type_id': group_type,
+            'share_network_id': cls.own['share_network_id'],
+        }
         public = cls.owner.share(name=walking.MARK)['id']
         cls.admin.ok('PUT', f'/shares/{public}', {'share': {'is_public': True}})
         cls.public, cls.ids = public, cls.ids | {public}
-        cls.values = {walking.UNKNOWN: sorted(cls.ids - {cls.world['qos_type_id']}),
-                      'private-nobody': [f'private-{walking.MARK}', f'plain-{walking.MARK}', walking.MARK]}
+        cls.values = {
+            walking.UNKNOWN: sorted(cls.ids - {cls.world['qos_type_id']}),
+            'private-nobody': [f'private-{walking.MARK}', f'plain-{walking.MARK}', walking.MARK],
+        }
 
     def calls(self):
         """Yield each call with a body that policy allows members, with a version and the places in its body."""
@@ -90,8 +111,12 @@ class Bodies(walking.WalkTest):
         for value in values if blank >= 400 else values[:1]:
             status, said = self.asked(op, version, document, path, value)
             self.assert_nothing_of_the_first(said, (op.name, path, value), {value, walking.MARK})
-            if value == self.public and status == 403 and said['forbidden']['reason'] == 'share_of_another_project':
-                continue        # it is visible, so the caller learns nothing from the refusal
+            if (
+                value == self.public
+                and status == 403
+                and said['forbidden']['reason'] == 'share_of_another_project'
+            ):
+                continue  # it is visible, so the caller learns nothing from the refusal
             heard = status, told(said, value) if blank >= 400 else ''
             if heard != wanted:
                 self.wrong.append((op.name, path, value, wanted, heard))
@@ -107,7 +132,7 @@ class OpenedBodies(Bodies):
     def setUpClass(cls):
         cls.EXTRA = walking.opened(cls)
         super().setUpClass()
-        del cls.values['private-nobody']     # a caller that may create types learns which names are taken
+        del cls.values['private-nobody']  # a caller that may create types learns which names are taken
 
 
 class EarlyBodies(Bodies):
@@ -118,7 +143,11 @@ class EarlyBodies(Bodies):
     def calls(self):
         for op in OPS:
             first = versions.minor(op.since)
-            gone = [path for path in places(op, first) if path not in places(op, versions.MAX)] if self.may(op) else ()
+            gone = (
+                [path for path in places(op, first) if path not in places(op, versions.MAX)]
+                if self.may(op)
+                else ()
+            )
             if gone:
                 yield op, first, gone
 

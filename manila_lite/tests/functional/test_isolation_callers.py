@@ -9,11 +9,12 @@ class Claiming(base.Api):
     """A caller that claims to be administrator of the first project."""
 
     def call(self, method, path, body=None, *, version=None, headers=None):
-        return super().call(method, path, body, version=version, headers={**walking.CLAIMS, **(headers or {})})
+        return super().call(
+            method, path, body, version=version, headers={**walking.CLAIMS, **(headers or {})}
+        )
 
 
 class Callers(walking.WalkTest):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -36,7 +37,9 @@ class Callers(walking.WalkTest):
         self.assertEqual({403, 404}, self.refused(self.claiming))
         for op in self.lists():
             status, document = self.call(self.claiming, op, versions.MAX, self.own)
-            self.assertEqual(self.call(self.stranger, op, versions.MAX, self.own), (status, document), op.name)
+            self.assertEqual(
+                self.call(self.stranger, op, versions.MAX, self.own), (status, document), op.name
+            )
             self.assert_nothing_of_the_first(document, op.name)
 
     def test_lists_and_filters_return_the_same_as_for_members(self):

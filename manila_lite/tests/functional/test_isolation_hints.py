@@ -9,7 +9,6 @@ HINTS = ('same_host', 'different_host')
 
 
 class Hints(base.ServiceTest):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -20,8 +19,9 @@ class Hints(base.ServiceTest):
         cls.own = cls.stranger.share()['id']
 
     def asked(self, caller, hint, idents):
-        return caller.call('POST', '/shares', {'share': {
-            'size': 1, 'share_proto': 'NFS', 'scheduler_hints': {hint: idents}}})[:2]
+        return caller.call(
+            'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'scheduler_hints': {hint: idents}}}
+        )[:2]
 
     def mine(self):
         return self.stranger.ok('GET', '/shares/detail')['shares']
@@ -34,11 +34,17 @@ class Hints(base.ServiceTest):
                 self.assertEqual(404, status, document)
                 for foreign in (self.private, self.public):
                     told, said = self.asked(self.stranger, hint, beside + foreign)
-                    self.assertEqual((status, json.dumps(document).replace(walking.UNKNOWN, foreign)), (told, json.dumps(said)))
+                    self.assertEqual(
+                        (status, json.dumps(document).replace(walking.UNKNOWN, foreign)),
+                        (told, json.dumps(said)),
+                    )
         self.assertEqual(before, self.mine())
 
     def test_own_shares_are_accepted_and_administrators_may_name_any(self):
-        for caller, named in ((self.stranger, self.own), (self.admin, f'{self.own},{self.private},{self.public}')):
+        for caller, named in (
+            (self.stranger, self.own),
+            (self.admin, f'{self.own},{self.private},{self.public}'),
+        ):
             status, document = self.asked(caller, 'same_host', named)
             self.assertEqual(200, status, document)
             made = caller.wait(f'/shares/{document["share"]["id"]}', 'share', 'available')

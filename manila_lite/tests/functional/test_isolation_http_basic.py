@@ -34,9 +34,12 @@ class Passwords(walking.WalkTest):
     def setUpClass(cls):
         super().setUpClass()
         path = cls.service.state / 'htpasswd'
-        path.write_text(''.join(
-            f'{user}:{bcrypt.hashpw(f"right {user}".encode(), bcrypt.gensalt(4)).decode()}\n'
-            for user in ('alice', 'bob', 'rita', 'nobody')))
+        path.write_text(
+            ''.join(
+                f'{user}:{bcrypt.hashpw(f"right {user}".encode(), bcrypt.gensalt(4)).decode()}\n'
+                for user in ('alice', 'bob', 'rita', 'nobody')
+            )
+        )
         for name, value in (('http_basic_auth_user_file', str(path)), ('http_basic_accounts', _ACCOUNTS)):
             cls.service.conf.set_override(name, value, 'api')
         cls.service.conf.set_override('auth_strategy', 'http_basic')
@@ -76,8 +79,9 @@ class Passwords(walking.WalkTest):
     def test_other_project_in_the_path_is_refused_like_an_unknown_one(self):
         for caller in self.pair('bob'):
             for path in ('/{}/shares', f'/{{}}/shares/{self.world["share_id"]}'):
-                (status, found), (blank, nothing) = (caller.call('GET', path.format(project))[:2]
-                                                     for project in ('first', 'third'))
+                (status, found), (blank, nothing) = (
+                    caller.call('GET', path.format(project))[:2] for project in ('first', 'third')
+                )
                 self.assertEqual((400, 400), (status, blank), path)
                 self.assertEqual(json.dumps(nothing), json.dumps(found).replace('first', 'third'))
 

@@ -66,8 +66,11 @@ class BehindKeystone(keystone_base.KeystoneTest):
         keystone.announce(neutron.url, {'network': 'neutron'})
         cls.MORE = _NEUTRON.format(region=REGION) + _section(keystone.login('manila', 'service'))
         super().setUpClass()
-        cls.admin.ok('POST', '/types', {'share_type': {'name': 'served', 'extra_specs': {
-            'driver_handles_share_servers': 'True'}}})
+        cls.admin.ok(
+            'POST',
+            '/types',
+            {'share_type': {'name': 'served', 'extra_specs': {'driver_handles_share_servers': 'True'}}},
+        )
 
     def test_share_in_a_network_of_its_project_gets_a_port(self):
         theirs = self.keystone.connect('demo', 'demo').network
@@ -78,7 +81,7 @@ class BehindKeystone(keystone_base.KeystoneTest):
         user, made = self.caller_of('demo', 'demo'), document['share_network']
         self.assertEqual('10.5.0.0/24', made['share_network_subnets'][0]['cidr'])
         share = user.share(share_type='served', share_network_id=made['id'])
-        port, = self.keystone.connect('admin', 'admin').network.ports(network_id=net.id)
+        (port,) = self.keystone.connect('admin', 'admin').network.ports(network_id=net.id)
         self.assertEqual((OWNER, self.keystone.projects['demo']), (port.device_owner, port.project_id))
         user.call('DELETE', f'/shares/{share["id"]}')
         user.wait(f'/shares/{share["id"]}', 'share', 'gone')
@@ -105,5 +108,8 @@ class BehindKeystone(keystone_base.KeystoneTest):
 
     def share_network(self, net, subnet):
         """Ask for a share network as demo. Return (status, document)."""
-        return self.caller_of('demo', 'demo').call('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': net.id, 'neutron_subnet_id': subnet.id}})[:2]
+        return self.caller_of('demo', 'demo').call(
+            'POST',
+            '/share-networks',
+            {'share_network': {'neutron_net_id': net.id, 'neutron_subnet_id': subnet.id}},
+        )[:2]

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of the whole service during any work: after a restart each resource gets a final status."""
 
-
 import testtools
 
 from manila_lite.tests import process, waiting
 
-_DEFAULT_TYPE = {'share_type': {'name': 'default', 'extra_specs': {
-    'driver_handles_share_servers': 'False', 'snapshot_support': 'True',
-    'create_share_from_snapshot_support': 'True', 'revert_to_snapshot_support': 'True'}}}
+_DEFAULT_TYPE = {
+    'share_type': {
+        'name': 'default',
+        'extra_specs': {
+            'driver_handles_share_servers': 'False',
+            'snapshot_support': 'True',
+            'create_share_from_snapshot_support': 'True',
+            'revert_to_snapshot_support': 'True',
+        },
+    }
+}
 
 
 class Kill(testtools.TestCase):
@@ -22,7 +29,9 @@ class Kill(testtools.TestCase):
         self._wait_for_pool()
 
     def _wait_for_pool(self):
-        waiting.until(lambda: self.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'the pool is known', pause=0.05)
+        waiting.until(
+            lambda: self.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'the pool is known', pause=0.05
+        )
 
     def knobs(self, *lines):
         self.lite.knobs(*lines)
@@ -38,8 +47,10 @@ class Kill(testtools.TestCase):
     def reached(self, method):
         """Wait until the backend has begun this call."""
         calls = self.lite.state / 'alpha' / 'calls'
-        waiting.until(lambda: calls.exists() and method in calls.read_text(),
-                      lambda: f'{method} is called\n{self.lite.tail()}')
+        waiting.until(
+            lambda: calls.exists() and method in calls.read_text(),
+            lambda: f'{method} is called\n{self.lite.tail()}',
+        )
 
     def kill_in(self, method):
         """Kill the service inside this driver call, and start it again with a healthy backend."""
@@ -49,8 +60,11 @@ class Kill(testtools.TestCase):
         self.lite.start()
 
     def usage(self):
-        return {key: value['in_use'] + value['reserved'] for key, value in
-                self.lite.ok('GET', '/quota-sets/p/detail')['quota_set'].items() if isinstance(value, dict)}
+        return {
+            key: value['in_use'] + value['reserved']
+            for key, value in self.lite.ok('GET', '/quota-sets/p/detail')['quota_set'].items()
+            if isinstance(value, dict)
+        }
 
     def test_a_creation_is_finished_by_the_next_process(self):
         self.knobs('create_share:hang')
@@ -89,7 +103,9 @@ class Kill(testtools.TestCase):
         self.lite.ok('DELETE', f'/shares/{share_id}', wait=False)
         self.kill_in('delete_share')
         self.lite.wait(f'/shares/{share_id}', 'share', 'gone')
-        self.assertEqual({'shares': 0, 'gigabytes': 0}, {key: self.usage()[key] for key in ('shares', 'gigabytes')})
+        self.assertEqual(
+            {'shares': 0, 'gigabytes': 0}, {key: self.usage()[key] for key in ('shares', 'gigabytes')}
+        )
 
     def test_an_extension_is_finished_by_the_next_process(self):
         share_id = self.available()
@@ -115,9 +131,20 @@ class Kill(testtools.TestCase):
     def test_rules_are_applied_by_the_next_process(self):
         share_id = self.available()
         self.knobs('update_access:hang_after')
-        rules = [self.lite.ok('POST', f'/shares/{share_id}/action', {
-            'allow_access': {'access_type': 'ip', 'access_to': f'10.0.0.{number}', 'access_level': 'rw'}})['access']['id']
-            for number in (1, 2)]
+        rules = [
+            self.lite.ok(
+                'POST',
+                f'/shares/{share_id}/action',
+                {
+                    'allow_access': {
+                        'access_type': 'ip',
+                        'access_to': f'10.0.0.{number}',
+                        'access_level': 'rw',
+                    }
+                },
+            )['access']['id']
+            for number in (1, 2)
+        ]
         self.kill_in('update_access')
         for rule in rules:
             self.lite.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
@@ -148,7 +175,9 @@ class Twice(testtools.TestCase):
         first, lite.process = lite.process, None
         try:
             lite.port = process.free_port()
-            lite.config.write_text(lite.config.read_text() + f'[DEFAULT]\nosapi_share_listen_port = {lite.port}\n')
+            lite.config.write_text(
+                lite.config.read_text() + f'[DEFAULT]\nosapi_share_listen_port = {lite.port}\n'
+            )
             self.assertRaises(AssertionError, lite.start)
         finally:
             lite.kill()

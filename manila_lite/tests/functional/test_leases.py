@@ -23,7 +23,7 @@ class Seen(threading.Condition):
         self.waits = threading.Event()
 
     def wait(self, timeout=None):
-        self.waits.set()    # a notifier can come only after this, because this thread still has the lock
+        self.waits.set()  # a notifier can come only after this, because this thread still has the lock
         return super().wait(timeout)
 
 
@@ -42,7 +42,6 @@ class LeaseTestCase(testtools.TestCase):
 
 
 class Rows(LeaseTestCase):
-
     def test_only_one_owner_can_take_and_renew_the_lease(self):
         self.assertTrue(self.do(backend_leases.take, 'one', 30))
         self.assertFalse(self.do(backend_leases.take, 'two', 30))
@@ -82,7 +81,6 @@ class Rows(LeaseTestCase):
 
 
 class Tenures(LeaseTestCase):
-
     def backend_lease(self):
         backend_lease = BackendLease(self.services, HOST, BINARY)
         self.addCleanup(backend_lease.stop)

@@ -40,8 +40,15 @@ class Leftovers(base.ServiceTest):
         idents = [uuidutils.generate_uuid() for _ in range(count)]
         with self.services.db.writer() as conn:
             for resource_id in idents:
-                engine.begin(conn, self.service.context(), 'share_server.create', 'share_server', resource_id, topic='share',
-                                 host='test@alpha')
+                engine.begin(
+                    conn,
+                    self.service.context(),
+                    'share_server.create',
+                    'share_server',
+                    resource_id,
+                    topic='share',
+                    host='test@alpha',
+                )
         return idents
 
     def server(self, server_id):
@@ -50,7 +57,9 @@ class Leftovers(base.ServiceTest):
         with self.services.db.writer() as conn:
             [row] = share_network_subnets.of_network(conn, network)
             share_network_subnets.update(conn, row.id, neutron_net_id='net', neutron_subnet_id='subnet')
-            share_servers.insert(conn, {'id': server_id, 'share_network_id': network, 'host': 'test@alpha'}, [row.id])
+            share_servers.insert(
+                conn, {'id': server_id, 'share_network_id': network, 'host': 'test@alpha'}, [row.id]
+            )
         return network, row.id
 
     def test_only_addresses_of_deleted_servers_of_this_service_are_freed(self):
@@ -97,8 +106,15 @@ class Timer(served.ServedTest):
         share = self.share(network)
         [there], gone, never = self.servers(network), *(uuidutils.generate_uuid() for _ in range(2))
         with self.service.services.db.writer() as conn:
-            engine.begin(conn, self.service.context(), 'share_server.create', 'share_server', gone, topic='share',
-                             host='test@nobody')
+            engine.begin(
+                conn,
+                self.service.context(),
+                'share_server.create',
+                'share_server',
+                gone,
+                topic='share',
+                host='test@nobody',
+            )
         kept = {there.id, gone, never}
         self.patch(Standalone, 'owners', lambda plugin: set(kept))
         self.patch(Standalone, 'forget', lambda plugin, owner, subnet_id=None: kept.discard(owner))

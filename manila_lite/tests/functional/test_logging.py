@@ -19,7 +19,9 @@ from manila_lite.tests.functional import base
 
 _BACKEND = '[alpha]\ndriver = dummy\n[DEFAULT]\n'
 #: The brackets of a line have the request, the project and the resource.
-_LINE = re.compile(r'^\S+ \S+ \d+ [A-Z]+ [\w.]+ \[(?P<request>req-\S+) (?P<project>\S+) (?P<resource>\S+)\] (?P<text>.*)$')
+_LINE = re.compile(
+    r'^\S+ \S+ \d+ [A-Z]+ [\w.]+ \[(?P<request>req-\S+) (?P<project>\S+) (?P<resource>\S+)\] (?P<text>.*)$'
+)
 
 
 class Lines(testtools.TestCase):
@@ -29,8 +31,12 @@ class Lines(testtools.TestCase):
         lite = self.useFixture(process.Lite(_BACKEND))
         lite.start()
         lite.ok('POST', '/types', process.DEFAULT_TYPE)
-        first, second = (lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}}, token=f'u:{project}:admin')
-                         ['share']['id'] for project in ('one', 'two'))
+        first, second = (
+            lite.ok(
+                'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}}, token=f'u:{project}:admin'
+            )['share']['id']
+            for project in ('one', 'two')
+        )
         for share in (first, second):
             lite.wait(f'/shares/{share}', 'share', 'available')
         lite.call('GET', '/a%0a2026-01-01%2000:00:00.000%201%20ERROR%20forged')
@@ -38,14 +44,21 @@ class Lines(testtools.TestCase):
 
         def found():
             return [line for line in map(_LINE.match, lite.log.read_text().splitlines()) if line]
+
         for share, project in ((first, 'one'), (second, 'two')):
-            base.eventually(lambda share=share: any('share.create is done' in line['text'] for line in found()
-                                                    if line['resource'] == share), 'the end of the operation is not logged')
+            base.eventually(
+                lambda share=share: any(
+                    'share.create is done' in line['text'] for line in found() if line['resource'] == share
+                ),
+                'the end of the operation is not logged',
+            )
             said = [line for line in found() if line['resource'] == share and 'GET ' not in line['text']]
             self.assertEqual({project}, {line['project'] for line in said})
             # All lines of API, scheduler and share manager about the request have its id.
             self.assertEqual(1, len({line['request'] for line in said}))
-            self.assertTrue(any(line['text'].startswith('POST /v2/shares status: 200 length: ') for line in said))
+            self.assertTrue(
+                any(line['text'].startswith('POST /v2/shares status: 200 length: ') for line in said)
+            )
             self.assertTrue(any('placed on' in line['text'] for line in said))
         self.assertTrue(any(line['resource'] == 'none' and 'status: 404' in line['text'] for line in found()))
         self.assertIn('/a%0A2026-01-01', lite.log.read_text())
@@ -63,12 +76,18 @@ class Files(testtools.TestCase):
         parts.begin()
         for name, text in (('api', 'POST /v2/types'), ('scheduler', ' INFO '), ('share', ' INFO ')):
             file = folder / f'manila-{name}.log'
-            base.eventually(lambda file=file, text=text: file.exists() and text in file.read_text(),
-                            lambda file=file: f'{sorted(folder.iterdir())}: {file.read_text() if file.exists() else ""}')
-            self.assertEqual(f'manila-{name} of release {release.VERSION} starts',
-                             file.read_text().splitlines()[0].partition('] ')[2])
-        self.assertEqual({'manila-api.log', 'manila-scheduler.log', 'manila-share.log', 'manila-manage.log'},
-                         {file.name for file in folder.iterdir()})
+            base.eventually(
+                lambda file=file, text=text: file.exists() and text in file.read_text(),
+                lambda file=file: f'{sorted(folder.iterdir())}: {file.read_text() if file.exists() else ""}',
+            )
+            self.assertEqual(
+                f'manila-{name} of release {release.VERSION} starts',
+                file.read_text().splitlines()[0].partition('] ')[2],
+            )
+        self.assertEqual(
+            {'manila-api.log', 'manila-scheduler.log', 'manila-share.log', 'manila-manage.log'},
+            {file.name for file in folder.iterdir()},
+        )
         self.assertIn('Nothing of level ERROR', parts.manage('logs', 'errors'))
 
     def test_log_that_cannot_be_written_is_one_line(self):
@@ -78,12 +97,13 @@ class Files(testtools.TestCase):
         parts.edit('[DEFAULT]\n', f'[DEFAULT]\nlog_dir = {folder}\n')
         ended = parts.run('scheduler')
         self.assertEqual(1, ended.wait(timeout=waiting.LIMIT))
-        self.assertRegex(parts.log.read_text(), r'(?m)^manila_lite: the log cannot be written, see log_file, log_dir, .*$')
+        self.assertRegex(
+            parts.log.read_text(), r'(?m)^manila_lite: the log cannot be written, see log_file, log_dir, .*$'
+        )
         self.assertNotIn('Traceback', parts.log.read_text())
 
 
 class Json(testtools.TestCase):
-
     def test_each_line_is_an_object_with_the_same_fields(self):
         lite = self.useFixture(process.Lite(f'{_BACKEND}use_json = true\ndebug = true\n'))
         lite.start()
@@ -93,18 +113,27 @@ class Json(testtools.TestCase):
         lite.wait(f'/shares/{share}', 'share', 'available')
         base.eventually(lambda: 'share.create is done' in lite.log.read_text(), 'the end is not logged')
         lines = [json.loads(line) for line in lite.log.read_text().splitlines()]
-        about = [line for line in lines if share in line['message'] and line['name'] != 'manila_lite.api.http.request_log']
+        about = [
+            line
+            for line in lines
+            if share in line['message'] and line['name'] != 'manila_lite.api.http.request_log'
+        ]
         # The share was placed, failed with a traceback, and was created.
         self.assertTrue(any(line['traceback'] for line in about), about)
         self.assertTrue(any(line['name'].startswith('manila_lite.scheduler') for line in about))
         self.assertTrue(any(line['name'].startswith('manila_lite.engine') for line in about))
-        asked, = (line for line in lines if line['message'].startswith('POST /v2/shares '))
+        (asked,) = (line for line in lines if line['message'].startswith('POST /v2/shares '))
         for line in (asked, *about):
-            self.assertEqual((asked['context']['request_id'], 'p', share),
-                             tuple(line['context'][name] for name in ('request_id', 'project_id', 'resource_uuid')), line)
+            self.assertEqual(
+                (asked['context']['request_id'], 'p', share),
+                tuple(line['context'][name] for name in ('request_id', 'project_id', 'resource_uuid')),
+                line,
+            )
 
 
-SECRETS = {name: f'hush-{name}-4711' for name in ('token', 'password', 'body', 'query', 'broken', 'header', 'stored')}
+SECRETS = {
+    name: f'hush-{name}-4711' for name in ('token', 'password', 'body', 'query', 'broken', 'header', 'stored')
+}
 
 
 class Secrets(testtools.TestCase):
@@ -112,10 +141,13 @@ class Secrets(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.lite = self.useFixture(process.Lite(
-            f'{_BACKEND}debug = true\nauth_strategy = http_basic\n'
-            '[api]\nhttp_basic_auth_user_file = {here}\nhttp_basic_accounts = alice:p:admin+member+reader\n'
-            '[profiler]\nconnection_string = redis://:hush-profiler-4711@127.0.0.1/\n'))
+        self.lite = self.useFixture(
+            process.Lite(
+                f'{_BACKEND}debug = true\nauth_strategy = http_basic\n'
+                '[api]\nhttp_basic_auth_user_file = {here}\nhttp_basic_accounts = alice:p:admin+member+reader\n'
+                '[profiler]\nconnection_string = redis://:hush-profiler-4711@127.0.0.1/\n'
+            )
+        )
         users = self.lite.state / 'htpasswd'
         users.write_text(f'alice:{bcrypt.hashpw(SECRETS["password"].encode(), bcrypt.gensalt(4)).decode()}\n')
         self.lite.config.write_text(self.lite.config.read_text().replace('{here}', str(users)))
@@ -125,9 +157,18 @@ class Secrets(testtools.TestCase):
         """Send a request with secrets; return its status."""
         word = base64.b64encode(f'{user}:{password}'.encode()).decode()
         request = urllib.request.Request(
-            f'http://127.0.0.1:{self.lite.port}/v2{path}', method=method, data=body or None, headers={
-                'Authorization': f'Basic {word}', 'X-Auth-Token': SECRETS['token'], 'X-Service-Token': SECRETS['token'],
-                'Cookie': SECRETS['header'], 'X-OpenStack-Manila-API-Version': '2.80', 'Content-Type': 'application/json'})
+            f'http://127.0.0.1:{self.lite.port}/v2{path}',
+            method=method,
+            data=body or None,
+            headers={
+                'Authorization': f'Basic {word}',
+                'X-Auth-Token': SECRETS['token'],
+                'X-Service-Token': SECRETS['token'],
+                'Cookie': SECRETS['header'],
+                'X-OpenStack-Manila-API-Version': '2.80',
+                'Content-Type': 'application/json',
+            },
+        )
         try:
             with urllib.request.urlopen(request, timeout=waiting.LIMIT) as answer:
                 return answer.status

@@ -35,19 +35,31 @@ networks:
   subnets:
   - {id: wide, cidr: 172.16.0.0/24}
 """
-_BACKEND = ('dummy_pool_size_gb = {size}\nmigration_driver_continue_update_interval = 0.1\n'
-            'dummy_replication_domain = matrix\n')
-_SERVING = ('driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
-            'dummy_writable_migration = false\n')
-_ADMINISTERED = ('dummy_admin_allocations = 1\nadmin_network_id = management\nadmin_subnet_id = wide\n'
-                 'admin_network_config_group = standalone_network\n')
+_BACKEND = (
+    'dummy_pool_size_gb = {size}\nmigration_driver_continue_update_interval = 0.1\n'
+    'dummy_replication_domain = matrix\n'
+)
+_SERVING = (
+    'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
+    'dummy_writable_migration = false\n'
+)
+_ADMINISTERED = (
+    'dummy_admin_allocations = 1\nadmin_network_id = management\nadmin_subnet_id = wide\n'
+    'admin_network_config_group = standalone_network\n'
+)
 #: Earlier steps to refuse, for plans whose last step is retried and not undone.
-_BEFORE_IT_IS_TOO_LATE = {('share', kind): [('copy', '_while_copying')] for kind in ('share.migrate', 'share_server.migrate')}
+_BEFORE_IT_IS_TOO_LATE = {
+    ('share', kind): [('copy', '_while_copying')] for kind in ('share.migrate', 'share_server.migrate')
+}
 #: Subjects of the crash matrix that begin while a copy waits for its completion, or that change the configuration file of
 #: processes. Here everything rests before a story begins, and is one process without a file of its own.
-_ELSEWHERE = ('cancel the move of a share server by force', 'cancel the move of a share by force',
-              'cancel the move of a share by its host by force', 'cancel the move of a share server by its host by force',
-              'ensure with a changed section')
+_ELSEWHERE = (
+    'cancel the move of a share server by force',
+    'cancel the move of a share by force',
+    'cancel the move of a share by its host by force',
+    'cancel the move of a share server by its host by force',
+    'ensure with a changed section',
+)
 _numbers = itertools.count(1)
 
 
@@ -56,10 +68,17 @@ class Mover(Cell):
 
     def move_elsewhere(self):
         """Move the server to another network, where it gets other addresses."""
-        network = self.ok('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': 'net', 'neutron_subnet_id': 'six'}})['share_network']['id']
-        self._minded(models.share_servers, f'/share-servers/{self.server}/action', self.server,
-                     lambda: {**self._move(), 'new_share_network_id': network})
+        network = self.ok(
+            'POST',
+            '/share-networks',
+            {'share_network': {'neutron_net_id': 'net', 'neutron_subnet_id': 'six'}},
+        )['share_network']['id']
+        self._minded(
+            models.share_servers,
+            f'/share-servers/{self.server}/action',
+            self.server,
+            lambda: {**self._move(), 'new_share_network_id': network},
+        )
 
     def move_frozen(self):
         """Move the share to a backend that cannot copy while clients write."""
@@ -73,26 +92,56 @@ class Mover(Cell):
 
     def move_by_itself(self):
         """Move the share as an evacuation does: the migration completes without a second request."""
-        ctx = context.RequestContext(user_id='a', project_id=self.project, roles=['admin'], is_admin=True,
-                                     services=self.deployment.service.services, overwrite=False)
+        ctx = context.RequestContext(
+            user_id='a',
+            project_id=self.project,
+            roles=['admin'],
+            is_admin=True,
+            services=self.deployment.service.services,
+            overwrite=False,
+        )
         share_migration.start(ctx, self.share, {**self._move_share(), 'by_itself': True})
 
 
 _MIGRATE, _RELEASE = Way('share', 'share.migrate'), Way('share', 'share.release')
 MORE = (
-    Subject('move a share server into another network', Mover.with_server, Mover.move_elsewhere,
-            (Way('share', 'share_server.migrate'), Way('share', 'share_server.release')), 'server', 'gone'),
-    Subject('move a share that is frozen', Mover.with_rule, Mover.move_frozen, (_MIGRATE, _RELEASE), 'share', 'available'),
-    Subject('move a share by itself', Mover.with_rule, Mover.move_by_itself, (_MIGRATE, _RELEASE), 'share', 'available'),
+    Subject(
+        'move a share server into another network',
+        Mover.with_server,
+        Mover.move_elsewhere,
+        (Way('share', 'share_server.migrate'), Way('share', 'share_server.release')),
+        'server',
+        'gone',
+    ),
+    Subject(
+        'move a share that is frozen',
+        Mover.with_rule,
+        Mover.move_frozen,
+        (_MIGRATE, _RELEASE),
+        'share',
+        'available',
+    ),
+    Subject(
+        'move a share by itself',
+        Mover.with_rule,
+        Mover.move_by_itself,
+        (_MIGRATE, _RELEASE),
+        'share',
+        'available',
+    ),
 )
 
 
 class Stories(base.ServiceTest):
-
-    BACKENDS = {name: _BACKEND.format(size=1000 if name in Deployment.EVACUATED else 100000)
-                + _SERVING * (name in Deployment.SERVING) for name in Deployment.BACKENDS}
-    EXTRA = ('driver_updatable_subnet_metadata = quality\ndata_node_access_ips = 192.0.2.33\n'
-             '[quota]\nshare_networks = -1\nshares = -1\ngigabytes = -1\nsnapshots = -1\nsnapshot_gigabytes = -1\n')
+    BACKENDS = {
+        name: _BACKEND.format(size=1000 if name in Deployment.EVACUATED else 100000)
+        + _SERVING * (name in Deployment.SERVING)
+        for name in Deployment.BACKENDS
+    }
+    EXTRA = (
+        'driver_updatable_subnet_metadata = quality\ndata_node_access_ips = 192.0.2.33\n'
+        '[quota]\nshare_networks = -1\nshares = -1\ngigabytes = -1\nsnapshots = -1\nsnapshot_gigabytes = -1\n'
+    )
 
     @classmethod
     def setUpClass(cls):
@@ -101,13 +150,23 @@ class Stories(base.ServiceTest):
         cls.addClassCleanup(patch.cleanUp)
         super().setUpClass()
         cls.addClassCleanup(files.unmount_below, cls.service.state)
-        cls.service.conf.set_override('data_node_local_exports', files.local_exports(cls.service.state).split(', '))
+        cls.service.conf.set_override(
+            'data_node_local_exports', files.local_exports(cls.service.state).split(', ')
+        )
         cls.service.use_networks(_NETWORKS)
         cls.service.conf.set_override('poll_interval', 0.1, 'operations')
         cls.deployment = Deployment(cls.service)
         cls.enterClassContext(cls.deployment.unseen())
-        cls.admin.ok('POST', '/types', {'share_type': {'name': 'served', 'extra_specs': {
-            **DEFAULT_TYPE, 'driver_handles_share_servers': 'True'}}})
+        cls.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'served',
+                    'extra_specs': {**DEFAULT_TYPE, 'driver_handles_share_servers': 'True'},
+                }
+            },
+        )
         cls.robbed = Robbed(cls.service)
 
     def found(self, project):
@@ -140,9 +199,20 @@ class Stories(base.ServiceTest):
     def agrees(self, cell, rows):
         """Check that backends, quota and messages agree with the rows."""
         backends = truth.Backends(self.deployment.state, self.deployment.BACKENDS)
-        orphans = [what for project, what in backends.orphans(truth.read(self.deployment.engine)) if project == cell.project]
-        self.assertEqual([], [*orphans, *backends.differences(rows), *truth.untold(rows),
-                              *truth.quota(self.deployment, cell.project, rows)])
+        orphans = [
+            what
+            for project, what in backends.orphans(truth.read(self.deployment.engine))
+            if project == cell.project
+        ]
+        self.assertEqual(
+            [],
+            [
+                *orphans,
+                *backends.differences(rows),
+                *truth.untold(rows),
+                *truth.quota(self.deployment, cell.project, rows),
+            ],
+        )
 
     def done(self, subject):
         cell, before, rows = self.tell(subject)
@@ -158,6 +228,7 @@ class Stories(base.ServiceTest):
 
 def stories(subjects):
     """Give a class a test for each operation, and one for each of its plans that is refused."""
+
     def given(cls):
         for subject in subjects:
             name = subject.name.replace(' ', '_')
@@ -165,9 +236,13 @@ def stories(subjects):
             for way in subject.ways:
                 last = places.PLANS[way.role][way.kind].names[-1]
                 for step, where in ((last, ''), *_BEFORE_IT_IS_TOO_LATE.get((way.role, way.kind), ())):
-                    setattr(cls, f'test_{name}_refused_in_{way.role}_{way.kind.replace(".", "_")}{where}',
-                            functools.partialmethod(cls.refused, subject, way, step))
+                    setattr(
+                        cls,
+                        f'test_{name}_refused_in_{way.role}_{way.kind.replace(".", "_")}{where}',
+                        functools.partialmethod(cls.refused, subject, way, step),
+                    )
         return cls
+
     return given
 
 
@@ -176,7 +251,9 @@ class LostClaims(Stories):
     """One process with an API, a scheduler, and the managers of six backends."""
 
 
-@stories([subject for subject in SUBJECTS if subject.name in ('make a share server', 'delete a share server')])
+@stories(
+    [subject for subject in SUBJECTS if subject.name in ('make a share server', 'delete a share server')]
+)
 class Administered(Stories):
     """Share servers that also have an address in the administrators' network."""
 

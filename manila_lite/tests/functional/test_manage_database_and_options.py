@@ -44,8 +44,11 @@ class AloneTest(manage.AloneTest):
     """Commands with a backend, a policy file and a broker that does not answer."""
 
     def configure(self, extra='', backend='', more='', url=None):
-        self.config.write_text(_CONFIG.format(state=self.state, database=url or self.url, extra=extra, backend=backend,
-                                              more=more))
+        self.config.write_text(
+            _CONFIG.format(
+                state=self.state, database=url or self.url, extra=extra, backend=backend, more=more
+            )
+        )
 
     def manage(self, *words, status=0):
         got, out, err = manage.run(self.config, 'manage', *words)
@@ -56,7 +59,10 @@ class AloneTest(manage.AloneTest):
         """Run the upgrade check; return (result, details) by the name of the check."""
         got, out, err = manage.run(self.config, 'status', 'upgrade', 'check', '--json')
         self.assertEqual(status, got, out + err)
-        return {one['check']: (one['result'], one['details'] or '') for one in json.loads(out.splitlines()[-1])['checks']}
+        return {
+            one['check']: (one['result'], one['details'] or '')
+            for one in json.loads(out.splitlines()[-1])['checks']
+        }
 
     def database(self):
         """Return the database, opened as a process does."""
@@ -68,8 +74,14 @@ class AloneTest(manage.AloneTest):
 
     def service(self, host, **values):
         with self.database().writer() as conn:
-            conn.execute(models.services.insert().values(
-                host=host, binary='manila-share', topic='manila-share', **{'heartbeat_at': timeutils.utcnow(), **values}))
+            conn.execute(
+                models.services.insert().values(
+                    host=host,
+                    binary='manila-share',
+                    topic='manila-share',
+                    **{'heartbeat_at': timeutils.utcnow(), **values},
+                )
+            )
 
     # manila-manage ----------------------------------------------------------------------------
 
@@ -80,8 +92,17 @@ class AloneTest(manage.AloneTest):
 
     def test_output_that_nobody_reads_to_the_end_is_no_error(self):
         """As in a pipe to "head"."""
-        command = [sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', 'config', 'list']
-        started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        command = [
+            sys.executable,
+            '-m',
+            'manila_lite.cmd.manage',
+            f'--config-file={self.config}',
+            'config',
+            'list',
+        ]
+        started = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+        )
         self.assertIn('option', started.stdout.readline())
         started.stdout.close()
         self.assertEqual((141, ''), (started.wait(timeout=waiting.LIMIT), started.stderr.read()))
@@ -98,8 +119,14 @@ class AloneTest(manage.AloneTest):
         self.assertEqual('0001', self.manage('db', 'version').split()[-1])
 
     def test_invalid_arguments_and_configuration_exit_with_status_2(self):
-        for words in (['doctor', '--format', 'xml'], ['nothing'], ['service'], ['share', 'delete'],
-                      ['share', 'delete', 'a', '--share_id', 'b'], ['db', 'purge', 'x']):
+        for words in (
+            ['doctor', '--format', 'xml'],
+            ['nothing'],
+            ['service'],
+            ['share', 'delete'],
+            ['share', 'delete', 'a', '--share_id', 'b'],
+            ['db', 'purge', 'x'],
+        ):
             self.assertIn('usage:', self.manage(*words, status=2))
         self.configure(url='nonsense+x://y')
         self.assertEqual(1, len(self.manage('db', 'version', status=2).strip().splitlines()))
@@ -109,10 +136,14 @@ class AloneTest(manage.AloneTest):
     def test_config_list_shows_values_and_sources_and_hides_secrets(self):
         self.configure(extra='[quota]\nshares = 3', more='connection_debug = x')
         found = {one['option']: one for one in json.loads(self.manage('config', 'list', '--format', 'json'))}
-        self.assertEqual(list(found.values()), yaml.safe_load(self.manage('config', 'list', '--format_output', 'yaml')))
+        self.assertEqual(
+            list(found.values()), yaml.safe_load(self.manage('config', 'list', '--format_output', 'yaml'))
+        )
         self.assertEqual(3, found['[quota] shares']['value'])
         self.assertEqual(str(self.config), found['[quota] shares']['set by'])
-        self.assertEqual((50, 'default'), (found['[quota] snapshots']['value'], found['[quota] snapshots']['set by']))
+        self.assertEqual(
+            (50, 'default'), (found['[quota] snapshots']['value'], found['[quota] snapshots']['set by'])
+        )
         self.assertEqual(7, found['[alpha] dummy_pool_size_gb']['value'])
         self.assertIn('cannot be read', found['[database] connection_debug']['value'])
         changed = self.manage('config', 'list', '--changed')
@@ -128,8 +159,16 @@ class AloneTest(manage.AloneTest):
         for url in ('mysql+pymysql://u:hush@127.0.0.1:1/x', 'postgresql+psycopg2://u:hush@127.0.0.1:1/x'):
             self.configure(url=url)
             for words in (('doctor',), ('db', 'sync'), ('service', 'list')):
-                command = [sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', *words]
-                done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=waiting.LIMIT)
+                command = [
+                    sys.executable,
+                    '-m',
+                    'manila_lite.cmd.manage',
+                    f'--config-file={self.config}',
+                    *words,
+                ]
+                done = subprocess.run(
+                    command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=waiting.LIMIT
+                )
                 [line] = done.stderr.splitlines()
                 self.assertEqual((2, ''), (done.returncode, done.stdout), done.stderr)
                 self.assertRegex(line, r'^manila_lite: \[database\] connection: .*127.0.0.1.*$')
@@ -168,7 +207,9 @@ class AloneTest(manage.AloneTest):
         for host in ('here@alpha', 'here@beta'):
             self.service(host, heartbeat_at=now)
         self.service('here@stopped', heartbeat_at=now, stopped=True, release='9.9', release_at=now)
-        self.assertEqual((0, ''), self.check(0)['releases of services'])       # before an upgrade all are of the old one
+        self.assertEqual(
+            (0, ''), self.check(0)['releases of services']
+        )  # before an upgrade all are of the old one
         self.service('here@gamma', heartbeat_at=now, release='9.9', release_at=now)
         result, details = self.check(1)['releases of services']
         self.assertEqual(1, result)
@@ -190,8 +231,18 @@ class AloneTest(manage.AloneTest):
     def test_upgrade_check_warns_of_parked_operations(self):
         self.manage('db', 'sync')
         with self.database().writer() as conn:
-            rows.insert(conn, kind='share.create', resource_type='share', resource_id='x', topic='scheduler', host='',
-                        lane='work', data={}, state='parked', error='out of reach')
+            rows.insert(
+                conn,
+                kind='share.create',
+                resource_type='share',
+                resource_id='x',
+                topic='scheduler',
+                host='',
+                lane='work',
+                data={},
+                state='parked',
+                error='out of reach',
+            )
         result, details = self.check(1)['nothing stuck']
         self.assertEqual(1, result)
         self.assertIn('out of reach', details)
@@ -209,11 +260,17 @@ class AloneTest(manage.AloneTest):
 
     def test_upgrade_check_warns_of_unknown_options(self):
         self.manage('db', 'sync')
-        self.configure(extra='defualt_share_type = x\n[beta]\ndriver = dummy\n[keystone_authtoken]\nusername = x',
-                       backend='dummy_knob = x')
+        self.configure(
+            extra='defualt_share_type = x\n[beta]\ndriver = dummy\n[keystone_authtoken]\nusername = x',
+            backend='dummy_knob = x',
+        )
         result, details = self.check(1)['options']
         self.assertEqual(1, result)
-        for said in ('[DEFAULT] defualt_share_type: there is no such option', '[alpha] dummy_knob', 'enabled_share_backends?'):
+        for said in (
+            '[DEFAULT] defualt_share_type: there is no such option',
+            '[alpha] dummy_knob',
+            'enabled_share_backends?',
+        ):
             self.assertIn(said, details)
         self.assertNotIn('keystone', details)
 

@@ -37,25 +37,46 @@ class DoctorTest(manage.ManageTest):
 
     def rest(self):
         """Wait until doctor finds nothing wrong."""
-        base.eventually(lambda: not any(one.wrong for one in doctor.look(self.service.services)), 'something is wrong still')
+        base.eventually(
+            lambda: not any(one.wrong for one in doctor.look(self.service.services)),
+            'something is wrong still',
+        )
 
     def operation(self, share_id, kind='share.extend', **values):
         """Insert an operation. Return its id."""
         with self.service.services.db.writer() as conn:
-            return rows.insert(conn, **{
-                'kind': kind, 'resource_type': kind.partition('.')[0], 'resource_id': share_id, 'topic': 'share',
-                'host': 'test@alpha', 'lane': 'work', 'data': {}, 'project_id': 'p', 'user_id': 'u', **values})
+            return rows.insert(
+                conn,
+                **{
+                    'kind': kind,
+                    'resource_type': kind.partition('.')[0],
+                    'resource_id': share_id,
+                    'topic': 'share',
+                    'host': 'test@alpha',
+                    'lane': 'work',
+                    'data': {},
+                    'project_id': 'p',
+                    'user_id': 'u',
+                    **values,
+                },
+            )
 
     def snapshot(self, share, status, **values):
-        made = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id'], 'name': 'x'}})['snapshot']
+        made = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id'], 'name': 'x'}})[
+            'snapshot'
+        ]
         self.admin.wait(f'/snapshots/{made["id"]}', 'snapshot', 'available')
         self.write(models.snapshots, made['id'], status=status, **values)
         return made['id']
 
     def rules(self, share, *states):
         """Give the share rules in these states. Return their ids."""
-        made = [self.admin.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': f'10.0.0.{last}'})[1]
-                ['access']['id'] for last, _ in enumerate(states, 1)]
+        made = [
+            self.admin.action(
+                share['id'], 'allow_access', {'access_type': 'ip', 'access_to': f'10.0.0.{last}'}
+            )[1]['access']['id']
+            for last, _ in enumerate(states, 1)
+        ]
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
         for resource_id, state in zip(made, states, strict=True):
             self.write(models.access_rules, resource_id, state=state)
@@ -94,10 +115,14 @@ class DoctorTest(manage.ManageTest):
 
     def test_share_left_ensuring_without_a_run_is_repaired(self):
         share, other = self.admin.share(), self.admin.share()
-        base.eventually(lambda: not self.admin.ok('GET', '/services?ensuring=true')['services'], 'the start goes on')
+        base.eventually(
+            lambda: not self.admin.ok('GET', '/services?ensuring=true')['services'], 'the start goes on'
+        )
         self.put(share, 'ensuring')
         with dirty.unguarded(self.service.services.db.engine) as conn:
-            conn.execute(models.services.update().where(models.services.c.host == 'test@alpha').values(ensuring=True))
+            conn.execute(
+                models.services.update().where(models.services.c.host == 'test@alpha').values(ensuring=True)
+            )
         self.mend(share['id'], 'test@alpha')
         self.ends(share, 'available')
         self.ends(other, 'available')
@@ -106,7 +131,9 @@ class DoctorTest(manage.ManageTest):
     def test_share_being_ensured_is_not_reported_as_wrong(self):
         """Check that a share that is being ensured is not wrong, and that its run is named."""
         share = self.admin.share()
-        base.eventually(lambda: not self.admin.ok('GET', '/services?ensuring=true')['services'], 'the start goes on')
+        base.eventually(
+            lambda: not self.admin.ok('GET', '/services?ensuring=true')['services'], 'the start goes on'
+        )
         self.service.knob('alpha', 'ensure_shares:hang')
         self.addCleanup(self.service.knob, 'alpha', '')
         self.admin.call('POST', '/services/ensure', {'host': 'test@alpha'})
@@ -131,7 +158,9 @@ class DoctorTest(manage.ManageTest):
         self.put(shrink, 'shrinking', target_size=1)
         snapshot = self.snapshot(revert, 'restoring')
         self.put(revert, 'reverting', target_size=2)
-        self.operation(delete['id'], 'share.delete', state='failed', error='x', finished_at=timeutils.utcnow())
+        self.operation(
+            delete['id'], 'share.delete', state='failed', error='x', finished_at=timeutils.utcnow()
+        )
         self.put(delete, 'deleting')
         self.mend(*(share['id'] for share in made))
         self.ends(create, 'available')
@@ -145,10 +174,15 @@ class DoctorTest(manage.ManageTest):
     def test_stuck_managing_and_unmanaging_shares_are_repaired(self):
         manage, doubtful, unmanage, unproved = made = [self.admin.share(size=2) for _ in range(4)]
         ended = {'state': 'failed', 'error': 'x', 'finished_at': timeutils.utcnow()}
-        self.operation(manage['id'], 'share.manage', data={'export_path': '/shares/old', 'options': {}}, **ended)
+        self.operation(
+            manage['id'], 'share.manage', data={'export_path': '/shares/old', 'options': {}}, **ended
+        )
         self.operation(unmanage['id'], 'share.unmanage', **ended)
-        for share, status in zip(made, ('manage_starting', 'manage_starting', 'unmanage_starting', 'unmanage_starting'),
-                                 strict=True):
+        for share, status in zip(
+            made,
+            ('manage_starting', 'manage_starting', 'unmanage_starting', 'unmanage_starting'),
+            strict=True,
+        ):
             self.put(share, status, launched_at=None)
         self.mend(*(share['id'] for share in made))
         self.ends(manage, 'available', size=2)
@@ -175,8 +209,12 @@ class DoctorTest(manage.ManageTest):
         create, delete, doubtful, restore = made
         self.operation(delete, 'snapshot.delete', state='failed', error='x', finished_at=timeutils.utcnow())
         self.mend(*made)
-        for snapshot_id, status in ((create, 'available'), (delete, 'gone'), (doubtful, 'error_deleting'),
-                                    (restore, 'available')):
+        for snapshot_id, status in (
+            (create, 'available'),
+            (delete, 'gone'),
+            (doubtful, 'error_deleting'),
+            (restore, 'available'),
+        ):
             self.admin.wait(f'/snapshots/{snapshot_id}', 'snapshot', status)
 
     def test_stuck_access_rules_are_applied_or_removed(self):
@@ -205,13 +243,22 @@ class DoctorTest(manage.ManageTest):
         limits = self.admin.ok('GET', '/quota-sets/p/detail')['quota_set']['gigabytes']
         self.assertEqual(49, limits['reserved'])
         self.mend(share['id'])
-        self.assertEqual(0, self.admin.ok('GET', '/quota-sets/p/detail')['quota_set']['gigabytes']['reserved'])
+        self.assertEqual(
+            0, self.admin.ok('GET', '/quota-sets/p/detail')['quota_set']['gigabytes']['reserved']
+        )
 
     # Operations -------------------------------------------------------------------------------
 
     def parked(self, share, kind='share.extend', **values):
-        return self.operation(share['id'], kind, state='parked', error='out of reach', finished_at=timeutils.utcnow(),
-                              serial=self.instance(share['id']), **values)
+        return self.operation(
+            share['id'],
+            kind,
+            state='parked',
+            error='out of reach',
+            finished_at=timeutils.utcnow(),
+            serial=self.instance(share['id']),
+            **values,
+        )
 
     def resizing(self, **values):
         share = self.admin.share()
@@ -239,22 +286,34 @@ class DoctorTest(manage.ManageTest):
         share, other = self.admin.share(), self.admin.share()
         (rule,), (doubtful,) = self.rules(share, 'applying'), self.rules(other, 'applying')
         sync = {'resource_type': 'share', 'lane': 'fast'}
-        self.mend(self.parked(share, 'access.sync', **sync),
-                  self.parked(other, 'access.sync', data={'begun_again': True}, **sync))
+        self.mend(
+            self.parked(share, 'access.sync', **sync),
+            self.parked(other, 'access.sync', data={'begun_again': True}, **sync),
+        )
         self.admin.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         self.admin.wait(f'/share-access-rules/{doubtful}', 'access', 'error', field='state')
 
     def test_operations_with_a_dead_worker_or_a_wrong_clock_are_repaired(self):
         name = 'from manila_lite.engine import process_names; print(process_names.name())'
-        dead = subprocess.run([sys.executable, '-c', name], capture_output=True, text=True, timeout=waiting.LIMIT,
-                              check=True).stdout.strip()
+        dead = subprocess.run(
+            [sys.executable, '-c', name], capture_output=True, text=True, timeout=waiting.LIMIT, check=True
+        ).stdout.strip()
         later = timeutils.utcnow() + datetime.timedelta(days=1)
         shares = [self.admin.share() for _ in range(2)]
         idents = []
-        for share, values in zip(shares, ({'owner': dead, 'lease_expires_at': later}, {'next_run_at': later}), strict=True):
+        for share, values in zip(
+            shares, ({'owner': dead, 'lease_expires_at': later}, {'next_run_at': later}), strict=True
+        ):
             self.put(share, 'extending', target_size=2)
-            idents.append(self.operation(share['id'], data={'size': 1, 'new_size': 2}, serial=self.instance(share['id']),
-                                         open_key=f'share:{share["id"]}', **values))
+            idents.append(
+                self.operation(
+                    share['id'],
+                    data={'size': 1, 'new_size': 2},
+                    serial=self.instance(share['id']),
+                    open_key=f'share:{share["id"]}',
+                    **values,
+                )
+            )
         found = self.found()
         self.assertIn(f'{dead}, which worked on it, is dead', found[idents[0]]['why'])
         self.assertIn('was a clock wrong?', found[idents[1]]['why'])
@@ -268,8 +327,15 @@ class DoctorTest(manage.ManageTest):
         before, later = now - 3600 * second, now + 3600 * second
         services = {'up@x': (now, False), 'busy@x': (now, False), 'down@x': (before, True)}
         for host, (heartbeat, stopped) in services.items():
-            self.add(models.services, host=host, binary='manila-share', topic='manila-share', heartbeat_at=heartbeat,
-                     stopped=stopped, created_at=now)
+            self.add(
+                models.services,
+                host=host,
+                binary='manila-share',
+                topic='manila-share',
+                heartbeat_at=heartbeat,
+                stopped=stopped,
+                created_at=now,
+            )
         self.addCleanup(self.drop, models.services, models.services.c.host.like('%@x'))
         held = {'owner': 'elsewhere/1-1/1/1', 'lease_expires_at': later}
         expected = {
@@ -283,13 +349,17 @@ class DoctorTest(manage.ManageTest):
             'ran out': (True, {'host': 'gone@x', 'owner': 'elsewhere/1-1/1/1', 'lease_expires_at': before}),
             'does not have': (True, {'topic': 'future', 'host': ''}),
         }
-        idents = {why: self.operation(uuidutils.generate_uuid(), **values) for why, (_, values) in expected.items()}
+        idents = {
+            why: self.operation(uuidutils.generate_uuid(), **values) for why, (_, values) in expected.items()
+        }
         found = self.found()
         for why, (wrong, _) in expected.items():
             self.assertIn(why, found[idents[why]]['why'])
             self.assertEqual(wrong, found[idents[why]]['wrong'], why)
-        self.assertEqual({idents['ran out'], idents['does not claim it']},
-                         {one['id'] for one in found.values() if one['mendable'] and one['what'] == 'operation'})
+        self.assertEqual(
+            {idents['ran out'], idents['does not claim it']},
+            {one['id'] for one in found.values() if one['mendable'] and one['what'] == 'operation'},
+        )
         found = self.found('--fix')
         self.assertEqual('is due', found[idents['does not claim it']]['why'])
         self.assertIn('not known', found[idents['ran out']]['why'])

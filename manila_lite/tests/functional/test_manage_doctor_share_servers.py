@@ -26,8 +26,14 @@ class ServersTest(served.ServedTest, manage.ManageTest):
     def clean(self):
         """Remove everything that a test left."""
         with self.service.services.db.writer() as conn:
-            for table in (models.operations, models.shares, models.network_allocations, models.share_servers,
-                          models.share_networks, models.quota_locks):
+            for table in (
+                models.operations,
+                models.shares,
+                models.network_allocations,
+                models.share_servers,
+                models.share_networks,
+                models.quota_locks,
+            ):
                 conn.execute(table.delete())
         with self.store.locked():
             for record in self.store.servers.all():
@@ -47,9 +53,21 @@ class ServersTest(served.ServedTest, manage.ManageTest):
     def ended(self, server, kind, **data):
         """Insert a failed operation of this kind as the last one of the server."""
         with self.service.services.db.writer() as conn:
-            rows.insert(conn, kind=kind, resource_type='share_server', resource_id=server.id, topic='share', host=server.host,
-                        lane='work', data=data, project_id='p', user_id='u', state='failed', error='x',
-                        finished_at=timeutils.utcnow())
+            rows.insert(
+                conn,
+                kind=kind,
+                resource_type='share_server',
+                resource_id=server.id,
+                topic='share',
+                host=server.host,
+                lane='work',
+                data=data,
+                project_id='p',
+                user_id='u',
+                state='failed',
+                error='x',
+                finished_at=timeutils.utcnow(),
+            )
 
     def found(self, status=1):
         return {one['id']: one for one in self.listed('doctor', status=status)}
@@ -58,11 +76,16 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         """Check that each resource is found wrong, and mend all; wait until nothing is wrong."""
         found = self.found()
         for resource_id in idents:
-            self.assertTrue(found[resource_id]['wrong'] and found[resource_id]['mendable'], found[resource_id])
+            self.assertTrue(
+                found[resource_id]['wrong'] and found[resource_id]['mendable'], found[resource_id]
+            )
         _, said = self.manage('doctor', '--fix')
         for resource_id in idents:
             self.assertIn(resource_id, said)
-        base.eventually(lambda: not any(one.wrong for one in doctor.look(self.service.services)), 'something is wrong still')
+        base.eventually(
+            lambda: not any(one.wrong for one in doctor.look(self.service.services)),
+            'something is wrong still',
+        )
         return said
 
     def ends(self, server, status):
@@ -76,7 +99,10 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         self.assertIn('0 of 0 are wrong', self.manage('doctor')[0])
 
     def test_stuck_creation_and_deletion_are_begun_again(self):
-        for status, kind, end in (('creating', 'share_server.create', 'active'), ('deleting', 'share_server.delete', 'gone')):
+        for status, kind, end in (
+            ('creating', 'share_server.create', 'active'),
+            ('deleting', 'share_server.delete', 'gone'),
+        ):
             server = self.server()
             self.ended(server, kind)
             self.put(server, status)
@@ -86,8 +112,17 @@ class ServersTest(served.ServedTest, manage.ManageTest):
     def test_stuck_managing_and_unmanaging_are_begun_again(self):
         with self.store.locked():
             self.store.servers.put(ServerRecord('nas1', {'lan': [self.unused_address()]}, ours=False))
-        server_id = self.admin.ok('POST', '/share-servers/manage', {'share_server': {
-            'host': 'test@alpha', 'share_network_id': self.network_id, 'identifier': 'nas1'}})['share_server']['id']
+        server_id = self.admin.ok(
+            'POST',
+            '/share-servers/manage',
+            {
+                'share_server': {
+                    'host': 'test@alpha',
+                    'share_network_id': self.network_id,
+                    'identifier': 'nas1',
+                }
+            },
+        )['share_server']['id']
         server = types.SimpleNamespace(id=server_id, host='test@alpha')
         self.ends(server, 'active')
         self.put(server, 'manage_starting')
@@ -103,11 +138,14 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         active in the end.
         """
         server = self.server(idle=False)
-        for status, kind, end in (('deleting', 'share_server.create', 'error'), ('deleting', 'share_server.delete', 'error'),
-                                  ('creating', 'share_server.create', 'error'),
-                                  ('network_change', 'share_server.create', 'error'),
-                                  ('manage_starting', 'share_server.create', 'manage_error'),
-                                  ('unmanage_starting', 'share_server.unmanage', 'unmanage_error')):
+        for status, kind, end in (
+            ('deleting', 'share_server.create', 'error'),
+            ('deleting', 'share_server.delete', 'error'),
+            ('creating', 'share_server.create', 'error'),
+            ('network_change', 'share_server.create', 'error'),
+            ('manage_starting', 'share_server.create', 'manage_error'),
+            ('unmanage_starting', 'share_server.unmanage', 'unmanage_error'),
+        ):
             with self.service.services.db.writer() as conn:
                 conn.execute(models.operations.delete())
             self.ended(server, kind)
@@ -139,10 +177,22 @@ class ServersTest(served.ServedTest, manage.ManageTest):
     def forgotten_subnet(self, server):
         """Insert a subnet of the network and of the server, without an allocation; return the subnet's id."""
         subnet_id = uuidutils.generate_uuid()
-        self.add(models.share_network_subnets, id=subnet_id, share_network_id=self.network_id, neutron_net_id='blue',
-                 neutron_subnet_id='blue-v6', cidr='fd10::/64', ip_version=6, created_at=timeutils.utcnow())
-        self.add(models.share_server_share_network_subnet_mappings, share_server_id=server.id,
-                 share_network_subnet_id=subnet_id, created_at=timeutils.utcnow())
+        self.add(
+            models.share_network_subnets,
+            id=subnet_id,
+            share_network_id=self.network_id,
+            neutron_net_id='blue',
+            neutron_subnet_id='blue-v6',
+            cidr='fd10::/64',
+            ip_version=6,
+            created_at=timeutils.utcnow(),
+        )
+        self.add(
+            models.share_server_share_network_subnet_mappings,
+            share_server_id=server.id,
+            share_network_subnet_id=subnet_id,
+            created_at=timeutils.utcnow(),
+        )
         return subnet_id
 
     def has_both(self, server):
@@ -165,7 +215,9 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         with self.service.services.db.reader() as conn:
             [address] = allocations.of_server(conn, server.id)
         found = self.found()[address.id]
-        self.assertEqual((True, False, address.ip_address), (found['wrong'], found['mendable'], found['state']))
+        self.assertEqual(
+            (True, False, address.ip_address), (found['wrong'], found['mendable'], found['state'])
+        )
         self.admin.ok('DELETE', f'/share-servers/{server.id}')
         self.ends(server, 'gone')
         self.manage('doctor')
@@ -175,8 +227,10 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         self.service.knob('alpha', 'teardown_server:delay=0.1')
         self.addCleanup(self.service.knob, 'alpha', '')
         self.write(models.share_networks, self.network_id, is_going=True)
-        self.assertEqual((False, 'going'), tuple(self.found(0)[self.network_id][key] for key in ('wrong', 'state')))
-        with self.store.locked():       # else a report of the backend may find it there without a record
+        self.assertEqual(
+            (False, 'going'), tuple(self.found(0)[self.network_id][key] for key in ('wrong', 'state'))
+        )
+        with self.store.locked():  # else a report of the backend may find it there without a record
             self.store.servers.drop(server.id)
         self.drop(models.network_allocations, models.network_allocations.c.share_server_id == server.id)
         table = models.share_server_share_network_subnet_mappings
@@ -191,8 +245,20 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         server = self.server()
         with self.service.services.db.writer() as conn:
             transitions.begin(conn, states.SHARE_SERVER, 'delete', server.id)
-            rows.insert(conn, kind='share_server.delete', resource_type='share_server', resource_id=server.id, topic='share',
-                        host=server.host, lane='work', data={}, project_id='p', user_id='u', state='parked', error='odd')
+            rows.insert(
+                conn,
+                kind='share_server.delete',
+                resource_type='share_server',
+                resource_id=server.id,
+                topic='share',
+                host=server.host,
+                lane='work',
+                data={},
+                project_id='p',
+                user_id='u',
+                state='parked',
+                error='odd',
+            )
         [parked] = [resource_id for resource_id, one in self.found().items() if one['what'] == 'operation']
         self.mend(parked)
         self.ends(server, 'gone')

@@ -30,14 +30,22 @@ class EvacuateTest(test_evacuation.EvacuationTest, manage.ManageTest):
     def background(self, *words, stdin=None):
         """Start a command that goes on meanwhile. Return a function that waits for its end, and says (status, output)."""
         out = self.enterContext(tempfile.TemporaryFile('w+'))
-        process = forks.start('manila_lite.cmd.manage:main', f'--config-file={self.service.state / "manila_lite.conf"}',
-                              'evacuate', *words, stdin=stdin, stdout=out, stderr=out)
+        process = forks.start(
+            'manila_lite.cmd.manage:main',
+            f'--config-file={self.service.state / "manila_lite.conf"}',
+            'evacuate',
+            *words,
+            stdin=stdin,
+            stdout=out,
+            stderr=out,
+        )
         self.addCleanup(process.kill)
 
         def end():
             status = process.wait(waiting.LIMIT)
             out.seek(0)
             return status, out.read()
+
         return end
 
     def untouched(self, share):
@@ -50,8 +58,11 @@ class EvacuateTest(test_evacuation.EvacuationTest, manage.ManageTest):
 
     def runs(self):
         """Return the open operations that evacuate something, or plan that."""
-        return [row for row in self.admin.ok('GET', '/operations?state=open&all_tenants=1')['operations']
-                if row['kind'] == queries.KIND]
+        return [
+            row
+            for row in self.admin.ok('GET', '/operations?state=open&all_tenants=1')['operations']
+            if row['kind'] == queries.KIND
+        ]
 
 
 class Start(EvacuateTest):
@@ -61,8 +72,11 @@ class Start(EvacuateTest):
         share = self.plain()
         out, err = self.begin(status=2)
         self.assertIn('nobody can answer here; add --yes', err)
-        self.assertRegex(out, fr'planned +100 % +1 of 1 resources\nresource_type .*\n'
-                              fr'share +{share["id"]} +1 +1 +test@disk#pool1 +test@other +mount again\n$')
+        self.assertRegex(
+            out,
+            rf'planned +100 % +1 of 1 resources\nresource_type .*\n'
+            rf'share +{share["id"]} +1 +1 +test@disk#pool1 +test@other +mount again\n$',
+        )
         self.untouched(share)
         self.assertEqual([], self.runs())
 
@@ -70,7 +84,9 @@ class Start(EvacuateTest):
         share = self.plain()
         self.assertIn(share['id'], self.begin('--dry-run')[0])
         [move] = self.listed('evacuate', 'start', 'test@disk', '--dry-run')
-        self.assertEqual((share['id'], 'test@other', 'mount again'), (move['id'], move['to'], move['clients']))
+        self.assertEqual(
+            (share['id'], 'test@other', 'mount again'), (move['id'], move['to'], move['clients'])
+        )
         self.assertEqual([], self.listed('evacuate', 'start', 'test@other', '--dry-run'))
         self.untouched(share)
 
@@ -94,7 +110,9 @@ class Start(EvacuateTest):
         _, err = self.begin('--yes', '--dry-run', '--format', 'json', status=1)
         self.assertRegex(err, reason)
         out, _ = self.begin('--yes', status=1)
-        self.assertRegex(out.partition('evacuating')[2], fr'(?s)failed .*1 of 2 share servers and shares stay.*{reason}')
+        self.assertRegex(
+            out.partition('evacuating')[2], rf'(?s)failed .*1 of 2 share servers and shares stay.*{reason}'
+        )
         self.gone(moves)
 
     def test_nothing_begins_if_nothing_can_move(self):
@@ -115,7 +133,9 @@ class Start(EvacuateTest):
         base.eventually(self.runs, 'there is no plan')
         [run] = self.runs()
         with self.service.services.db.writer() as conn:
-            self.assertTrue(operations.call_off(conn, operations.get(conn, run['id']), 'The plan went wrong.', 'x'))
+            self.assertTrue(
+                operations.call_off(conn, operations.get(conn, run['id']), 'The plan went wrong.', 'x')
+            )
         status, said = ended()
         self.assertEqual((1, True), (status, 'failed  The plan went wrong.' in said), said)
         self.service.knob('other', '')
@@ -123,12 +143,17 @@ class Start(EvacuateTest):
 
     def test_mistakes(self):
         for status, sentence, words in (
-                (1, 'manila-manage: There is no backend nowhere, and no host of this name with backends.', ['nowhere']),
-                (1, 'manila-manage: host: test@disk#pool1 is a pool', ['test@disk#pool1']),
-                (1, 'manila-manage: destinations: test@disk is on test@disk', ['test@disk', '--to', 'test@disk']),
-                (2, '--at-once: give a number from 1 to 100', ['test@disk', '--at-once', '0']),
-                (2, '--at-once: give a number from 1 to 100', ['test@disk', '--at-once', '101']),
-                (2, '--at-once: give a number from 1 to 100', ['test@disk', '--at-once', 'some'])):
+            (
+                1,
+                'manila-manage: There is no backend nowhere, and no host of this name with backends.',
+                ['nowhere'],
+            ),
+            (1, 'manila-manage: host: test@disk#pool1 is a pool', ['test@disk#pool1']),
+            (1, 'manila-manage: destinations: test@disk is on test@disk', ['test@disk', '--to', 'test@disk']),
+            (2, '--at-once: give a number from 1 to 100', ['test@disk', '--at-once', '0']),
+            (2, '--at-once: give a number from 1 to 100', ['test@disk', '--at-once', '101']),
+            (2, '--at-once: give a number from 1 to 100', ['test@disk', '--at-once', 'some']),
+        ):
             _, err = self.manage('evacuate', 'start', '--yes', *words, status=status)
             self.assertIn(sentence, err)
         self.assertEqual((False, None), self.disabled('disk'))
@@ -198,8 +223,10 @@ class Followed(EvacuateTest):
         self.assertIn('planned', self.watch(plan, status=1)[0])
 
     def test_evacuation_that_is_not_known(self):
-        for run, sentence in (('test@far', 'There is no recent evacuation of test@far.'),
-                              (uuidutils.generate_uuid(), 'is no evacuation, or its record was deleted')):
+        for run, sentence in (
+            ('test@far', 'There is no recent evacuation of test@far.'),
+            (uuidutils.generate_uuid(), 'is no evacuation, or its record was deleted'),
+        ):
             self.assertIn(sentence, self.watch(run, status=1)[1])
 
     def test_stop(self):
@@ -210,7 +237,9 @@ class Followed(EvacuateTest):
         out, _ = self.manage('evacuate', 'stop', 'test@disk')
         self.assertIn('test@disk is not evacuated any further.', out)
         self.assertRegex(self.watch(run, status=1)[0], 'stopped .*An administrator stopped the evacuation.')
-        self.assertIn('test@disk is not being evacuated.', self.manage('evacuate', 'stop', 'test@disk', status=1)[1])
+        self.assertIn(
+            'test@disk is not being evacuated.', self.manage('evacuate', 'stop', 'test@disk', status=1)[1]
+        )
         self.service.knob('other', '')
         base.eventually(self.nothing_moves, 'the migration that was under way does not end')
         self.assertEqual(['test@disk#pool1', 'test@other#pool1'], sorted(map(self.host, shares)))
@@ -227,8 +256,10 @@ class Drain(EvacuateTest):
         self.place = self.service.state / 'served'
         self.place.mkdir(exist_ok=True)
         conf = self.service.services.conf
-        for name, value in (('data_node_access_ips', ['192.0.2.33']),
-                            ('data_node_local_exports', [f'10.0.0.1:/shares={self.place}'])):
+        for name, value in (
+            ('data_node_access_ips', ['192.0.2.33']),
+            ('data_node_local_exports', [f'10.0.0.1:/shares={self.place}']),
+        ):
             conf.set_override(name, value)
             self.addCleanup(conf.clear_override, name)
         self.service.knob('other', 'share_migration_check_compatibility:fail_final')
@@ -237,6 +268,7 @@ class Drain(EvacuateTest):
         def create_share(driver, share):
             (self.place / share.id).mkdir(exist_ok=True)
             return create(driver, share)
+
         self.patch(DummyDriver, 'create_share', create_share)
 
     def test_shares_that_no_driver_moves_are_copied(self):
@@ -245,7 +277,9 @@ class Drain(EvacuateTest):
         said, _ = self.begin('--yes', status=1)
         self.assertIn(f'{share["id"]} stays', said)
         self.assertEqual('test@disk#pool1', self.host(share))
-        said, _ = self.manage('host', 'drain', 'test@disk', '--every', '0.1', '--no-copies', '--yes', status=1)
+        said, _ = self.manage(
+            'host', 'drain', 'test@disk', '--every', '0.1', '--no-copies', '--yes', status=1
+        )
         self.assertIn(f'{share["id"]} stays', said)
         said, _ = self.manage('host', 'drain', 'test@disk', '--every', '0.1', '--yes')
         self.assertIn('empty  100 %  1 of 1 resources', said)
@@ -260,18 +294,25 @@ class Drain(EvacuateTest):
         for words in ('--dry-run',), ('--yes',):
             said, _ = self.manage('host', 'drain', 'test@disk', '--every', '0.1', *words, status=1)
             self.assertRegex(said, rf'share +music +{moves["id"]} ')
-            line, = {line.partition('stays')[2] for line in said.splitlines() if f'({stays["id"]}) stays' in line}
+            (line,) = {
+                line.partition('stays')[2] for line in said.splitlines() if f'({stays["id"]}) stays' in line
+            }
             self.assertIn(f'data_node_local_exports: there is no directory {self.place}/', line)
             self.assertIn(why, said)
         end = said.splitlines()[-1]
-        self.assertEqual('test@disk is disabled and gets no new shares. To enable it: openstack share service set --enable '
-                         'test@disk manila-share', end)
+        self.assertEqual(
+            'test@disk is disabled and gets no new shares. To enable it: openstack share service set --enable '
+            'test@disk manila-share',
+            end,
+        )
         self.gone(moves)
         self.assertEqual('test@disk#pool1', self.host(stays))
 
     def instance(self, share):
         """Return the id of the share's only instance; a source that was left is deleted behind the migration."""
+
         def only():
             found = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
             return found[0]['id'] if len(found) == 1 else None
+
         return base.waiting.until(only, 'the share has one instance')

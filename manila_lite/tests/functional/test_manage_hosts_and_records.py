@@ -21,12 +21,26 @@ class RecordsTest(manage.ManageTest):
 
     def backend(self, host, heartbeat=_LONG_AGO, pools=('p',)):
         with self.service.services.db.writer() as conn:
-            conn.execute(models.services.insert().values(host=host, binary='manila-share', topic='manila-share',
-                                                         heartbeat_at=heartbeat, created_at=_LONG_AGO))
+            conn.execute(
+                models.services.insert().values(
+                    host=host,
+                    binary='manila-share',
+                    topic='manila-share',
+                    heartbeat_at=heartbeat,
+                    created_at=_LONG_AGO,
+                )
+            )
             for pool in pools:
-                conn.execute(models.pools.insert().values(
-                    host=f'{host}#{pool}', backend_host=host, total_gb=1, free_gb=1, capabilities={},
-                    reported_at=timeutils.utcnow()))
+                conn.execute(
+                    models.pools.insert().values(
+                        host=f'{host}#{pool}',
+                        backend_host=host,
+                        total_gb=1,
+                        free_gb=1,
+                        capabilities={},
+                        reported_at=timeutils.utcnow(),
+                    )
+                )
 
     def refused(self, *words):
         """Check that the command is refused with one line on standard error; return the line."""
@@ -44,17 +58,29 @@ class RecordsTest(manage.ManageTest):
         """Return the host of a share and the host of its operation."""
         instances, work = models.share_instances, models.operations
         with self.service.services.db.reader() as conn:
-            return [conn.execute(sa.select(table.c.host).where(*so)).scalar() for table, so in (
-                (instances, [instances.c.share_id == resource_id]),
-                (work, [work.c.resource_id == resource_id, work.c.kind == 'share.extend']))]
+            return [
+                conn.execute(sa.select(table.c.host).where(*so)).scalar()
+                for table, so in (
+                    (instances, [instances.c.share_id == resource_id]),
+                    (work, [work.c.resource_id == resource_id, work.c.kind == 'share.extend']),
+                )
+            ]
 
     def placed(self, host):
         """Create a share on a backend that does not exist, with an operation that waits for it; return the share's id."""
         share = self.admin.share()
         self.write(models.share_instances, self.instance(share['id']), host=host, status='extending')
         with self.service.services.db.writer() as conn:
-            rows.insert(conn, kind='share.extend', resource_type='share', resource_id=share['id'], topic='share',
-                        host=host.partition('#')[0], lane='work', data={'size': 1, 'new_size': 1})
+            rows.insert(
+                conn,
+                kind='share.extend',
+                resource_type='share',
+                resource_id=share['id'],
+                topic='share',
+                host=host.partition('#')[0],
+                lane='work',
+                data={'size': 1, 'new_size': 1},
+            )
         return share['id']
 
     def test_lists_are_shown_in_each_format(self):
@@ -66,8 +92,13 @@ class RecordsTest(manage.ManageTest):
         self.assertEqual('up', services['manila-share', 'test@alpha']['state'])
         self.assertEqual('down', services['manila-share', 'other@backend']['state'])
         self.assertEqual('nova', services['manila-scheduler', 'test']['zone'])
-        self.assertEqual((release.VERSION, None), (services['manila-scheduler', 'test']['release'],
-                                                   services['manila-share', 'other@backend']['release']))
+        self.assertEqual(
+            (release.VERSION, None),
+            (
+                services['manila-scheduler', 'test']['release'],
+                services['manila-share', 'other@backend']['release'],
+            ),
+        )
         self.admin.share()
         found = {one['host']: one for one in self.listed('host', 'list')}
         self.assertLess(0, found['test@alpha']['shares'])
@@ -83,9 +114,16 @@ class RecordsTest(manage.ManageTest):
         self.backend('old@three')
         self.write(models.share_instances, self.instance(self.admin.share()['id']), host='old@two#p')
         self.placed('old@three#p')
-        with self.service.services.db.writer() as conn:     # the operation alone keeps the host, too
-            conn.execute(models.shares.delete().where(models.shares.c.id.in_(
-                sa.select(models.share_instances.c.share_id).where(models.share_instances.c.host == 'old@three#p'))))
+        with self.service.services.db.writer() as conn:  # the operation alone keeps the host, too
+            conn.execute(
+                models.shares.delete().where(
+                    models.shares.c.id.in_(
+                        sa.select(models.share_instances.c.share_id).where(
+                            models.share_instances.c.host == 'old@three#p'
+                        )
+                    )
+                )
+            )
         self.assertIn('service_down_time', self.refused('service', 'cleanup', '--down', '1'))
         found = {one['host']: one['result'] for one in self.listed('service', 'cleanup', status=1)}
         self.assertEqual('removed', found['old@one'])
@@ -93,9 +131,15 @@ class RecordsTest(manage.ManageTest):
         self.assertIn('kept', found['old@three'])
         self.assertNotIn('test@alpha', found)
         left = {one['host'] for one in self.listed('service', 'list')}
-        self.assertEqual({'old@two', 'old@three', 'test@alpha'}, left & {'old@one', 'old@two', 'old@three', 'test@alpha'})
+        self.assertEqual(
+            {'old@two', 'old@three', 'test@alpha'}, left & {'old@one', 'old@two', 'old@three', 'test@alpha'}
+        )
         with self.service.services.db.reader() as conn:
-            self.assertIsNone(conn.execute(sa.select(models.pools.c.host).where(models.pools.c.host == 'old@one#p')).scalar())
+            self.assertIsNone(
+                conn.execute(
+                    sa.select(models.pools.c.host).where(models.pools.c.host == 'old@one#p')
+                ).scalar()
+            )
 
     def test_update_host_by_host_name_moves_shares_and_operations(self):
         self.backend('was_x@alpha')
@@ -104,8 +148,10 @@ class RecordsTest(manage.ManageTest):
         self.assertIn('1 share instances', out)
         self.assertEqual(['test@alpha#p', 'test@alpha'], self.hosts(share))
         self.assertEqual(['wasnx@alpha#p', 'wasnx@alpha'], self.hosts(other))
-        base.eventually(lambda: self.admin.ok('GET', f'/shares/{share}')['share']['status'] == 'available',
-                        'the new host does not do what waited for the old one')
+        base.eventually(
+            lambda: self.admin.ok('GET', f'/shares/{share}')['share']['status'] == 'available',
+            'the new host does not do what waited for the old one',
+        )
 
     def test_update_host_by_pool_moves_only_that_pool(self):
         self.backend('from@b', pools=('p', 'q'))
@@ -113,17 +159,36 @@ class RecordsTest(manage.ManageTest):
         moved, left = self.placed('from@b#p'), self.placed('from@b#q')
         with self.service.services.db.writer() as conn:
             kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
-            group, = groups.make(conn, [moved], type_id=kind, host='from@b#p')
-            snapshot = conn.execute(sa.select(models.share_group_snapshots.c.id).where(
-                models.share_group_snapshots.c.share_group_id == group)).scalars().first()
-            rows.insert(conn, kind='share_group_snapshot.delete', resource_type='share_group_snapshot', topic='share',
-                        host='from@b', resource_id=snapshot, lane='work', data={})
+            (group,) = groups.make(conn, [moved], type_id=kind, host='from@b#p')
+            snapshot = (
+                conn.execute(
+                    sa.select(models.share_group_snapshots.c.id).where(
+                        models.share_group_snapshots.c.share_group_id == group
+                    )
+                )
+                .scalars()
+                .first()
+            )
+            rows.insert(
+                conn,
+                kind='share_group_snapshot.delete',
+                resource_type='share_group_snapshot',
+                topic='share',
+                host='from@b',
+                resource_id=snapshot,
+                lane='work',
+                data={},
+            )
         self.manage('share', 'update_host', '--currenthost', 'from@b#p', '--newhost', 'to@c#p')
         self.assertEqual(['to@c#p', 'to@c'], self.hosts(moved))
         self.assertEqual(['from@b#q', 'from@b'], self.hosts(left))
         with self.service.services.db.reader() as conn:
-            self.assertEqual('to@c', conn.execute(sa.select(models.operations.c.host).where(
-                models.operations.c.resource_id == snapshot)).scalar())
+            self.assertEqual(
+                'to@c',
+                conn.execute(
+                    sa.select(models.operations.c.host).where(models.operations.c.resource_id == snapshot)
+                ).scalar(),
+            )
         with self.service.services.db.reader() as conn:
             pools = set(conn.execute(sa.select(models.pools.c.host)).scalars())
         self.assertIn('to@c#p', pools)
@@ -138,9 +203,14 @@ class RecordsTest(manage.ManageTest):
         self.assertIn('alive@d is up: stop it first', self.refused(*move, 'alive', '--newhost', 'test'))
         share = self.placed('dead@e#p')
         with self.service.services.db.writer() as conn:
-            conn.execute(models.operations.update().where(models.operations.c.resource_id == share).values(
-                owner='x', lease_expires_at=timeutils.utcnow() + datetime.timedelta(hours=1)))
-        self.assertIn('1 operation of dead@e in progress', self.refused(*move, 'dead@e', '--newhost', 'test@alpha'))
+            conn.execute(
+                models.operations.update()
+                .where(models.operations.c.resource_id == share)
+                .values(owner='x', lease_expires_at=timeutils.utcnow() + datetime.timedelta(hours=1))
+            )
+        self.assertIn(
+            '1 operation of dead@e in progress', self.refused(*move, 'dead@e', '--newhost', 'test@alpha')
+        )
         self.manage(*move, 'dead@e', '--newhost', 'nobody@e', '--force')
         self.assertEqual(['nobody@e#p', 'nobody@e'], self.hosts(share))
 
@@ -148,7 +218,9 @@ class RecordsTest(manage.ManageTest):
         share = self.admin.share()
         path = f'/shares/{share["id"]}'
         self.assertIn('openstack share delete', self.refused('share', 'delete', share['id']))
-        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot'][
+            'id'
+        ]
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         self.admin.action(share['id'], 'reset_status', {'status': 'error'})
         self.assertIn('has 1 snapshot', self.refused('share', 'delete', share['id']))
@@ -168,8 +240,16 @@ class RecordsTest(manage.ManageTest):
             kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
             groups.make(conn, [share], type_id=kind)
             replicas.replicable(conn, [share])
-            rows.insert(conn, kind='replica.update', resource_type='share_replica', topic='share', host='nobody@far',
-                        resource_id=self._instance(conn, share), lane='work', data={})
+            rows.insert(
+                conn,
+                kind='replica.update',
+                resource_type='share_replica',
+                topic='share',
+                host='nobody@far',
+                resource_id=self._instance(conn, share),
+                lane='work',
+                data={},
+            )
             backups.of(conn, [share])
         self.assertIn('has 1 backup', self.refused('share', 'delete', share, '--force'))
         self.drop(models.share_backups, models.share_backups.c.share_id == share)
@@ -178,8 +258,16 @@ class RecordsTest(manage.ManageTest):
         self.assertIn('and of 2 snapshots', out)
         self.assertEqual(404, self.admin.call('GET', f'/shares/{share}')[0])
         with self.service.services.db.reader() as conn:
-            self.assertEqual([], list(conn.execute(sa.select(models.operations.c.id).where(
-                models.operations.c.host == 'nobody@far', models.operations.c.state == 'open'))))
+            self.assertEqual(
+                [],
+                list(
+                    conn.execute(
+                        sa.select(models.operations.c.id).where(
+                            models.operations.c.host == 'nobody@far', models.operations.c.state == 'open'
+                        )
+                    )
+                ),
+            )
 
     @staticmethod
     def _instance(conn, share):
@@ -191,10 +279,20 @@ class RecordsTest(manage.ManageTest):
         later = timeutils.utcnow() + datetime.timedelta(hours=1)
         self.write(models.share_instances, self.instance(share_id), status='extending_error')
         with self.service.services.db.writer() as conn:
-            conn.execute(models.operations.update().where(models.operations.c.resource_id == share_id).values(
-                owner='x', lease_expires_at=later))
+            conn.execute(
+                models.operations.update()
+                .where(models.operations.c.resource_id == share_id)
+                .values(owner='x', lease_expires_at=later)
+            )
         self.assertIn('has an operation in progress', self.refused('share', 'delete', share_id))
         self.manage('share', 'delete', '--share_id', share_id, '--force')
         with self.service.services.db.reader() as conn:
-            self.assertEqual(rows.FAILED, conn.execute(sa.select(models.operations.c.state).where(
-                models.operations.c.resource_id == share_id, models.operations.c.kind == 'share.extend')).scalar())
+            self.assertEqual(
+                rows.FAILED,
+                conn.execute(
+                    sa.select(models.operations.c.state).where(
+                        models.operations.c.resource_id == share_id,
+                        models.operations.c.kind == 'share.extend',
+                    )
+                ).scalar(),
+            )

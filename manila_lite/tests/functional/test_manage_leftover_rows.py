@@ -22,7 +22,10 @@ class LeftoversTest(manage.ManageTest):
 
     def found(self, *words, status=1):
         """Return the findings of doctor by (what, id, state)."""
-        return {(one['what'], one['id'], one['state']): one for one in self.listed('doctor', *words, status=status)}
+        return {
+            (one['what'], one['id'], one['state']): one
+            for one in self.listed('doctor', *words, status=status)
+        }
 
     def orphans(self):
         """Insert a row without owners into each table that has owners. Return the names of the tables."""
@@ -30,7 +33,10 @@ class LeftoversTest(manage.ManageTest):
         for table in models.metadata.sorted_tables:
             keys = [key.parent.name for key in table.foreign_keys if key.column.table is not table]
             if keys:
-                self.add(table, **dirty._row(table, 'plain', _FREE) | {name: uuidutils.generate_uuid() for name in keys})
+                self.add(
+                    table,
+                    **dirty._row(table, 'plain', _FREE) | {name: uuidutils.generate_uuid() for name in keys},
+                )
                 made.add(table.name)
         return made
 
@@ -46,7 +52,7 @@ class LeftoversTest(manage.ManageTest):
         found = self.found()
         self.assertEqual(made, made & {key[1] for key in found if key[0] == 'rows'})
         self.assertFalse(found['rows', 'quota_locks', '1 left']['wrong'])
-        self.manage('doctor', '--fix', status=1)    # a service is down
+        self.manage('doctor', '--fix', status=1)  # a service is down
         with self.service.services.db.reader() as conn:
             self.assertEqual([], [kind.table.name for kind in orphans.kinds() if kind.find(conn)])
             self.assertNotIn(bare, list(conn.execute(sa.select(models.shares.c.id)).scalars()))
@@ -54,37 +60,80 @@ class LeftoversTest(manage.ManageTest):
 
     def test_lock_of_a_deleted_access_rule_is_removed_and_locks_no_share(self):
         share = self.admin.share()['id']
-        self.add(models.resource_locks, id=uuidutils.generate_uuid(), project_id='p', share_id=share,
-                 access_id=uuidutils.generate_uuid(), resource_action='delete', lock_context='user')
+        self.add(
+            models.resource_locks,
+            id=uuidutils.generate_uuid(),
+            project_id='p',
+            share_id=share,
+            access_id=uuidutils.generate_uuid(),
+            resource_action='delete',
+            lock_context='user',
+        )
         self.assertIn(('rows', 'resource_locks', '1 left'), self.found())
         with self.service.services.db.writer() as conn:
             for kind in orphans.kinds():
                 kind.clean(conn)
-        self.assertEqual([], self.admin.ok('GET', f'/resource-locks?all_projects=1&resource_id={share}')['resource_locks'])
+        self.assertEqual(
+            [], self.admin.ok('GET', f'/resource-locks?all_projects=1&resource_id={share}')['resource_locks']
+        )
         self.assertEqual(202, self.admin.call('DELETE', f'/shares/{share}')[0])
 
     def test_fix_leaves_no_wrong_rows_or_quotas_in_a_polluted_database(self):
         dirty.pollute(self.service.services.db.engine, 2)
         self.manage('doctor', status=1)
         self.manage('doctor', '--fix', status=1)
-        self.assertEqual([], [one for one in doctor.look(self.service.services) if one.what in ('rows', 'quota')])
+        self.assertEqual(
+            [], [one for one in doctor.look(self.service.services) if one.what in ('rows', 'quota')]
+        )
 
     def service_row(self, host, **values):
-        self.add(models.services, **{'host': host, 'binary': 'manila-share', 'topic': 'manila-share',
-                                     'heartbeat_at': timeutils.utcnow(), **values})
+        self.add(
+            models.services,
+            **{
+                'host': host,
+                'binary': 'manila-share',
+                'topic': 'manila-share',
+                'heartbeat_at': timeutils.utcnow(),
+                **values,
+            },
+        )
 
     def pool(self, host, **values):
-        self.add(models.pools, **{'host': host, 'backend_host': host.partition('#')[0], 'total_gb': 10, 'free_gb': 10,
-                                  'capabilities': {}, 'reported_at': timeutils.utcnow(), **values})
+        self.add(
+            models.pools,
+            **{
+                'host': host,
+                'backend_host': host.partition('#')[0],
+                'total_gb': 10,
+                'free_gb': 10,
+                'capabilities': {},
+                'reported_at': timeutils.utcnow(),
+                **values,
+            },
+        )
 
     def test_down_and_silent_services_are_wrong_unless_stopped_or_disabled(self):
         for host, values in {
-                'down@a': {'heartbeat_at': _LONG_AGO}, 'stopped@a': {'heartbeat_at': _LONG_AGO, 'stopped': True},
-                'off@a': {'heartbeat_at': _LONG_AGO, 'disabled': True}, 'silent@a': {'created_at': _LONG_AGO}}.items():
+            'down@a': {'heartbeat_at': _LONG_AGO},
+            'stopped@a': {'heartbeat_at': _LONG_AGO, 'stopped': True},
+            'off@a': {'heartbeat_at': _LONG_AGO, 'disabled': True},
+            'silent@a': {'created_at': _LONG_AGO},
+        }.items():
             self.service_row(host, **values)
-        found = {key[1:]: one['wrong'] for key, one in self.found().items() if key[0] == 'service' and key[1].endswith('@a')}
-        self.assertEqual({('down@a', 'down'): True, ('stopped@a', 'stopped'): False, ('off@a', 'down'): False,
-                          ('silent@a', 'up'): True}, found)
+        found = {
+            key[1:]: one['wrong']
+            for key, one in self.found().items()
+            if key[0] == 'service' and key[1].endswith('@a')
+        }
+        self.assertEqual(
+            {
+                ('down@a', 'down'): True,
+                ('stopped@a', 'stopped'): False,
+                ('off@a', 'down'): False,
+                ('silent@a', 'up'): True,
+            },
+            found,
+        )
 
     def test_problem_that_a_driver_reports_is_found(self):
         self.pool('loud@b#p', capabilities={'problems': ['its disk is loud']})
@@ -104,5 +153,9 @@ class LeftoversTest(manage.ManageTest):
         self.assertEqual(['old figures'], [key[2] for key in found if key[1] == 'full@b#p'])
         self.assertFalse([key for key in found if key[:2] == ('rows', 'pools')])
         with self.service.services.db.reader() as conn:
-            self.assertEqual(0, conn.execute(sa.select(models.pools.c.claimed_gb).where(
-                models.pools.c.host == 'full@b#p')).scalar())
+            self.assertEqual(
+                0,
+                conn.execute(
+                    sa.select(models.pools.c.claimed_gb).where(models.pools.c.host == 'full@b#p')
+                ).scalar(),
+            )

@@ -39,11 +39,21 @@ class Alone(manage.AloneTest):
 
     def manage(self, *words, status=0, typed=''):
         """Run a command that must end with this exit status; return its output and its error output."""
-        with tempfile.TemporaryFile('w+') as stdin, tempfile.TemporaryFile('w+') as out, tempfile.TemporaryFile('w+') as err:
+        with (
+            tempfile.TemporaryFile('w+') as stdin,
+            tempfile.TemporaryFile('w+') as out,
+            tempfile.TemporaryFile('w+') as err,
+        ):
             stdin.write(typed)
             stdin.seek(0)
-            process = forks.start('manila_lite.cmd.manage:main', f'--config-file={self.config}', *words,
-                                  stdin=stdin, stdout=out, stderr=err)
+            process = forks.start(
+                'manila_lite.cmd.manage:main',
+                f'--config-file={self.config}',
+                *words,
+                stdin=stdin,
+                stdout=out,
+                stderr=err,
+            )
             self.addCleanup(process.kill)
             got = process.wait(waiting.LIMIT)
             for file in (out, err):
@@ -60,7 +70,6 @@ class Alone(manage.AloneTest):
 
 
 class Logs(Alone):
-
     def setUp(self):
         super().setUp()
         self.folder = self.state / 'log'
@@ -87,7 +96,9 @@ class Logs(Alone):
         out, err = self.manage('db', 'version', status=2)
         self.assertEqual(('', 1), (out, err.count('\n')), err)
         self.assertIn('log_file', err)
-        self.assertEqual(f'manila-manage: {path}: No such file or directory\n', self.refusal('logs', 'errors'))
+        self.assertEqual(
+            f'manila-manage: {path}: No such file or directory\n', self.refusal('logs', 'errors')
+        )
         self.assertIn(str(path), self.manage('config', 'list', '--changed')[0])
 
     def test_commands_that_only_read_create_no_log_file(self):
@@ -107,10 +118,14 @@ class Logs(Alone):
             self.assertIn('share 2 is lost', self.manage('logs', 'errors')[0])
         self.write('x.log', f'{_AT} INFO manila_lite [-] fine')
         self.configure(f'log_file = {path}')
-        self.assertEqual('Nothing of level ERROR or CRITICAL in 1 log files.\n', self.manage('logs', 'errors')[0])
+        self.assertEqual(
+            'Nothing of level ERROR or CRITICAL in 1 log files.\n', self.manage('logs', 'errors')[0]
+        )
 
     def test_level_word_late_in_a_long_line_is_ignored(self):
-        path = self.write('x.log', f'{_AT} INFO {" ERROR " * 500_000}\n{_AT} CRITICAL {"x" * 3_000_000} end\n{_AT} INFO x\n')
+        path = self.write(
+            'x.log', f'{_AT} INFO {" ERROR " * 500_000}\n{_AT} CRITICAL {"x" * 3_000_000} end\n{_AT} INFO x\n'
+        )
         self.configure(f'log_file = {path}')
         found = self.manage('logs', 'errors')[0]
         self.assertIn('xxx end\n', found)
@@ -121,8 +136,14 @@ class Logs(Alone):
         path.write_bytes(b'%s ERROR m [-] \xff\xe9\n' % _AT.encode())
         self.configure(f'log_file = {path}')
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            process = forks.start('manila_lite.cmd.manage:main', f'--config-file={self.config}', 'logs', 'errors',
-                                  stdout=out, stderr=err)
+            process = forks.start(
+                'manila_lite.cmd.manage:main',
+                f'--config-file={self.config}',
+                'logs',
+                'errors',
+                stdout=out,
+                stderr=err,
+            )
             self.addCleanup(process.kill)
             self.assertEqual(0, process.wait(waiting.LIMIT))
             out.seek(0)
@@ -137,23 +158,34 @@ class Logs(Alone):
         self.assertEqual(f'manila-manage: {self.folder / "a.log"}: Is a directory\n', err)
 
     def test_errors_without_a_configured_file_says_where_the_logs_are(self):
-        other = self.write('logging.ini', '[loggers]\nkeys=root\n[handlers]\nkeys=\n[formatters]\nkeys=\n'
-                                          '[logger_root]\nhandlers=\n')
-        for extra, said in (('', "journalctl --unit 'manila-*' --grep"), ('use_syslog = true', 'manila-manage logs syslog'),
-                            (f'log_config_append = {other}\nlog_dir = {self.folder}', 'The file of log_config_append')):
+        other = self.write(
+            'logging.ini',
+            '[loggers]\nkeys=root\n[handlers]\nkeys=\n[formatters]\nkeys=\n[logger_root]\nhandlers=\n',
+        )
+        for extra, said in (
+            ('', "journalctl --unit 'manila-*' --grep"),
+            ('use_syslog = true', 'manila-manage logs syslog'),
+            (f'log_config_append = {other}\nlog_dir = {self.folder}', 'The file of log_config_append'),
+        ):
             self.configure(extra)
             self.assertIn(said, self.refusal('logs', 'errors'))
 
     def test_only_our_lines_of_the_syslog_are_shown(self):
         ours = [f'Nov 21 09:02:5{number} here manila-share[2505]: {number}' for number in range(10)]
-        ours += ['Nov 21 09:03:00 here systemd[1]: mlite-compute-api.service: Failed.',
-                 'Nov 21 09:03:01 here gunicorn[7]: 2026-11-21 ERROR manila_lite.wsgi.api [-] x']
-        path = self.write('syslog', '\n'.join(['Nov 21 here other-manila-share[1]: x', *ours, 'Nov 21 here cron[3]: x']))
+        ours += [
+            'Nov 21 09:03:00 here systemd[1]: mlite-compute-api.service: Failed.',
+            'Nov 21 09:03:01 here gunicorn[7]: 2026-11-21 ERROR manila_lite.wsgi.api [-] x',
+        ]
+        path = self.write(
+            'syslog', '\n'.join(['Nov 21 here other-manila-share[1]: x', *ours, 'Nov 21 here cron[3]: x'])
+        )
         self.assertEqual(ours[2:], self.manage('logs', 'syslog', '--file', path)[0].splitlines())
         self.assertEqual(ours[-1:], self.manage('logs', 'syslog', '1', '--file', path)[0].splitlines())
         self.assertEqual(ours, self.manage('logs', 'syslog', '9' * 9, '--file', path)[0].splitlines())
         other = self.write('other', 'Nov 21 here cron[3]: x\n')
-        self.assertEqual(f'No line about manila_lite in {other}.\n', self.manage('logs', 'syslog', '--file', other)[0])
+        self.assertEqual(
+            f'No line about manila_lite in {other}.\n', self.manage('logs', 'syslog', '--file', other)[0]
+        )
         self.assertIn('No such file', self.refusal('logs', 'syslog', '--file', self.folder / 'none'))
         self.assertIn('usage:', self.manage('logs', 'syslog', 'x', status=2)[1])
 
@@ -167,9 +199,10 @@ class Logs(Alone):
 
 
 class Shell(Alone):
-
-    TYPED = ('from manila_lite.db.queries import services\n'
-             'with db.reader() as conn: print(services.list_services(conn, {}), conf.host, ctx.is_admin, ctx.db is db)\n\n')
+    TYPED = (
+        'from manila_lite.db.queries import services\n'
+        'with db.reader() as conn: print(services.list_services(conn, {}), conf.host, ctx.is_admin, ctx.db is db)\n\n'
+    )
 
     def setUp(self):
         super().setUp()
@@ -193,8 +226,11 @@ class Shell(Alone):
         self.assertNotIn('nothing_of_that_name', path.read_text())
 
     def test_shell_that_is_not_installed_is_refused(self):
-        missing = [name for name, module in (('ipython', 'IPython'), ('bpython', 'bpython'))
-                   if importlib.util.find_spec(module) is None]
+        missing = [
+            name
+            for name, module in (('ipython', 'IPython'), ('bpython', 'bpython'))
+            if importlib.util.find_spec(module) is None
+        ]
         for name in missing:
             self.assertIn(f'{name} is not installed', self.refusal('shell', name))
             self.assertIn(f'{name} is not installed', self.refusal('shell', 'run', '--shell', name))
@@ -207,13 +243,17 @@ class Shell(Alone):
 
     def test_exit_status_of_a_script_is_passed_on(self):
         self.manage('shell', 'script', self.script('raise SystemExit(5)'), status=5)
-        self.assertEqual('no\n', self.manage('shell', 'script', self.script('import sys; sys.exit("no")'), status=1)[1])
+        self.assertEqual(
+            'no\n', self.manage('shell', 'script', self.script('import sys; sys.exit("no")'), status=1)[1]
+        )
         failing = self.script('from manila_lite import errors\nraise errors.BadConfig("mine")')
         self.assertIn(f'{failing}", line 2', self.manage('shell', 'script', failing, status=1)[1])
 
     def test_missing_script_is_refused(self):
-        self.assertEqual(f'manila-manage: {self.state}/none: No such file or directory\n',
-                         self.refusal('shell', 'script', self.state / 'none'))
+        self.assertEqual(
+            f'manila-manage: {self.state}/none: No such file or directory\n',
+            self.refusal('shell', 'script', self.state / 'none'),
+        )
         self.assertIn('Is a directory', self.refusal('shell', 'script', self.state))
         self.assertIn('usage:', self.manage('shell', 'script', status=2)[1])
 

@@ -24,15 +24,19 @@ class Machines(manage.ManageTest):
         with self.service.services.db.writer() as conn:
             for host in (_FAST, 'stor@slow'):
                 services.heartbeat(conn, host, _BINARY, 'nova')
-            conn.execute(models.backend_machines.delete())     # the service is that of all these tests
-            conn.execute(models.services.update().where(models.services.c.host == _FAST).values(lease_owner=None))
+            conn.execute(models.backend_machines.delete())  # the service is that of all these tests
+            conn.execute(
+                models.services.update().where(models.services.c.host == _FAST).values(lease_owner=None)
+            )
             backend_leases.take(conn, _FAST, _BINARY, 'node1/w/1/1', 300)
             backend_machines.report(conn, _FAST, 'node1', 'node1/w/1/1', 300, backend_machines.SERVES)
             backend_machines.report(conn, _FAST, 'node2', 'node2/w/1/1', 300, backend_machines.WAITS)
 
     def shown(self, *words):
         """Return (machine, stage, status) of each machine that the command lists."""
-        return [(one['machine'], one['stage'], one['status']) for one in self.listed('host', 'machines', *words)]
+        return [
+            (one['machine'], one['stage'], one['status']) for one in self.listed('host', 'machines', *words)
+        ]
 
     def refused(self, *words):
         """Return the words with which a drain is refused; check that it changes nothing."""
@@ -43,7 +47,9 @@ class Machines(manage.ManageTest):
 
     def report(self, machine, seconds=300, **more):
         with self.service.services.db.writer() as conn:
-            backend_machines.report(conn, _FAST, machine, f'{machine}/w/1/1', seconds, backend_machines.WAITS, **more)
+            backend_machines.report(
+                conn, _FAST, machine, f'{machine}/w/1/1', seconds, backend_machines.WAITS, **more
+            )
 
     def test_listing(self):
         both = [('node1', 'serves', 'enabled'), ('node2', 'waits', 'enabled')]
@@ -53,7 +59,9 @@ class Machines(manage.ManageTest):
         self.assertEqual([], self.shown('stor@slow'))
         self.report('node2', seconds=-1, problem='x' * 300)
         out, _ = self.manage('host', 'machines')
-        self.assertEqual(['backend', 'machine', 'stage', 'status', 'seen', 'problem'], out.splitlines()[0].split())
+        self.assertEqual(
+            ['backend', 'machine', 'stage', 'status', 'seen', 'problem'], out.splitlines()[0].split()
+        )
         self.assertRegex(out, rf'{_FAST} +node2 +gone +enabled +\d+ s ago +x{{255}}\n')
 
     def test_names(self):
@@ -63,7 +71,9 @@ class Machines(manage.ManageTest):
         self.assertIn('Drain stor@slow by the names of these backends.', self.refused('stor'))
         for name in ('node3', 'node1@slow'):
             self.assertIn(f'There is no backend {name}', self.refused(name))
-        self.assertIn('There is no machine stor@slow', self.manage('host', 'drain', 'stor@slow', '--undo', status=1)[1])
+        self.assertIn(
+            'There is no machine stor@slow', self.manage('host', 'drain', 'stor@slow', '--undo', status=1)[1]
+        )
         out, _ = self.manage('host', 'drain', 'stor@slow', '--dry-run')
         self.assertIn('There is nothing to move.', out)
 
@@ -90,11 +100,16 @@ class Machines(manage.ManageTest):
             backend_machines.report(conn, _FAST, 'test', 'test/w/1/1', 300, backend_machines.SERVES)
         share = self.admin.share()
         plan = self.listed('host', 'drain', 'test', '--dry-run', status=1)
-        self.assertEqual([('backend', _FAST, 'node1 or node2')], [(one['resource_type'], one['id'], one['to']) for one in plan])
+        self.assertEqual(
+            [('backend', _FAST, 'node1 or node2')],
+            [(one['resource_type'], one['id'], one['to']) for one in plan],
+        )
         self.assertIn(f'{share["id"]} stays', self.manage('host', 'drain', 'test', '--dry-run', status=1)[0])
 
     def test_machine_that_waits_is_drained_and_enabled_again(self):
-        self.assertIn('node2 serves no backend with failover.', self.manage('host', 'drain', 'node2', '--yes')[0])
+        self.assertIn(
+            'node2 serves no backend with failover.', self.manage('host', 'drain', 'node2', '--yes')[0]
+        )
         self.assertEqual(('node2', 'waits', 'drained'), self.shown()[1])
         self.assertIn('node2 is drained itself', self.refused('node1'))
         self.assertIn(f'node2 may serve again: {_FAST}', self.manage('host', 'drain', 'node2', '--undo')[0])
@@ -111,8 +126,10 @@ class Machines(manage.ManageTest):
         with self.service.services.db.writer() as conn:
             conn.execute(table.update().values(seen_at=timeutils.utcnow() - datetime.timedelta(hours=2)))
         removed = self.listed('service', 'cleanup')
-        self.assertEqual([('machine node2', _FAST, 'removed')],
-                         [(one['binary'], one['host'], one['result']) for one in removed])
+        self.assertEqual(
+            [('machine node2', _FAST, 'removed')],
+            [(one['binary'], one['host'], one['result']) for one in removed],
+        )
         self.assertEqual(['node1'], [one for one, _, _ in self.shown()])
 
 
@@ -144,7 +161,9 @@ class Tenures(test_leases.LeaseTestCase):
         for name in ('one', 'two'):
             self.backends[name] = Backend()
             self.patch(socket, 'gethostname', lambda name=name: name)
-            self.leases[name] = BackendLease(self.services, test_leases.HOST, _BINARY, guarded=self.backends[name])
+            self.leases[name] = BackendLease(
+                self.services, test_leases.HOST, _BINARY, guarded=self.backends[name]
+            )
             self.addCleanup(self.leases[name].stop)
             self.leases[name].start()
 

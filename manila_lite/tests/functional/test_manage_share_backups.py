@@ -47,18 +47,34 @@ class WithoutItsBackend(manage.ManageTest, BackingUp):
 
     def test_update_host_refuses_wrong_or_down_backends_unless_forced(self):
         backup, _ = self.made()
-        for old, new, said in ((self.GONE, 'test', 'host@backend'), (self.GONE, self.GONE, 'host@backend'),
-                               (self.GONE, 'test@alpha#pool', 'host@backend'), (self.GONE, 'nobody@far', 'is not up'),
-                               ('test@alpha', 'test@alpha', 'host@backend'), ('test@alpha', self.GONE, 'is not up')):
+        for old, new, said in (
+            (self.GONE, 'test', 'host@backend'),
+            (self.GONE, self.GONE, 'host@backend'),
+            (self.GONE, 'test@alpha#pool', 'host@backend'),
+            (self.GONE, 'nobody@far', 'is not up'),
+            ('test@alpha', 'test@alpha', 'host@backend'),
+            ('test@alpha', self.GONE, 'is not up'),
+        ):
             self.assertIn(said, self.complaint('update_host', '--currenthost', old, '--newhost', new))
-        self.add(models.services, host='second@fast', binary='manila-share', topic='manila-share',
-                 heartbeat_at=timeutils.utcnow())
-        self.assertIn('can delete its backups itself',
-                      self.complaint('update_host', '--currenthost', 'second@fast', '--newhost', 'test@alpha'))
+        self.add(
+            models.services,
+            host='second@fast',
+            binary='manila-share',
+            topic='manila-share',
+            heartbeat_at=timeutils.utcnow(),
+        )
+        self.assertIn(
+            'can delete its backups itself',
+            self.complaint('update_host', '--currenthost', 'second@fast', '--newhost', 'test@alpha'),
+        )
         shown = self.admin.ok('GET', f'/share-backups/{backup}')['share_backup']
         self.assertEqual((self.GONE, 'available'), (shown['host'], shown['status']))
-        self.manage('share_backup', 'update_host', '--currenthost', self.GONE, '--newhost', 'nobody@far', '--force')
-        self.assertEqual('nobody@far', self.admin.ok('GET', f'/share-backups/{backup}')['share_backup']['host'])
+        self.manage(
+            'share_backup', 'update_host', '--currenthost', self.GONE, '--newhost', 'nobody@far', '--force'
+        )
+        self.assertEqual(
+            'nobody@far', self.admin.ok('GET', f'/share-backups/{backup}')['share_backup']['host']
+        )
 
     def test_backup_of_a_lost_backend_is_deleted_from_the_database(self):
         backup, share = self.made()
@@ -66,7 +82,9 @@ class WithoutItsBackend(manage.ManageTest, BackingUp):
         self.waits(backup)
         used = self.used()
         out, _ = self.manage('share_backup', 'delete', backup)
-        self.assertIn(f'{backup} may still be a directory in the export of type nightly, or at {self.GONE}', out)
+        self.assertIn(
+            f'{backup} may still be a directory in the export of type nightly, or at {self.GONE}', out
+        )
         self.backup_is_now({'id': backup}, 'gone')
         self.assertEqual(used - 1, self.used())
         self.assertIn('could not be found', self.complaint('delete', backup))

@@ -20,7 +20,9 @@ class CapabilitiesTest(manage.ManageTest):
 
     def tearDown(self):
         with self.service.services.db.writer() as conn:
-            conn.execute(models.share_servers.delete().where(models.share_servers.c.id.in_((self.one, self.two))))
+            conn.execute(
+                models.share_servers.delete().where(models.share_servers.c.id.in_((self.one, self.two)))
+            )
         super().tearDown()
 
     def stands(self, resource_id):
@@ -29,9 +31,13 @@ class CapabilitiesTest(manage.ManageTest):
         return {name: getattr(row, name) for name in share_server_capabilities.NAMES}
 
     def test_named_server_is_changed_and_the_other_is_kept(self):
-        rows = self.listed(*_WORDS, '--share_servers', self.one, '--capabilities', f'{_ADD},{_SECURITY}', '--value', 'True')
-        self.assertEqual([(self.one, True, f'{_SECURITY}: False -> True')],
-                         [(row['id'], row['changed'], row['result']) for row in rows])
+        rows = self.listed(
+            *_WORDS, '--share_servers', self.one, '--capabilities', f'{_ADD},{_SECURITY}', '--value', 'True'
+        )
+        self.assertEqual(
+            [(self.one, True, f'{_SECURITY}: False -> True')],
+            [(row['id'], row['changed'], row['result']) for row in rows],
+        )
         self.assertTrue(self.stands(self.one)[_SECURITY])
         self.assertFalse(self.stands(self.two)[_SECURITY])
 
@@ -43,7 +49,15 @@ class CapabilitiesTest(manage.ManageTest):
             self.assertFalse(self.stands(self.one)[_ADD], word)
 
     def test_only_changed_servers_are_counted(self):
-        words = (*_WORDS, '--share_servers', f'{self.one}, {self.two}', '--capabilities', _SECURITY, '--value', 'yes')
+        words = (
+            *_WORDS,
+            '--share_servers',
+            f'{self.one}, {self.two}',
+            '--capabilities',
+            _SECURITY,
+            '--value',
+            'yes',
+        )
         self.manage(*_WORDS, '--share_servers', self.two, '--capabilities', _SECURITY, '--value', 'True')
         self.assertIn('1 of 2 share servers would be changed', self.manage(*words, '--dry-run')[0])
         self.assertFalse(self.stands(self.one)[_SECURITY])
@@ -53,22 +67,32 @@ class CapabilitiesTest(manage.ManageTest):
 
     def test_host_option_selects_all_servers_of_the_host(self):
         for host in ('test', 'test@alpha'):
-            rows = self.listed(*_WORDS, '--host', host, '--capabilities', _ADD, '--value', 'true', '--dry-run')
+            rows = self.listed(
+                *_WORDS, '--host', host, '--capabilities', _ADD, '--value', 'true', '--dry-run'
+            )
             self.assertTrue({self.one, self.two} <= {row['id'] for row in rows})
         _, said = self.manage(*_WORDS, '--host', 'tes', '--capabilities', _ADD, '--value', 'true', status=1)
         self.assertIn('no share servers on tes', said)
 
     def test_unknown_server_is_refused_and_nothing_is_changed(self):
         for more in ((f'{self.one},missing',), (self.one, '--host', 'other@alpha')):
-            _, said = self.manage(*_WORDS, '--capabilities', _SECURITY, '--value', 'True', '--share_servers', *more, status=1)
+            _, said = self.manage(
+                *_WORDS, '--capabilities', _SECURITY, '--value', 'True', '--share_servers', *more, status=1
+            )
             self.assertIn('nothing was changed', said)
             self.assertFalse(self.stands(self.one)[_SECURITY])
 
     def test_invalid_arguments_are_refused(self):
         good = {'--share_servers': self.one, '--capabilities': _SECURITY, '--value': 'True'}
-        for change, status in (({'--value': 'perhaps'}, 2), ({'--capabilities': 'speed'}, 2), ({'--capabilities': ','}, 2),
-                               ({'--share_servers': ' , '}, 2), ({'--value': None}, 2), ({'--capabilities': None}, 2),
-                               ({'--share_servers': None}, 1)):
+        for change, status in (
+            ({'--value': 'perhaps'}, 2),
+            ({'--capabilities': 'speed'}, 2),
+            ({'--capabilities': ','}, 2),
+            ({'--share_servers': ' , '}, 2),
+            ({'--value': None}, 2),
+            ({'--capabilities': None}, 2),
+            ({'--share_servers': None}, 1),
+        ):
             words = [word for pair in (good | change).items() if pair[1] for word in pair]
             self.manage(*_WORDS, *words, status=status)
             self.assertFalse(self.stands(self.one)[_SECURITY], words)

@@ -31,13 +31,20 @@ class Managing:
         """Add a share at the backend that is not managed. Return its path."""
         name = self.name
         with self.store(backend).locked():
-            self.store(backend).shares.put(dataclasses.replace(
-                ShareRecord(name, 'pool', 3, 'NFS', name, content='precious', ours=False), **changes))
+            self.store(backend).shares.put(
+                dataclasses.replace(
+                    ShareRecord(name, 'pool', 3, 'NFS', name, content='precious', ours=False), **changes
+                )
+            )
         return f'10.0.0.1:/shares/{name}'
 
     def ask(self, expected=200, caller=None, version=None, path='/shares/manage', **changes):
         """Ask to manage a share; return the share, or the fault."""
-        body = {'service_host': 'test@alpha#pool', 'protocol': 'nfs', 'export_path': f'10.0.0.1:/shares/{self.name}'} | changes
+        body = {
+            'service_host': 'test@alpha#pool',
+            'protocol': 'nfs',
+            'export_path': f'10.0.0.1:/shares/{self.name}',
+        } | changes
         status, document, _ = (caller or self.admin).call('POST', path, {'share': body}, version=version)
         self.assertEqual(expected, status, document)
         return next(iter(document.values()))
@@ -46,8 +53,9 @@ class Managing:
         return self.admin.wait(f'/shares/{self.ask(**changes)["id"]}', 'share', status)
 
     def unmanage(self, resource_id, expected=202, version=None, collection='shares'):
-        status, document, _ = self.admin.call('POST', f'/{collection}/{resource_id}/action', {'unmanage': None},
-                                               version=version)
+        status, document, _ = self.admin.call(
+            'POST', f'/{collection}/{resource_id}/action', {'unmanage': None}, version=version
+        )
         self.assertEqual(expected, status, document)
         return next(iter(document.values())) if document else None
 
@@ -55,15 +63,20 @@ class Managing:
         self.admin.wait(f'/shares/{share_id}', 'share', 'gone')
 
     def exports(self, share_id):
-        return [row['path'] for row in self.admin.ok('GET', f'/shares/{share_id}/export_locations')['export_locations']]
+        return [
+            row['path']
+            for row in self.admin.ok('GET', f'/shares/{share_id}/export_locations')['export_locations']
+        ]
 
     def record(self, share, backend='alpha'):
         [instance] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
         return self.store(backend).shares.get(instance['id'])
 
     def told(self, resource_id):
-        return ' '.join(found['user_message'] for found in
-                        self.admin.ok('GET', f'/messages?resource_id={resource_id}')['messages'])
+        return ' '.join(
+            found['user_message']
+            for found in self.admin.ok('GET', f'/messages?resource_id={resource_id}')['messages']
+        )
 
     def fault(self, text, backend='alpha'):
         self.service.knob(backend, text)
@@ -90,12 +103,18 @@ class ManagedShares(Managing, base.ServiceTest):
                         records.drop(record.id)
 
     def take_snapshot(self, share_id):
-        snapshot_id = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share_id}})['snapshot']['id']
+        snapshot_id = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share_id}})['snapshot'][
+            'id'
+        ]
         return self.admin.wait(f'/snapshots/{snapshot_id}', 'snapshot', 'available')
 
     def ask_snapshot(self, share_id, location, expected=202, version=None, **more):
-        status, document, _ = self.admin.call('POST', '/snapshots/manage', {'snapshot': {
-            'share_id': share_id, 'provider_location': location, **more}}, version=version)
+        status, document, _ = self.admin.call(
+            'POST',
+            '/snapshots/manage',
+            {'snapshot': {'share_id': share_id, 'provider_location': location, **more}},
+            version=version,
+        )
         self.assertEqual(expected, status, document)
         return next(iter(document.values()))
 
@@ -106,15 +125,20 @@ class ManagedShares(Managing, base.ServiceTest):
     def test_existing_share_is_managed_used_and_unmanaged_with_its_data(self):
         path = self.there()
         asked = self.ask(name='mine', description='was theirs', driver_options={'hint': 1, 'none': None})
-        self.assertEqual(('manage_starting', 0, 'mine', 'NFS', 'test@alpha#pool'),
-                         tuple(asked[key] for key in ('status', 'size', 'name', 'share_proto', 'host')))
+        self.assertEqual(
+            ('manage_starting', 0, 'mine', 'NFS', 'test@alpha#pool'),
+            tuple(asked[key] for key in ('status', 'size', 'name', 'share_proto', 'host')),
+        )
         share = self.admin.wait(f'/shares/{asked["id"]}', 'share', 'available')
         self.assertEqual((3, '100%'), (share['size'], share['progress']))
         self.assertIn(path, self.exports(share['id']))
         self.assertEqual([1, 3, 0], self.used())
         self.assertEqual('precious', self.record(share).content)
         self.assertIsNone(self.store().shares.get(self.name))
-        self.assertEqual(200, self.admin.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.9'})[0])
+        self.assertEqual(
+            200,
+            self.admin.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.9'})[0],
+        )
         base.eventually(lambda: self.record(share).rules, 'the rule is not in force')
         held = self.record(share).id
         self.unmanage(share['id'])
@@ -131,7 +155,9 @@ class ManagedShares(Managing, base.ServiceTest):
         host = share['host']
         backend = host[5:].partition('#')[0]
         [path, *_] = self.exports(share['id'])
-        self.assertEqual('share_already_managed', self.ask(409, service_host=host, export_path=path)['reason'])
+        self.assertEqual(
+            'share_already_managed', self.ask(409, service_host=host, export_path=path)['reason']
+        )
         snapshot = self.take_snapshot(share['id'])
         self.assertEqual('share_has_snapshots', self.unmanage(share['id'], 403)['reason'])
         location = self.admin.ok('GET', f'/snapshots/{snapshot["id"]}')['snapshot']['provider_location']
@@ -144,8 +170,10 @@ class ManagedShares(Managing, base.ServiceTest):
         back = self.managed(service_host=host, export_path=path)
         self.assertEqual((2, path), (back['size'], self.exports(back['id'])[0]))
         asked = self.ask_snapshot(back['id'], location, name='found', driver_options={'a': 'b'})
-        self.assertEqual(('manage_starting', 'found', location),
-                         (asked['status'], asked['name'], asked['provider_location']))
+        self.assertEqual(
+            ('manage_starting', 'found', location),
+            (asked['status'], asked['name'], asked['provider_location']),
+        )
         known = self.admin.wait(f'/snapshots/{asked["id"]}', 'snapshot', 'available')
         self.assertEqual((2, location), (known['size'], known['provider_location']))
         self.assertEqual([1, 2, 1], self.used())
@@ -158,7 +186,7 @@ class ManagedShares(Managing, base.ServiceTest):
         self.assertIn('manage it again', self.told(share['id']))
         self.assertEqual(403, self.admin.call('DELETE', f'/shares/{share["id"]}')[0])
         path = self.there()
-        better = self.managed()     # the share in manage_error does not block the path
+        better = self.managed()  # the share in manage_error does not block the path
         self.assertIn(path, self.exports(better['id']))
         self.unmanage(share['id'])
         self.gone(share['id'])
@@ -175,7 +203,11 @@ class ManagedShares(Managing, base.ServiceTest):
 
     def test_path_is_given_in_each_form_of_export_locations(self):
         path = self.there()
-        for form in ([path, '10.0.0.2:/other'], {'path': path}, [{'path': path, 'preferred': True, 'id': NOBODY}]):
+        for form in (
+            [path, '10.0.0.2:/other'],
+            {'path': path},
+            [{'path': path, 'preferred': True, 'id': NOBODY}],
+        ):
             for version, call in (('2.6', '/os-share-manage'), (None, '/shares/manage')):
                 share = self.managed(export_path=form, version=version, path=call)
                 self.assertIn(path, self.exports(share['id']))
@@ -222,7 +254,10 @@ class ManagedShares(Managing, base.ServiceTest):
         self.unmanage(share['id'])
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'unmanage_starting')
         self.assertEqual('wrong_state', self.unmanage(share['id'], 403)['reason'])
-        for action, body in (('extend', {'new_size': 2}), ('allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})):
+        for action, body in (
+            ('extend', {'new_size': 2}),
+            ('allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'}),
+        ):
             self.assertIn(self.admin.action(share['id'], action, body)[0], (400, 403, 409))
         self.assertEqual(202, self.admin.action(share['id'], 'reset_status', {'status': 'available'})[0])
         self.service.knob(backend, '')
@@ -230,7 +265,11 @@ class ManagedShares(Managing, base.ServiceTest):
 
     def test_unmanage_of_a_locked_share_is_refused(self):
         share = self.admin.share()
-        self.admin.ok('POST', '/resource-locks', {'resource_lock': {'resource_id': share['id'], 'resource_type': 'share'}})
+        self.admin.ok(
+            'POST',
+            '/resource-locks',
+            {'resource_lock': {'resource_id': share['id'], 'resource_type': 'share'}},
+        )
         self.assertEqual('share_locked', self.unmanage(share['id'], 403)['reason'])
         self.assertEqual('available', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['status'])
 
@@ -245,8 +284,16 @@ class ManagedShares(Managing, base.ServiceTest):
     def test_managing_up_to_the_quota_logs_nothing(self):
         self.there()
         usage = self.admin.ok('GET', f'/quota-sets/{self.admin.token.split(":")[1]}/detail')['quota_set']
-        self.admin.ok('PUT', f'/quota-sets/{self.admin.token.split(":")[1]}', {'quota_set': {
-            'shares': usage['shares']['in_use'] + 1, 'gigabytes': usage['gigabytes']['in_use'] + 3}})
+        self.admin.ok(
+            'PUT',
+            f'/quota-sets/{self.admin.token.split(":")[1]}',
+            {
+                'quota_set': {
+                    'shares': usage['shares']['in_use'] + 1,
+                    'gigabytes': usage['gigabytes']['in_use'] + 3,
+                }
+            },
+        )
         log = self.useFixture(plain_fixtures.FakeLogger(level=logging.WARNING))
         self.managed()
         self.assertNotIn('quota', log.output)
@@ -260,15 +307,22 @@ class ManagedShares(Managing, base.ServiceTest):
         for event in ('manage.start', 'manage.end', 'unmanage.start', 'unmanage.end'):
             told = heard.wait(f'share.{event}', share_id=share['id'])['payload']
             self.assertTrue(told['host'].startswith('test@alpha'))
-        self.assertEqual((path, 3), tuple(heard.wait('share.manage.end')['payload'][key] for key in ('export_path', 'size')))
+        self.assertEqual(
+            (path, 3),
+            tuple(heard.wait('share.manage.end')['payload'][key] for key in ('export_path', 'size')),
+        )
         failed = self.managed('manage_error', export_path='10.0.0.1:/shares/none')
-        self.assertIn('no share at', heard.wait('share.manage.error', share_id=failed['id'])['payload']['error'])
+        self.assertIn(
+            'no share at', heard.wait('share.manage.error', share_id=failed['id'])['payload']['error']
+        )
 
     def test_unsuitable_share_types_are_refused(self):
         self.there()
-        for specs in ({'driver_handles_share_servers': 'True'},
-                      {'driver_handles_share_servers': 'False', 'vendor_name': 'another'},
-                      {'driver_handles_share_servers': 'False', 'availability_zones': 'elsewhere'}):
+        for specs in (
+            {'driver_handles_share_servers': 'True'},
+            {'driver_handles_share_servers': 'False', 'vendor_name': 'another'},
+            {'driver_handles_share_servers': 'False', 'availability_zones': 'elsewhere'},
+        ):
             name = uuidutils.generate_uuid()
             self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': specs}})
             self.assertEqual('share_type_unfit', self.ask(400, share_type=name)['reason'])
@@ -312,9 +366,20 @@ class ManagedShares(Managing, base.ServiceTest):
 
     def test_mount_point_name_is_applied_if_it_is_supported_and_free(self):
         self.there()
-        self.admin.ok('POST', '/types', {'share_type': {'name': 'pointed', 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'mount_point_name_support': '<is> True',
-            'provisioning:mount_point_prefix': 'much'}}})
+        self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'pointed',
+                    'extra_specs': {
+                        'driver_handles_share_servers': 'False',
+                        'mount_point_name_support': '<is> True',
+                        'provisioning:mount_point_prefix': 'much',
+                    },
+                }
+            },
+        )
         early = self.managed(version='2.91', mount_point_name='ignored', share_type='pointed')
         self.assertNotIn('ignored', str(self.exports(early['id'])))
         self.unmanage(early['id'])
@@ -324,15 +389,29 @@ class ManagedShares(Managing, base.ServiceTest):
         share = self.managed(mount_point_name='better', share_type='pointed')
         self.assertIn('10.0.0.1:/shares/much_better', self.exports(share['id']))
         self.assertEqual('mount_point_name_not_supported', self.ask(400, mount_point_name='other')['reason'])
-        self.assertEqual('mount_point_name_exists', self.ask(409, mount_point_name='better', share_type='pointed')['reason'])
+        self.assertEqual(
+            'mount_point_name_exists',
+            self.ask(409, mount_point_name='better', share_type='pointed')['reason'],
+        )
         self.unmanage(share['id'])
         self.gone(share['id'])
         self.managed(export_path='10.0.0.1:/shares/much_better')
 
     def test_mount_point_name_begins_with_the_project_if_the_type_has_no_prefix(self):
         self.there()
-        self.admin.ok('POST', '/types', {'share_type': {'name': 'of projects', 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'mount_point_name_support': '<is> True'}}})
+        self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'of projects',
+                    'extra_specs': {
+                        'driver_handles_share_servers': 'False',
+                        'mount_point_name_support': '<is> True',
+                    },
+                }
+            },
+        )
         share = self.managed(mount_point_name='mine', share_type='of projects')
         self.assertIn(f'10.0.0.1:/shares/{share["project_id"]}_mine', self.exports(share['id']))
 
@@ -359,17 +438,27 @@ class ManagedShares(Managing, base.ServiceTest):
         [listed] = self.admin.ok('GET', path)['snapshot_instances']
         self.assertEqual({'id': listed['id'], 'snapshot_id': snapshot['id'], 'status': 'available'}, listed)
         [shown] = self.admin.ok('GET', path.replace('?', '/detail?'))['snapshot_instances']
-        self.assertEqual(shown, self.admin.ok('GET', f'/snapshot-instances/{listed["id"]}')['snapshot_instance'])
-        self.assertEqual((share['id'], instance['id'], '100%', f'/snapshots/{snapshot["id"]}'),
-                         tuple(shown[key] for key in ('share_id', 'share_instance_id', 'progress', 'provider_location')))
+        self.assertEqual(
+            shown, self.admin.ok('GET', f'/snapshot-instances/{listed["id"]}')['snapshot_instance']
+        )
+        self.assertEqual(
+            (share['id'], instance['id'], '100%', f'/snapshots/{snapshot["id"]}'),
+            tuple(shown[key] for key in ('share_id', 'share_instance_id', 'progress', 'provider_location')),
+        )
         action = f'/snapshot-instances/{listed["id"]}/action'
         self.assertEqual(400, self.admin.call('POST', action, {'reset_status': {'status': 'odd'}})[0])
         self.assertEqual(202, self.admin.call('POST', action, {'reset_status': {'status': 'error'}})[0])
-        self.assertEqual([listed | {'status': 'error'}],
-                         self.admin.ok('GET', f'{path}&status=error')['snapshot_instances'])
+        self.assertEqual(
+            [listed | {'status': 'error'}], self.admin.ok('GET', f'{path}&status=error')['snapshot_instances']
+        )
         exports = f'/snapshot-instances/{listed["id"]}/export-locations'
-        there, here = ([(place['id'], place['path']) for place in self.admin.ok('GET', at)['share_snapshot_export_locations']]
-                       for at in (f'/snapshots/{snapshot["id"]}/export-locations', exports))
+        there, here = (
+            [
+                (place['id'], place['path'])
+                for place in self.admin.ok('GET', at)['share_snapshot_export_locations']
+            ]
+            for at in (f'/snapshots/{snapshot["id"]}/export-locations', exports)
+        )
         self.assertEqual(there, here)
         self.assertNotEqual([], here)
         self.assertEqual(404, self.admin.call('GET', f'{exports}/{NOBODY}')[0])
@@ -395,13 +484,17 @@ class ManagedServedShares(Managing, served.ServedTest):
         self.gone(self.mine['id'])
         with self.service.services.db.reader() as conn:
             self.assertFalse(share_servers.get(conn, self.server.id).is_auto_deletable)
-        self.assertEqual((False, None), (self.store().shares.get(held).ours, self.store().shares.get(held).server))
+        self.assertEqual(
+            (False, None), (self.store().shares.get(held).ours, self.store().shares.get(held).server)
+        )
         asks = {'service_host': self.host, 'export_path': path, 'share_type': 'served'}
         self.ask(400, **asks)
         self.ask(400, version='2.48', share_server_id=self.server.id, **asks)
         self.assertEqual('bad_share_server', self.ask(400, share_server_id=NOBODY, **asks)['reason'])
         back = self.managed(share_server_id=self.server.id, **asks)
-        self.assertEqual((self.server.id, self.network_id), (back['share_server_id'], back['share_network_id']))
+        self.assertEqual(
+            (self.server.id, self.network_id), (back['share_server_id'], back['share_network_id'])
+        )
         self.assertEqual(self.server.id, self.record(back).server)
         self.assertEqual([path], self.exports(back['id'])[:1])
 
@@ -425,8 +518,10 @@ class ManagedSnapshots(test_share_replicas.Replicating):
         share = self.make()
         snapshot, replica = self.take(share), self.replicate(share)
         place = self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['provider_location']
-        for path, body in ((f'/snapshots/{snapshot}/action', {'unmanage': None}),
-                           ('/snapshots/manage', {'snapshot': {'share_id': share['id'], 'provider_location': place}})):
+        for path, body in (
+            (f'/snapshots/{snapshot}/action', {'unmanage': None}),
+            ('/snapshots/manage', {'snapshot': {'share_id': share['id'], 'provider_location': place}}),
+        ):
             status, document, _ = self.admin.call('POST', path, body)
             self.assertEqual((409, 'share_has_replicas'), (status, document['conflictingRequest']['reason']))
         self.assertEqual('available', self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])

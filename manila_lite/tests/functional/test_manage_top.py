@@ -24,9 +24,20 @@ class TopTest(manage.ManageTest):
     def plant(self, **values):
         """Write the row of an operation; return its id."""
         with self.service.services.db.writer() as conn:
-            row_id = operations.insert(conn, **{
-                'kind': 'share.migrate', 'resource_type': 'share', 'resource_id': uuidutils.generate_uuid(), 'project_id': 'p',
-                'topic': 'share', 'host': 'test@gone', 'lane': 'work', 'data': {}, **values})
+            row_id = operations.insert(
+                conn,
+                **{
+                    'kind': 'share.migrate',
+                    'resource_type': 'share',
+                    'resource_id': uuidutils.generate_uuid(),
+                    'project_id': 'p',
+                    'topic': 'share',
+                    'host': 'test@gone',
+                    'lane': 'work',
+                    'data': {},
+                    **values,
+                },
+            )
         self.addCleanup(self.change, row_id, state='failed', finished_at=timeutils.utcnow(), owner=None)
         return row_id
 
@@ -54,10 +65,13 @@ class Plain(TopTest):
             about = operations.get(conn, parked).resource_id
         out, _ = self.manage('top')
         self.assertNotRegex(out, '[\x00-\x09\x0b-\x1f\u202e]')
-        self.assertRegex(out, r'operations: 1 running, \d+ waiting   copying 0\.0 MiB/s\n'
-                              r'last minute: [1-9]\d* done, \d+ failed, [1-9]\d* parked')
+        self.assertRegex(
+            out,
+            r'operations: 1 running, \d+ waiting   copying 0\.0 MiB/s\n'
+            r'last minute: [1-9]\d* done, \d+ failed, [1-9]\d* parked',
+        )
         self.assertRegex(out, r'share\.migrate +\S+ +running +40 % +\S+ \(1 of 1\) +4\.0 of 10\.0 GiB')
-        self.assertRegex(out, fr'share\.migrate +{about} +parked .*away\\u001b\[2J')
+        self.assertRegex(out, rf'share\.migrate +{about} +parked .*away\\u001b\[2J')
         self.assertRegex(out, rf'{re.escape(share["host"])} +\d+ %')
         self.assertRegex(out, r'manila-scheduler +test +\S+ +up')
         listed = [line.partition(' ')[0] for line in out.splitlines()]
@@ -67,7 +81,9 @@ class Plain(TopTest):
         with self.service.services.db.writer() as conn:
             services.heartbeat(conn, 'zzz@gone', 'manila-share', 'nova', stopped=True)
             services.set_disabled(conn, 'test', 'manila-scheduler', True, 'why')
-        self.addCleanup(self.admin.ok, 'PUT', '/services/enable', {'host': 'test', 'binary': 'manila-scheduler'})
+        self.addCleanup(
+            self.admin.ok, 'PUT', '/services/enable', {'host': 'test', 'binary': 'manila-scheduler'}
+        )
         self.addCleanup(self.forget, 'zzz@gone')
         out, _ = self.manage('top')
         _, _, first, *others = out.partition('services: ')[2].splitlines()
@@ -91,9 +107,22 @@ class Plain(TopTest):
 
     def note(self, number, **values):
         """Write the note of a request."""
-        self.add(models.request_notes, **{
-            'id': str(number), 'created_at': timeutils.utcnow(), 'api_host': 'api1', 'method': 'GET', 'path': '/v2/shares',
-            'code': 200, 'request_id': f'req-{number}', 'requests': 1, 'slow': 0, 'failed': 0, **values})
+        self.add(
+            models.request_notes,
+            **{
+                'id': str(number),
+                'created_at': timeutils.utcnow(),
+                'api_host': 'api1',
+                'method': 'GET',
+                'path': '/v2/shares',
+                'code': 200,
+                'request_id': f'req-{number}',
+                'requests': 1,
+                'slow': 0,
+                'failed': 0,
+                **values,
+            },
+        )
 
     def forget(self, host):
         with self.service.services.db.writer() as conn:
@@ -104,8 +133,14 @@ class AtTerminal(TopTest):
     """A page at a terminal."""
 
     def top(self, *words):
-        running = terminal.Running(f'--config-file={self.service.state / "manila_lite.conf"}', 'top', *words,
-                                   env=dict(os.environ), at_terminal=True, command='manila_lite.cmd.manage:main')
+        running = terminal.Running(
+            f'--config-file={self.service.state / "manila_lite.conf"}',
+            'top',
+            *words,
+            env=dict(os.environ),
+            at_terminal=True,
+            command='manila_lite.cmd.manage:main',
+        )
         self.addCleanup(running.close)
         return running
 

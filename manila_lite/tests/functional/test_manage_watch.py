@@ -22,8 +22,17 @@ class Watch(manage.ManageTest):
         """Start the command; return the process, and the file of its output."""
         out = self.service.state / 'watched'
         with out.open('wb') as file:
-            process = forks.start('manila_lite.cmd.manage:main', f'--config-file={self.service.state / "manila_lite.conf"}',
-                                  'watch', '--every', '0.2', *words, stdout=file, stderr=file, new_session=True)
+            process = forks.start(
+                'manila_lite.cmd.manage:main',
+                f'--config-file={self.service.state / "manila_lite.conf"}',
+                'watch',
+                '--every',
+                '0.2',
+                *words,
+                stdout=file,
+                stderr=file,
+                new_session=True,
+            )
         self.addCleanup(process.kill)
         return process, out
 
@@ -36,9 +45,17 @@ class Watch(manage.ManageTest):
 
         def found():
             made.append(self.owner.share()['id'])
-            return next((share for line in out.read_text().splitlines() for share in made
-                         if share in line and all(word in line for word in words)), None)
-        return base.waiting.until(found, out.read_text, pause=2)        # a project may have 50 shares
+            return next(
+                (
+                    share
+                    for line in out.read_text().splitlines()
+                    for share in made
+                    if share in line and all(word in line for word in words)
+                ),
+                None,
+            )
+
+        return base.waiting.until(found, out.read_text, pause=2)  # a project may have 50 shares
 
     def test_lines_for_people(self):
         process, out = self.watch()

@@ -9,9 +9,11 @@ from manila_lite.drivers.dummy.store import ServerRecord
 from manila_lite.manager.plans import share_servers
 from manila_lite.tests.functional import base, served
 
-_BACKEND = ('driver_handles_share_servers = true\nbackend_availability_zone = {0}\nshare_backend_name = {0}\n'
-            'dummy_admin_allocations = 1\nadmin_network_id = management\nadmin_subnet_id = {0}\n'
-            'admin_network_config_group = administrators\nserver_migration_driver_continue_update_interval = 0.1\n')
+_BACKEND = (
+    'driver_handles_share_servers = true\nbackend_availability_zone = {0}\nshare_backend_name = {0}\n'
+    'dummy_admin_allocations = 1\nadmin_network_id = management\nadmin_subnet_id = {0}\n'
+    'admin_network_config_group = administrators\nserver_migration_driver_continue_update_interval = 0.1\n'
+)
 #: The addresses from which none is drawn are for servers that others made.
 _ADMINS = """
 networks:
@@ -26,8 +28,11 @@ networks:
 class AdministeredTest(served.ServedTest):
     """Two backends, each with a network of administrators of its own at a plugin of their own."""
 
-    BACKENDS = {'alpha': _BACKEND.format('here'), 'beta': _BACKEND.format('there'),
-                'plain': 'driver_handles_share_servers = true\nbackend_availability_zone = nowhere\n'}
+    BACKENDS = {
+        'alpha': _BACKEND.format('here'),
+        'beta': _BACKEND.format('there'),
+        'plain': 'driver_handles_share_servers = true\nbackend_availability_zone = nowhere\n',
+    }
     EXTRA = '[administrators]\nplugin = standalone\n[quota]\nshare_networks = -1\n'
 
     @classmethod
@@ -54,8 +59,18 @@ class AdministeredTest(served.ServedTest):
 
     def managed(self, identifier, status='active', host='test@alpha', **how):
         """Manage a server; return its id when it has this status."""
-        server = self.admin.ok('POST', '/share-servers/manage', {'share_server': {
-            'host': host, 'share_network_id': self.network_id, 'identifier': identifier, **how}})['share_server']['id']
+        server = self.admin.ok(
+            'POST',
+            '/share-servers/manage',
+            {
+                'share_server': {
+                    'host': host,
+                    'share_network_id': self.network_id,
+                    'identifier': identifier,
+                    **how,
+                }
+            },
+        )['share_server']['id']
         self.ends(server, status)
         return server
 
@@ -69,17 +84,21 @@ class AdministeredTest(served.ServedTest):
     def addresses(self, server):
         """Return the server's addresses in its share network, and those for administrators."""
         with self.service.services.db.reader() as conn:
-            return [[row.ip_address for row in allocations.of_server(conn, server, place)]
-                    for place in (None, allocations.ADMIN)]
+            return [
+                [row.ip_address for row in allocations.of_server(conn, server, place)]
+                for place in (None, allocations.ADMIN)
+            ]
 
     def paths(self, share):
         """Return the addresses at which administrators find the share, and the others."""
         found = self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
-        return [[row['path'].partition(':')[0] for row in found if row['is_admin_only'] is only] for only in (False, True)]
+        return [
+            [row['path'].partition(':')[0] for row in found if row['is_admin_only'] is only]
+            for only in (False, True)
+        ]
 
 
 class Managed(AdministeredTest):
-
     def test_49_7_server_keeps_its_addresses_when_it_is_unmanaged_and_managed_again(self):
         share, made = self.made()
         before = self.addresses(made.id)
@@ -102,9 +121,14 @@ class Managed(AdministeredTest):
         server = self.managed(self.there('nas-1', '10.10.0.20', '172.16.0.201'))
         self.assertEqual([['10.10.0.20'], ['172.16.0.201']], self.addresses(server))
         with self.service.services.db.reader() as conn:
-            [row] = conn.execute(sa.select(models.network_allocations).where(
-                models.network_allocations.c.ip_address == '172.16.0.201')).all()
-        self.assertEqual(('here', 'admin', None), (row.neutron_subnet_id, row.label, row.share_network_subnet_id))
+            [row] = conn.execute(
+                sa.select(models.network_allocations).where(
+                    models.network_allocations.c.ip_address == '172.16.0.201'
+                )
+            ).all()
+        self.assertEqual(
+            ('here', 'admin', None), (row.neutron_subnet_id, row.label, row.share_network_subnet_id)
+        )
         other = self.managed(self.there('nas-2', '10.10.0.21', '172.16.0.201'), 'manage_error')
         self.assertEqual([[], []], self.addresses(other), 'a server that could not be managed has an address')
         self.unmanage(other)
@@ -116,9 +140,14 @@ class Managed(AdministeredTest):
         manager = self.service.managers['alpha']
         manager.driver.lose_exports()
         self.assertEqual({}, share_servers.restore(manager))
-        self.assertEqual((True, ['172.16.0.203']), (self.record(server).running, self.record(server).addresses['']))
-        status, document, _ = self.user.call('POST', f'/share-networks/{self.network_id}/subnets', {
-            'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}})
+        self.assertEqual(
+            (True, ['172.16.0.203']), (self.record(server).running, self.record(server).addresses[''])
+        )
+        status, document, _ = self.user.call(
+            'POST',
+            f'/share-networks/{self.network_id}/subnets',
+            {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}},
+        )
         self.assertEqual(200, status, document)
         self.settled(self.network_id)
         users, admins = self.addresses(server)
@@ -127,11 +156,12 @@ class Managed(AdministeredTest):
 
     def test_49_7_server_without_an_address_for_administrators_is_managed_without_one(self):
         """Check it: servers that are older than the network have none either."""
-        self.assertEqual([['10.10.0.40'], []], self.addresses(self.managed(self.there('nas-4', '10.10.0.40'))))
+        self.assertEqual(
+            [['10.10.0.40'], []], self.addresses(self.managed(self.there('nas-4', '10.10.0.40')))
+        )
 
 
 class Obstacles(AdministeredTest):
-
     def refused(self, caller, *words):
         """Check that the caller cannot delete the network; return the refusal."""
         status, document, _ = caller.call('DELETE', f'/share-networks/{self.network_id}')
@@ -144,20 +174,31 @@ class Obstacles(AdministeredTest):
         """Check the message about the server and the refusal to delete its network, and do what this says."""
         server = self.managed(self.there('nas-5', '10.10.0.50', '192.0.2.7'), 'manage_error')
         [told] = self.admin.ok('GET', f'/messages?resource_id={server}')['messages']
-        why = ('The share server has the addresses 192.0.2.7, which are not in subnet ',
-               ', nor in the network of administrators (172.16.0.0/24).')
+        why = (
+            'The share server has the addresses 192.0.2.7, which are not in subnet ',
+            ', nor in the network of administrators (172.16.0.0/24).',
+        )
         for word in why:
             self.assertIn(word, told['user_message'])
         advice = f'An administrator removes its record with openstack share server abandon {server}.'
         self.refused(self.admin, server, 'manage_error', 'It could not be managed: ', *why, advice)
-        self.assertNotIn('192.0.2.7', self.refused(self.user, server, 'manage_error', 'It could not be managed.', advice))
+        self.assertNotIn(
+            '192.0.2.7', self.refused(self.user, server, 'manage_error', 'It could not be managed.', advice)
+        )
         self.unmanage(server)
         self.user.ok('DELETE', f'/share-networks/{self.network_id}')
 
     def test_49_7_failed_manage_names_the_option_that_is_missing(self):
-        server = self.managed(self.there('nas-6', '10.10.0.60', '172.16.0.7', backend='plain'), 'manage_error',
-                              host='test@plain')
-        self.refused(self.admin, '172.16.0.7, which are not in subnet ', 'no network of administrators (admin_network_id)')
+        server = self.managed(
+            self.there('nas-6', '10.10.0.60', '172.16.0.7', backend='plain'),
+            'manage_error',
+            host='test@plain',
+        )
+        self.refused(
+            self.admin,
+            '172.16.0.7, which are not in subnet ',
+            'no network of administrators (admin_network_id)',
+        )
         self.unmanage(server)
 
     def test_49_7_unmanaged_by_force_is_said_where_it_failed(self):
@@ -165,7 +206,9 @@ class Obstacles(AdministeredTest):
         self.fault('unmanage_server:fail_final')
         self.admin.ok('POST', f'/share-servers/{server}/action', {'unmanage': None})
         self.ends(server, 'unmanage_error')
-        self.refused(self.admin, 'It could not be unmanaged: ', f'openstack share server abandon --force {server}.')
+        self.refused(
+            self.admin, 'It could not be unmanaged: ', f'openstack share server abandon --force {server}.'
+        )
         self.admin.ok('POST', f'/share-servers/{server}/action', {'unmanage': {'force': True}})
         self.ends(server, 'gone')
         self.assertEqual([[], []], self.addresses(server))
@@ -182,9 +225,23 @@ class Moved(AdministeredTest):
             self.at_beta = allocations.used_addresses(conn, 'there')
 
     def starts(self, **more):
-        self.admin.ok('POST', f'/share-servers/{self.source.id}/action', {'migration_start': {
-            'host': 'test@beta', 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True, **more}})
-        base.eventually(lambda: self.shown_server()['task_state'] == 'migration_driver_phase1_done', 'the first phase goes on')
+        self.admin.ok(
+            'POST',
+            f'/share-servers/{self.source.id}/action',
+            {
+                'migration_start': {
+                    'host': 'test@beta',
+                    'writable': True,
+                    'nondisruptive': False,
+                    'preserve_snapshots': True,
+                    **more,
+                }
+            },
+        )
+        base.eventually(
+            lambda: self.shown_server()['task_state'] == 'migration_driver_phase1_done',
+            'the first phase goes on',
+        )
 
     def shown_server(self):
         return self.admin.ok('GET', f'/share-servers/{self.source.id}')['share_server']

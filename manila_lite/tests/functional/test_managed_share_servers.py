@@ -11,8 +11,10 @@ from manila_lite.tests.functional import base, served
 class ManagedServers(served.ServedTest):
     """Backend alpha with share servers, and backend beta without, in another zone."""
 
-    BACKENDS = {'alpha': 'driver_handles_share_servers = true\nbackend_availability_zone = here\n',
-                'beta': 'backend_availability_zone = there\n'}
+    BACKENDS = {
+        'alpha': 'driver_handles_share_servers = true\nbackend_availability_zone = here\n',
+        'beta': 'backend_availability_zone = there\n',
+    }
 
     def setUp(self):
         super().setUp()
@@ -36,14 +38,17 @@ class ManagedServers(served.ServedTest):
     def there(self, name='nas1', *addresses):
         """Add a share server at the backend that is not managed; return its name."""
         with self.store.locked():
-            self.store.servers.put(ServerRecord(name, {'lan': list(addresses or (self.address,))}, ours=False))
+            self.store.servers.put(
+                ServerRecord(name, {'lan': list(addresses or (self.address,))}, ours=False)
+            )
         return name
 
     def ask(self, expected=202, caller=None, version=None, **changes):
         """Ask to manage a server; return the server, or the fault."""
         body = {'host': 'test@alpha', 'share_network_id': self.network_id, 'identifier': 'nas1'} | changes
-        status, document, _ = (caller or self.admin).call('POST', '/share-servers/manage', {'share_server': body},
-                                                          version=version)
+        status, document, _ = (caller or self.admin).call(
+            'POST', '/share-servers/manage', {'share_server': body}, version=version
+        )
         self.assertEqual(expected, status, document)
         return next(iter(document.values()))
 
@@ -55,7 +60,9 @@ class ManagedServers(served.ServedTest):
         return self.admin.wait(f'/share-servers/{server_id}', 'share_server', status)
 
     def unmanage(self, server_id, expected=202, **body):
-        status, document, _ = self.admin.call('POST', f'/share-servers/{server_id}/action', {'unmanage': body or None})
+        status, document, _ = self.admin.call(
+            'POST', f'/share-servers/{server_id}/action', {'unmanage': body or None}
+        )
         self.assertEqual(expected, status, document)
         return document
 
@@ -65,8 +72,10 @@ class ManagedServers(served.ServedTest):
 
     def told(self, resource_id):
         """Return the user messages about a server, as one text."""
-        return ' '.join(found['user_message'] for found in
-                        self.admin.ok('GET', f'/messages?resource_id={resource_id}')['messages'])
+        return ' '.join(
+            found['user_message']
+            for found in self.admin.ok('GET', f'/messages?resource_id={resource_id}')['messages']
+        )
 
     def test_existing_server_is_managed_used_and_unmanaged(self):
         self.there()
@@ -78,7 +87,9 @@ class ManagedServers(served.ServedTest):
         self.assertEqual(f'dummy-{server["id"]}', server['backend_details']['server_name'])
         self.assertEqual([self.address], self.addresses(server['id']))
         share = self.share(self.network_id)
-        self.assertEqual([server['id']], [row.id for row in self.servers(self.network_id)], 'the share got another server')
+        self.assertEqual(
+            [server['id']], [row.id for row in self.servers(self.network_id)], 'the share got another server'
+        )
         [export] = self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
         self.assertIn(self.address, export['path'])
         fault = self.unmanage(server['id'], 400)['badRequest']
@@ -110,7 +121,9 @@ class ManagedServers(served.ServedTest):
         with self.service.services.db.reader() as conn:
             self.assertEqual([], share_server_queries.list_unused(conn, 'test@alpha', -60))
         share_servers.remove_unused(self.service.managers['alpha'])
-        self.assertEqual('active', self.admin.ok('GET', f'/share-servers/{server["id"]}')['share_server']['status'])
+        self.assertEqual(
+            'active', self.admin.ok('GET', f'/share-servers/{server["id"]}')['share_server']['status']
+        )
         self.assertEqual(409, self.admin.call('DELETE', f'/share-networks/{self.network_id}')[0])
 
     def test_managed_server_is_served_again_after_a_restart(self):
@@ -127,8 +140,12 @@ class ManagedServers(served.ServedTest):
         self.there('bare')
         with self.store.locked():
             self.store.servers.put(ServerRecord('bare', {}, ours=False))
-        for identifier, why in (('unknown', 'no share server unknown'), ('elsewhere', '192.0.2.1, which are not in subnet'),
-                                ('odd', '192.0.2.1, which are not'), ('bare', 'has 0 addresses')):
+        for identifier, why in (
+            ('unknown', 'no share server unknown'),
+            ('elsewhere', '192.0.2.1, which are not in subnet'),
+            ('odd', '192.0.2.1, which are not'),
+            ('bare', 'has 0 addresses'),
+        ):
             server = self.managed('manage_error', identifier=identifier)
             self.assertIn(why, self.told(server['id']))
             self.assertEqual([], self.addresses(server['id']))
@@ -176,26 +193,46 @@ class ManagedServers(served.ServedTest):
         self.ends(server['id'], 'gone')
 
     def test_invalid_requests_are_refused(self):
-        other = self.admin.ok('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4', 'availability_zone': 'there'}})['share_network']
+        other = self.admin.ok(
+            'POST',
+            '/share-networks',
+            {
+                'share_network': {
+                    'neutron_net_id': 'blue',
+                    'neutron_subnet_id': 'blue-v4',
+                    'availability_zone': 'there',
+                }
+            },
+        )['share_network']
         [away] = other['share_network_subnets']
         nothing = '00000000-0000-4000-8000-000000000000'
-        for change, word in (({'host': 'test@gamma'}, 'test@gamma'), ({'host': 'test@alpha#pool1'}, 'pool'),
-                             ({'host': ''}, 'host'), ({'identifier': ''}, 'identifier'), ({'identifier': None}, 'identifier'),
-                             ({'share_network_id': nothing}, nothing), ({'share_network_id': other['id']}, 'has 0 subnets'),
-                             ({'share_network_subnet_id': nothing}, nothing),
-                             ({'share_network_id': other['id'], 'share_network_subnet_id': away['id']}, 'zone of test@alpha'),
-                             ({'driver_options': 'x'}, 'driver_options'), ({'driver_options': {'a': []}}, 'driver_options')):
+        for change, word in (
+            ({'host': 'test@gamma'}, 'test@gamma'),
+            ({'host': 'test@alpha#pool1'}, 'pool'),
+            ({'host': ''}, 'host'),
+            ({'identifier': ''}, 'identifier'),
+            ({'identifier': None}, 'identifier'),
+            ({'share_network_id': nothing}, nothing),
+            ({'share_network_id': other['id']}, 'has 0 subnets'),
+            ({'share_network_subnet_id': nothing}, nothing),
+            ({'share_network_id': other['id'], 'share_network_subnet_id': away['id']}, 'zone of test@alpha'),
+            ({'driver_options': 'x'}, 'driver_options'),
+            ({'driver_options': {'a': []}}, 'driver_options'),
+        ):
             self.assertIn(word, self.ask(400, **change)['message'], change)
         self.assertEqual(422, self.admin.call('POST', '/share-servers/manage', {})[0])
-        self.admin.ok('POST', f'/share-networks/{self.network_id}/action', {'reset_status': {'status': 'error'}})
+        self.admin.ok(
+            'POST', f'/share-networks/{self.network_id}/action', {'reset_status': {'status': 'error'}}
+        )
         self.assertIn('not active', self.ask(400)['message'])
         self.assertEqual([], self.servers(self.network_id))
 
     def test_zone_with_several_subnets_is_refused(self):
         path = f'/share-networks/{self.network_id}/subnets'
         [first] = self.admin.ok('GET', path)['share_network_subnets']
-        self.admin.ok('POST', path, {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}})
+        self.admin.ok(
+            'POST', path, {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}}
+        )
         for more in ({}, {'share_network_subnet_id': first['id']}):
             self.assertEqual('not_one_subnet', self.ask(400, **more)['reason'])
 
@@ -216,12 +253,16 @@ class ManagedServers(served.ServedTest):
         self.assertEqual(404, self.admin.call('POST', path, {'unmanage': {}}, version='2.48')[0])
         self.assertEqual(400, self.admin.call('POST', path, {'unmanage': {'force': 'perhaps'}})[0])
         nothing = '00000000-0000-4000-8000-000000000000'
-        self.assertEqual(404, self.admin.call('POST', f'/share-servers/{nothing}/action', {'unmanage': {}})[0])
+        self.assertEqual(
+            404, self.admin.call('POST', f'/share-servers/{nothing}/action', {'unmanage': {}})[0]
+        )
 
     def test_unmanage_is_refused_while_the_server_is_busy(self):
         self.there()
         server = self.managed()
         for status in ('creating', 'network_change', 'deleting', 'manage_starting'):
-            self.admin.ok('POST', f'/share-servers/{server["id"]}/action', {'reset_status': {'status': status}})
+            self.admin.ok(
+                'POST', f'/share-servers/{server["id"]}/action', {'reset_status': {'status': status}}
+            )
             self.unmanage(server['id'], 400)
         self.admin.ok('POST', f'/share-servers/{server["id"]}/action', {'reset_status': {'status': 'active'}})

@@ -23,7 +23,7 @@ class MayClaim(base.ServiceTest):
         super().setUp()
         self.go_on = threading.Event()
         self.began = []
-        self.pauses = []        # delays with which the step raises Again
+        self.pauses = []  # delays with which the step raises Again
         conf = self.service.services.conf
         for name, value in (('poll_interval', 3600), ('workers', 1), ('fast_workers', 1)):
             conf.set_override(name, value, 'operations')
@@ -41,8 +41,16 @@ class MayClaim(base.ServiceTest):
 
     def begin(self, lane=WORK):
         with self.service.services.db.writer() as conn:
-            return begin(conn, self.service.context(), 'test', 'test', uuidutils.generate_uuid(), topic='share',
-                         host=self.runner.host, lane=lane).operation_id
+            return begin(
+                conn,
+                self.service.context(),
+                'test',
+                'test',
+                uuidutils.generate_uuid(),
+                topic='share',
+                host=self.runner.host,
+                lane=lane,
+            ).operation_id
 
     def row(self, resource_id):
         with self.service.services.db.reader() as conn:

@@ -29,7 +29,11 @@ from manila_lite.tests.watching import Scraped
 _CONFIG = '[alpha]\ndriver = dummy\n[metrics]\nport = {port}\nports = 4\ncache_seconds = 1\n'
 _UUID = re.compile(r'[0-9a-f]{8}-[0-9a-f]{4}-')
 #: All values that the label "route" may have.
-ROUTES = {f'/v2{path}' for op in OPS for path in (op.path, op.old_path) if path} | {'other', 'discovery', 'healthcheck'}
+ROUTES = {f'/v2{path}' for op in OPS for path in (op.path, op.old_path) if path} | {
+    'other',
+    'discovery',
+    'healthcheck',
+}
 
 
 class OneProcess(testtools.TestCase):
@@ -48,14 +52,18 @@ class OneProcess(testtools.TestCase):
         def enough():
             found.append(Scraped(self.port))
             return found[-1].value(name, **labels) >= least
+
         base.eventually(enough, f'{name} {labels} stays below {least}')
         return found[-1]
 
     def test_metrics_show_the_work_for_a_share_without_ids_or_addresses(self):
         share = self.lite.ok('POST', '/shares', {'share': {'size': 3, 'share_proto': 'NFS'}})['share']['id']
         self.lite.wait(f'/shares/{share}', 'share', 'available')
-        self.lite.ok('POST', f'/shares/{share}/action',
-                     {'allow_access': {'access_type': 'ip', 'access_to': '192.0.2.1'}})
+        self.lite.ok(
+            'POST',
+            f'/shares/{share}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': '192.0.2.1'}},
+        )
         for path in ('/nothing/here', f'/shares/{share}/none', '/%0a', '/nothing/' + 'x' * 300):
             self.assertEqual(404, self.lite.call('GET', path)[0], path)
         self.lite.call('PROPFIND', '/shares')
@@ -63,10 +71,14 @@ class OneProcess(testtools.TestCase):
         seen = self.scraped_until('quota_used_bytes', 3 * units.Gi, resource='shares')
 
         self.assertEqual(1, seen.value('requests_total', route='/v2/shares', method='POST', status='200'))
-        self.assertLess(0, seen.value('requests_total', route='/v2/shares/{share_id}', method='GET', status='200'))
+        self.assertLess(
+            0, seen.value('requests_total', route='/v2/shares/{share_id}', method='GET', status='200')
+        )
         self.assertEqual(4, seen.value('requests_total', route='other', method='GET', status='404'))
         self.assertEqual(1, seen.value('requests_total', method='other'))
-        self.assertEqual(1, seen.value('request_duration_seconds_count', route='/v2/shares/{share_id}/action'))
+        self.assertEqual(
+            1, seen.value('request_duration_seconds_count', route='/v2/shares/{share_id}/action')
+        )
         self.assertEqual(1, seen.value('operations_ended_total', kind='share.create', outcome='done'))
         self.assertEqual(1, seen.value('operation_duration_seconds_count', kind='share.create'))
         # At least once by the scheduler and once by the backend.
@@ -75,10 +87,12 @@ class OneProcess(testtools.TestCase):
         self.assertLess(0, seen.value('rpc_wakeups_total', outcome='sent'))
         self.assertEqual(1, seen.value('quota_used', resource='shares'))
         self.assertEqual(1, seen.value('database_readable'))
-        self.assertEqual(1, seen.value('process_info', service='manila-lite', host='test', release=release.VERSION))
+        self.assertEqual(
+            1, seen.value('process_info', service='manila-lite', host='test', release=release.VERSION)
+        )
         self.assertEqual(1, seen.value('service_up', binary='manila-share', host='test@alpha'))
         self.assertEqual({'test', 'test@alpha'}, seen.labels('service_heartbeat_age_seconds', 'host'))
-        pool, = seen.labels('pool_total_bytes', 'pool')
+        (pool,) = seen.labels('pool_total_bytes', 'pool')
         self.assertEqual(1000 * units.Gi, seen.value('pool_total_bytes', pool=pool))
         self.scraped_until('pool_allocated_bytes', 3 * units.Gi, pool=pool)
 
@@ -93,10 +107,15 @@ class OneProcess(testtools.TestCase):
             self.assertNotIn('project', sample.labels)
 
     def test_outcomes_of_operations_are_shown_before_the_first_one(self):
-        shown = [(sample.labels['kind'], sample.labels['outcome']) for sample in Scraped(self.port).samples
-                 if sample.name == 'manila_lite_operations_ended_total']
-        self.assertEqual(sorted(itertools.product((*metrics_collector.KINDS, 'other'), ('done', 'failed', 'parked'))),
-                         sorted(shown))
+        shown = [
+            (sample.labels['kind'], sample.labels['outcome'])
+            for sample in Scraped(self.port).samples
+            if sample.name == 'manila_lite_operations_ended_total'
+        ]
+        self.assertEqual(
+            sorted(itertools.product((*metrics_collector.KINDS, 'other'), ('done', 'failed', 'parked'))),
+            sorted(shown),
+        )
 
     def test_open_and_failed_operations_are_counted(self):
         # A call that hangs fails by the knobs that were set when it began.
@@ -107,57 +126,99 @@ class OneProcess(testtools.TestCase):
         self.lite.wait(f'/shares/{share}', 'share', 'error')
         seen = self.scraped_until('operations_ended_total', 1, kind='share.create', outcome='failed')
         self.assertEqual(0, seen.value('operations_ended_total', kind='share.create', outcome='done'))
-        base.eventually(lambda: not Scraped(self.port).value('operations_open', kind='share.create'), 'it stays open')
+        base.eventually(
+            lambda: not Scraped(self.port).value('operations_open', kind='share.create'), 'it stays open'
+        )
 
     def test_other_paths_return_404(self):
         for path in ('/', '/metrics/x', '/v2/shares'):
-            refused = self.assertRaises(urllib.error.HTTPError, urllib.request.urlopen,
-                                        f'http://127.0.0.1:{self.port}{path}', timeout=waiting.LIMIT)
+            refused = self.assertRaises(
+                urllib.error.HTTPError,
+                urllib.request.urlopen,
+                f'http://127.0.0.1:{self.port}{path}',
+                timeout=waiting.LIMIT,
+            )
             self.assertEqual(404, refused.code)
             refused.close()
 
 
 class ManyProcesses(testtools.TestCase):
-
     def test_each_process_takes_its_own_port(self):
         port = free_ports(4)
-        parts = self.useFixture(process.Parts(f'osapi_share_workers = 2\n[metrics]\nport = {port}\nports = 4\n'))
+        parts = self.useFixture(
+            process.Parts(f'osapi_share_workers = 2\n[metrics]\nport = {port}\nports = 4\n')
+        )
         for name in ('api', 'scheduler', 'share'):
             parts.run(name)
 
         def all_shown():
             seen = [Scraped(number) for number in range(port, port + 4)]
             return sorted(service for one in seen for service in one.labels('process_info', 'service'))
-        parts.until(lambda: all_shown() == ['manila-api', 'manila-api', 'manila-scheduler', 'manila-share'],
-                    'not every process shows metrics')
+
+        parts.until(
+            lambda: all_shown() == ['manila-api', 'manila-api', 'manila-scheduler', 'manila-share'],
+            'not every process shows metrics',
+        )
         for _ in range(8):
             parts.ok('GET', '/shares')
-        self.assertEqual(8, sum(Scraped(number).value('requests_total', route='/v2/shares')
-                                for number in range(port, port + 4)))
+        self.assertEqual(
+            8,
+            sum(
+                Scraped(number).value('requests_total', route='/v2/shares')
+                for number in range(port, port + 4)
+            ),
+        )
 
     def test_processes_of_backends_have_ports_of_their_own_and_name_their_backends(self):
         port = free_ports(3)
-        parts = self.useFixture(process.Parts('enabled_share_backends = alpha,beta\n[beta]\ndriver = dummy\n'
-                                              f'[metrics]\nport = {port}\nports = 3\n'))
+        parts = self.useFixture(
+            process.Parts(
+                'enabled_share_backends = alpha,beta\n[beta]\ndriver = dummy\n'
+                f'[metrics]\nport = {port}\nports = 3\n'
+            )
+        )
         for name in ('share', 'scheduler'):
             parts.run(name)
 
         def shown():
             seen = [Scraped(number) for number in range(port, port + 3)]
-            return sorted((service, backend) for one in seen for service in one.labels('process_info', 'service')
-                          for backend in one.labels('process_info', 'backend'))
-        parts.until(lambda: shown() == [('manila-scheduler', ''), ('manila-share', 'alpha'), ('manila-share', 'beta')],
-                    'not every process is named')
+            return sorted(
+                (service, backend)
+                for one in seen
+                for service in one.labels('process_info', 'service')
+                for backend in one.labels('process_info', 'backend')
+            )
+
+        parts.until(
+            lambda: (
+                shown() == [('manila-scheduler', ''), ('manila-share', 'alpha'), ('manila-share', 'beta')]
+            ),
+            'not every process is named',
+        )
 
     def test_metrics_are_served_under_another_web_server(self):
         port = free_ports(4)
         parts = self.useFixture(process.Parts(f'[metrics]\nport = {port}\nports = 4\n'))
-        parts.run('web', sys.executable, '-m', 'gunicorn', 'manila_lite.wsgi.api:application', '--preload', '--workers=1',
-                  '--threads=2', '--worker-class=gthread', f'--bind=127.0.0.1:{parts.port}',
-                  HOME=str(parts.state), MANILA_LITE_CONFIG_FILES=str(parts.config))
+        parts.run(
+            'web',
+            sys.executable,
+            '-m',
+            'gunicorn',
+            'manila_lite.wsgi.api:application',
+            '--preload',
+            '--workers=1',
+            '--threads=2',
+            '--worker-class=gthread',
+            f'--bind=127.0.0.1:{parts.port}',
+            HOME=str(parts.state),
+            MANILA_LITE_CONFIG_FILES=str(parts.config),
+        )
         parts.until(parts.answers, 'the server does not answer')
         parts.ok('GET', '/shares')
-        parts.until(lambda: Scraped(port).value('requests_total', route='/v2/shares') == 1, 'the request is not counted')
+        parts.until(
+            lambda: Scraped(port).value('requests_total', route='/v2/shares') == 1,
+            'the request is not counted',
+        )
         self.assertEqual({'manila-api'}, Scraped(port).labels('process_info', 'service'))
 
 
@@ -183,8 +244,12 @@ class Harmless(base.ServiceTest):
             taken.bind(('127.0.0.1', self.port))
             taken.listen()
             seen.start()
-            base.eventually(lambda: 'in use (options [metrics] port and ports)' in self.log.output, 'the log says nothing')
-        base.eventually(lambda: f':{self.port}/metrics' in self.log.output, 'the port is not taken when it is free')
+            base.eventually(
+                lambda: 'in use (options [metrics] port and ports)' in self.log.output, 'the log says nothing'
+            )
+        base.eventually(
+            lambda: f':{self.port}/metrics' in self.log.output, 'the port is not taken when it is free'
+        )
         self.assertEqual(1, Scraped(self.port).value('process_info', service='test'))
 
     def test_address_of_another_machine_is_not_called_busy(self):
@@ -193,8 +258,10 @@ class Harmless(base.ServiceTest):
         seen = monitor.Monitor(self.conf, 'test')
         self.addCleanup(seen.stop)
         seen.start()
-        base.eventually(lambda: 'Cannot assign requested address (options [metrics] listen and port)' in self.log.output,
-                        'the log says nothing')
+        base.eventually(
+            lambda: 'Cannot assign requested address (options [metrics] listen and port)' in self.log.output,
+            'the log says nothing',
+        )
         self.assertNotIn('in use', self.log.output)
 
     def test_unreadable_database_is_reported_by_one_metric(self):
@@ -219,6 +286,7 @@ class Harmless(base.ServiceTest):
 
         def saw(conn, cursor, statement, *rest):
             statements.append(statement)
+
         engine = self.service.services.db.engine
         shown = metrics_collector.FromDatabase(self.conf, self.service.services.db)
         self.addCleanup(shown.close)
@@ -232,7 +300,6 @@ class Harmless(base.ServiceTest):
 
 
 class FromTheDatabase(base.ServiceTest):
-
     PARTS = ()
 
     def test_open_operations_are_counted_by_age(self):
@@ -240,33 +307,69 @@ class FromTheDatabase(base.ServiceTest):
         with self.service.services.db.writer() as conn:
             for seconds, state in ((1, 'open'), (70, 'open'), (80, 'open'), (7200, 'open'), (1, 'done')):
                 operation_id = operations.insert(
-                    conn, kind='share.create', resource_type='share', resource_id='x', topic='nobody', data={}, lane='work',
-                    state=state, finished_at=None if state == 'open' else now)
-                conn.execute(models.operations.update().where(models.operations.c.id == operation_id)
-                             .values(created_at=now - datetime.timedelta(seconds=seconds)))
+                    conn,
+                    kind='share.create',
+                    resource_type='share',
+                    resource_id='x',
+                    topic='nobody',
+                    data={},
+                    lane='work',
+                    state=state,
+                    finished_at=None if state == 'open' else now,
+                )
+                conn.execute(
+                    models.operations.update()
+                    .where(models.operations.c.id == operation_id)
+                    .values(created_at=now - datetime.timedelta(seconds=seconds))
+                )
             found = metrics_queries.open_operations(conn, (60.0, 600.0, 3600.0))
         self.assertEqual({'share.create': [1, 2, 0, 1]}, found)
 
     def test_only_the_projects_with_most_usage_are_returned(self):
         with self.service.services.db.writer() as conn:
             for project, size in (('a', 5), ('b', 7), ('b', 1), ('c', 1)):
-                conn.execute(models.shares.insert().values(
-                    id=f'{project}{size}', project_id=project, user_id='u', size=size, share_proto='NFS'))
-            self.assertEqual({'b': {'shares': 2, 'gigabytes': 8}, 'a': {'shares': 1, 'gigabytes': 5}},
-                             metrics_queries.usage_by_project(conn, 2))
-            self.assertEqual({'shares': 4, 'gigabytes': 14, 'snapshots': 0, 'snapshot_gigabytes': 0},
-                             metrics_queries.usage(conn))
+                conn.execute(
+                    models.shares.insert().values(
+                        id=f'{project}{size}', project_id=project, user_id='u', size=size, share_proto='NFS'
+                    )
+                )
+            self.assertEqual(
+                {'b': {'shares': 2, 'gigabytes': 8}, 'a': {'shares': 1, 'gigabytes': 5}},
+                metrics_queries.usage_by_project(conn, 2),
+            )
+            self.assertEqual(
+                {'shares': 4, 'gigabytes': 14, 'snapshots': 0, 'snapshot_gigabytes': 0},
+                metrics_queries.usage(conn),
+            )
 
     def test_errors_are_counted_and_hide_values(self):
-        before = metrics.REGISTRY.get_sample_value('manila_lite_database_errors_total', {'error': 'DBDuplicateEntry'}) or 0
-        values = {'id': 'twice', 'project_id': 'hunter2', 'kind': 'share.create', 'resource_type': 'share',
-                  'resource_id': 'x', 'topic': 'nobody', 'data': {}, 'lane': 'work'}
+        before = (
+            metrics.REGISTRY.get_sample_value(
+                'manila_lite_database_errors_total', {'error': 'DBDuplicateEntry'}
+            )
+            or 0
+        )
+        values = {
+            'id': 'twice',
+            'project_id': 'hunter2',
+            'kind': 'share.create',
+            'resource_type': 'share',
+            'resource_id': 'x',
+            'topic': 'nobody',
+            'data': {},
+            'lane': 'work',
+        }
 
         def twice():
             with self.service.services.db.writer() as conn:
                 operations.insert(conn, **values)
                 operations.insert(conn, **values)
+
         error = self.assertRaises(oslo_db_exception.DBDuplicateEntry, twice)
         self.assertNotIn('hunter2', str(error.inner_exception))
-        self.assertEqual(before + 1, metrics.REGISTRY.get_sample_value(
-            'manila_lite_database_errors_total', {'error': 'DBDuplicateEntry'}))
+        self.assertEqual(
+            before + 1,
+            metrics.REGISTRY.get_sample_value(
+                'manila_lite_database_errors_total', {'error': 'DBDuplicateEntry'}
+            ),
+        )

@@ -37,14 +37,25 @@ class Rules:
 
     def in_force(self, backend, share):
         """Return the clients that the backend admits, with their levels."""
-        return sorted((to, level) for _, to, level in self.store(backend).share(self.instance(share)).rules.values())
+        return sorted(
+            (to, level) for _, to, level in self.store(backend).share(self.instance(share)).rules.values()
+        )
 
     def ends_with(self, backend, share, rules):
         """Check that the backend admits these clients in the end, and that the API shows the same."""
         base.eventually(lambda: self.in_force(backend, share) == rules, f'not {rules}')
-        base.eventually(lambda: sorted((rule['access_to'], rule['access_level']) for rule in self.rules(share)
-                                       if rule['state'] == 'active') == rules and len(self.rules(share)) == len(rules),
-                        f'{rules} are not shown')
+        base.eventually(
+            lambda: (
+                sorted(
+                    (rule['access_to'], rule['access_level'])
+                    for rule in self.rules(share)
+                    if rule['state'] == 'active'
+                )
+                == rules
+                and len(self.rules(share)) == len(rules)
+            ),
+            f'{rules} are not shown',
+        )
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
 
 
@@ -93,7 +104,9 @@ class OfServers(Rules, test_server_migration.MigrationTest):
         self.reaches_its_target(server)
         self.service.knob('alpha', 'update_access:hang')
         self.deny(share, rule)
-        base.eventually(lambda: 'denying' in {row['state'] for row in self.rules(share)}, 'the source does not deny')
+        base.eventually(
+            lambda: 'denying' in {row['state'] for row in self.rules(share)}, 'the source does not deny'
+        )
         self.act(server, 'migration_complete')
         self.ends_with('beta', share, [('10.1.0.2', 'rw')])
         self.service.knob('alpha', '')
@@ -134,9 +147,14 @@ class OfShares(Rules, test_share_migration.MigrationTest):
             self.deny(share, rule)
             self.assertEqual(202, self.act(share, 'migration_complete')[0])
             self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
-            base.eventually(lambda: self.shown(share)['access_rules_status'] == 'active', 'the rule is not denied')
-            [now] = [row['id'] for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
-                     if '@beta' in row['host']]
+            base.eventually(
+                lambda: self.shown(share)['access_rules_status'] == 'active', 'the rule is not denied'
+            )
+            [now] = [
+                row['id']
+                for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+                if '@beta' in row['host']
+            ]
             self.assertEqual(['10.1.0.2'], [to for _, to, _ in self.store('beta').share(now).rules.values()])
             self.assertEqual(['10.1.0.2'], [row['access_to'] for row in self.rules(share)])
         self.task_is(share, 'migration_success')

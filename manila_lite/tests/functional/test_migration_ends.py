@@ -16,8 +16,12 @@ _FAST = 'server_migration_driver_continue_update_interval = 0.1\nmigration_drive
 class Ends(served.ServedTest, manage.ManageTest):
     """A share server and a share, each of which can move to another backend."""
 
-    BACKENDS = {'alpha': _DHSS.format('here'), 'beta': _DHSS.format('there') + _FAST,
-                'gamma': 'backend_availability_zone = here\n', 'delta': 'backend_availability_zone = there\n' + _FAST}
+    BACKENDS = {
+        'alpha': _DHSS.format('here'),
+        'beta': _DHSS.format('there') + _FAST,
+        'gamma': 'backend_availability_zone = here\n',
+        'delta': 'backend_availability_zone = there\n' + _FAST,
+    }
 
     def server(self):
         """Make a share server; return its path below /v2, its id and the backend that it can move to."""
@@ -38,8 +42,14 @@ class Ends(served.ServedTest, manage.ManageTest):
     def start(self, path, key, to):
         """Begin to move it, and wait until the copy is ready."""
         more = {'preserve_metadata': True} if key == 'share' else {}
-        self.assertEqual(202, self.act(path, 'migration_start', {
-            'host': to, 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True, **more})[0])
+        self.assertEqual(
+            202,
+            self.act(
+                path,
+                'migration_start',
+                {'host': to, 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True, **more},
+            )[0],
+        )
         self.admin.wait(path, key, 'migration_driver_phase1_done', field='task_state')
 
     def down(self, host):
@@ -49,8 +59,11 @@ class Ends(served.ServedTest, manage.ManageTest):
         now = timeutils.utcnow()
         table = models.services
         with self.service.services.db.writer() as conn:
-            conn.execute(table.update().where(table.c.host == host).values(
-                heartbeat_at=now.replace(year=now.year - 1), stopped=False))
+            conn.execute(
+                table.update()
+                .where(table.c.host == host)
+                .values(heartbeat_at=now.replace(year=now.year - 1), stopped=False)
+            )
         self.addCleanup(self.up, host)
 
     def up(self, host):
@@ -106,8 +119,10 @@ class Ends(served.ServedTest, manage.ManageTest):
             self.act(path, 'reset_task_state', {'task_state': None})
 
     def test_49_12_the_task_state_after_a_failed_cut_over_stays_until_it_is_repeated(self):
-        for (path, key, _, to), fault in ((self.server(), 'share_server_migration_complete:fail_final'),
-                                          (self.alone(), 'share_migration_complete:fail_final')):
+        for (path, key, _, to), fault in (
+            (self.server(), 'share_server_migration_complete:fail_final'),
+            (self.alone(), 'share_migration_complete:fail_final'),
+        ):
             self.start(path, key, to)
             backend = to.partition('@')[2]
             self.fault(fault, backend)
@@ -138,8 +153,11 @@ class Ends(served.ServedTest, manage.ManageTest):
         status, document, _ = self.admin.call('POST', '/services/ensure', {'host': 'test@gamma#'})
         self.assertEqual(400, status, document)
         self.assertIn('host: test@gamma# names no pool after the #', document['badRequest']['message'])
-        status, document, _ = self.admin.call('POST', '/services/evacuate', {
-            'host': 'test@gamma', 'destinations': ['test@delta#'], 'dry_run': True})
+        status, document, _ = self.admin.call(
+            'POST',
+            '/services/evacuate',
+            {'host': 'test@gamma', 'destinations': ['test@delta#'], 'dry_run': True},
+        )
         self.assertEqual(400, status, document)
         self.assertIn('destinations: test@delta# names no pool', document['badRequest']['message'])
         self.assertIn('names no pool', self.manage('ensure', 'start', 'test@gamma#', status=1)[1])

@@ -34,7 +34,9 @@ class OfServers(test_server_migration.MigrationTest):
         self.at_rest()
         before = self.held('alpha'), self.held('beta')
         server, shares = self.make_shares()
-        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': shares[1]['id']}})['snapshot']['id']
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': shares[1]['id']}})[
+            'snapshot'
+        ]['id']
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         self.reaches_its_target(server)
         self.service.knob('beta', 'share_server_migration_complete:fail_final_after')
@@ -123,4 +125,6 @@ class OfShares(test_share_migration.MigrationTest):
         self.service.knob('beta', 'share_migration_complete:fail@times=12')
         self.act(share, 'migration_complete')
         self.task_is(share, 'migration_success')
-        base.eventually(lambda: list(self.instances(share)) == ['test@beta#pool1'], 'the source is not deleted')
+        base.eventually(
+            lambda: list(self.instances(share)) == ['test@beta#pool1'], 'the source is not deleted'
+        )

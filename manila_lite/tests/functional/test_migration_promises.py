@@ -11,8 +11,10 @@ from manila_lite import doctor
 from manila_lite.db import models
 from manila_lite.tests.functional import base, served
 
-_BACKEND = ('driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
-            'dummy_pool_size_gb = {}\n')
+_BACKEND = (
+    'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
+    'dummy_pool_size_gb = {}\n'
+)
 _POOL = 'test@small#pool1'
 _LONG_AGO = datetime.datetime.fromisoformat('2020-01-01')
 _HELD = 'share_server_migration_start:hang'
@@ -43,17 +45,26 @@ class Promises(served.ServedTest):
         return self.admin.call('POST', f'/share-servers/{server_id}/action', {action: body})[:2]
 
     def start(self, server_id):
-        return self.tell(server_id, 'migration_start', {
-            'host': 'test@small', 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True})
+        return self.tell(
+            server_id,
+            'migration_start',
+            {'host': 'test@small', 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True},
+        )
 
     def task_is(self, server_id, state):
-        base.eventually(lambda: self.admin.ok('GET', f'/share-servers/{server_id}')['share_server']['task_state'] == state,
-                        f'not {state}')
+        base.eventually(
+            lambda: (
+                self.admin.ok('GET', f'/share-servers/{server_id}')['share_server']['task_state'] == state
+            ),
+            f'not {state}',
+        )
 
     def called(self, server_id):
         """Wait until the backend is asked to start the copy of the server, which hangs."""
         target = self.target(server_id)
-        base.eventually(lambda: target in self.calls('share_server_migration_start', 'small'), 'the copy does not start')
+        base.eventually(
+            lambda: target in self.calls('share_server_migration_start', 'small'), 'the copy does not start'
+        )
 
     def target(self, server_id):
         return self.tell(server_id, 'migration_get_progress')[1]['destination_share_server_id']
@@ -61,8 +72,13 @@ class Promises(served.ServedTest):
     def promised(self):
         """Return the claimed and the provisioned GiB of the pool."""
         with self.service.services.db.reader() as conn:
-            return tuple(conn.execute(sa.select(models.pools.c.claimed_gb, models.pools.c.provisioned_gb)
-                                      .where(models.pools.c.host == _POOL)).one())
+            return tuple(
+                conn.execute(
+                    sa.select(models.pools.c.claimed_gb, models.pools.c.provisioned_gb).where(
+                        models.pools.c.host == _POOL
+                    )
+                ).one()
+            )
 
     def test_second_server_is_refused_after_a_report(self):
         first, second = self.server()[0], self.server()[0]
@@ -125,10 +141,14 @@ class Promises(served.ServedTest):
         self.start(server)
         self.called(server)
         with self.service.services.db.writer() as conn:
-            conn.execute(models.pools.update().where(models.pools.c.host == _POOL).values(
-                reported_at=_LONG_AGO))
-        found = [finding for finding in doctor.look(self.service.services)
-                 if finding.what == 'pool' and 'claimed' in finding.state]
+            conn.execute(
+                models.pools.update().where(models.pools.c.host == _POOL).values(reported_at=_LONG_AGO)
+            )
+        found = [
+            finding
+            for finding in doctor.look(self.service.services)
+            if finding.what == 'pool' and 'claimed' in finding.state
+        ]
         self.assertEqual([], found)
         self.service.knob('small', '')
         self.task_is(server, 'migration_driver_phase1_done')
@@ -150,12 +170,17 @@ class Promises(served.ServedTest):
         def decided():
             shown = [self.admin.ok('GET', f'/share-servers/{server}')['share_server'] for server in started]
             return sum(row['task_state'] == 'migration_error' for row in shown) == len(started) - 1
+
         base.eventually(decided, 'two servers were promised the capacity of one')
         self.report()
         self.assertEqual((2, 0), self.promised())
         self.service.knob('small', '')
-        [winner] = [server for server in started
-                    if self.admin.ok('GET', f'/share-servers/{server}')['share_server']['task_state'] != 'migration_error']
+        [winner] = [
+            server
+            for server in started
+            if self.admin.ok('GET', f'/share-servers/{server}')['share_server']['task_state']
+            != 'migration_error'
+        ]
         self.task_is(winner, 'migration_driver_phase1_done')
         self.tell(winner, 'migration_cancel')
         self.task_is(winner, 'migration_cancelled')
@@ -166,19 +191,26 @@ class Promises(served.ServedTest):
 
         def create(network):
             return self.share(network, size=2, wait=None, scheduler_hints={'only_host': _POOL})['id']
+
         with concurrent.futures.ThreadPoolExecutor(7) as threads:
             reports = threads.submit(lambda: [self.report() for _ in range(10)])
             answers = [threads.submit(self.start, server) for server in servers]
             shares = [made.result() for made in [threads.submit(create, network) for network in networks]]
-            started = [server for server, answer in zip(servers, answers, strict=True) if answer.result()[0] == 202]
+            started = [
+                server for server, answer in zip(servers, answers, strict=True) if answer.result()[0] == 202
+            ]
             reports.result()
 
         def winners():
             """Return how many shares are available and how many servers are being copied, or None as long as more may be."""
             made = [self.user.ok('GET', f'/shares/{share}')['share']['status'] for share in shares]
-            moved = [self.admin.ok('GET', f'/share-servers/{server}')['share_server']['task_state'] for server in started]
+            moved = [
+                self.admin.ok('GET', f'/share-servers/{server}')['share_server']['task_state']
+                for server in started
+            ]
             waits = {'creating', 'migration_starting', 'migration_in_progress'} & {*made, *moved}
             return None if waits else made.count('available') + moved.count('migration_driver_starting')
+
         base.eventually(lambda: winners() is not None, 'some are not decided')
         self.assertEqual(1, winners())
         self.report()
@@ -187,7 +219,10 @@ class Promises(served.ServedTest):
         for share in shares:
             self.user.ok('DELETE', f'/shares/{share}')
         for server in started:
-            if self.admin.ok('GET', f'/share-servers/{server}')['share_server']['task_state'] != 'migration_error':
+            if (
+                self.admin.ok('GET', f'/share-servers/{server}')['share_server']['task_state']
+                != 'migration_error'
+            ):
                 self.task_is(server, 'migration_driver_phase1_done')
                 self.tell(server, 'migration_cancel')
                 self.task_is(server, 'migration_cancelled')

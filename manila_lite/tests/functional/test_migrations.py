@@ -27,7 +27,7 @@ from manila_lite.tests.services import databases, places
 
 #: By revision that changes rows on purpose: a function from the rows before it (see dirty.content) to the rows after it.
 CHANGES: dict = {
-    '0009': lambda rows: rows | {'shares': [{**row, 'mount_point_name': None} for row in rows['shares']]},
+    '0009': lambda rows: rows | {'shares': [{**row, 'mount_point_name': None} for row in rows['shares']]}
 }
 
 
@@ -46,7 +46,9 @@ class MigrationTest(testtools.TestCase):
     def open(self, url):
         config = self.state / 'c.conf'
         config.write_text(f'[database]\nconnection = {url}\n')
-        db = Database(setup.configure([f'--config-file={config}'], transport_url='inproc://', conf=cfg.ConfigOpts()))
+        db = Database(
+            setup.configure([f'--config-file={config}'], transport_url='inproc://', conf=cfg.ConfigOpts())
+        )
         self.addCleanup(db.dispose)
         return db
 
@@ -58,7 +60,6 @@ class MigrationTest(testtools.TestCase):
 
 
 class Schema(MigrationTest):
-
     def test_models_and_migrations_agree(self):
         self.assertIsNone(schema_revisions.current(self.db))
         schema_migrations.upgrade(self.db)
@@ -81,12 +82,16 @@ class Schema(MigrationTest):
             if before:
                 self.db = self.database()
                 schema_migrations.upgrade(self.db, before)
-            self.assertEqual((before, True), (schema_revisions.current(self.db), schema_revisions.is_older(self.db)))
+            self.assertEqual(
+                (before, True), (schema_revisions.current(self.db), schema_revisions.is_older(self.db))
+            )
             schema_upgrade.upgrade_if_older(self.db)
             self.assertEqual(schema_revisions.head(self.db), schema_revisions.current(self.db))
         with self.db.engine.begin() as conn:
             conn.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-        self.assertEqual((True, False), (schema_revisions.is_newer(self.db), schema_revisions.is_older(self.db)))
+        self.assertEqual(
+            (True, False), (schema_revisions.is_newer(self.db), schema_revisions.is_older(self.db))
+        )
         schema_upgrade.upgrade_if_older(self.db)
         self.assertEqual('9999', schema_revisions.current(self.db))
 
@@ -98,7 +103,9 @@ class Schema(MigrationTest):
                 conn.execute(models.quota_locks.insert().values(project_id=name))
         with self.db.reader() as conn:
             for name in names:
-                query = sa.select(models.quota_locks.c.project_id).where(models.quota_locks.c.project_id == name)
+                query = sa.select(models.quota_locks.c.project_id).where(
+                    models.quota_locks.c.project_id == name
+                )
                 self.assertEqual([name], list(conn.execute(query).scalars()))
 
     def test_all_text_columns_have_an_exact_collation(self):
@@ -106,24 +113,33 @@ class Schema(MigrationTest):
             self.skipTest('only MariaDB has columns that compare inexactly by default')
         schema_migrations.upgrade(self.db)
         with self.db.reader() as conn:
-            found = conn.exec_driver_sql('SELECT DISTINCT collation_name FROM information_schema.columns '
-                                         'WHERE table_schema = DATABASE() AND collation_name IS NOT NULL')
+            found = conn.exec_driver_sql(
+                'SELECT DISTINCT collation_name FROM information_schema.columns '
+                'WHERE table_schema = DATABASE() AND collation_name IS NOT NULL'
+            )
             self.assertEqual(['utf8mb4_nopad_bin'], list(found.scalars()))
 
     def test_sqlite_settings_are_applied(self):
         if places.backend() != 'sqlite':
             self.skipTest('it is about SQLite, on which CI tries it')
         with self.db.reader() as conn:
-            pragmas = {name: conn.exec_driver_sql(f'PRAGMA {name}').scalar()
-                       for name in ('journal_mode', 'foreign_keys', 'busy_timeout', 'synchronous')}
-        self.assertEqual({'journal_mode': 'wal', 'foreign_keys': 1, 'busy_timeout': 10000, 'synchronous': 2}, pragmas)
+            pragmas = {
+                name: conn.exec_driver_sql(f'PRAGMA {name}').scalar()
+                for name in ('journal_mode', 'foreign_keys', 'busy_timeout', 'synchronous')
+            }
+        self.assertEqual(
+            {'journal_mode': 'wal', 'foreign_keys': 1, 'busy_timeout': 10000, 'synchronous': 2}, pragmas
+        )
         self.assertEqual('QueuePool', type(self.db.engine.pool).__name__)
 
 
 class WithBinaryLog(databases.MariaDB):
     """A server that keeps a binary log, as those that have replicas."""
 
-    _SETTINGS = (*(setting for setting in databases.MariaDB._SETTINGS if setting != 'skip-log-bin'), 'log-bin=log')
+    _SETTINGS = (
+        *(setting for setting in databases.MariaDB._SETTINGS if setting != 'skip-log-bin'),
+        'log-bin=log',
+    )
 
 
 class Usage(MigrationTest):
@@ -141,8 +157,11 @@ class Usage(MigrationTest):
         """Make shares of 1 GiB, each with a snapshot, and a share that quotas do not count."""
         with self.db.writer() as conn:
             made = shares.make(conn, count + 1, type_id='t', project=project)
-            gone, = made[:1]
-            for table, column in ((models.shares, models.shares.c.id), (models.snapshots, models.snapshots.c.share_id)):
+            (gone,) = made[:1]
+            for table, column in (
+                (models.shares, models.shares.c.id),
+                (models.snapshots, models.snapshots.c.share_id),
+            ):
                 conn.execute(table.update().where(column == gone[0]).values(is_going=True))
 
     def used(self, project):
@@ -208,6 +227,7 @@ class Usage(MigrationTest):
             while not done.is_set():
                 retry(self.make)(1, 'a')
                 made.append(1)
+
         with futures.ThreadPoolExecutor(2) as pool:
             writers = [pool.submit(write) for _ in range(2)]
             base.eventually(lambda: len(made) > 3, 'nobody writes')
@@ -221,8 +241,10 @@ class Usage(MigrationTest):
 
 
 #: Whether a change of the schema waits for a table.
-_WAITS = {'postgresql': "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'",
-          'mysql': "SELECT count(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for table metadata lock'"}
+_WAITS = {
+    'postgresql': "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'",
+    'mysql': "SELECT count(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for table metadata lock'",
+}
 
 
 class Waits(MigrationTest):
@@ -239,7 +261,11 @@ class Waits(MigrationTest):
         read = sa.text('SELECT count(*) FROM services')
         with self.db.writer() as conn:
             conn.execute(models.quota_locks.insert().values(project_id='p', turn=0))
-        with futures.ThreadPoolExecutor(2) as pool, self.db.engine.connect() as first, self.db.engine.connect() as second:
+        with (
+            futures.ThreadPoolExecutor(2) as pool,
+            self.db.engine.connect() as first,
+            self.db.engine.connect() as second,
+        ):
             first.execute(read)
             second.execute(row)
             upgrade = pool.submit(schema_migrations.upgrade, self.db, '0025')
@@ -248,6 +274,7 @@ class Waits(MigrationTest):
             def end_second():
                 second.execute(read)
                 second.commit()
+
             end = pool.submit(end_second)
             first.execute(row)
             first.commit()
@@ -285,7 +312,7 @@ class DirtyData(MigrationTest):
             schema_migrations.upgrade(db, revision)
             after = self.content(db)
             for table, rows in CHANGES.get(revision, lambda rows: rows)(before).items():
-                kept = [{name: row[name] for name in rows[0]} for row in after[table]]      # without new columns
+                kept = [{name: row[name] for name in rows[0]} for row in after[table]]  # without new columns
                 if _counted(rows) != _counted(kept):
                     self.assertEqual(_sorted(rows), _sorted(kept), f'{table}, by {revision}')
         self.assertEqual([], self.differences(db))
@@ -294,21 +321,29 @@ class DirtyData(MigrationTest):
         """Check that migrations work on sets: as many statements for fifteen rows as for three."""
         few, many = self.first(), self.first()
         for number, revision in self.steps():
-            tables = dirty.tables(few.engine)       # both have the same
-            self.assertEqual(self.cost(few, revision, 1, number, tables), self.cost(many, revision, 5, number, tables),
-                             f'by {revision}')
+            tables = dirty.tables(few.engine)  # both have the same
+            self.assertEqual(
+                self.cost(few, revision, 1, number, tables),
+                self.cost(many, revision, 5, number, tables),
+                f'by {revision}',
+            )
 
     def content(self, db):
         """Return the rows of each table, with values as the driver of the database has them."""
         with db.engine.connect() as conn:
-            return {name: [dict(row) for row in conn.exec_driver_sql(f'SELECT * FROM {name}').mappings()]
-                    for name in sa.inspect(conn).get_table_names() if name != 'alembic_version'}
+            return {
+                name: [dict(row) for row in conn.exec_driver_sql(f'SELECT * FROM {name}').mappings()]
+                for name in sa.inspect(conn).get_table_names()
+                if name != 'alembic_version'
+            }
 
     def cost(self, db, revision, copies, number, tables):
         """Return the number of statements of an upgrade with ``copies`` more rows in each table."""
         dirty.pollute(db.engine, copies, copies * number, tables)
         statements = []
-        sa.event.listen(db.engine, 'before_cursor_execute', listener := lambda *args: statements.append(args[2]))
+        sa.event.listen(
+            db.engine, 'before_cursor_execute', listener := lambda *args: statements.append(args[2])
+        )
         schema_migrations.upgrade(db, revision)
         sa.event.remove(db.engine, 'before_cursor_execute', listener)
         return len(statements)

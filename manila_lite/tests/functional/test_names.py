@@ -5,7 +5,6 @@ from manila_lite.tests.functional import base
 
 
 class Names(base.ServiceTest):
-
     def names(self, caller, query):
         return sorted(share['name'] for share in caller.ok('GET', f'/shares?{query}')['shares'])
 
@@ -31,16 +30,34 @@ class Names(base.ServiceTest):
         self.assertEqual(wanted, caller.ok('GET', f'/shares/{share["id"]}/metadata')['metadata'])
         self.assertEqual([], caller.ok('GET', "/shares?metadata={'key':'2'}")['shares'])
         caller.ok('DELETE', f'/shares/{share["id"]}/metadata/Key')
-        self.assertEqual({'key': '1', 'KEY': '3'}, caller.ok('GET', f'/shares/{share["id"]}/metadata')['metadata'])
+        self.assertEqual(
+            {'key': '1', 'KEY': '3'}, caller.ok('GET', f'/shares/{share["id"]}/metadata')['metadata']
+        )
 
     def test_share_types_and_spec_keys_that_differ_by_case_are_separate(self):
-        made = [self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'a': '1', 'A': '2'}}})['share_type'] for name in ('gold', 'Gold')]
+        made = [
+            self.admin.ok(
+                'POST',
+                '/types',
+                {
+                    'share_type': {
+                        'name': name,
+                        'extra_specs': {'driver_handles_share_servers': 'False', 'a': '1', 'A': '2'},
+                    }
+                },
+            )['share_type']
+            for name in ('gold', 'Gold')
+        ]
         self.assertNotEqual(made[0]['id'], made[1]['id'])
         self.assertEqual(('1', '2'), tuple(made[0]['extra_specs'][key] for key in 'aA'))
 
     def test_projects_that_differ_by_case_have_separate_quotas(self):
         self.admin.ok('PUT', '/quota-sets/team', {'quota_set': {'shares': 3}})
         self.admin.ok('PUT', '/quota-sets/Team', {'quota_set': {'shares': 4}})
-        self.assertEqual([3, 4], [self.admin.ok('GET', f'/quota-sets/{project}')['quota_set']['shares']
-                                  for project in ('team', 'Team')])
+        self.assertEqual(
+            [3, 4],
+            [
+                self.admin.ok('GET', f'/quota-sets/{project}')['quota_set']['shares']
+                for project in ('team', 'Team')
+            ],
+        )

@@ -18,15 +18,32 @@ from manila_lite.tests.functional import base, world
 _END = '/{key}'
 _CSI = 'manila.csi.openstack.org/cluster'
 #: Keys of metadata: with slashes, with what a path writes in another way, and with what only looks like it.
-_KEYS = (_CSI, 'a/b', 'a%2Fb', 'a%252Fb', '/a', 'a/', 'a//b', '.a/..b', 'a?b#c&d=e', 'ä ö', '%', '+', 'metadata', '\n')
+_KEYS = (
+    _CSI,
+    'a/b',
+    'a%2Fb',
+    'a%252Fb',
+    '/a',
+    'a/',
+    'a//b',
+    '.a/..b',
+    'a?b#c&d=e',
+    'ä ö',
+    '%',
+    '+',
+    'metadata',
+    '\n',
+)
 #: Keys of specs, which have fewer characters.
 _SPECS = ('a:b', '...', '.a', 'a.', '-_')
 #: Keys that no path can name: clients and proxies take such parts out of it.
 _NAMELESS = ('.', '..', 'a/..', './a', 'a/../b')
 
 #: The calls with a key in the path, by the path of all keys.
-CALLS = {path: [op for op in OPS if op.path == path + _END and op.lives(versions.MAX)]
-         for path in sorted({op.path.removesuffix(_END) for op in OPS if op.path.endswith(_END)})}
+CALLS = {
+    path: [op for op in OPS if op.path == path + _END and op.lives(versions.MAX)]
+    for path in sorted({op.path.removesuffix(_END) for op in OPS if op.path.endswith(_END)})
+}
 
 
 class _Wire:
@@ -44,8 +61,14 @@ class _Wire:
         finally:
             conn.close()
         kind = got.getheader('Content-Type', '').partition(';')[0]
-        return SimpleNamespace(status_int=got.status, body=text, text=text.decode(), headers=dict(got.getheaders()),
-                               content_type=kind, json=json.loads(text) if kind == 'application/json' and text else None)
+        return SimpleNamespace(
+            status_int=got.status,
+            body=text,
+            text=text.decode(),
+            headers=dict(got.getheaders()),
+            content_type=kind,
+            json=json.loads(text) if kind == 'application/json' and text else None,
+        )
 
 
 class Keys(base.ServiceTest):
@@ -78,15 +101,28 @@ class Keys(base.ServiceTest):
         caller, url = self.caller(path), path.format_map(self.world)
         document = caller.ok('GET', url.removesuffix('/metadata') if 'access_id' in path else url)
         document = document['access'] if 'access_id' in path else document
-        return set(document[next(name for name in ('metadata', 'extra_specs', 'group_specs', 'specs') if name in document)])
+        return set(
+            document[
+                next(name for name in ('metadata', 'extra_specs', 'group_specs', 'specs') if name in document)
+            ]
+        )
 
     def set_keys(self, path, keys):
         op = self.setter(path)
-        return self.caller(path).call(op.method, path.format_map(self.world), {op.body.key: dict.fromkeys(keys, 'v')})
+        return self.caller(path).call(
+            op.method, path.format_map(self.world), {op.body.key: dict.fromkeys(keys, 'v')}
+        )
 
     def test_49_2_each_key_that_a_body_takes_is_shown_changed_and_deleted_by_its_path(self):
-        self.assertLessEqual({'/shares/{share_id}/metadata', '/snapshots/{snapshot_id}/metadata',
-                              '/share-access-rules/{access_id}/metadata', '/types/{type_id}/extra_specs'}, set(CALLS))
+        self.assertLessEqual(
+            {
+                '/shares/{share_id}/metadata',
+                '/snapshots/{snapshot_id}/metadata',
+                '/share-access-rules/{access_id}/metadata',
+                '/types/{type_id}/extra_specs',
+            },
+            set(CALLS),
+        )
         for path, ops in CALLS.items():
             wanted = self.keys(path)
             self.assertEqual(200, self.set_keys(path, wanted)[0], path)
@@ -97,7 +133,13 @@ class Keys(base.ServiceTest):
         """Make each call with this key in the path, the deletion last."""
         url = f'{path.format_map(self.world)}/{quoted}'
         for op in sorted(ops, key=lambda op: op.method == 'DELETE'):
-            body = None if op.body is None else {key: 'w'} if op.body.key == 'body' else {op.body.key: {key: 'w'}}
+            body = (
+                None
+                if op.body is None
+                else {key: 'w'}
+                if op.body.key == 'body'
+                else {op.body.key: {key: 'w'}}
+            )
             document = self.caller(path).ok(op.method, url, body, wait=False)
             if op.method == 'GET':
                 self.assertIn(document, ({'meta': {key: 'v'}}, {key: 'v'}), (path, key))
@@ -118,11 +160,18 @@ class Keys(base.ServiceTest):
                 self.assertNotIn(key, self.shown(path))
 
     def test_49_2_a_new_resource_gets_no_key_that_no_path_can_name(self):
-        fields = [(op, field) for op in OPS if op.body for field in op.body.fields
-                  if field.name in ('metadata', 'extra_specs', 'group_specs', 'specs') and op.lives(versions.MAX)]
+        fields = [
+            (op, field)
+            for op in OPS
+            if op.body
+            for field in op.body.fields
+            if field.name in ('metadata', 'extra_specs', 'group_specs', 'specs') and op.lives(versions.MAX)
+        ]
         self.assertGreaterEqual(len(fields), 8)
         for op, field in fields:
-            body = world.planted(op, versions.MAX, {**self.world, 'share_types': 'default'}, field.name, {'a': 'b', '..': 'c'})
+            body = world.planted(
+                op, versions.MAX, {**self.world, 'share_types': 'default'}, field.name, {'a': 'b', '..': 'c'}
+            )
             caller = self.members if field.name == 'metadata' else self.admins
             status, document, _ = caller.call(op.method, op.path.format_map(self.world), body)
             self.assertEqual(400, status, (op.name, document))

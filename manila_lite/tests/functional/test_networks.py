@@ -11,7 +11,13 @@ from oslo_utils import uuidutils
 from manila_lite import errors, states
 from manila_lite.db import models
 from manila_lite.db.core import transitions
-from manila_lite.db.queries import allocations, security_services, share_network_subnets, share_networks, share_servers
+from manila_lite.db.queries import (
+    allocations,
+    security_services,
+    share_network_subnets,
+    share_networks,
+    share_servers,
+)
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import services as service_rows
 from manila_lite.manager.plans import server_addresses
@@ -33,6 +39,7 @@ def together(*works):
             found[number] = work()
         except Exception as error:
             found[number] = error
+
     threads = [threading.Thread(target=run, args=pair) for pair in enumerate(works)]
     for thread in threads:
         thread.start()
@@ -57,7 +64,9 @@ class NetworkTest(base.ServiceTest):
         return self.service.services.db
 
     def network(self, caller=None, **values):
-        return (caller or self.admin).ok('POST', '/share-networks', {'share_network': values})['share_network']
+        return (caller or self.admin).ok('POST', '/share-networks', {'share_network': values})[
+            'share_network'
+        ]
 
     def rows(self, table):
         with self.db.reader() as conn:
@@ -79,37 +88,61 @@ class Asking(NetworkTest):
                 self._place(conn, network, resource_id, server, zone)
         for zone, server in (('here', old), ('there', new)):
             for _ in range(2):
-                self.assertIsNone(self.admin.ok('POST', f'/share-networks/{network}/action', {
-                    'share_network_subnet_create_check': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-small',
-                                                          'availability_zone': zone}})['compatible'])
+                self.assertIsNone(
+                    self.admin.ok(
+                        'POST',
+                        f'/share-networks/{network}/action',
+                        {
+                            'share_network_subnet_create_check': {
+                                'neutron_net_id': 'blue',
+                                'neutron_subnet_id': 'blue-small',
+                                'availability_zone': zone,
+                            }
+                        },
+                    )['compatible']
+                )
             with self.db.reader() as conn:
-                self.assertEqual([server], rows.list_of_resource(conn, network, 'subnet.check')[-1].data['servers'], zone)
+                self.assertEqual(
+                    [server], rows.list_of_resource(conn, network, 'subnet.check')[-1].data['servers'], zone
+                )
         with self.db.reader() as conn:
             self.assertEqual(2, len(rows.list_of_resource(conn, network, 'subnet.check')))
 
     def _place(self, conn, network, subnet, server, zone):
         """Make this the only subnet of the server, in a zone of the network."""
         for table, resource_id, values in (
-                (models.share_network_subnets, subnet, {'share_network_id': network, 'availability_zone_id': zone}),
-                (models.share_servers, server, {'share_network_id': network})):
+            (
+                models.share_network_subnets,
+                subnet,
+                {'share_network_id': network, 'availability_zone_id': zone},
+            ),
+            (models.share_servers, server, {'share_network_id': network}),
+        ):
             conn.execute(table.update().where(table.c.id == resource_id).values(**values))
         mapped = models.share_server_share_network_subnet_mappings
-        conn.execute(mapped.delete().where(mapped.c.share_server_id == server, mapped.c.share_network_subnet_id != subnet))
+        conn.execute(
+            mapped.delete().where(
+                mapped.c.share_server_id == server, mapped.c.share_network_subnet_id != subnet
+            )
+        )
 
 
 class Addresses(NetworkTest):
-
     def setUp(self):
         super().setUp()
         self.plugin = load.make(self.service.conf)
 
     def server(self, subnet='blue-small'):
         """Insert a share server in a share network of its own; return its id and the row of its subnet."""
-        network = self.network(self.caller(uuidutils.generate_uuid()), neutron_net_id='blue', neutron_subnet_id=subnet)
+        network = self.network(
+            self.caller(uuidutils.generate_uuid()), neutron_net_id='blue', neutron_subnet_id=subnet
+        )
         resource_id = uuidutils.generate_uuid()
         with self.db.writer() as conn:
-            row, = share_network_subnets.of_network(conn, network['id'])
-            share_servers.insert(conn, {'id': resource_id, 'share_network_id': network['id'], 'host': 'test@alpha'}, [row.id])
+            (row,) = share_network_subnets.of_network(conn, network['id'])
+            share_servers.insert(
+                conn, {'id': resource_id, 'share_network_id': network['id'], 'host': 'test@alpha'}, [row.id]
+            )
         self.addCleanup(server_addresses.free, self.service.services, self.plugin, resource_id)
         return resource_id, row
 
@@ -118,11 +151,22 @@ class Addresses(NetworkTest):
 
     def test_address_is_stored_with_the_data_of_its_subnet(self):
         server = self.server()
-        row, = self.allocate(server)
+        (row,) = self.allocate(server)
         self.assertIn(row.ip_address, {f'10.10.1.{number}' for number in range(2, 7)})
-        self.assertEqual((server[0], server[1].id, 'blue-small', '10.10.1.0/29', '10.10.1.1', 4, 1450, 'vlan', 100),
-                         (row.share_server_id, row.share_network_subnet_id, row.neutron_subnet_id, row.cidr, row.gateway,
-                          row.ip_version, row.mtu, row.network_type, row.segmentation_id))
+        self.assertEqual(
+            (server[0], server[1].id, 'blue-small', '10.10.1.0/29', '10.10.1.1', 4, 1450, 'vlan', 100),
+            (
+                row.share_server_id,
+                row.share_network_subnet_id,
+                row.neutron_subnet_id,
+                row.cidr,
+                row.gateway,
+                row.ip_version,
+                row.mtu,
+                row.network_type,
+                row.segmentation_id,
+            ),
+        )
 
     def test_repeated_allocation_returns_the_same_addresses(self):
         server = self.server()
@@ -133,14 +177,17 @@ class Addresses(NetworkTest):
         """Allocate for as many share servers at once as the subnet has addresses: each gets an address of its own."""
         servers = [self.server() for _ in range(5)]
         found = together(*(lambda server=server: self.allocate(server) for server in servers))
-        self.assertEqual([f'10.10.1.{number}' for number in range(2, 7)],
-                         sorted(row.ip_address for rows in found for row in rows), found)
+        self.assertEqual(
+            [f'10.10.1.{number}' for number in range(2, 7)],
+            sorted(row.ip_address for rows in found for row in rows),
+            found,
+        )
         full = self.assertRaises(errors.Final, self.allocate, self.server())
         self.assertEqual('SUBNET_FULL', full.detail)
 
     def test_conflicting_proposal_is_freed_and_other_addresses_are_stored(self):
         first, second = self.server(), self.server()
-        had, = self.allocate(first)
+        (had,) = self.allocate(first)
         free = next(text for text in ('10.10.1.5', '10.10.1.6') if text != had.ip_address)
         freed = []
 
@@ -149,8 +196,11 @@ class Addresses(NetworkTest):
 
             def allocate(self, subnet, count, *, taken, owner):
                 late = not freed
-                return [Address(free), Address(had.ip_address)] if late else super().allocate(
-                    subnet, count, taken=taken, owner=owner)
+                return (
+                    [Address(free), Address(had.ip_address)]
+                    if late
+                    else super().allocate(subnet, count, taken=taken, owner=owner)
+                )
 
             def free(self, given):
                 freed.extend(given)
@@ -190,17 +240,24 @@ class Addresses(NetworkTest):
 
 
 class AtOnce(NetworkTest):
-
     def directory(self, caller):
-        return caller.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})['security_service']['id']
+        return caller.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})[
+            'security_service'
+        ]['id']
 
     def test_second_security_service_of_one_type_is_refused(self):
         """Add only one of two security services of one type that are added at the same time."""
         network = self.network()['id']
         services = [self.directory(self.admin) for _ in range(2)]
         path = f'/share-networks/{network}/action'
-        found = together(*(lambda service_id=service_id: self.admin.call('POST', path, {
-            'add_security_service': {'security_service_id': service_id}})[0] for service_id in services))
+        found = together(
+            *(
+                lambda service_id=service_id: self.admin.call(
+                    'POST', path, {'add_security_service': {'security_service_id': service_id}}
+                )[0]
+                for service_id in services
+            )
+        )
         self.assertEqual([200, 409], sorted(found))
 
     def test_security_service_is_either_attached_or_deleted(self):
@@ -210,35 +267,52 @@ class AtOnce(NetworkTest):
             owner = self.caller(network['project_id'])
             service = self.directory(owner)
             found = together(
-                lambda path=f'/share-networks/{network["id"]}/action', resource_id=service, owner=owner: owner.call(
-                    'POST', path, {'add_security_service': {'security_service_id': resource_id}})[0],
-                lambda path=f'/security-services/{service}', owner=owner: owner.call('DELETE', path)[0])
+                lambda path=f'/share-networks/{network["id"]}/action', resource_id=service, owner=owner: (
+                    owner.call('POST', path, {'add_security_service': {'security_service_id': resource_id}})[
+                        0
+                    ]
+                ),
+                lambda path=f'/security-services/{service}', owner=owner: owner.call('DELETE', path)[0],
+            )
             self.assertIn(found, ([200, 403], [404, 202]))
 
     def test_second_equal_subnet_is_refused(self):
         """Add only one of two equal subnets that are added at the same time."""
         network = self.network(self.caller('overlap'))['id']
         body = {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}}
-        found = together(*(lambda: self.admin.call('POST', f'/share-networks/{network}/subnets', body)[0] for _ in range(2)))
+        found = together(
+            *(
+                lambda: self.admin.call('POST', f'/share-networks/{network}/subnets', body)[0]
+                for _ in range(2)
+            )
+        )
         self.assertEqual([200, 409], sorted(found))
 
     def test_concurrent_requests_do_not_exceed_the_quota(self):
         self.admin.ok('PUT', '/quota-sets/narrow', {'quota_set': {'share_networks': 3}})
         caller = self.caller('narrow')
-        found = together(*(lambda: caller.call('POST', '/share-networks', {'share_network': {}})[0] for _ in range(6)))
+        found = together(
+            *(lambda: caller.call('POST', '/share-networks', {'share_network': {}})[0] for _ in range(6))
+        )
         self.assertEqual([200] * 3 + [413] * 3, sorted(found))
 
 
 class InUse(NetworkTest):
-
     def instance(self, network_id, server_id=None):
         """Insert a share in a share network."""
         share, instance = uuidutils.generate_uuid(), uuidutils.generate_uuid()
         with self.db.writer() as conn:
             conn.execute(models.shares.insert().values(id=share, project_id='p', size=1, share_proto='NFS'))
-            conn.execute(models.share_instances.insert().values(
-                id=instance, share_id=share, status='available', access_rules_status='active', share_network_id=network_id,
-                share_server_id=server_id))
+            conn.execute(
+                models.share_instances.insert().values(
+                    id=instance,
+                    share_id=share,
+                    status='available',
+                    access_rules_status='active',
+                    share_network_id=network_id,
+                    share_server_id=server_id,
+                )
+            )
 
     def test_delete_of_a_network_with_shares_is_refused(self):
         network = self.network()['id']
@@ -266,12 +340,15 @@ class InUse(NetworkTest):
     def test_capability_is_shown_only_if_all_servers_have_it(self):
         """Show a capability of a share network only if each of its share servers has it."""
         with self.db.writer() as conn:
-            (network, one, *_), = networks.make(conn, 1)
+            ((network, one, *_),) = networks.make(conn, 1)
         path = f'/share-networks/{network}'
         self.assertTrue(self.admin.ok('GET', path)['share_network']['network_allocation_update_support'])
         with self.db.writer() as conn:
-            share_servers.insert(conn, {'id': uuidutils.generate_uuid(), 'share_network_id': network, 'host': 'test@beta'},
-                                 [one])
+            share_servers.insert(
+                conn,
+                {'id': uuidutils.generate_uuid(), 'share_network_id': network, 'host': 'test@beta'},
+                [one],
+            )
         shown = self.admin.ok('GET', path)['share_network']
         self.assertFalse(shown['network_allocation_update_support'])
         listed = self.admin.ok('GET', f'/share-networks/detail?id={network}&all_tenants=1')['share_networks']
@@ -287,14 +364,21 @@ class InUse(NetworkTest):
 
 
 class Broken(NetworkTest):
-
     def test_unreadable_file_is_reported(self):
         """Answer 503 where a request needs the file, which the operator must fix; serve other requests."""
         self.service.conf.set_override('file', str(self.service.state / 'none.yaml'), 'standalone_network')
-        self.addCleanup(self.service.conf.set_override, 'file', str(self.service.state / 'networks.yaml'), 'standalone_network')
+        self.addCleanup(
+            self.service.conf.set_override,
+            'file',
+            str(self.service.state / 'networks.yaml'),
+            'standalone_network',
+        )
         caller = self.caller('broken')
-        status, document, _ = caller.call('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}})
+        status, document, _ = caller.call(
+            'POST',
+            '/share-networks',
+            {'share_network': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}},
+        )
         self.assertEqual((503, 'network_plugin_broken'), (status, document['serviceUnavailable']['reason']))
         self.assertNotIn('none.yaml', document['serviceUnavailable']['message'])
         self.network(caller)
@@ -319,17 +403,32 @@ class Secrets(NetworkTest):
 
     def test_password_is_not_logged_by_requests(self):
         values = {'type': 'ldap', 'password': self.SECRET}
-        service_id = self.admin.ok('POST', '/security-services', {'security_service': values})['security_service']['id']
-        self.admin.ok('PUT', f'/security-services/{service_id}', {'security_service': {'password': f'{self.SECRET}-2'}})
+        service_id = self.admin.ok('POST', '/security-services', {'security_service': values})[
+            'security_service'
+        ]['id']
+        self.admin.ok(
+            'PUT', f'/security-services/{service_id}', {'security_service': {'password': f'{self.SECRET}-2'}}
+        )
         self.admin.ok('GET', '/security-services/detail')
-        self.admin.call('PUT', f'/security-services/{service_id}', {'security_service': {'password': self.SECRET * 100}})
+        self.admin.call(
+            'PUT', f'/security-services/{service_id}', {'security_service': {'password': self.SECRET * 100}}
+        )
         self.admin.call('POST', '/security-services', {'security_service': {'password': [self.SECRET]}})
         self.assertNotIn(self.SECRET, '\n'.join(self.lines))
 
     def test_password_is_not_logged_by_a_failed_statement(self):
         with self.db.writer() as conn:
-            refused = self.assertRaises(oslo_db_exception.DBError, security_services.insert, conn, {
-                'id': uuidutils.generate_uuid(), 'project_id': None, 'type': 'ldap', 'password': self.SECRET})
+            refused = self.assertRaises(
+                oslo_db_exception.DBError,
+                security_services.insert,
+                conn,
+                {
+                    'id': uuidutils.generate_uuid(),
+                    'project_id': None,
+                    'type': 'ldap',
+                    'password': self.SECRET,
+                },
+            )
         logging.getLogger('test').error('as the API logs it', exc_info=refused)
         said = '\n'.join(self.lines)
         self.assertIn('security_services', said)

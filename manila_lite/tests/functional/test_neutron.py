@@ -20,8 +20,19 @@ class Proxy(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.rfile.read(int(self.headers.get('Content-Length') or 0))
-        body = json.dumps({'versions': [{'id': 'v2.0', 'status': 'CURRENT', 'links': [
-            {'rel': 'self', 'href': f'http://127.0.0.1:{self.server.server_port}/v2.0/'}]}]}).encode()
+        body = json.dumps(
+            {
+                'versions': [
+                    {
+                        'id': 'v2.0',
+                        'status': 'CURRENT',
+                        'links': [
+                            {'rel': 'self', 'href': f'http://127.0.0.1:{self.server.server_port}/v2.0/'}
+                        ],
+                    }
+                ]
+            }
+        ).encode()
         known = self.path == '/'
         self.send_response(200 if known else 404)
         self.send_header('Content-Type', 'application/json' if known else 'text/plain')
@@ -30,7 +41,7 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         if known:
             self.wfile.write(body)
 
-    do_DELETE = do_PUT = do_GET     # noqa: N815 - http.server looks for these names
+    do_DELETE = do_PUT = do_GET  # noqa: N815 - http.server looks for these names
 
     def log_message(self, *words):
         """Print nothing."""
@@ -45,7 +56,9 @@ class Described(neutron_base.NeutronTest):
     def described(self, net, subnet):
         """Make a share network with this subnet; return the subnet as administrators see it."""
         network_id = self.made(net, subnet)
-        return self.admin.ok('GET', f'/share-networks/{network_id}')['share_network']['share_network_subnets'][0]
+        return self.admin.ok('GET', f'/share-networks/{network_id}')['share_network'][
+            'share_network_subnets'
+        ][0]
 
     def refused(self, status, net, subnet, *words, caller=None):
         """Check that no share network is made, and that the message has all ``words``."""
@@ -54,31 +67,55 @@ class Described(neutron_base.NeutronTest):
         self.assertEqual(status, found, document)
         for word in words:
             self.assertIn(word, str(document))
-        self.assertEqual(before, (len(self.rows(models.share_networks)), len(self.rows(models.share_network_subnets))))
+        self.assertEqual(
+            before, (len(self.rows(models.share_networks)), len(self.rows(models.share_network_subnets)))
+        )
         return document
 
     # Descriptions of subnets
 
     def test_subnet_is_described_with_the_data_of_neutron(self):
-        net = self.net(mtu=1400, provider_network_type='vlan', provider_physical_network='physnet1',
-                       provider_segmentation_id=977)
+        net = self.net(
+            mtu=1400,
+            provider_network_type='vlan',
+            provider_physical_network='physnet1',
+            provider_segmentation_id=977,
+        )
         self.addCleanup(self.neutron.delete_network, net.id)
         four, six = self.subnet(net, '10.1.0.0/24'), self.subnet(net, 'fd77::/64', gateway_ip='fd77::9')
         for subnet, version, gateway in ((four, 4, '10.1.0.1'), (six, 6, 'fd77::9')):
             found = self.described(net, subnet)
-            expected = {'neutron_net_id': net.id, 'neutron_subnet_id': subnet.id, 'cidr': subnet.cidr, 'mtu': 1400,
-                        'ip_version': version, 'gateway': gateway, 'network_type': 'vlan', 'segmentation_id': 977}
+            expected = {
+                'neutron_net_id': net.id,
+                'neutron_subnet_id': subnet.id,
+                'cidr': subnet.cidr,
+                'mtu': 1400,
+                'ip_version': version,
+                'gateway': gateway,
+                'network_type': 'vlan',
+                'segmentation_id': 977,
+            }
             self.assertEqual(expected, {name: found[name] for name in expected})
 
     def test_a_flat_network_has_no_segment_id(self):
         net = self.net(provider_network_type='flat', provider_physical_network=uuidutils.generate_uuid()[:8])
         found = self.described(net, self.subnet(net, '10.1.0.0/24', gateway_ip=None))
-        self.assertEqual(('flat', None, None), (found['network_type'], found['segmentation_id'], found['gateway']))
+        self.assertEqual(
+            ('flat', None, None), (found['network_type'], found['segmentation_id'], found['gateway'])
+        )
 
     def segments(self):
         """Make a network with a segment in each physical network, and a subnet; return both."""
-        net = self.net(segments=[{'provider:network_type': 'vlan', 'provider:physical_network': name,
-                                  'provider:segmentation_id': vlan} for name, vlan in (('physnet1', 998), ('physnet2', 999))])
+        net = self.net(
+            segments=[
+                {
+                    'provider:network_type': 'vlan',
+                    'provider:physical_network': name,
+                    'provider:segmentation_id': vlan,
+                }
+                for name, vlan in (('physnet1', 998), ('physnet2', 999))
+            ]
+        )
         self.addCleanup(self.neutron.delete_network, net.id)
         return net, self.subnet(net, '10.1.0.0/24')
 
@@ -94,7 +131,7 @@ class Described(neutron_base.NeutronTest):
         net, _ = self.segments()
         for segment in list(self.neutron.segments(network_id=net.id)):
             other = self.net()
-            own, = self.neutron.segments(network_id=other.id)
+            (own,) = self.neutron.segments(network_id=other.id)
             found = self.described(other, self.subnet(other, '10.2.0.0/24', segment_id=own.id))
             self.assertEqual(own.segmentation_id, found['segmentation_id'])
             self.assertEqual('vlan', segment.network_type)
@@ -122,8 +159,12 @@ class Described(neutron_base.NeutronTest):
     def test_network_is_accepted_only_if_shared_with_the_project(self):
         theirs = self.net(project_id=uuidutils.generate_uuid())
         subnet = self.subnet(theirs, '10.1.0.0/24')
-        rule = self.neutron.create_rbac_policy(object_type='network', object_id=theirs.id, action='access_as_shared',
-                                               target_project_id=uuidutils.generate_uuid())
+        rule = self.neutron.create_rbac_policy(
+            object_type='network',
+            object_id=theirs.id,
+            action='access_as_shared',
+            target_project_id=uuidutils.generate_uuid(),
+        )
         self.refused(400, theirs, subnet, theirs.id)
         for target in (self.project, '*'):
             self.neutron.update_rbac_policy(rule, target_project_id=target)
@@ -133,8 +174,13 @@ class Described(neutron_base.NeutronTest):
         mine = self.net()
         subnet = self.subnet(mine, '10.1.0.0/24')
         network_id = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
-        body = {'share-network-subnet': {'neutron_net_id': mine.id, 'neutron_subnet_id': subnet.id,
-                                         'availability_zone': None}}
+        body = {
+            'share-network-subnet': {
+                'neutron_net_id': mine.id,
+                'neutron_subnet_id': subnet.id,
+                'availability_zone': None,
+            }
+        }
         status, document, _ = self.admin.call('POST', f'/share-networks/{network_id}/subnets', body)
         self.assertEqual(200, status, document)
 
@@ -209,7 +255,7 @@ class Described(neutron_base.NeutronTest):
             logger.setLevel(logging.DEBUG)
         secret = 'hush-4711'
         self.set_option('auth_type', 'http_basic')
-        self.refused(503, net, subnet)      # registers the options of this auth type
+        self.refused(503, net, subnet)  # registers the options of this auth type
         self.set_option('username', 'manila')
         self.set_option('password', secret)
         self.described(net, subnet)

@@ -27,7 +27,6 @@ plugin = neutron
 
 
 class HalfConfigured(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.state = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -36,16 +35,23 @@ class HalfConfigured(testtools.TestCase):
     def run_command(self, module, *words, options=''):
         """Run a command; return its exit status and its output."""
         self.path.write_text(_CONFIG.format(state=self.state) + options)
-        done = subprocess.run([sys.executable, '-m', f'manila_lite.cmd.{module}', f'--config-file={self.path}', *words],
-                              capture_output=True, text=True, timeout=waiting.LIMIT, stdin=subprocess.DEVNULL, check=False)
+        done = subprocess.run(
+            [sys.executable, '-m', f'manila_lite.cmd.{module}', f'--config-file={self.path}', *words],
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
         return done.returncode, done.stdout + done.stderr
 
     def test_the_share_manager_does_not_start(self):
         status, said = self.run_command('share')
         self.assertEqual((1, 1), (status, len(said.splitlines())), said)
         self.assertIn('[neutron] auth_type: missing', said)
-        status, said = self.run_command('share', options='auth_type = password\nauth_url = http://127.0.0.1:9\n'
-                                                         'password = hush-4711\n')
+        status, said = self.run_command(
+            'share', options='auth_type = password\nauth_url = http://127.0.0.1:9\npassword = hush-4711\n'
+        )
         self.assertEqual((1, 1), (status, len(said.splitlines())), said)
         self.assertIn('[neutron] username or user_id: missing', said)
         self.assertNotIn('hush', said)
@@ -55,7 +61,8 @@ class HalfConfigured(testtools.TestCase):
         status, said = self.run_command('status', 'upgrade', 'check', options='auth_type = none\n')
         self.assertEqual(2, status, said)
         self.assertIn('endpoint_override', said)
-        status, said = self.run_command('status', 'upgrade', 'check',
-                                        options='auth_type = none\nendpoint = http://127.0.0.1:9\n')
+        status, said = self.run_command(
+            'status', 'upgrade', 'check', options='auth_type = none\nendpoint = http://127.0.0.1:9\n'
+        )
         self.assertIn(status, (0, 1), said)
         self.assertNotIn('[neutron]', said)

@@ -24,7 +24,9 @@ class Found(neutron_base.NeutronTest):
         resource_id = uuidutils.generate_uuid()
         with self.service.services.db.writer() as conn:
             [row] = share_network_subnets.of_network(conn, network)
-            share_servers.insert(conn, {'id': resource_id, 'share_network_id': network, 'host': 'test@alpha'}, [row.id])
+            share_servers.insert(
+                conn, {'id': resource_id, 'share_network_id': network, 'host': 'test@alpha'}, [row.id]
+            )
         self.addCleanup(server_addresses.free, self.service.services, self.plugin, resource_id)
         return resource_id, row
 
@@ -52,10 +54,16 @@ class Found(neutron_base.NeutronTest):
             server = self.started()
             with self.service.services.db.reader() as conn:
                 self.assertEqual([], allocations.of_server(conn, server[0]))
-            self.plugin.allocate(self.plugin.describe(server[1].neutron_net_id, server[1].neutron_subnet_id, self.project),
-                                 2, taken=(), owner=server[0])
+            self.plugin.allocate(
+                self.plugin.describe(server[1].neutron_net_id, server[1].neutron_subnet_id, self.project),
+                2,
+                taken=(),
+                owner=server[0],
+            )
             self.assertEqual(2, len(self.ports(device_id=server[0])))
-            server_addresses.free(self.service.services, self.plugin, server[0], subnet_id and uuidutils.generate_uuid())
+            server_addresses.free(
+                self.service.services, self.plugin, server[0], subnet_id and uuidutils.generate_uuid()
+            )
             self.assertEqual(2 if subnet_id else 0, len(self.ports(device_id=server[0])))
             server_addresses.free(self.service.services, self.plugin, server[0], subnet_id and server[1].id)
             self.assertEqual([], self.ports(device_id=server[0]))
@@ -67,8 +75,11 @@ class Found(neutron_base.NeutronTest):
         self.neutron.delete_port(had.port_id)
         second = uuidutils.generate_uuid()
         with self.service.services.db.writer() as conn:
-            share_servers.insert(conn, {'id': second, 'share_network_id': first[1].share_network_id, 'host': 'test@alpha'},
-                                 [first[1].id])
+            share_servers.insert(
+                conn,
+                {'id': second, 'share_network_id': first[1].share_network_id, 'host': 'test@alpha'},
+                [first[1].id],
+            )
         self.addCleanup(server_addresses.free, self.service.services, self.plugin, second)
         [found] = self.allocate((second, first[1]))
         self.assertNotEqual(had.ip_address, found.ip_address)
@@ -81,21 +92,28 @@ class Found(neutron_base.NeutronTest):
     def place(self, size):
         """Return a subnet with ``size`` addresses, as the plugin describes it, and the ids of two servers."""
         net = self.net()
-        return (self.plugin.describe(net.id, self.small(net, size).id, self.project),
-                uuidutils.generate_uuid(), uuidutils.generate_uuid())
+        return (
+            self.plugin.describe(net.id, self.small(net, size).id, self.project),
+            uuidutils.generate_uuid(),
+            uuidutils.generate_uuid(),
+        )
 
     def test_managed_server_gets_ports_for_its_addresses(self):
         """Keep a port without an owner, make a missing port, and refuse an address of another share server."""
         place, owner, other = self.place(5)
         self.addCleanup(self.plugin.forget, owner)
-        port = self.neutron.create_port(network_id=place.neutron_net_id, fixed_ips=[
-            {'subnet_id': place.neutron_subnet_id, 'ip_address': '10.5.0.3'}])
+        port = self.neutron.create_port(
+            network_id=place.neutron_net_id,
+            fixed_ips=[{'subnet_id': place.neutron_subnet_id, 'ip_address': '10.5.0.3'}],
+        )
         for _ in range(2):
             adopted = self.plugin.adopt(place, ['10.5.0.3', '10.5.0.4'], owner=owner)
             self.assertEqual({'10.5.0.3', '10.5.0.4'}, {one.ip_address for one in adopted})
         self.assertIn(port.id, [one.port_id for one in adopted])
         self.assertEqual(2, len(self.ports(device_id=owner)))
-        refused = self.assertRaises(errors.Final, self.plugin.adopt, place, ['10.5.0.5', '10.5.0.4'], owner=other)
+        refused = self.assertRaises(
+            errors.Final, self.plugin.adopt, place, ['10.5.0.5', '10.5.0.4'], owner=other
+        )
         self.assertIn('10.5.0.4', str(refused))
         self.assertEqual([], self.ports(device_id=other))
         self.assertNotIn(owner, self.plugin.owners())

@@ -19,8 +19,11 @@ class ServerTest(neutron_base.NeutronTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.admin.ok('POST', '/types', {'share_type': {'name': 'served',
-                                                       'extra_specs': {'driver_handles_share_servers': 'True'}}})
+        cls.admin.ok(
+            'POST',
+            '/types',
+            {'share_type': {'name': 'served', 'extra_specs': {'driver_handles_share_servers': 'True'}}},
+        )
 
     def share(self, network, wait='available'):
         """Make a share in the share network, and wait for its status unless ``wait`` is None; return it."""
@@ -53,7 +56,10 @@ class ServerTest(neutron_base.NeutronTest):
             return share_servers.list_servers(conn, {'share_network_id': network})
 
     def paths(self, share):
-        return [one['path'] for one in self.user.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']]
+        return [
+            one['path']
+            for one in self.user.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
+        ]
 
 
 class Ports(ServerTest):
@@ -75,8 +81,10 @@ class Ports(ServerTest):
         [server] = self.servers(network)
         [port] = self.ports(network_id=net.id)
         [fixed] = port.fixed_ips
-        self.assertEqual((OWNER, server.id, self.project, subnet.id),
-                         (port.device_owner, port.device_id, port.project_id, fixed['subnet_id']))
+        self.assertEqual(
+            (OWNER, server.id, self.project, subnet.id),
+            (port.device_owner, port.device_id, port.project_id, fixed['subnet_id']),
+        )
         self.assertIn(server.id, port.name)
         self.assertTrue(self.paths(share)[0].startswith(f'{fixed["ip_address"]}:'), self.paths(share))
         [row] = [row for row in self.rows(models.network_allocations) if row.share_server_id == server.id]
@@ -87,8 +95,12 @@ class Ports(ServerTest):
     def test_port_in_a_shared_network_belongs_to_the_requesting_project(self):
         theirs = self.net(project_id=uuidutils.generate_uuid())
         subnet = self.subnet(theirs, '10.1.0.0/24')
-        self.neutron.create_rbac_policy(object_type='network', object_id=theirs.id, action='access_as_shared',
-                                        target_project_id=self.project)
+        self.neutron.create_rbac_policy(
+            object_type='network',
+            object_id=theirs.id,
+            action='access_as_shared',
+            target_project_id=self.project,
+        )
         network = self.made(theirs, subnet)
         share = self.share(network)
         self.assertEqual([self.project], [port.project_id for port in self.ports(network_id=theirs.id)])
@@ -99,9 +111,14 @@ class Ports(ServerTest):
         four, six = self.subnet(net, '10.1.0.0/24'), self.subnet(net, 'fd77::/64')
         network = self.made(net, four, six)
         share = self.share(network)
-        at = {port.fixed_ips[0]['subnet_id']: port.fixed_ips[0]['ip_address'] for port in self.ports(network_id=net.id)}
+        at = {
+            port.fixed_ips[0]['subnet_id']: port.fixed_ips[0]['ip_address']
+            for port in self.ports(network_id=net.id)
+        }
         self.assertEqual({four.id, six.id}, set(at))
-        self.assertEqual([f'{at[four.id]}:', f'[{at[six.id]}]:'], [path.partition('/')[0] for path in self.paths(share)])
+        self.assertEqual(
+            [f'{at[four.id]}:', f'[{at[six.id]}]:'], [path.partition('/')[0] for path in self.paths(share)]
+        )
         self.removed(network, share)
         self.assertEqual([], self.ports(network_id=net.id))
 
@@ -126,8 +143,10 @@ class Ports(ServerTest):
         self.admin.wait(f'/share-networks/{network}', 'share_network', 'active')
         self.assertEqual(2, len(self.paths(share)))
         [server] = self.servers(network)
-        self.assertEqual({(server.id, four.id), (server.id, six.id)},
-                         {(port.device_id, port.fixed_ips[0]['subnet_id']) for port in self.ports(network_id=net.id)})
+        self.assertEqual(
+            {(server.id, four.id), (server.id, six.id)},
+            {(port.device_id, port.fixed_ips[0]['subnet_id']) for port in self.ports(network_id=net.id)},
+        )
         self.removed(network, share)
 
     def test_servers_created_at_once_get_a_port_each(self):
@@ -145,7 +164,12 @@ class Ports(ServerTest):
 
     def told(self, share):
         """Return the user messages that the owner of the share sees, as text."""
-        return str([one['user_message'] for one in self.user.ok('GET', f'/messages?resource_id={share["id"]}')['messages']])
+        return str(
+            [
+                one['user_message']
+                for one in self.user.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
+            ]
+        )
 
     def test_share_fails_if_the_subnet_has_no_free_address(self):
         net = self.net()
@@ -167,8 +191,11 @@ class Ports(ServerTest):
 
     def refused(self, network, net, subnet, *words):
         """Check that the subnet is refused with these words, and that the servers serve as before."""
-        status, document, _ = self.user.call('POST', f'/share-networks/{network}/subnets', {'share-network-subnet': {
-            'neutron_net_id': net.id, 'neutron_subnet_id': subnet.id}})
+        status, document, _ = self.user.call(
+            'POST',
+            f'/share-networks/{network}/subnets',
+            {'share-network-subnet': {'neutron_net_id': net.id, 'neutron_subnet_id': subnet.id}},
+        )
         self.assertEqual(409, status, document)
         for word in words:
             self.assertIn(word, document['conflictingRequest']['message'])
@@ -236,8 +263,12 @@ class Ports(ServerTest):
     def waiting(self):
         """Say whether an operation on a share server was put off."""
         put_off = datetime.timedelta(seconds=4)
-        return any(row.resource_type == 'share_server' and row.state == 'open' and row.next_run_at - row.created_at > put_off
-                   for row in self.rows(models.operations))
+        return any(
+            row.resource_type == 'share_server'
+            and row.state == 'open'
+            and row.next_run_at - row.created_at > put_off
+            for row in self.rows(models.operations)
+        )
 
     def test_share_fails_if_neutron_is_down_for_too_long(self):
         self.set_option('patience', 0, 'network')
@@ -302,10 +333,15 @@ class Ports(ServerTest):
         base.eventually(lambda: not self.servers(network), 'the server stays')
         share_server_plans.free_leftovers(self.service.managers['alpha'])
         self.assertEqual([(port.id, '')], [(one.id, one.device_id) for one in self.ports(network_id=net.id)])
-        again = self.admin.ok('POST', '/share-servers/manage', {'share_server': {
-            'host': 'test@alpha', 'share_network_id': network, 'identifier': server.id}})['share_server']['id']
+        again = self.admin.ok(
+            'POST',
+            '/share-servers/manage',
+            {'share_server': {'host': 'test@alpha', 'share_network_id': network, 'identifier': server.id}},
+        )['share_server']['id']
         self.admin.wait(f'/share-servers/{again}', 'share_server', 'active')
-        self.assertEqual([(port.id, again)], [(one.id, one.device_id) for one in self.ports(network_id=net.id)])
+        self.assertEqual(
+            [(port.id, again)], [(one.id, one.device_id) for one in self.ports(network_id=net.id)]
+        )
         self.removed(network)
         self.assertEqual([], self.ports(network_id=net.id))
 
@@ -313,16 +349,29 @@ class Ports(ServerTest):
 class Moves(ServerTest):
     """A share server moves between two backends."""
 
-    BACKENDS = dict.fromkeys(('alpha', 'beta'),
-                             'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n')
+    BACKENDS = dict.fromkeys(
+        ('alpha', 'beta'),
+        'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n',
+    )
 
     def moved(self, network, **how):
         """Move the server of the share network to the other backend. Return it as it was."""
         [server] = self.servers(network)
         [target] = {'test@alpha', 'test@beta'} - {server.host}
         action = f'/share-servers/{server.id}/action'
-        self.admin.ok('POST', action, {'migration_start': {
-            'host': target, 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True, **how}})
+        self.admin.ok(
+            'POST',
+            action,
+            {
+                'migration_start': {
+                    'host': target,
+                    'writable': True,
+                    'nondisruptive': False,
+                    'preserve_snapshots': True,
+                    **how,
+                }
+            },
+        )
         self.task_is(action, 'migration_driver_phase1_done')
         self.admin.ok('POST', action, {'migration_complete': None})
         self.task_is(action, 'migration_success')
@@ -330,7 +379,10 @@ class Moves(ServerTest):
         return server
 
     def task_is(self, action, state):
-        base.eventually(lambda: self.admin.ok('POST', action, {'migration_get_progress': None})['task_state'] == state, state)
+        base.eventually(
+            lambda: self.admin.ok('POST', action, {'migration_get_progress': None})['task_state'] == state,
+            state,
+        )
 
     def test_port_stays_with_the_address_that_a_server_takes_over(self):
         """Move a server there and back: its port names the present server, and no other server may get its address."""
@@ -343,9 +395,13 @@ class Moves(ServerTest):
             [server] = self.servers(network)
             self.assertNotEqual(former.id, server.id)
             ports = self.ports(network_id=net.id)
-            self.assertEqual((before, {server.id}), ({port.id for port in ports}, {port.device_id for port in ports}))
+            self.assertEqual(
+                (before, {server.id}), ({port.id for port in ports}, {port.device_id for port in ports})
+            )
             self.assertTrue(all(server.id in port.name and former.id not in port.name for port in ports))
-            self.assertEqual(sorted(path.partition('/')[0] for path in paths),
-                             sorted(path.partition('/')[0] for path in self.paths(share)))
+            self.assertEqual(
+                sorted(path.partition('/')[0] for path in paths),
+                sorted(path.partition('/')[0] for path in self.paths(share)),
+            )
         self.removed(network, share)
         self.assertEqual([], self.ports(network_id=net.id))

@@ -63,12 +63,21 @@ print(json.dumps({'status': share['status'], 'loaded': loaded}))
 
 
 class Threads(testtools.TestCase):
-
     def test_share_is_created_without_green_thread_libraries(self):
         state = Path(self.useFixture(fixtures.TempDir()).path)
         config = state / 'manila_lite.conf'
         config.write_text(_CONFIG.format(state=state))
-        done = subprocess.run([sys.executable, '-c', _SCRIPT, f'--config-file={config}'], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=waiting.LIMIT, check=False)
+        done = subprocess.run(
+            [sys.executable, '-c', _SCRIPT, f'--config-file={config}'],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+            check=False,
+        )
         self.assertEqual(0, done.returncode, done.stderr)
-        self.assertEqual({'status': 'available', 'loaded': []}, json.loads(done.stdout.strip().splitlines()[-1]), done.stderr)
+        self.assertEqual(
+            {'status': 'available', 'loaded': []},
+            json.loads(done.stdout.strip().splitlines()[-1]),
+            done.stderr,
+        )

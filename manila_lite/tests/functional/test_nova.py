@@ -26,12 +26,31 @@ class Nova(keystone_base.KeystoneTest):
     def run_program(self, name, *words):
         """Run a program of ``tests/nova``, which must succeed; return its output."""
         share = self.caller_of('demo', 'demo').share()['id']
-        told = {'auth_url': self.keystone.url, 'password': self.keystone.password, 'share': share,
-                'demo': self.keystone.projects['demo']}
+        told = {
+            'auth_url': self.keystone.url,
+            'password': self.keystone.password,
+            'share': share,
+            'demo': self.keystone.projects['demo'],
+        }
         done = subprocess.run(
-            [str(self.place / 'bin' / 'python'), '-W', 'ignore', str(Path(nova.__file__).parent / name), *words],
-            input=json.dumps(told), capture_output=True, text=True, check=False, cwd=self.service.state,
-            env={'PATH': os.environ.get('PATH', os.defpath), 'LC_ALL': 'C.UTF-8', 'HOME': str(self.service.state)})
+            [
+                str(self.place / 'bin' / 'python'),
+                '-W',
+                'ignore',
+                str(Path(nova.__file__).parent / name),
+                *words,
+            ],
+            input=json.dumps(told),
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.service.state,
+            env={
+                'PATH': os.environ.get('PATH', os.defpath),
+                'LC_ALL': 'C.UTF-8',
+                'HOME': str(self.service.state),
+            },
+        )
         self.assertEqual(0, done.returncode, f'{done.stdout[-4000:]}{done.stderr[-8000:]}')
         return done.stdout
 

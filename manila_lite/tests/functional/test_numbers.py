@@ -73,6 +73,7 @@ class Options(base.ServiceTest):
             if status == 500 or (works and status >= 300):
                 found.append((method, path, document))
             return document
+
         key = {'Idempotency-Key': uuidutils.generate_uuid()}
         send(post, '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}}, headers=key)
         made = send(post, '/share-transfers', {'transfer': {'share_id': share[8:], 'name': 'x'}}, works=True)
@@ -83,8 +84,15 @@ class Options(base.ServiceTest):
         send(post, f'{share}/action', {'soft_delete': None}, works=True)
         send(post, f'{share}/action', {'restore': None})
         send(post, '/security-services', {'security_service': {'type': 'ldap', 'name': 'x'}})
-        for path in ('/shares/detail?limit=2', '/services', '/scheduler-stats/pools/detail', '/findings', '/limits',
-                     '/quota-sets/p/detail', '/events?wait=0'):
+        for path in (
+            '/shares/detail?limit=2',
+            '/services',
+            '/scheduler-stats/pools/detail',
+            '/findings',
+            '/limits',
+            '/quota-sets/p/detail',
+            '/events?wait=0',
+        ):
             send('GET', path)
         return found
 
@@ -92,13 +100,16 @@ class Options(base.ServiceTest):
         """Set all options of a group to their least value, and to their greatest, since one by one takes minutes."""
         self.assertEqual([], self.requests())
         for group in sorted({group for group, _ in options() if not group.endswith('_example')}):
-            place, mine = None if group == 'DEFAULT' else group, [option for name, option in options() if name == group]
+            place, mine = (
+                None if group == 'DEFAULT' else group,
+                [option for name, option in options() if name == group],
+            )
             for end in ('min', 'max'):
                 for option in mine:
                     self.service.conf.set_override(option.name, getattr(option.type, end), place)
                 try:
                     self.assertEqual([], self.requests(), (group, end))
-                    self.service.scheduler._purge()         # what is done by the clock
+                    self.service.scheduler._purge()  # what is done by the clock
                     doctor.look(self.service.services)
                 finally:
                     for option in mine:
@@ -111,16 +122,24 @@ class Arguments(manage.ManageTest):
     PARTS = ()
 
     def test_49_4_arguments_beyond_their_ends_are_refused_in_a_line(self):
-        for words in (('db', 'purge'), ('service', 'cleanup', '--down'), ('doctor', '--older-than'), ('top', '--every'),
-                      ('logs', 'errors')):
+        for words in (
+            ('db', 'purge'),
+            ('service', 'cleanup', '--down'),
+            ('doctor', '--older-than'),
+            ('top', '--every'),
+            ('logs', 'errors'),
+        ):
             for number in ('-1', '9' * 12, '9' * 40, 'nan', 'inf', '1e400'):
                 status, _, err = manage.run(self.service.state / 'manila_lite.conf', 'manage', *words, number)
                 self.assertEqual(2, status, (words, number, err))
                 self.assertRegex(err, 'invalid|unrecognized')
 
     def test_49_4_the_longest_ends_work(self):
-        for words in (('db', 'purge', '36500'), ('doctor', '--older-than', str(2**31 - 1)),
-                      ('service', 'cleanup', '--down', str(2**31 - 1))):
+        for words in (
+            ('db', 'purge', '36500'),
+            ('doctor', '--older-than', str(2**31 - 1)),
+            ('service', 'cleanup', '--down', str(2**31 - 1)),
+        ):
             self.manage(*words)
 
 
@@ -143,16 +162,28 @@ class Fields(base.ServiceTest):
                     self.assertLessEqual({'minimum', 'maximum'}, schema.keys(), (op.name, field.name))
 
     def test_49_4_requests_survive_the_ends_of_each_field(self):
-        found, sent = world.make(self.service, self.admin, base.Api(self.service.app, 'u', 'p', 'admin,member,reader')), 0
+        found, sent = (
+            world.make(self.service, self.admin, base.Api(self.service.app, 'u', 'p', 'admin,member,reader')),
+            0,
+        )
         for op in OPS:
             version = versions.minor(op.until) if op.until else versions.MAX
             for field in world.body_fields(op, version):
-                for value in {end for schema in self.ends(field.schema) for end in (schema['minimum'], schema['maximum'])}:
+                for value in {
+                    end
+                    for schema in self.ends(field.schema)
+                    for end in (schema['minimum'], schema['maximum'])
+                }:
                     for form in (value, str(value)):
                         path = op.path.format(**found)
                         body = world.planted(op, version, found, field.name, form)
-                        status, document, _ = self.admin.call(op.method, path, body, version=versions.show(version), headers={
-                            'X-OpenStack-Manila-API-Experimental': 'true'})
+                        status, document, _ = self.admin.call(
+                            op.method,
+                            path,
+                            body,
+                            version=versions.show(version),
+                            headers={'X-OpenStack-Manila-API-Experimental': 'true'},
+                        )
                         self.assertLess(status, 500, (op.name, field.name, form, document))
                         sent += 1
         self.assertGreater(sent, 60)

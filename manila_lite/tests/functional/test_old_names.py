@@ -25,14 +25,20 @@ PATHS = (
 
 #: Noun, minor version from which the actions exist, and actions. Below 2.7 each has the prefix ``os-``.
 ACTIONS = (
-    ('shares', 0, ('extend', 'shrink', 'allow_access', 'deny_access', 'access_list', 'reset_status', 'force_delete')),
+    (
+        'shares',
+        0,
+        ('extend', 'shrink', 'allow_access', 'deny_access', 'access_list', 'reset_status', 'force_delete'),
+    ),
     ('snapshots', 0, ('reset_status', 'force_delete')),
     ('share_instances', 3, ('reset_status', 'force_delete')),
 )
 
 #: Actions that always had these names.
-PLAIN = (('types', ('addProjectAccess', 'removeProjectAccess')),
-         ('share-networks', ('add_security_service', 'remove_security_service')))
+PLAIN = (
+    ('types', ('addProjectAccess', 'removeProjectAccess')),
+    ('share-networks', ('add_security_service', 'remove_security_service')),
+)
 
 _NOTHING = ('no_such_path', 'no_such_action', 'wrong_method')
 
@@ -52,29 +58,47 @@ class OldNames(base.ServiceTest):
     def test_old_paths_are_served_below_2_7_only(self):
         for method, old, new in PATHS:
             body = {} if method in ('PUT', 'POST') else None
-            served = [self.is_served(method, path, body, minor) for path in (old, new) for minor in (0, 6, 7, versions.MAX)]
+            served = [
+                self.is_served(method, path, body, minor)
+                for path in (old, new)
+                for minor in (0, 6, 7, versions.MAX)
+            ]
             self.assertEqual([True, True, False, False, False, False, True, True], served, (method, old))
 
     def test_old_actions_are_served_below_2_7_only(self):
         for resource_type, since, names in ACTIONS:
             for name in names:
-                served = [self.is_served('POST', f'/{resource_type}/{ANY}/action', {key: None}, minor)
-                          for key in (f'os-{name}', name) for minor in (since, 6, 7)]
+                served = [
+                    self.is_served('POST', f'/{resource_type}/{ANY}/action', {key: None}, minor)
+                    for key in (f'os-{name}', name)
+                    for minor in (since, 6, 7)
+                ]
                 self.assertEqual([True, True, False, False, False, True], served, (resource_type, name))
                 if since:
-                    self.assertFalse(self.is_served('POST', f'/{resource_type}/{ANY}/action', {f'os-{name}': None}, since - 1),
-                                     name)
+                    self.assertFalse(
+                        self.is_served(
+                            'POST', f'/{resource_type}/{ANY}/action', {f'os-{name}': None}, since - 1
+                        ),
+                        name,
+                    )
 
     def test_unrenamed_actions_are_served_at_each_version(self):
         for resource_type, names in PLAIN:
             for name in names:
                 for minor in (0, 6, 7):
-                    self.assertTrue(self.is_served('POST', f'/{resource_type}/{ANY}/action', {name: None}, minor), name)
-                self.assertFalse(self.is_served('POST', f'/{resource_type}/{ANY}/action', {f'os-{name}': None}, 6), name)
+                    self.assertTrue(
+                        self.is_served('POST', f'/{resource_type}/{ANY}/action', {name: None}, minor), name
+                    )
+                self.assertFalse(
+                    self.is_served('POST', f'/{resource_type}/{ANY}/action', {f'os-{name}': None}, 6), name
+                )
 
     def test_unmanage_is_an_action_from_2_7_on(self):
-        forms = ((f'/os-share-unmanage/{ANY}/unmanage', None), (f'/shares/{ANY}/action', {'unmanage': None}),
-                 (f'/shares/{ANY}/action', {'os-unmanage': None}))
+        forms = (
+            (f'/os-share-unmanage/{ANY}/unmanage', None),
+            (f'/shares/{ANY}/action', {'unmanage': None}),
+            (f'/shares/{ANY}/action', {'os-unmanage': None}),
+        )
         served = [[self.is_served('POST', path, body, minor) for minor in (0, 6, 7)] for path, body in forms]
         self.assertEqual([[True, True, False], [False, False, True], [False] * 3], served)
 

@@ -34,9 +34,19 @@ class RowsTest(base.ServiceTest):
 
     def add(self, name, **values):
         """Insert a row with these values; return its id."""
-        operation_id = self.table.names[name] = self.do(rows.insert, **{
-            'kind': 'test', 'resource_type': 'test', 'resource_id': 'thing', 'topic': 'share', 'host': 'here', 'lane': 'work',
-            'data': {}, **values})
+        operation_id = self.table.names[name] = self.do(
+            rows.insert,
+            **{
+                'kind': 'test',
+                'resource_type': 'test',
+                'resource_id': 'thing',
+                'topic': 'share',
+                'host': 'here',
+                'lane': 'work',
+                'data': {},
+                **values,
+            },
+        )
         return operation_id
 
     def held(self, name, owner='me', **values):
@@ -79,11 +89,16 @@ class Claims(RowsTest):
 
     def test_changed_operation_is_neither_claimed_nor_parked(self):
         for values in ({'attempts': 1}, {'step': 1}, {'topic': 'scheduler'}, {'host': 'there'}):
-            name, = values
+            (name,) = values
             self.add(name)
             seen = self.row(name)
-            self.do(lambda conn, name=name, values=values: conn.execute(
-                models.operations.update().where(models.operations.c.id == self.table.names[name]).values(**values)))
+            self.do(
+                lambda conn, name=name, values=values: conn.execute(
+                    models.operations.update()
+                    .where(models.operations.c.id == self.table.names[name])
+                    .values(**values)
+                )
+            )
             self.assertEqual(set(), self.by(rows.claim, seen, 'me', LEASE), name)
             self.assertEqual(set(), self.by(rows.park, seen, 'why'), name)
 
@@ -109,8 +124,10 @@ class Claims(RowsTest):
         self.assertEqual(set(), self.by(rows.release_unsaved, others, 'me', 60, uncounted=False))
         self.assertEqual({'mine'}, self.by(rows.release_unsaved, mine, 'me', 60, uncounted=False))
         row = self.row('mine')
-        self.assertEqual((None, None, timeutils.utcnow() + MINUTE, 2),
-                         (row.owner, row.lease_expires_at, row.next_run_at, row.attempts))
+        self.assertEqual(
+            (None, None, timeutils.utcnow() + MINUTE, 2),
+            (row.owner, row.lease_expires_at, row.next_run_at, row.attempts),
+        )
 
     def test_uncounted_attempt_is_subtracted(self):
         mine = self.held('mine', attempts=2)
@@ -121,8 +138,11 @@ class Claims(RowsTest):
         mine, others = self.held('mine'), self.held('others', 'you')
         self.held('unnamed')
         self.assertEqual({'mine'}, self.by(rows.move, mine, 'me', step=3))
-        for call in (lambda conn: rows.move(conn, others, 'me', step=3), lambda conn: rows.postpone(conn, others, 'me'),
-                     lambda conn: rows.finish(conn, others, 'me', rows.DONE)):
+        for call in (
+            lambda conn: rows.move(conn, others, 'me', step=3),
+            lambda conn: rows.postpone(conn, others, 'me'),
+            lambda conn: rows.finish(conn, others, 'me', rows.DONE),
+        ):
             self.assertRaises(errors.LostClaim, self.do, call)
         self.assertEqual(0, self.row('others').step)
 
@@ -177,7 +197,9 @@ class Ends(RowsTest):
         self.do(rows.supersede, 'other', ['test'])
         self.assertEqual((set(), 0), self.table.told_by(rows.delete_ended, timeutils.utcnow()))
         self.time.advance_time_delta(MINUTE)
-        self.assertEqual(({'finished', 'dropped'}, 2), self.table.told_by(rows.delete_ended, timeutils.utcnow()))
+        self.assertEqual(
+            ({'finished', 'dropped'}, 2), self.table.told_by(rows.delete_ended, timeutils.utcnow())
+        )
 
     def test_reopened_operation_is_claimed_at_once(self):
         mine = self.held('mine', open_key='mine', steps='look')
@@ -189,12 +211,22 @@ class Ends(RowsTest):
         mine = self.held('mine', open_key='mine', step=2, attempts=3, wanted=2)
         self.assertEqual(({'mine'}, False), self.table.told_by(rows.finish, mine, 'me', rows.DONE, wanted=1))
         row = self.row('mine')
-        self.assertEqual((rows.OPEN, 'me', 'mine', 0, 1), (row.state, row.owner, row.open_key, row.step, row.attempts))
+        self.assertEqual(
+            (rows.OPEN, 'me', 'mine', 0, 1), (row.state, row.owner, row.open_key, row.step, row.attempts)
+        )
         self.assertTrue(self.do(rows.finish, mine, 'me', rows.DONE, wanted=2))
 
     def test_only_failed_operations_are_reopened_at_the_given_step(self):
-        self.add('one', state=rows.FAILED, step=0, steps='look leap land', undoing=True, attempts=9, error='why',
-                          finished_at=timeutils.utcnow() - MINUTE)
+        self.add(
+            'one',
+            state=rows.FAILED,
+            step=0,
+            steps='look leap land',
+            undoing=True,
+            attempts=9,
+            error='why',
+            finished_at=timeutils.utcnow() - MINUTE,
+        )
         for state in (rows.OPEN, rows.DONE, rows.PARKED):
             self.add(state, state=state, steps='look leap land')
         self.add('unnamed', state=rows.FAILED)
@@ -202,8 +234,10 @@ class Ends(RowsTest):
             self.assertEqual((set(), False), self.table.told_by(rows.reopen, self.row(state), 'land', 'key'))
         self.assertEqual(({'one'}, True), self.table.told_by(rows.reopen, self.row('one'), 'land', 'key'))
         row = self.row('one')
-        self.assertEqual((rows.OPEN, 2, 'key', False, 0, None, None),
-                         (row.state, row.step, row.open_key, row.undoing, row.attempts, row.error, row.finished_at))
+        self.assertEqual(
+            (rows.OPEN, 2, 'key', False, 0, None, None),
+            (row.state, row.step, row.open_key, row.undoing, row.attempts, row.error, row.finished_at),
+        )
 
     def test_operation_of_the_previous_release_is_reopened(self):
         self.add('old', state=rows.FAILED, kind='share.migrate')
@@ -228,12 +262,19 @@ class Ends(RowsTest):
         self.add('failed', state=rows.FAILED)
         self.assertEqual({'open', 'parked'}, self.by(rows.supersede, 'thing', ['test', 'more']))
         row = self.row('open')
-        self.assertEqual((rows.FAILED, None, None, 'superseded'), (row.state, row.open_key, row.owner, row.error))
+        self.assertEqual(
+            (rows.FAILED, None, None, 'superseded'), (row.state, row.open_key, row.owner, row.error)
+        )
 
     def test_only_old_done_and_failed_operations_are_deleted(self):
         now = timeutils.utcnow()
-        for name, state, at in (('done', rows.DONE, now - MINUTE), ('failed', rows.FAILED, now - MINUTE),
-                                ('parked', rows.PARKED, now - MINUTE), ('new', rows.DONE, now), ('open', rows.OPEN, None)):
+        for name, state, at in (
+            ('done', rows.DONE, now - MINUTE),
+            ('failed', rows.FAILED, now - MINUTE),
+            ('parked', rows.PARKED, now - MINUTE),
+            ('new', rows.DONE, now),
+            ('open', rows.OPEN, None),
+        ):
             self.add(name, state=state, finished_at=at)
         self.assertEqual(({'done', 'failed'}, 2), self.table.told_by(rows.delete_ended, now))
 
@@ -260,7 +301,9 @@ class Wishes(RowsTest):
         for name in ('one', 'two', 'three'):
             self.add(name, open_key=name, next_run_at=later)
         self.add('none', next_run_at=later)
-        self.assertEqual(({'one', 'two'}, {'one', 'two'}), self.table.told_by(rows.request_reruns, ['one', 'two', 'four']))
+        self.assertEqual(
+            ({'one', 'two'}, {'one', 'two'}), self.table.told_by(rows.request_reruns, ['one', 'two', 'four'])
+        )
         self.assertEqual((2, timeutils.utcnow()), (self.row('one').wanted, self.row('one').next_run_at))
         self.assertEqual((set(), set()), self.table.told_by(rows.request_reruns, ['four']))
 
@@ -306,5 +349,7 @@ class Wishes(RowsTest):
             self.add(name, created_at=now - age * MINUTE, state=rows.DONE if age == 2 else rows.OPEN)
         self.add('other thing', resource_id='other')
         self.add('other kind', kind='other')
-        self.assertEqual([self.table.names[name] for name in ('first', 'second', 'third')],
-                         [row.id for row in self.do(rows.list_of_resource, 'thing', 'test')])
+        self.assertEqual(
+            [self.table.names[name] for name in ('first', 'second', 'third')],
+            [row.id for row in self.do(rows.list_of_resource, 'thing', 'test')],
+        )

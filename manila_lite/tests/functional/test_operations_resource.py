@@ -10,7 +10,6 @@ from manila_lite.tests.functional import base
 
 
 class Seen(base.ServiceTest):
-
     PARTS = ('scheduler', 'share')
 
     def setUp(self):
@@ -19,7 +18,9 @@ class Seen(base.ServiceTest):
         self.user = self.caller()
 
     def seen(self, caller, resource_id):
-        return caller.ok('GET', f'/operations?resource_id={resource_id}&all_projects={int(caller is self.admin)}')['operations']
+        return caller.ok(
+            'GET', f'/operations?resource_id={resource_id}&all_projects={int(caller is self.admin)}'
+        )['operations']
 
     def test_error_of_a_backend_is_shown_to_administrators_only(self):
         self.service.knob('alpha', 'extend_share:fail')
@@ -52,23 +53,45 @@ class Seen(base.ServiceTest):
         """Insert an operation that no worker runs; return its id."""
         resource_id = uuidutils.generate_uuid()
         with dirty.unguarded(self.service.services.db.engine) as conn:
-            conn.execute(models.operations.insert().values(
-                {'id': resource_id, 'kind': 'thing.do', 'resource_type': 'share', 'resource_id': resource_id, 'project_id': 'p',
-                 'topic': 'none', 'lane': 'work', 'state': 'open', 'data': {}, 'next_run_at': timeutils.utcnow(), **values}))
+            conn.execute(
+                models.operations.insert().values(
+                    {
+                        'id': resource_id,
+                        'kind': 'thing.do',
+                        'resource_type': 'share',
+                        'resource_id': resource_id,
+                        'project_id': 'p',
+                        'topic': 'none',
+                        'lane': 'work',
+                        'state': 'open',
+                        'data': {},
+                        'next_run_at': timeutils.utcnow(),
+                        **values,
+                    }
+                )
+            )
         return resource_id
 
     def test_progress_is_shown_as_the_operation_reports_it(self):
-        for data, shown in (({'done': 1, 'total': 4}, (25, 1, 4, None)),
-                            ({'percent': 7.9, 'bytes_done': 3}, (7, None, None, 3)),
-                            ({}, (None,) * 4), ('much', (None,) * 4), ({'total': 0, 'done': 0}, (None, 0, 0, None))):
-            found = self.user.ok('GET', f'/operations/{self.add(data={"progress": data})}')['operation']['progress']
+        for data, shown in (
+            ({'done': 1, 'total': 4}, (25, 1, 4, None)),
+            ({'percent': 7.9, 'bytes_done': 3}, (7, None, None, 3)),
+            ({}, (None,) * 4),
+            ('much', (None,) * 4),
+            ({'total': 0, 'done': 0}, (None, 0, 0, None)),
+        ):
+            found = self.user.ok('GET', f'/operations/{self.add(data={"progress": data})}')['operation'][
+                'progress'
+            ]
             self.assertEqual(shown, tuple(found[name] for name in ('percent', 'done', 'total', 'bytes_done')))
 
     def test_operation_with_unreadable_data_is_still_listed(self):
         operation_id = self.add(state='parked', error='a path of the backend')
         with self.service.services.db.engine.begin() as conn:
             conn.exec_driver_sql(f"UPDATE operations SET data = 'no JSON' WHERE id = '{operation_id}'")
-        self.assertEqual('It was stopped for an administrator to examine.', self.seen(self.user, operation_id)[0]['error'])
+        self.assertEqual(
+            'It was stopped for an administrator to examine.', self.seen(self.user, operation_id)[0]['error']
+        )
 
     def test_project_sees_the_operations_of_all_resources_that_it_may_own(self):
         stranger = self.caller(project='q')

@@ -73,12 +73,13 @@ class OutageTest(testtools.TestCase):
 
     def said(self, name):
         """Return the lines of a service since the start that somebody should read; tracebacks too."""
-        lines = self.logs[name].read_text()[self.begun[name]:].splitlines()
+        lines = self.logs[name].read_text()[self.begun[name] :].splitlines()
         return [line for line in lines if _SAID.match(line) or 'Traceback' in line]
 
     def everybody_says(self, words):
         def have_said():
             return all(any(words in line for line in self.said(name)) for name in SERVICES)
+
         waiting.until(have_said, lambda: {name: self.said(name) for name in SERVICES}, pause=0.2)
 
     def readiness(self):
@@ -100,7 +101,7 @@ class OutageTest(testtools.TestCase):
         end = time.monotonic() + LONG
         while time.monotonic() < end:
             self.asked()
-            time.sleep(0.2)     # sleeps: what is tried again and again needs some time for it
+            time.sleep(0.2)  # sleeps: what is tried again and again needs some time for it
         self.until_ready_is(*readiness)
         self.server.start()
         self.everybody_says('answers again')
@@ -111,7 +112,11 @@ class OutageTest(testtools.TestCase):
             self.assertEqual(2, len(said), '\n'.join(said))
             self.assertRegex(said[0], rf' WARNING .*\[-\] {self.SUBJECT}.* does not answer\. ')
             self.assertRegex(said[1], rf' WARNING .*\[-\] {self.SUBJECT}.* answers again, after \d+ s$')
-            others = [line for line in self.logs[name].read_text()[self.begun[name]:].splitlines() if not _DONE.match(line)]
+            others = [
+                line
+                for line in self.logs[name].read_text()[self.begun[name] :].splitlines()
+                if not _DONE.match(line)
+            ]
             self.assertLess(len(others), 10, '\n'.join(others))
 
 
@@ -144,8 +149,13 @@ class DatabaseTest(OutageTest):
             self.assertNotIn('Traceback', running.out)
 
     def command(self, *words):
-        running = terminal.Running(f'--config-file={self.parts.config}', *words, env=dict(os.environ), at_terminal=True,
-                                   command='manila_lite.cmd.manage:main')
+        running = terminal.Running(
+            f'--config-file={self.parts.config}',
+            *words,
+            env=dict(os.environ),
+            at_terminal=True,
+            command='manila_lite.cmd.manage:main',
+        )
         self.addCleanup(running.close)
         return running
 
@@ -155,8 +165,17 @@ class DatabaseTest(OutageTest):
         for started in self.running.values():
             started.send_signal(signal.SIGHUP)
         for name, started in self.running.items():
-            self.parts.until(lambda name=name, started=started: self.asked() and [
-                child for child in process.children(started) if child.pid not in old and self.said_by(name, child.pid)], name)
+            self.parts.until(
+                lambda name=name, started=started: (
+                    self.asked()
+                    and [
+                        child
+                        for child in process.children(started)
+                        if child.pid not in old and self.said_by(name, child.pid)
+                    ]
+                ),
+                name,
+            )
 
     def said_by(self, name, pid):
         return any(line.split()[2] == str(pid) for line in self.said(name))

@@ -24,7 +24,12 @@ DISK = '/dev/disk/by-id/pool'
 UNITS = ROOT / 'etc/manila_lite/systemd'
 CONF = '/etc/manila_lite/manila_lite.conf'
 STATE = '/var/lib/manila_lite'
-CONFFILES = {'/etc/logrotate.d/manila_lite', '/etc/manila_lite/compute.conf', '/etc/manila_lite/dataproc.conf', CONF}
+CONFFILES = {
+    '/etc/logrotate.d/manila_lite',
+    '/etc/manila_lite/compute.conf',
+    '/etc/manila_lite/dataproc.conf',
+    CONF,
+}
 #: Prints the completions of a line of words, the last of which is completed.
 _COMPLETE = """
 source "$1"
@@ -45,12 +50,18 @@ class Packages(testtools.TestCase):
     def setUpClass(cls):
         super().setUpClass()
         groups.want('packages')
-        if lacks := ', '.join(name for name in ('dpkg-buildpackage', 'dh', 'lintian') if not shutil.which(name)):
+        if lacks := ', '.join(
+            name for name in ('dpkg-buildpackage', 'dh', 'lintian') if not shutil.which(name)
+        ):
             raise unittest.SkipTest(f'packages need {lacks}; tools/setup-env --packages puts it in place')
         cls.folder = Path(tempfile.mkdtemp(prefix='ml-packages-'))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        done = subprocess.run([ROOT / 'tools/package', '--quick', '--venv', sys.prefix, '--out', cls.folder], text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True)
+        done = subprocess.run(
+            [ROOT / 'tools/package', '--quick', '--venv', sys.prefix, '--out', cls.folder],
+            text=True,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+        )
         if done.returncode:
             raise AssertionError(f'tools/package: exit status {done.returncode}\n{done.stderr}')
         cls.debs = {path.name.partition('_')[0]: path for path in map(Path, done.stdout.splitlines())}
@@ -59,8 +70,10 @@ class Packages(testtools.TestCase):
     @staticmethod
     def read(deb):
         """Return the files of a package by path."""
-        with (subprocess.Popen(['dpkg-deb', '--fsys-tarfile', deb], stdout=subprocess.PIPE) as packed,
-              tarfile.open(fileobj=packed.stdout, mode='r|') as archive):
+        with (
+            subprocess.Popen(['dpkg-deb', '--fsys-tarfile', deb], stdout=subprocess.PIPE) as packed,
+            tarfile.open(fileobj=packed.stdout, mode='r|') as archive,
+        ):
             return {entry.name.removeprefix('.'): entry for entry in archive}
 
     def owners(self, path):
@@ -68,14 +81,19 @@ class Packages(testtools.TestCase):
         return [name for name, entries in self.entries.items() if path in entries]
 
     def test_each_command_and_unit_is_in_one_package_with_its_page(self):
-        commands = [entry.name for entry in metadata.entry_points(group='console_scripts')
-                    if entry.module.startswith('manila_lite.')]
+        commands = [
+            entry.name
+            for entry in metadata.entry_points(group='console_scripts')
+            if entry.module.startswith('manila_lite.')
+        ]
         self.assertLess(10, len(commands))
         for name in commands:
-            owner, = self.owners(f'/usr/bin/{name}')
+            (owner,) = self.owners(f'/usr/bin/{name}')
             self.assertEqual([owner], self.owners(f'/usr/share/man/man8/{name}.8.gz'))
         for unit in UNITS.glob('*.service'):
-            self.assertEqual(self.owners(f'/usr/bin/{unit.stem}'), self.owners(f'/lib/systemd/system/{unit.name}'))
+            self.assertEqual(
+                self.owners(f'/usr/bin/{unit.stem}'), self.owners(f'/lib/systemd/system/{unit.name}')
+            )
 
     def test_files_belong_to_root_and_secrets_are_for_the_group_only(self):
         conffiles = set()
@@ -84,18 +102,28 @@ class Packages(testtools.TestCase):
                 self.assertEqual((0, 0), (entry.uid, entry.gid), path)
                 self.assertFalse(entry.mode & 0o022 and not entry.issym(), path)
                 self.assertFalse(entry.mode & 0o6000, path)
-            conffiles |= {*subprocess.run(['dpkg-deb', '--info', self.debs[name], 'conffiles'], text=True,
-                                          capture_output=True).stdout.split()}
+            conffiles |= {
+                *subprocess.run(
+                    ['dpkg-deb', '--info', self.debs[name], 'conffiles'], text=True, capture_output=True
+                ).stdout.split()
+            }
         self.assertEqual(CONFFILES, conffiles)
         common = self.entries['manila-lite-common']
-        self.assertEqual((0o640, 0o750, 0o700, 0o750), tuple(
-            common[path].mode for path in (CONF, '/etc/manila_lite/', STATE + '/', '/var/log/manila_lite/')
-            for path in [path.rstrip('/')]))
+        self.assertEqual(
+            (0o640, 0o750, 0o700, 0o750),
+            tuple(
+                common[path].mode
+                for path in (CONF, '/etc/manila_lite/', STATE + '/', '/var/log/manila_lite/')
+                for path in [path.rstrip('/')]
+            ),
+        )
 
     def test_environment_has_all_modules_and_data_but_no_tests(self):
         inside = re.compile(r'/usr/lib/manila-lite/lib/python3\.\d+/site-packages/(.*)')
         common = self.entries['manila-lite-common']
-        found = {match[1] for path, entry in common.items() if entry.isfile() and (match := inside.fullmatch(path))}
+        found = {
+            match[1] for path, entry in common.items() if entry.isfile() and (match := inside.fullmatch(path))
+        }
         files = (path.relative_to(ROOT) for path in (ROOT / 'manila_lite').rglob('*') if path.is_file())
         wanted = {str(path) for path in files if not {'tests', '__pycache__'} & {*path.parts}}
         self.assertLess(300, len(wanted))
@@ -108,9 +136,14 @@ class Packages(testtools.TestCase):
         script = self.folder / 'common/usr/share/bash-completion/completions/manila-manage'
 
         def complete(*words):
-            done = subprocess.run(['bash', '-c', _COMPLETE, 'complete', script, 'manila-manage', *words], capture_output=True,
-                                  text=True, check=True)
+            done = subprocess.run(
+                ['bash', '-c', _COMPLETE, 'complete', script, 'manila-manage', *words],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
             return done.stdout.split()
+
         self.assertEqual(['db', 'doctor'], complete('d'))
         self.assertEqual(['sync'], complete('db', 'sy'))
         self.assertEqual(['sync'], complete('--config-file', 'doctor', 'db', 'sy'))
@@ -132,7 +165,9 @@ class Packages(testtools.TestCase):
         self.assertEqual(0, written.returncode, written)
         self.machine.reboot()
         # The server begins with a time in which only clients of before may come back.
-        waiting.until(lambda: 'written before the reboot' in self.client('read', 'file').stdout, self.machine.tail)
+        waiting.until(
+            lambda: 'written before the reboot' in self.client('read', 'file').stdout, self.machine.tail
+        )
         self.run_in('python3 /test/in_guest.py rebooted')
         # A share of manila-share, under the limits of its unit.
         written = self.client('write', 'file', 'written to the second share')
@@ -143,7 +178,9 @@ class Packages(testtools.TestCase):
     def recommended(self, name):
         """Return the names of packages that one recommends."""
         words = ['dpkg-deb', '--field', self.debs[name], 'Recommends']
-        return subprocess.run(words, text=True, capture_output=True, check=True).stdout.replace(',', ' ').strip()
+        return (
+            subprocess.run(words, text=True, capture_output=True, check=True).stdout.replace(',', ' ').strip()
+        )
 
     def put_packages(self):
         """Put the packages of this release and of the next into the machine."""
@@ -151,17 +188,29 @@ class Packages(testtools.TestCase):
             self.machine.file(f'/test/{name}').mkdir(parents=True)
         for deb in self.debs.values():
             shutil.copy(deb, self.machine.file('/test/old'))
-        subprocess.run([sys.executable, TOOLS / 'next_release.py', self.machine.file('/test/new'), *self.debs.values()],
-                       check=True)
+        subprocess.run(
+            [sys.executable, TOOLS / 'next_release.py', self.machine.file('/test/new'), *self.debs.values()],
+            check=True,
+        )
         shutil.copy(TOOLS / 'in_guest.py', self.machine.file('/test'))
         shutil.copy(ROOT / 'doc/source/admin/packages.rst', self.machine.file('/test/page'))
 
     def run_in(self, command):
-        done = self.machine.run(command, seconds=900)        # limit: packages are installed, in namespaces
+        done = self.machine.run(command, seconds=900)  # limit: packages are installed, in namespaces
         self.assertEqual(0, done.returncode, f'{command}\n{done.stdout}')
 
     def client(self, *words):
         """Do this with the share, in the machine's network."""
         address, _, path = self.machine.file('/test/export').read_text().rpartition(':')
-        command = [*self.machine.enter('net'), sys.executable, '-m', 'manila_lite.tests.nfs_client', address, path, *words]
-        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=waiting.LIMIT)
+        command = [
+            *self.machine.enter('net'),
+            sys.executable,
+            '-m',
+            'manila_lite.tests.nfs_client',
+            address,
+            path,
+            *words,
+        ]
+        return subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=waiting.LIMIT
+        )

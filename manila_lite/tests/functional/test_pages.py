@@ -40,11 +40,22 @@ _NOBODY = 65534
 #: Units of services whose mounts, servers and guests outlive the service.
 _MOUNTING = {'manila-lite', 'manila-share', 'mlite-compute-agent'}
 #: Pages with the configuration of a sibling, the function for its options, and its drivers' options by group.
-_SIBLINGS = {'compute-service.rst': (compute.register_opts, {'compute_qemu': qemu_options.OPTIONS}),
-             'data-processing-service.rst': (dataproc.register_opts, {})}
+_SIBLINGS = {
+    'compute-service.rst': (compute.register_opts, {'compute_qemu': qemu_options.OPTIONS}),
+    'data-processing-service.rst': (dataproc.register_opts, {}),
+}
 #: Settings by which a unit gets a mount namespace.
-_OWN_MOUNTS = {'PrivateTmp', 'PrivateDevices', 'ProtectSystem', 'ProtectHome', 'ReadWritePaths', 'ProtectControlGroups',
-               'ProtectKernelTunables', 'ProtectKernelModules', 'ProtectKernelLogs'}
+_OWN_MOUNTS = {
+    'PrivateTmp',
+    'PrivateDevices',
+    'ProtectSystem',
+    'ProtectHome',
+    'ReadWritePaths',
+    'ProtectControlGroups',
+    'ProtectKernelTunables',
+    'ProtectKernelModules',
+    'ProtectKernelLogs',
+}
 
 
 class Typed(testscenarios.WithScenarios, testtools.TestCase):
@@ -76,8 +87,10 @@ class Typed(testscenarios.WithScenarios, testtools.TestCase):
 class Python(Typed):
     """The examples in Python of a page, as one program."""
 
-    scenarios = [('sdk', {'page': 'sdk', 'has': 'create_share_snapshot', 'says': ':/shares/'}),
-                 ('progress', {'page': 'progress', 'has': '/operations', 'says': 'share.create done'})]
+    scenarios = [
+        ('sdk', {'page': 'sdk', 'has': 'create_share_snapshot', 'says': ':/shares/'}),
+        ('progress', {'page': 'progress', 'has': '/operations', 'says': 'share.create done'}),
+    ]
 
     def test_examples_of_the_page_work(self):
         page = (DOC / 'user' / f'{self.page}.rst').read_text().replace('http://127.0.0.1:8786/v2', self.url)
@@ -102,10 +115,15 @@ class Named(testtools.TestCase):
         self.assertLess(4, len(found))
 
     def test_options_exist(self):
-        self.assertEqual(1, len(self.doubts('   [DEFAULT]\n   no_such_option = 1\n')), 'what is none would not be noticed')
+        self.assertEqual(
+            1, len(self.doubts('   [DEFAULT]\n   no_such_option = 1\n')), 'what is none would not be noticed'
+        )
         blocks = {name: _INI.findall(text) for name, text in self.pages().items()}
-        self.assertEqual({name: text.count('.. code-block:: ini') for name, text in self.pages().items()},
-                         {name: len(found) for name, found in blocks.items()}, 'one is not read')
+        self.assertEqual(
+            {name: text.count('.. code-block:: ini') for name, text in self.pages().items()},
+            {name: len(found) for name, found in blocks.items()},
+            'one is not read',
+        )
         self.assertLess(10, sum(map(len, blocks.values())))
         for name, found in blocks.items():
             for block in found:
@@ -132,13 +150,26 @@ class Named(testtools.TestCase):
             for group, opts in more.items():
                 conf.register_opts(opts, group=group)
             path = Path(self.useFixture(process.fixtures.TempDir()).path) / 'x.conf'
-            path.write_text('\n'.join(line.removeprefix('   ') for block in _CFG.findall((DOC / 'admin' / name).read_text())
-                                      for line in block.splitlines()))
+            path.write_text(
+                '\n'.join(
+                    line.removeprefix('   ')
+                    for block in _CFG.findall((DOC / 'admin' / name).read_text())
+                    for line in block.splitlines()
+                )
+            )
             conf([f'--config-file={path}'], project='manila_lite')
             sections = {}
             cfg.ConfigParser(str(path), sections).parse()
-            self.assertEqual([], [(group, key) for group, said in sections.items() for key in said
-                                  if key not in (conf if group == 'DEFAULT' else conf[group])], name)
+            self.assertEqual(
+                [],
+                [
+                    (group, key)
+                    for group, said in sections.items()
+                    for key in said
+                    if key not in (conf if group == 'DEFAULT' else conf[group])
+                ],
+                name,
+            )
             self.assertLess(4, len(sections))
 
     @staticmethod
@@ -156,14 +187,30 @@ class Named(testtools.TestCase):
 
     def test_namespaces_of_the_sample_are_known(self):
         generator = (UNITS.parent / 'config-generator.conf').read_text()
-        self.assertLessEqual(set(re.findall(r'^namespace = (\S+)$', generator, re.MULTILINE)), set(settings.NAMESPACES))
+        self.assertLessEqual(
+            set(re.findall(r'^namespace = (\S+)$', generator, re.MULTILINE)), set(settings.NAMESPACES)
+        )
 
     def test_systemd_units_run_our_commands_and_restrict_themselves(self):
-        scripts = {point.name for point in metadata.entry_points(group='console_scripts')
-                   if point.value.startswith('manila_lite.')}
+        scripts = {
+            point.name
+            for point in metadata.entry_points(group='console_scripts')
+            if point.value.startswith('manila_lite.')
+        }
         units = sorted(UNITS.glob('*.service'))
-        self.assertEqual(['manila-api', 'manila-lite', 'manila-scheduler', 'manila-share', 'mlite-compute-agent',
-                          'mlite-compute-api', 'mlite-dataproc-api', 'mlite-dataproc-engine'], [unit.stem for unit in units])
+        self.assertEqual(
+            [
+                'manila-api',
+                'manila-lite',
+                'manila-scheduler',
+                'manila-share',
+                'mlite-compute-agent',
+                'mlite-compute-api',
+                'mlite-dataproc-api',
+                'mlite-dataproc-engine',
+            ],
+            [unit.stem for unit in units],
+        )
         for unit in units:
             text = unit.read_text()
             self.assertIn(unit.stem, scripts)
@@ -171,8 +218,10 @@ class Named(testtools.TestCase):
             self.assertEqual(unit.stem in _MOUNTING, 'KillMode=process' in text)
             settings_of = {line.partition('=')[0] for line in text.splitlines() if not line.startswith('#')}
             # A mount namespace suits services that mount nothing. Where shares are served it would end file access.
-            self.assertEqual(set() if unit.stem in _MOUNTING else _OWN_MOUNTS, settings_of & _OWN_MOUNTS, unit)
-            self.assertIn('\nLimitCORE=0\n', text)     # a core file would hold passwords and keys
+            self.assertEqual(
+                set() if unit.stem in _MOUNTING else _OWN_MOUNTS, settings_of & _OWN_MOUNTS, unit
+            )
+            self.assertIn('\nLimitCORE=0\n', text)  # a core file would hold passwords and keys
             self.assertLessEqual({'ExecReload', 'Restart', 'TimeoutStopSec', 'LockPersonality'}, settings_of)
             # The default of 1024 is less than the connections that an API may have.
             most = int(re.search(r'(?m)^LimitNOFILE=(\d+)$', text)[1])
@@ -189,15 +238,21 @@ class Named(testtools.TestCase):
         if os.geteuid():
             mine = re.sub('(?m)^ *su .*$', '', mine)
         else:
-            os.chown(folder, _NOBODY, _NOBODY)      # the directory is not root's, as that of a log of the share manager
+            os.chown(
+                folder, _NOBODY, _NOBODY
+            )  # the directory is not root's, as that of a log of the share manager
         (folder / 'rotate').write_text(mine)
         (folder / 'rotate').chmod(0o644)
         handler = logging.FileHandler(folder / 'manila-api.log')
         self.addCleanup(handler.close)
         for line in ('before', 'after'):
             handler.emit(logging.makeLogRecord({'msg': line}))
-            subprocess.run([program, '--force', '--state', folder / 'state', folder / 'rotate'], check=True,
-                           capture_output=True, timeout=waiting.LIMIT)
+            subprocess.run(
+                [program, '--force', '--state', folder / 'state', folder / 'rotate'],
+                check=True,
+                capture_output=True,
+                timeout=waiting.LIMIT,
+            )
         self.assertEqual('', (folder / 'manila-api.log').read_text())
         self.assertEqual('after\n', (folder / 'manila-api.log.1').read_text())
         self.assertEqual(b'before\n', gzip.decompress((folder / 'manila-api.log.2.gz').read_bytes()))

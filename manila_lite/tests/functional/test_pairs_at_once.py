@@ -7,12 +7,14 @@ from manila_lite.tests.functional import base
 
 
 class PairsAtOnce(base.ServiceTest):
-
     def write(self, path, wrapped, methods=('POST', 'PUT')):
         """Check that of several writes at once each succeeds, and that the value is then that of one of them."""
         for method in methods * 3:
             with concurrent.futures.ThreadPoolExecutor(6) as pool:
-                calls = [pool.submit(self.admin.call, method, path, {wrapped: {method: str(value)}}) for value in range(6)]
+                calls = [
+                    pool.submit(self.admin.call, method, path, {wrapped: {method: str(value)}})
+                    for value in range(6)
+                ]
             self.assertEqual([200] * 6, [call.result()[0] for call in calls])
             self.assertIn(self.admin.ok('GET', path)[wrapped][method], map(str, range(6)))
 
@@ -30,6 +32,9 @@ class PairsAtOnce(base.ServiceTest):
         self.write(f'{path}/{place["id"]}/metadata', 'metadata')
 
     def test_concurrent_writes_of_extra_specs_succeed(self):
-        kind = self.admin.ok('POST', '/types', {'share_type': {'name': 'written', 'extra_specs': {
-            'driver_handles_share_servers': 'False'}}})['share_type']
+        kind = self.admin.ok(
+            'POST',
+            '/types',
+            {'share_type': {'name': 'written', 'extra_specs': {'driver_handles_share_servers': 'False'}}},
+        )['share_type']
         self.write(f'/types/{kind["id"]}/extra_specs', 'extra_specs', ('POST',))

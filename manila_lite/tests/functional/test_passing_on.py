@@ -28,16 +28,27 @@ class PassingOn(base.ServiceTest):
         self.tries = self.service.conf.operations.max_attempts
 
     def plan(self, name, *steps):
-        return Plan(KIND, steps, lambda conn, work: self.notes.append(f'{name} done'),
-                    lambda conn, work, error: self.notes.append(f'{name} failed: {error}'))
+        return Plan(
+            KIND,
+            steps,
+            lambda conn, work: self.notes.append(f'{name} done'),
+            lambda conn, work, error: self.notes.append(f'{name} failed: {error}'),
+        )
 
     def run_through(self, first, second, refused=0):
         """Run one operation through the plans of both runners; return its row when it has ended."""
         services = self.service.services
         refusing = dataclasses.replace(services, db=Refusing(services.db, self.is_passed, refused))
         with services.db.writer() as conn:
-            operation_id = engine.begin(conn, self.service.context(), KIND, 'test', uuidutils.generate_uuid(), topic='share',
-                                     host=self.first).operation_id
+            operation_id = engine.begin(
+                conn,
+                self.service.context(),
+                KIND,
+                'test',
+                uuidutils.generate_uuid(),
+                topic='share',
+                host=self.first,
+            ).operation_id
         for queue, plan in ((self.first, first), (self.second, second)):
             runner = engine.Runner(refusing, 'share', queue, [plan], None)
             self.addCleanup(runner.stop)
@@ -46,7 +57,9 @@ class PassingOn(base.ServiceTest):
         return self.row(operation_id)
 
     def is_passed(self, conn):
-        return conn.execute(sa.select(models.operations.c.id).where(models.operations.c.host == self.second)).first()
+        return conn.execute(
+            sa.select(models.operations.c.id).where(models.operations.c.host == self.second)
+        ).first()
 
     def row(self, resource_id):
         with self.service.services.db.reader() as conn:

@@ -7,9 +7,14 @@ from manila_lite.tests.functional.test_share_replicas import Replicating
 from manila_lite.values import pools
 
 #: Specs that are met, and that are not, for capabilities that change all the time, or are no plain values.
-_GIVEN = {**dict.fromkeys(pools.OF_ONE_POOL, ('>= 0', '>= 1000000')), 'pool_name': ('pool1', 'pool2'),
-          'free_capacity_gb': ('>= 10', '>= 1000000'), 'timestamp': ('s>= 20', 's>= 3'), 'access_types': ('<in> {', '<in> psi'),
-          'max_over_subscription_ratio': ('<= 1.0', '> 1')}
+_GIVEN = {
+    **dict.fromkeys(pools.OF_ONE_POOL, ('>= 0', '>= 1000000')),
+    'pool_name': ('pool1', 'pool2'),
+    'free_capacity_gb': ('>= 10', '>= 1000000'),
+    'timestamp': ('s>= 20', 's>= 3'),
+    'access_types': ('<in> {', '<in> psi'),
+    'max_over_subscription_ratio': ('<= 1.0', '> 1'),
+}
 _SERVERS = 'driver_handles_share_servers'
 
 
@@ -42,8 +47,19 @@ class Shown(base.ServiceTest):
         """Make a share type, with specs that nothing but a filter reads; return its name."""
         self.types += 1
         name = f'{self.id()}-{self.types}'
-        self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
-            _SERVERS: specs.pop(_SERVERS, 'False'), **{f'capabilities:{key}': text for key, text in specs.items()}}}})
+        self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': name,
+                    'extra_specs': {
+                        _SERVERS: specs.pop(_SERVERS, 'False'),
+                        **{f'capabilities:{key}': text for key, text in specs.items()},
+                    },
+                }
+            },
+        )
         return name
 
     def is_listed(self, kind):
@@ -56,7 +72,9 @@ class Shown(base.ServiceTest):
 
     def test_49_6_each_capability_that_is_shown_can_be_required_or_not(self):
         shown = self.shown()
-        self.assertLessEqual({*pools.NOT_REPORTED, *pools.OF_ONE_POOL, 'thin_provisioning', 'storage_protocol'}, set(shown))
+        self.assertLessEqual(
+            {*pools.NOT_REPORTED, *pools.OF_ONE_POOL, 'thin_provisioning', 'storage_protocol'}, set(shown)
+        )
         for name, value in sorted(shown.items()):
             if value is None:
                 kind = self.kind(**{name: 'x'})
@@ -66,7 +84,7 @@ class Shown(base.ServiceTest):
             with_it, without = (self.kind(**{name: text}) for text in _specs(name, value))
             self.assertEqual((True, False), (self.is_listed(with_it), self.is_listed(without)), (name, value))
             if name == _SERVERS:
-                continue        # without a share network there is no share of the other kind of types
+                continue  # without a share network there is no share of the other kind of types
             self.admin.share(share_type=with_it)
             said = self.why_not(without)
             self.assertIn(name, said)
@@ -76,15 +94,36 @@ class Shown(base.ServiceTest):
     def test_49_6_a_type_with_zones_lists_the_pools_of_its_zones(self):
         for zone, listed in (('nova', True), ('elsewhere', False)):
             name = f'in {zone}'
-            self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
-                'driver_handles_share_servers': 'False', 'availability_zones': zone}}})
+            self.admin.ok(
+                'POST',
+                '/types',
+                {
+                    'share_type': {
+                        'name': name,
+                        'extra_specs': {'driver_handles_share_servers': 'False', 'availability_zones': zone},
+                    }
+                },
+            )
             self.assertEqual(listed, self.is_listed(name), zone)
 
     def test_49_6_an_existing_share_is_managed_with_a_type_that_asks_for_what_is_shown(self):
-        for specs, status in (({'dedupe': '<is> False', 'free_capacity_gb': '>= 1'}, 404), ({'dedupe': '<is> True'}, 400)):
+        for specs, status in (
+            ({'dedupe': '<is> False', 'free_capacity_gb': '>= 1'}, 404),
+            ({'dedupe': '<is> True'}, 400),
+        ):
             kind = self.kind(**specs)
-            _, document, _ = self.admin.call('POST', '/shares/manage', {'share': {
-                'protocol': 'NFS', 'service_host': 'test@alpha#pool1', 'export_path': '10.0.0.1:/none', 'share_type': kind}})
+            _, document, _ = self.admin.call(
+                'POST',
+                '/shares/manage',
+                {
+                    'share': {
+                        'protocol': 'NFS',
+                        'service_host': 'test@alpha#pool1',
+                        'export_path': '10.0.0.1:/none',
+                        'share_type': kind,
+                    }
+                },
+            )
             self.assertEqual(status == 400, 'does not fit pool' in str(document), document)
 
 
@@ -109,7 +148,9 @@ class Chosen(base.ServiceTest):
         for place in ('test', 'test@alpha', 'test@alpha#pool1'):
             share = self.admin.share(scheduler_hints={'only_host': place}, wait={'available', 'error'})
             self.assertEqual('available', share['status'], place)
-            self.assertIn(self.host(share), {'test@alpha#pool1', *(['test@beta#pool1'] if place == 'test' else [])})
+            self.assertIn(
+                self.host(share), {'test@alpha#pool1', *(['test@beta#pool1'] if place == 'test' else [])}
+            )
 
     def test_49_6_nobody_else_gets_a_disabled_backend(self):
         user = self.caller()
@@ -129,20 +170,24 @@ class Chosen(base.ServiceTest):
         self.assertIn('UpFilter 1', message['user_message'])
 
     def _start_again(self):
-        self.service.managers['alpha'] = again = type(self.service.managers['alpha'])(self.service.services, 'alpha')
+        self.service.managers['alpha'] = again = type(self.service.managers['alpha'])(
+            self.service.services, 'alpha'
+        )
         again.start()
 
 
 class ChosenForReplicas(Replicating):
-
     def test_49_6_only_host_of_a_replica_reaches_a_disabled_backend(self):
         share = self.make()
         active = self.admin.ok('GET', f'/shares/{share["id"]}')['share']['host'].partition('#')[0]
         [there] = {'test@alpha', 'test@beta'} - {active}
         self.admin.ok('PUT', '/services/disable', {'host': there, 'binary': 'manila-share'})
         self.addCleanup(self.admin.ok, 'PUT', '/services/enable', {'host': there, 'binary': 'manila-share'})
-        made = self.admin.ok('POST', '/share-replicas', {'share_replica': {
-            'share_id': share['id'], 'scheduler_hints': {'only_host': there}}})['share_replica']
+        made = self.admin.ok(
+            'POST',
+            '/share-replicas',
+            {'share_replica': {'share_id': share['id'], 'scheduler_hints': {'only_host': there}}},
+        )['share_replica']
         replica = self.admin.wait(f'/share-replicas/{made["id"]}', 'share_replica', {'available', 'error'})
         self.assertEqual(('available', there), (replica['status'], (replica['host'] or '').partition('#')[0]))
         with self.service.services.db.reader() as conn:

@@ -59,11 +59,23 @@ class Kept(base.ServiceTest):
     def report(self, **free):
         """Report exactly these pools of the backend, with so many GiB free."""
         with self.db.writer() as conn:
-            services.store_report(conn, BACKEND, [
-                {'host': f'{BACKEND}#{name}', 'total_gb': 100.0, 'free_gb': float(gib), 'reserved_percentage': 0,
-                 'thin_provisioning': False, 'max_over_subscription_ratio': 1.0,
-                 'capabilities': {'storage_protocol': 'NFS', 'pool_name': name}} for name, gib in free.items()],
-                services.promises_of_pools(conn, BACKEND))
+            services.store_report(
+                conn,
+                BACKEND,
+                [
+                    {
+                        'host': f'{BACKEND}#{name}',
+                        'total_gb': 100.0,
+                        'free_gb': float(gib),
+                        'reserved_percentage': 0,
+                        'thin_provisioning': False,
+                        'max_over_subscription_ratio': 1.0,
+                        'capabilities': {'storage_protocol': 'NFS', 'pool_name': name},
+                    }
+                    for name, gib in free.items()
+                ],
+                services.promises_of_pools(conn, BACKEND),
+            )
 
     def kept(self, scheduler, *, look=False):
         """Return the pools that the scheduler knows, by name."""
@@ -83,8 +95,10 @@ class Kept(base.ServiceTest):
     def test_pools_are_read_again_only_on_request(self):
         self.report(a=50, b=60, c=70)
         self.assertEqual({'a', 'b'}, set(self.kept(self.mine)))
-        self.assertEqual({'a': 50, 'b': 60, 'c': 70},
-                         {name: pool.free_gb for name, pool in self.kept(self.mine, look=True).items()})
+        self.assertEqual(
+            {'a': 50, 'b': 60, 'c': 70},
+            {name: pool.free_gb for name, pool in self.kept(self.mine, look=True).items()},
+        )
         self.assertEqual(2, self.mine.hosts.looks)
 
     def test_unchanged_pool_stays_the_same_object(self):
@@ -121,7 +135,7 @@ class Kept(base.ServiceTest):
     def test_own_claims_are_known_at_once(self):
         first = self.place(self.mine, 30)
         self.assertEqual(30, self.kept(self.mine)[first].claimed_gb)
-        self.assertNotEqual(first, self.place(self.mine, 1))    # the other pool has more free capacity now
+        self.assertNotEqual(first, self.place(self.mine, 1))  # the other pool has more free capacity now
         self.assertEqual(1, self.mine.hosts.looks)
 
     def test_a_claim_that_was_rolled_back_is_forgotten(self):
@@ -160,7 +174,9 @@ class Kept(base.ServiceTest):
         with self.db.writer() as conn:
             services.set_disabled(conn, BACKEND, 'manila-share', False, None)
             services.heartbeat(conn, BACKEND, 'manila-share', 'nova', stopped=True)
-        self.assertEqual({(False, False)}, {(pool.up, pool.disabled) for pool in self.kept(self.mine, look=True).values()})
+        self.assertEqual(
+            {(False, False)}, {(pool.up, pool.disabled) for pool in self.kept(self.mine, look=True).values()}
+        )
         with self.db.writer() as conn:
             services.heartbeat(conn, BACKEND, 'manila-share', 'nova')
         self.assertIn(self.place(self.mine, 1), {'a', 'b'})

@@ -61,7 +61,9 @@ class PreflightTest(testtools.TestCase):
         self.url = self.useFixture(places.EmptyDatabase(self.state)).url
 
     def configure(self, database=None, bus='inproc://', port=0):
-        self.config.write_text(_CONFIG.format(state=self.state / 'lib', bus=bus, database=database or self.url, port=port))
+        self.config.write_text(
+            _CONFIG.format(state=self.state / 'lib', bus=bus, database=database or self.url, port=port)
+        )
 
     def refused(self, pattern, programs=PROGRAMS):
         """Start the programs, and expect one line each."""
@@ -89,7 +91,11 @@ class PreflightTest(testtools.TestCase):
             status, document = self.answer(port, path)
         except OSError:
             return None
-        return status, document.get('missing'), [word for word in document.get('degraded') or () if 'no scheduler' not in word]
+        return (
+            status,
+            document.get('missing'),
+            [word for word in document.get('degraded') or () if 'no scheduler' not in word],
+        )
 
     def answer(self, port, path, headers=None):
         """Return the status and the document of an answer."""
@@ -100,8 +106,10 @@ class PreflightTest(testtools.TestCase):
         return answer.status, json.loads(text) if text[:1] == b'{' else {}
 
     def until_ready_is(self, port, *expected):
-        waiting.until(lambda: self.readiness(port) == expected,
-                      lambda: (self.readiness(port), (self.state / 'log').read_text()))
+        waiting.until(
+            lambda: self.readiness(port) == expected,
+            lambda: (self.readiness(port), (self.state / 'log').read_text()),
+        )
 
     def sync(self):
         done = forks.run('manila_lite.cmd.manage:main', f'--config-file={self.config}', 'db', 'sync')
@@ -124,7 +132,9 @@ class Database(PreflightTest):
 
     def test_database_without_tables(self):
         self.configure()
-        self.refused(r'^manila_lite: \[database\] connection: the database has no tables yet; run "manila-manage db sync"$')
+        self.refused(
+            r'^manila_lite: \[database\] connection: the database has no tables yet; run "manila-manage db sync"$'
+        )
 
     def test_schema_of_an_earlier_release(self):
         self.configure()
@@ -133,8 +143,10 @@ class Database(PreflightTest):
         with engine.begin() as conn:
             conn.execute(sa.text("UPDATE alembic_version SET version_num = '0003'"))
         engine.dispose()
-        self.refused(r'^manila_lite: \[database\] connection: the schema is at revision 0003, and this release needs \d{4}; '
-                     'run "manila-manage db sync"$')
+        self.refused(
+            r'^manila_lite: \[database\] connection: the schema is at revision 0003, and this release needs \d{4}; '
+            'run "manila-manage db sync"$'
+        )
 
 
 class Broker(PreflightTest):
@@ -155,15 +167,21 @@ class Broker(PreflightTest):
         url = sa.make_url(self.broker.url)
         self.configure(bus=str(url.set(password='hush').render_as_string(hide_password=False)))
         self.sync()
-        self.refused(r"^manila_lite: transport_url: the broker on 127\.0\.0\.1:\d+ refuses the login of user '\w+': ")
+        self.refused(
+            r"^manila_lite: transport_url: the broker on 127\.0\.0\.1:\d+ refuses the login of user '\w+': "
+        )
         self.configure(bus=str(url.set(database='none').render_as_string(hide_password=False)))
-        self.refused(r"^manila_lite: transport_url: the broker on 127\.0\.0\.1:\d+ refuses user '\w+' the virtual host 'none'")
+        self.refused(
+            r"^manila_lite: transport_url: the broker on 127\.0\.0\.1:\d+ refuses user '\w+' the virtual host 'none'"
+        )
 
     def test_broker_that_is_away_is_no_mistake(self):
         self.configure(bus='rabbit://u:hush@127.0.0.1:1/')
         self.sync()
         log = self.started(_CMD.format('scheduler'))
-        waiting.until(lambda: 'the bus does not answer; work is found by polling' in log.read_text(), log.read_text)
+        waiting.until(
+            lambda: 'the bus does not answer; work is found by polling' in log.read_text(), log.read_text
+        )
 
     def test_api_without_a_broker_is_ready_and_says_what_is_degraded(self):
         port = process.free_port()
@@ -171,7 +189,9 @@ class Broker(PreflightTest):
         self.configure(bus=self.broker.url, port=port)
         self.sync()
         self.started(_CMD.format('api'))
-        self.until_ready_is(port, 200, [], ['the broker does not answer: work is found by polling, seconds later'])
+        self.until_ready_is(
+            port, 200, [], ['the broker does not answer: work is found by polling, seconds later']
+        )
         self.broker.start()
         self.until_ready_is(port, 200, [], [])
 
@@ -192,14 +212,23 @@ class Identity(PreflightTest):
 
     def configure(self, *values, right=True, more='', **named):
         super().configure(*values, **named)
-        login = self.keystone.middleware if right else self.keystone.middleware.replace(self.keystone.password, 'hush')
-        self.config.write_text(self.config.read_text().replace('auth_strategy = noauth\n', '') + f'[DEFAULT]\n{login}{more}')
+        login = (
+            self.keystone.middleware
+            if right
+            else self.keystone.middleware.replace(self.keystone.password, 'hush')
+        )
+        self.config.write_text(
+            self.config.read_text().replace('auth_strategy = noauth\n', '') + f'[DEFAULT]\n{login}{more}'
+        )
 
     def test_login_that_keystone_refuses(self):
         self.configure(right=False)
         self.sync()
-        self.refused(r"^manila_lite: \[keystone_authtoken\] username: Keystone at http://127\.0\.0\.1:\d+/v3 refuses the login "
-                     r"of 'manila': wrong name or password, or no role in the project ", (PROGRAMS[0], ALL_IN_ONE))
+        self.refused(
+            r'^manila_lite: \[keystone_authtoken\] username: Keystone at http://127\.0\.0\.1:\d+/v3 refuses the login '
+            r"of 'manila': wrong name or password, or no role in the project ",
+            (PROGRAMS[0], ALL_IN_ONE),
+        )
 
     def test_section_that_describes_no_login(self):
         self.configure()
@@ -212,31 +241,48 @@ class Identity(PreflightTest):
 
     def test_login_of_the_compute_service_that_keystone_refuses(self):
         self.configure(more=_SHARE_SERVICE.format(url=self.keystone.url, password='hush', port=0))
-        self.refused(r'^manila_lite: \[share_service\] username: Keystone at http://127\.0\.0\.1:\d+/v3 refuses the login of '
-                     "'nova'", tuple(map(_COMPUTE.format, ('api', 'host_agent', 'both'))))
+        self.refused(
+            r'^manila_lite: \[share_service\] username: Keystone at http://127\.0\.0\.1:\d+/v3 refuses the login of '
+            "'nova'",
+            tuple(map(_COMPUTE.format, ('api', 'host_agent', 'both'))),
+        )
 
     def test_agent_before_its_api_made_tables(self):
-        self.configure(more=_SHARE_SERVICE.format(url=self.keystone.url, password=self.keystone.password, port=0))
-        self.refused(r'^manila_lite: \[database\] connection: the database has no tables yet; start mlite-compute-api, which '
-                     'makes them$', [_COMPUTE.format('host_agent')])
+        self.configure(
+            more=_SHARE_SERVICE.format(url=self.keystone.url, password=self.keystone.password, port=0)
+        )
+        self.refused(
+            r'^manila_lite: \[database\] connection: the database has no tables yet; start mlite-compute-api, which '
+            'makes them$',
+            [_COMPUTE.format('host_agent')],
+        )
 
     def test_database_of_another_service(self):
-        self.configure(more=_SHARE_SERVICE.format(url=self.keystone.url, password=self.keystone.password, port=0))
+        self.configure(
+            more=_SHARE_SERVICE.format(url=self.keystone.url, password=self.keystone.password, port=0)
+        )
         self.sync()
         other = r'^manila_lite: \[database\] connection: this is the database of another service: it has no table '
         self.refused(f'{other}servers$', tuple(map(_COMPUTE.format, ('api', 'host_agent', 'both'))))
-        self.configure(self.useFixture(places.EmptyDatabase(Path(self.useFixture(fixtures.TempDir()).path))).url,
-                       more=_SHARE_SERVICE.format(url=self.keystone.url, password=self.keystone.password, port=0))
+        self.configure(
+            self.useFixture(places.EmptyDatabase(Path(self.useFixture(fixtures.TempDir()).path))).url,
+            more=_SHARE_SERVICE.format(url=self.keystone.url, password=self.keystone.password, port=0),
+        )
         conf = COMPUTE.configure([f'--config-file={self.config}'], conf=cfg.ConfigOpts())
         schema_migrations.upgrade(engine.Database(conf, COMPUTE.migrations))
         # Whose database it is does not matter to the log, which says that it answers again.
-        self.assertEqual(schema_revisions.head(engine.Database(conf, COMPUTE.migrations)), preflight.reach(conf))
+        self.assertEqual(
+            schema_revisions.head(engine.Database(conf, COMPUTE.migrations)), preflight.reach(conf)
+        )
         self.refused(f'{other}shares$', (*PROGRAMS, ALL_IN_ONE))
 
     def started_without_keystone(self, program, *sections):
         """Start an API before Keystone."""
         port = process.free_port()
-        self.configure(port=port, more=_SHARE_SERVICE.format(url=self.keystone.url, password=self.keystone.password, port=port))
+        self.configure(
+            port=port,
+            more=_SHARE_SERVICE.format(url=self.keystone.url, password=self.keystone.password, port=port),
+        )
         if program in PROGRAMS:
             self.sync()
         self.addCleanup(self.keystone_is_back)
@@ -247,7 +293,10 @@ class Identity(PreflightTest):
         said = [line for line in log.read_text().splitlines() if self.keystone.url in line]
         self.assertEqual(len(sections), len(said), said)
         for section, line in zip(sections, said, strict=True):
-            self.assertRegex(line, rf' WARNING .*\[{section}\] auth_url: Keystone at {self.keystone.url} does not answer, and ')
+            self.assertRegex(
+                line,
+                rf' WARNING .*\[{section}\] auth_url: Keystone at {self.keystone.url} does not answer, and ',
+            )
         self.keystone_is_back()
         self.until_ready_is(port, 200, [], [])
         return port, log
@@ -267,9 +316,15 @@ class Identity(PreflightTest):
         self.keystone_is_back()
         waiting.until(lambda: 'Keystone answers again' in log.read_text(), log.read_text)
         self.assertEqual(200, self.answer(port, '/v2/shares', token)[0])
-        said = [line for line in log.read_text()[before:].splitlines() if ' INFO ' not in line and 'in-process' not in line]
+        said = [
+            line
+            for line in log.read_text()[before:].splitlines()
+            if ' INFO ' not in line and 'in-process' not in line
+        ]
         self.assertEqual(2, len(said), '\n'.join(said))
-        self.assertRegex(said[0], r' WARNING .*\[-\] Keystone does not answer\. .*Unable to establish connection')
+        self.assertRegex(
+            said[0], r' WARNING .*\[-\] Keystone does not answer\. .*Unable to establish connection'
+        )
 
     def test_keystone_that_is_away_is_no_mistake_of_the_compute_service(self):
         self.started_without_keystone(_COMPUTE.format('api'), 'share_service', 'keystone_authtoken')

@@ -24,9 +24,11 @@ class Processes(testtools.TestCase):
 
     def child(self, name, besides=()):
         """Return the only child process of a part, once it runs and is none of ``besides``."""
+
         def found():
             alive = [child for child in process.children(self.started[name]) if child.pid not in besides]
             return alive[0] if len(alive) == 1 else None
+
         return self.parts.until(found, f'{name} has its child')
 
     def share_becomes_available(self):
@@ -35,7 +37,9 @@ class Processes(testtools.TestCase):
         return share_id
 
     def service(self, binary):
-        return next((row for row in self.parts.ok('GET', '/services')['services'] if row['binary'] == binary), None)
+        return next(
+            (row for row in self.parts.ok('GET', '/services')['services'] if row['binary'] == binary), None
+        )
 
     def recorded(self, binary):
         """Return the service as ``manila-manage service list`` shows it."""
@@ -97,7 +101,9 @@ class Processes(testtools.TestCase):
 
     def hold(self, name):
         """Start a program that answers, and let a thread of one of its processes hold the interpreter."""
-        self.parts = self.useFixture(process.Parts(extra='osapi_share_workers = 1\ngraceful_shutdown_timeout = 3600\n'))
+        self.parts = self.useFixture(
+            process.Parts(extra='osapi_share_workers = 1\ngraceful_shutdown_timeout = 3600\n')
+        )
         hold = self.parts.state / 'hold'
         self.started = {name: self.parts.run(f'manila_lite.tests.held:{name}', HOLD=str(hold))}
         self.parts.until(self.parts.answers, 'the API answers')
@@ -137,7 +143,9 @@ class Processes(testtools.TestCase):
             self.started[name].send_signal(signal.SIGHUP)
             self.child(name, besides=(old.pid,))
             self.assertIsNone(self.started[name].poll())
-        self.parts.until(lambda: self.call_status() == 400, 'the new default type, which is not there, is asked for')
+        self.parts.until(
+            lambda: self.call_status() == 400, 'the new default type, which is not there, is asked for'
+        )
         self.parts.until(lambda: self.total() == 55, 'the pool has its new size')
 
     def call_status(self):
@@ -160,7 +168,11 @@ class Processes(testtools.TestCase):
         self.assertNotEqual(400, self.call_status())
         lite.config.write_text(text.replace('default_share_type = default', 'default_share_type = other'))
         lite.process.send_signal(signal.SIGHUP)
-        process.until(lambda: self.call_status() == 400, 'the new default type, which is not there, is asked for', lite.threads)
+        process.until(
+            lambda: self.call_status() == 400,
+            'the new default type, which is not there, is asked for',
+            lite.threads,
+        )
         self.assertIsNone(lite.process.poll())
 
     def test_wrong_configuration_at_hup_is_logged_and_can_be_corrected(self):
@@ -169,7 +181,9 @@ class Processes(testtools.TestCase):
         old = self.child('share')
         self.parts.edit('driver = dummy', 'driver = nonsense')
         self.started['share'].send_signal(signal.SIGHUP)
-        self.parts.until(lambda: 'Cannot start yet, trying again' in self.parts.log.read_text(), 'the mistake is said')
+        self.parts.until(
+            lambda: 'Cannot start yet, trying again' in self.parts.log.read_text(), 'the mistake is said'
+        )
         self.parts.edit('driver = nonsense', 'driver = dummy')
         self.started['share'].send_signal(signal.SIGHUP)
         self.parts.until(lambda: self.is_up('manila-share'), 'the backend is back')
@@ -219,7 +233,9 @@ class Processes(testtools.TestCase):
             gone, _alive = psutil.wait_procs([child], timeout=waiting.LIMIT)
             self.assertEqual([child], gone, f'{name}: {self.parts.tail()}')
             self.assertFalse(self.recorded(f'manila-{name}')['stopped'], self.parts.tail())
-            self.parts.until(lambda name=name: self.recorded(f'manila-{name}')['state'] == 'down', 'it counts as down')
+            self.parts.until(
+                lambda name=name: self.recorded(f'manila-{name}')['state'] == 'down', 'it counts as down'
+            )
             self.started[name] = self.parts.run(name)
             self.parts.until(lambda name=name: self.is_up(f'manila-{name}'), 'it is up again')
 
@@ -237,11 +253,15 @@ class Processes(testtools.TestCase):
 
     def test_other_backend_runs_on_when_the_process_of_one_dies(self):
         """Let the other backend's process run on when one dies."""
-        self.start('api', 'scheduler', 'share', extra='enabled_share_backends = alpha,beta\n[beta]\ndriver = dummy\n')
+        self.start(
+            'api', 'scheduler', 'share', extra='enabled_share_backends = alpha,beta\n[beta]\ndriver = dummy\n'
+        )
         self.parts.until(lambda: self.parts.pools()[1:], 'two pools')
         self.assertEqual({'test@alpha', 'test@beta'}, {name.partition('#')[0] for name in self.parts.pools()})
-        both = self.parts.until(lambda: process.children(self.started['share'])[1:] and process.children(self.started['share']),
-                                'two children')
+        both = self.parts.until(
+            lambda: process.children(self.started['share'])[1:] and process.children(self.started['share']),
+            'two children',
+        )
         both[0].kill()
         self.parts.until(lambda: len(process.children(self.started['share'])) == 2, 'it is started again')
         self.assertIn(both[1].pid, {child.pid for child in process.children(self.started['share'])})

@@ -14,11 +14,16 @@ class Processes(testtools.TestCase):
 
     def ensured(self, parts, host='test@alpha'):
         """Ensure a backend and wait for the end. Return the operation."""
-        parts.until(lambda: parts.call('POST', '/services/ensure', {'host': host}, '2.86')[0] == 202, 'the run begins')
+        parts.until(
+            lambda: parts.call('POST', '/services/ensure', {'host': host}, '2.86')[0] == 202, 'the run begins'
+        )
 
         def ended():
-            found = parts.ok('GET', f'/operations?kind=service.ensure&host={host}&all_tenants=1&limit=1')['operations']
+            found = parts.ok('GET', f'/operations?kind=service.ensure&host={host}&all_tenants=1&limit=1')[
+                'operations'
+            ]
             return found and found[0]['state'] != 'open' and found[0]
+
         return parts.until(ended, 'the run ends')
 
     def both(self, parts):
@@ -57,7 +62,7 @@ class Processes(testtools.TestCase):
         self.assertEqual(asked, (parts.calls('ensure_shares', 'beta'), parts.calls('setup', 'beta')))
 
         for child in process.children(started['share']):
-            child.terminate()       # as the page says, to restart a backend
+            child.terminate()  # as the page says, to restart a backend
         parts.until(lambda: self.address(parts, other) == '10.2.0.9', 'beta has read its section')
         self.assertEqual('10.1.0.9', self.address(parts, mine))
         self.assertEqual({'applied': [], 'restart': []}, self.ensured(parts)['report']['configuration'])

@@ -8,7 +8,11 @@ import testtools
 
 from manila_lite.tests import process, waiting
 
-_STANDS_BY, _TAKES_OVER, _STANDS_BACK = 'works there; waiting', 'this process takes over', 'stops its work there'
+_STANDS_BY, _TAKES_OVER, _STANDS_BACK = (
+    'works there; waiting',
+    'this process takes over',
+    'stops its work there',
+)
 
 
 class Takeover(testtools.TestCase):
@@ -26,11 +30,14 @@ class Takeover(testtools.TestCase):
         self.parts.until(lambda: self.parts.log.read_text().count(words) >= times, f'{words} ({times})')
 
     def signal_all(self, started, signo):
-        os.killpg(started.pid, signo)       # it has a session of its own, so this reaches the master and its child
+        os.killpg(started.pid, signo)  # it has a session of its own, so this reaches the master and its child
 
     def is_up(self):
-        return [row['state'] for row in self.parts.ok('GET', '/services')['services']
-                if row['binary'] == 'manila-share'] == ['up']
+        return [
+            row['state']
+            for row in self.parts.ok('GET', '/services')['services']
+            if row['binary'] == 'manila-share'
+        ] == ['up']
 
     def available(self, share_id):
         self.parts.wait(f'/shares/{share_id}', 'share', 'available')

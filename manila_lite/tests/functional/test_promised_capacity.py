@@ -30,22 +30,48 @@ class Promises(base.ServiceTest):
 
     def pool(self, host, claimed=0.0, backend=BACKEND):
         with self.db.writer() as conn:
-            conn.execute(models.pools.insert(), {
-                'host': host, 'backend_host': backend, 'total_gb': 100.0, 'free_gb': 100.0, 'claimed_gb': claimed,
-                'capabilities': {}, 'reported_at': timeutils.utcnow()})
+            conn.execute(
+                models.pools.insert(),
+                {
+                    'host': host,
+                    'backend_host': backend,
+                    'total_gb': 100.0,
+                    'free_gb': 100.0,
+                    'claimed_gb': claimed,
+                    'capabilities': {},
+                    'reported_at': timeutils.utcnow(),
+                },
+            )
 
     def share(self, size, status='available', host=POOL, target=None):
         """Insert a share of ``size`` GiB; return its id."""
         with self.db.writer() as conn:
-            (share, instance), = factory.make(conn, 1, type_id=self.type_id, host=host)
-            conn.execute(models.shares.update().where(models.shares.c.id == share).values(size=size, target_size=target))
-            conn.execute(models.share_instances.update().where(models.share_instances.c.id == instance).values(status=status))
+            ((share, instance),) = factory.make(conn, 1, type_id=self.type_id, host=host)
+            conn.execute(
+                models.shares.update()
+                .where(models.shares.c.id == share)
+                .values(size=size, target_size=target)
+            )
+            conn.execute(
+                models.share_instances.update()
+                .where(models.share_instances.c.id == instance)
+                .values(status=status)
+            )
         return share
 
     def operation(self, share, kind='share.extend', topic='scheduler', state=rows.OPEN):
         with self.db.writer() as conn:
-            rows.insert(conn, kind=kind, resource_type='share', resource_id=share, topic=topic, host='', data={}, lane='work',
-                        state=state)
+            rows.insert(
+                conn,
+                kind=kind,
+                resource_type='share',
+                resource_id=share,
+                topic=topic,
+                host='',
+                data={},
+                lane='work',
+                state=state,
+            )
 
     def promised(self):
         with self.db.reader() as conn:
@@ -58,12 +84,24 @@ class Promises(base.ServiceTest):
 
     def test_only_sizes_of_the_backends_shares_are_counted(self):
         self.pool(POOL, 1.5)
-        for size, host in ((3, POOL), (4, POOL), (16, f'{BACKEND}#b'), (32, f'{BACKEND}b#a'), (64, 'hx1@b#a')):
+        for size, host in (
+            (3, POOL),
+            (4, POOL),
+            (16, f'{BACKEND}#b'),
+            (32, f'{BACKEND}b#a'),
+            (64, 'hx1@b#a'),
+        ):
             self.share(size, host=host)
         self.assertEqual({POOL: Promised(1.5, 7.0), f'{BACKEND}#b': Promised(0.0, 16.0)}, self.promised())
 
     def test_new_and_incoming_shares_are_counted_apart(self):
-        for size, status in ((1, 'available'), (2, 'creating'), (4, 'migrating_to'), (8, 'error'), (16, 'deleting')):
+        for size, status in (
+            (1, 'available'),
+            (2, 'creating'),
+            (4, 'migrating_to'),
+            (8, 'error'),
+            (16, 'deleting'),
+        ):
             self.share(size, status)
         self.assertEqual({POOL: Promised(0.0, 25.0, 6.0)}, self.promised())
 
@@ -81,8 +119,13 @@ class Promises(base.ServiceTest):
     def figures(self):
         """Return the claimed, provisioned and allocated GiB of the pool."""
         with self.db.reader() as conn:
-            return tuple(conn.execute(sa.select(models.pools.c.claimed_gb, models.pools.c.provisioned_gb,
-                                                models.pools.c.allocated_gb)).one())
+            return tuple(
+                conn.execute(
+                    sa.select(
+                        models.pools.c.claimed_gb, models.pools.c.provisioned_gb, models.pools.c.allocated_gb
+                    )
+                ).one()
+            )
 
     def test_deleted_share_does_not_reduce_the_claims_of_other_shares(self):
         self.pool(POOL)
@@ -105,14 +148,21 @@ class Promises(base.ServiceTest):
 
     def report(self, before):
         """Store a report of the backend; return the claimed, provisioned and allocated GiB of the pool after that."""
-        figures = {'host': POOL, 'total_gb': 100.0, 'free_gb': 100.0, 'reserved_percentage': 0, 'thin_provisioning': False,
-                   'max_over_subscription_ratio': 1.0, 'capabilities': {}}
+        figures = {
+            'host': POOL,
+            'total_gb': 100.0,
+            'free_gb': 100.0,
+            'reserved_percentage': 0,
+            'thin_provisioning': False,
+            'max_over_subscription_ratio': 1.0,
+            'capabilities': {},
+        }
         with self.db.writer() as conn:
             services.store_report(conn, BACKEND, [figures], before)
         return self.figures()
 
     def test_capacity_released_during_a_report_is_subtracted_once(self):
-        self.pool(POOL, 30.0)       # of a share that is already there when claims are counted
+        self.pool(POOL, 30.0)  # of a share that is already there when claims are counted
         self.share(30)
         before = self.promised()
         with self.db.writer() as conn:
@@ -139,4 +189,6 @@ class Promises(base.ServiceTest):
         with self.db.writer() as conn:
             statements.clear()
             self.assertEqual({POOL: Promised(1.0, 2.0, 0.0)}, services.promises_of_pools(conn, BACKEND))
-        self.assertEqual(1, len([text for text in statements if text.lstrip().upper().startswith('SELECT')]), statements)
+        self.assertEqual(
+            1, len([text for text in statements if text.lstrip().upper().startswith('SELECT')]), statements
+        )

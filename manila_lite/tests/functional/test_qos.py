@@ -44,7 +44,9 @@ class Qos(base.ServiceTest):
     def test_backend_without_qos_is_not_chosen(self):
         """Place no share on a backend without QoS, even if no other has enough capacity."""
         self.qos('bronze', maxbps='1')
-        share = self.caller().share(share_type=self.kind('large', default_qos_type='bronze'), size=20, wait='error')
+        share = self.caller().share(
+            share_type=self.kind('large', default_qos_type='bronze'), size=20, wait='error'
+        )
         [message] = self.caller().ok('GET', f'/messages?resource_id={share["id"]}')['messages']
         self.assertIn('after CapabilitiesFilter 1', message['user_message'])
         plain = self.caller().share(share_type=self.kind('plain'), size=20)['id']
@@ -55,10 +57,14 @@ class Qos(base.ServiceTest):
         for number in range(10):
             name = f'brief-{number}'
             qos_type_id = self.qos(name)
-            kind = self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': _DHSS}})['share_type']
+            kind = self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': _DHSS}})[
+                'share_type'
+            ]
             path = f'/types/{kind["id"]}/extra_specs'
             with concurrent.futures.ThreadPoolExecutor(2) as pool:
-                named = pool.submit(self.admin.call, 'POST', path, {'extra_specs': {'default_qos_type': name}})
+                named = pool.submit(
+                    self.admin.call, 'POST', path, {'extra_specs': {'default_qos_type': name}}
+                )
                 gone = pool.submit(self.admin.call, 'DELETE', f'/qos-types/{qos_type_id}')
             self.assertIn((named.result()[0], gone.result()[0]), ((200, 409), (400, 204)))
 
@@ -71,15 +77,20 @@ class Qos(base.ServiceTest):
                 made = pool.submit(self.kind, name, default_qos_type=name)
                 gone = pool.submit(self.admin.call, 'DELETE', f'/qos-types/{qos_type_id}')
             made.result()
-            shared = self.caller().call('POST', '/shares', {'share': {
-                'share_proto': 'NFS', 'size': 1, 'share_type': name}})
+            shared = self.caller().call(
+                'POST', '/shares', {'share': {'share_proto': 'NFS', 'size': 1, 'share_type': name}}
+            )
             self.assertIn((gone.result()[0], shared[0]), ((409, 200), (204, 400)))
 
     def test_concurrent_writes_of_one_spec_succeed(self):
         path = f'/qos-types/{self.qos("iron")}/specs'
         for number in range(5):
             with concurrent.futures.ThreadPoolExecutor(6) as pool:
-                calls = [pool.submit(self.admin.call, 'POST', path, {'specs': {f'key-{number}': str(value)}})
-                         for value in range(6)]
+                calls = [
+                    pool.submit(self.admin.call, 'POST', path, {'specs': {f'key-{number}': str(value)}})
+                    for value in range(6)
+                ]
             self.assertEqual([200] * 6, [call.result()[0] for call in calls])
-        self.assertEqual([f'key-{number}' for number in range(5)], sorted(self.admin.ok('GET', path)['specs']))
+        self.assertEqual(
+            [f'key-{number}' for number in range(5)], sorted(self.admin.ok('GET', path)['specs'])
+        )

@@ -45,13 +45,20 @@ print(len(pairs), 'pairs')
 
 
 def _lines(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=waiting.LIMIT).stdout.splitlines()
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=waiting.LIMIT
+    ).stdout.splitlines()
 
 
 def traces(state):
     """Return mounts, loop devices, processes and network namespaces of a run, by its state directory and the mark of it."""
-    found = [*Path('/proc/self/mounts').read_text().splitlines(), *_lines('losetup', '-a'), *_lines('ip', 'netns'),
-             *_lines('ps', '-eo', 'args'), *map(str, Path('/run').glob('mlq-*'))]
+    found = [
+        *Path('/proc/self/mounts').read_text().splitlines(),
+        *_lines('losetup', '-a'),
+        *_lines('ip', 'netns'),
+        *_lines('ps', '-eo', 'args'),
+        *map(str, Path('/run').glob('mlq-*')),
+    ]
     mark = f'mlq-{hashlib.sha256(str(state).encode()).hexdigest()[:6]}'
     return [line for line in found if str(state) in line or mark in line]
 
@@ -64,18 +71,29 @@ class Quickstart(testtools.TestCase):
         self.state = Path(self.useFixture(fixtures.TempDir()).path) / 'q'
         self.env = {key: value for key, value in os.environ.items() if not key.startswith('OS_')}
         self.env['PATH'] = f'{Path(sys.executable).parent}:{self.env["PATH"]}:/usr/sbin:/sbin'
-        self.env['PYTHONPATH'] = f'{TOP}:{TOP}/client'      # the environment may have been made for another tree
+        self.env['PYTHONPATH'] = f'{TOP}:{TOP}/client'  # the environment may have been made for another tree
 
     def run_tool(self, *words, ok=True):
-        done = subprocess.run([*_TOOL, '--state', str(self.state), *words], env=self.env, capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            [*_TOOL, '--state', str(self.state), *words],
+            env=self.env,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
         self.assertEqual(ok, done.returncode == 0, done.stdout + done.stderr)
         return done.stdout
 
     def stay(self, *words, by='--stay', until='Staying'):
         """Start a run that stays; return its process, and its output up to the line with ``until``."""
-        process = subprocess.Popen([*_TOOL, '--state', str(self.state), by, *words], env=self.env,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        process = subprocess.Popen(
+            [*_TOOL, '--state', str(self.state), by, *words],
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         self.addCleanup(process.kill)
         guard = threading.Timer(600, process.kill)
         guard.start()
@@ -103,8 +121,10 @@ class Quickstart(testtools.TestCase):
         for part in ('manilav2 (sharev2)', 'viewer may not delete it', 'shares left: 0', 'It works.'):
             self.assertIn(part, said)
         clouds = yaml.safe_load((self.state / 'clouds.yaml').read_text())['clouds']
-        self.assertEqual({'auth_url', 'username', 'password', 'project_name', 'user_domain_name', 'project_domain_name'},
-                         set(clouds['manila-lite']['auth']))
+        self.assertEqual(
+            {'auth_url', 'username', 'password', 'project_name', 'user_domain_name', 'project_domain_name'},
+            set(clouds['manila-lite']['auth']),
+        )
         self.assert_no_traces()
         self.run_tool('--down')
         self.assertFalse(self.state.exists())
@@ -124,7 +144,9 @@ class Quickstart(testtools.TestCase):
         """What is to be taken down cannot be read any more: that has a message, and the rest is taken down."""
         process, _ = self.stay('--backend', 'dummy')
         config = self.state / 'manila_lite.conf'
-        config.write_text(config.read_text().replace('driver = dummy', 'driver = linux\nlinux_pool_size_gb = many'))
+        config.write_text(
+            config.read_text().replace('driver = dummy', 'driver = linux\nlinux_pool_size_gb = many')
+        )
         process.send_signal(signal.SIGTERM)
         rest, _ = process.communicate(timeout=waiting.LIMIT)
         self.assertEqual((1, 1), (process.returncode, rest.count('It did not work: ')), rest)
@@ -147,8 +169,11 @@ class WithRoot(Quickstart):
     test_help_names_the_way_down = None
 
     def setUp(self):
-        if os.geteuid() or not shutil.which('ganesha.nfsd', path='/usr/bin:/usr/sbin') or not shutil.which(
-                'mkfs.btrfs', path='/sbin:/usr/sbin'):
+        if (
+            os.geteuid()
+            or not shutil.which('ganesha.nfsd', path='/usr/bin:/usr/sbin')
+            or not shutil.which('mkfs.btrfs', path='/sbin:/usr/sbin')
+        ):
             self.skipTest('needs root, nfs-ganesha and btrfs-progs')
         super().setUp()
 
@@ -164,8 +189,15 @@ class AfterAnother(WithRoot):
 
     def test_every_pair_is_released_in_one_process(self):
         """One process takes down what the other scenario left, and then its own: with another configuration."""
-        done = subprocess.run([sys.executable, '-c', _PAIRS, str(self.state)], cwd=TOP / 'tools', env=self.env,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=waiting.LIMIT)
+        done = subprocess.run(
+            [sys.executable, '-c', _PAIRS, str(self.state)],
+            cwd=TOP / 'tools',
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+        )
         self.assertEqual((0, ''), (done.returncode, done.stderr))
         self.assertRegex(done.stdout, r'^[5-9]\d pairs\n$')
         self.assert_no_traces()
@@ -187,13 +219,29 @@ class RealStorage(WithRoot):
     def _stay(self):
         """Let a run stay until it is told to end, and use the service meanwhile."""
         process, said = self.stay()
-        for part in ('read back: \'hello from manila_lite\'', 'is refused', 'writes 32 MiB more is refused: ',
-                     'extended to 2 GiB', 'reverted', 'mount -t nfs4', 'It works.'):
+        for part in (
+            "read back: 'hello from manila_lite'",
+            'is refused',
+            'writes 32 MiB more is refused: ',
+            'extended to 2 GiB',
+            'reverted',
+            'mount -t nfs4',
+            'It works.',
+        ):
             self.assertIn(part, said)
         exported = dict(
-            word.split('=', 1) for line in said.splitlines() if 'export OS_' in line for word in line.split()[1:])
-        done = subprocess.run(['openstack', 'share', 'list', '-f', 'value', '-c', 'Name'], env=self.env | exported,
-                              capture_output=True, text=True, timeout=waiting.LIMIT)
+            word.split('=', 1)
+            for line in said.splitlines()
+            if 'export OS_' in line
+            for word in line.split()[1:]
+        )
+        done = subprocess.run(
+            ['openstack', 'share', 'list', '-f', 'value', '-c', 'Name'],
+            env=self.env | exported,
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+        )
         self.assertEqual('demo', done.stdout.strip(), done.stderr)
         self._first_steps(self.env | exported)
         process.send_signal(signal.SIGTERM)
@@ -212,16 +260,27 @@ class RealStorage(WithRoot):
             self.assertEqual((1, True), (status, 'HTTP 403' in said), said)
 
     def _openstack(self, words, env):
-        done = forks.run('manila_lite.tests.openstack_page:command', *words.split(), env=env, timeout=waiting.LIMIT)
+        done = forks.run(
+            'manila_lite.tests.openstack_page:command', *words.split(), env=env, timeout=waiting.LIMIT
+        )
         return done.returncode, f'openstack {words}: {done.stdout}{done.stderr}'
 
     def _ensure(self):
         said = self.run_tool('--ensure')
-        for part in ('cannot read hello.txt', 'share service ensure shares', '1 of 1 shares, 1 repaired',
-                     'The NFS server did not run; it was restarted.', 'The share was not mounted; it is again.',
-                     'was 5 GiB; it is 1 GiB', "reads hello.txt again: 'hello from manila_lite'",
-                     "a client that stayed mounted reads 'after'", 'new values in use: linux_export_ips',
-                     'the client of the other backend wrote', 'at the new address', 'It works.'):
+        for part in (
+            'cannot read hello.txt',
+            'share service ensure shares',
+            '1 of 1 shares, 1 repaired',
+            'The NFS server did not run; it was restarted.',
+            'The share was not mounted; it is again.',
+            'was 5 GiB; it is 1 GiB',
+            "reads hello.txt again: 'hello from manila_lite'",
+            "a client that stayed mounted reads 'after'",
+            'new values in use: linux_export_ips',
+            'the client of the other backend wrote',
+            'at the new address',
+            'It works.',
+        ):
             self.assertIn(part, said)
 
 
@@ -231,24 +290,42 @@ class Moving(WithRoot):
     def test_a_share_moves_with_its_data(self):
         self.addCleanup(self.run_tool, '--down')
         said = self.run_tool('--migration', '--mebibytes', '2')
-        for part in ('yes: nothing was changed to find out', 'copied   100 %', 'photos: every checksum as before',
-                     "note.txt reads 'before the snapshot'", 'was granted nothing and is refused on', 'namespaces left: 0',
-                     'Before\n', 'After\n', 'It works.'):
+        for part in (
+            'yes: nothing was changed to find out',
+            'copied   100 %',
+            'photos: every checksum as before',
+            "note.txt reads 'before the snapshot'",
+            'was granted nothing and is refused on',
+            'namespaces left: 0',
+            'Before\n',
+            'After\n',
+            'It works.',
+        ):
             self.assertIn(part, said)
-        found = {when: [line.find('share server ') for line in said.partition(f'\n{when}\n')[2].splitlines()[2:3]]
-                 for when in ('Before', 'After')}
+        found = {
+            when: [line.find('share server ') for line in said.partition(f'\n{when}\n')[2].splitlines()[2:3]]
+            for when in ('Before', 'After')
+        }
         self.assertNotEqual(found['Before'], found['After'], said)
         self.assert_no_traces()
 
     def test_a_backend_is_emptied(self):
         self.addCleanup(self.run_tool, '--down')
         said = self.run_tool('--migration', '--evacuate', '--mebibytes', '1')
-        left, = set(re.findall('before: .* is on ([^ ,]+)', said))
-        to, = {f'quickstart@{name}' for name in ('alpha', 'beta')} - {left}
-        for part in ('planned  100 %  3 of 3 resources', 'empty  100 %  3 of 3 resources', f'share servers on {left}: 0',
-                     f'{left} is disabled; the reason: evacuated', "note.txt reads 'before the snapshot'",
-                     'was granted nothing and is refused on', 'namespaces left: 0', 'disabled: evacuated', 'It works.',
-                     *(f'{name}: every checksum as before' for name in ('docs', 'photos', 'music', 'films'))):
+        (left,) = set(re.findall('before: .* is on ([^ ,]+)', said))
+        (to,) = {f'quickstart@{name}' for name in ('alpha', 'beta')} - {left}
+        for part in (
+            'planned  100 %  3 of 3 resources',
+            'empty  100 %  3 of 3 resources',
+            f'share servers on {left}: 0',
+            f'{left} is disabled; the reason: evacuated',
+            "note.txt reads 'before the snapshot'",
+            'was granted nothing and is refused on',
+            'namespaces left: 0',
+            'disabled: evacuated',
+            'It works.',
+            *(f'{name}: every checksum as before' for name in ('docs', 'photos', 'music', 'films')),
+        ):
             self.assertIn(part, said)
         self.assertRegex(said, rf'share_server +\S+ +2 +2 +{left} +{to} +pause')
         self.assertEqual(4, len(re.findall(f'after: .* is on {to}', said)), said)
@@ -257,8 +334,16 @@ class Moving(WithRoot):
     def test_a_share_is_copied_to_a_backend_that_is_no_peer(self):
         self.addCleanup(self.run_tool, '--down')
         said = self.run_tool('--migration', '--any', '--mebibytes', '2')
-        for part in ('copied   100 %', 'docs: every checksum as before', 'and written to again',
-                     'at quickstart@storage it is gone', 'Before\n', 'After\n', 'shares left: 0', 'It works.'):
+        for part in (
+            'copied   100 %',
+            'docs: every checksum as before',
+            'and written to again',
+            'at quickstart@storage it is gone',
+            'Before\n',
+            'After\n',
+            'shares left: 0',
+            'It works.',
+        ):
             self.assertIn(part, said)
         self.assertGreater(int(re.search('acknowledged files that are there: ([0-9]+)', said)[1]), 5)
         self.assert_no_traces()
@@ -284,15 +369,25 @@ class Siblings(WithRoot):
 
     def test_guest_and_nfs_client_read_each_others_files(self):
         said = self.scenario(virtiofs_guest.missing(), '--vm')
-        for part in ('"tag": "data"', 'data: inactive', 'access rule for 127.0.0.1, the host: active',
-                     'the guest sees: data /mnt/data virtiofs', 'the guest sees: hello from an NFS client',
-                     "::1 reads hello.txt through NFS: 'hello from the guest'", 'access rules left: ::1'):
+        for part in (
+            '"tag": "data"',
+            'data: inactive',
+            'access rule for 127.0.0.1, the host: active',
+            'the guest sees: data /mnt/data virtiofs',
+            'the guest sees: hello from an NFS client',
+            "::1 reads hello.txt through NFS: 'hello from the guest'",
+            'access rules left: ::1',
+        ):
             self.assertIn(part, said)
 
     def test_a_cluster_mounts_its_share(self):
         said = self.scenario(nodes.missing(), '--cluster')
-        for part in ("it reads: 'hello from 10.77.1.", 'Read-only file system', 'access rules left: 0',
-                     'mounts left on the node: 0'):
+        for part in (
+            "it reads: 'hello from 10.77.1.",
+            'Read-only file system',
+            'access rules left: 0',
+            'mounts left on the node: 0',
+        ):
             self.assertIn(part, said)
         self.assertRegex(said, r'it has: .*/srv/data nfs rw,.*_netdev')
 
@@ -302,7 +397,11 @@ class OnCeph(WithRoot):
 
     def setUp(self):
         groups.want('ceph')
-        lacks = [name for name in ('ceph-mon', 'ceph-mgr', 'ceph-mds', 'ceph-osd', 'ceph-fuse') if not shutil.which(name)]
+        lacks = [
+            name
+            for name in ('ceph-mon', 'ceph-mgr', 'ceph-mds', 'ceph-osd', 'ceph-fuse')
+            if not shutil.which(name)
+        ]
         lacks += [] if fsal.plugin() else ['nfs-ganesha-ceph']
         if lacks:
             self.skipTest(f'a Ceph cluster and its clients need {", ".join(lacks)}')
@@ -314,13 +413,27 @@ class OnCeph(WithRoot):
         process.kill()
         process.wait()
         said = self.run_tool('--ceph', '--mebibytes', '4')
-        for part in ("rita reads: 'before the snapshot'", 'rita writes and is refused: ', "reads: 'hello over NFS'",
-                     '::1 was granted nothing and is refused', 'MiB more, and is refused: Disk quota exceeded',
-                     'extended to 2 GiB while mounted', "hello.txt reads 'before the snapshot'", 'copied  100 %',
-                     'the other files, 64, have the same checksums', 'both write again after', 'and nothing failed',
-                     'alice is refused', '127.0.0.1 is refused', 'left on the cluster: 0', 'It works.'):
+        for part in (
+            "rita reads: 'before the snapshot'",
+            'rita writes and is refused: ',
+            "reads: 'hello over NFS'",
+            '::1 was granted nothing and is refused',
+            'MiB more, and is refused: Disk quota exceeded',
+            'extended to 2 GiB while mounted',
+            "hello.txt reads 'before the snapshot'",
+            'copied  100 %',
+            'the other files, 64, have the same checksums',
+            'both write again after',
+            'and nothing failed',
+            'alice is refused',
+            '127.0.0.1 is refused',
+            'left on the cluster: 0',
+            'It works.',
+        ):
             self.assertIn(part, said)
-        self.assertRegex(said, r'cephfs\.data +▕█.*backend native\n +├─ docs +CEPHFS +2 GiB.*\n +└─ copy +CEPHFS +2 GiB')
+        self.assertRegex(
+            said, r'cephfs\.data +▕█.*backend native\n +├─ docs +CEPHFS +2 GiB.*\n +└─ copy +CEPHFS +2 GiB'
+        )
         self.assertRegex(said, r'cephfs\.nfs +▕.*backend gateway\n +└─ home +NFS +1 GiB')
         self.assert_no_traces()
         self.run_tool('--down')
@@ -333,9 +446,18 @@ class DualStack(WithRoot):
     def test_both_families_reach_the_share(self):
         self.addCleanup(self.run_tool, '--down')
         said = self.run_tool('--dual-stack')
-        for part in ("fd77:2::101 reads: 'hello from IPv4'", "10.77.1.101 reads: 'hello from IPv6'", 'none failed',
-                     "10.77.3.101 reads through 10.77.3.10: 'hello from IPv4'", 'namespaces left: 0', 'It works.',
-                     'share network demo', '✓ fd77:2::101', '✗ 10.77.3.102', '━ green'):
+        for part in (
+            "fd77:2::101 reads: 'hello from IPv4'",
+            "10.77.1.101 reads: 'hello from IPv6'",
+            'none failed',
+            "10.77.3.101 reads through 10.77.3.10: 'hello from IPv4'",
+            'namespaces left: 0',
+            'It works.',
+            'share network demo',
+            '✓ fd77:2::101',
+            '✗ 10.77.3.102',
+            '━ green',
+        ):
             self.assertIn(part, said)
         self.assertEqual(3, said.count('was granted nothing and is refused on'), said)
         self.assert_no_traces()
@@ -347,7 +469,7 @@ class DualStack(WithRoot):
         process, _ = self.stay('--dual-stack', until='A third subnet')
         process.kill()
         process.wait()
-        server, = (self.state / 'lib' / 'storage' / 'servers').iterdir()
+        (server,) = (self.state / 'lib' / 'storage' / 'servers').iterdir()
         spaces = _lines('ip', 'netns')
         self.assertTrue([line for line in spaces if line.startswith(f'manila-{server.name}')], spaces)
         self.assertEqual(5, len([line for line in traces(self.state) if line.startswith('mlq-')]), spaces)

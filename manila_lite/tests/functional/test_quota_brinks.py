@@ -5,7 +5,6 @@ from manila_lite.tests.functional import base
 
 
 class Brinks(base.ServiceTest):
-
     def brink(self, project, resource, path, body, settled='available'):
         """Check that a quota of two admits two, and no third; return the ids."""
         self.admin.ok('PUT', f'/quota-sets/{project}', {'quota_set': {resource: 2}})
@@ -25,9 +24,18 @@ class Brinks(base.ServiceTest):
 
     def test_third_share_group_or_group_snapshot_exceeds_a_quota_of_two(self):
         kind = self.admin.ok('GET', '/types/default')['share_type']['id']
-        group_type = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
-            'name': 'of brinks', 'share_types': [kind]}})['share_group_type']['id']
-        made = self.brink('groups', 'share_groups', '/share-groups', {'share_group': {
-            'share_group_type_id': group_type, 'share_types': [kind]}})
-        self.brink('groups', 'share_group_snapshots', '/share-group-snapshots', {'share_group_snapshot': {
-            'share_group_id': made[0]}})
+        group_type = self.admin.ok(
+            'POST', '/share-group-types', {'share_group_type': {'name': 'of brinks', 'share_types': [kind]}}
+        )['share_group_type']['id']
+        made = self.brink(
+            'groups',
+            'share_groups',
+            '/share-groups',
+            {'share_group': {'share_group_type_id': group_type, 'share_types': [kind]}},
+        )
+        self.brink(
+            'groups',
+            'share_group_snapshots',
+            '/share-group-snapshots',
+            {'share_group_snapshot': {'share_group_id': made[0]}},
+        )

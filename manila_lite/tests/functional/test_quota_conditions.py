@@ -34,23 +34,57 @@ class Projects(base.ServiceTest):
         """Insert a share of 5 GiB with an active replica, and a snapshot of it."""
         share = uuidutils.generate_uuid()
         with self.service.services.db.writer() as conn:
-            conn.execute(models.shares.insert().values(
-                id=share, project_id=self.project, user_id='u', size=5, share_proto='NFS', snapshot_support=True,
-                is_going=is_going, replication_type='dr', **more))
-            conn.execute(models.share_instances.insert().values(
-                id=share, share_id=share, share_type_id=kind, status='available', access_rules_status='active',
-                replica_state='active'))
-            conn.execute(models.snapshots.insert().values(
-                id=uuidutils.generate_uuid(), share_id=share, project_id=self.project, user_id='u', status='available',
-                size=5, share_size=5, share_proto='NFS', is_going=is_going))
+            conn.execute(
+                models.shares.insert().values(
+                    id=share,
+                    project_id=self.project,
+                    user_id='u',
+                    size=5,
+                    share_proto='NFS',
+                    snapshot_support=True,
+                    is_going=is_going,
+                    replication_type='dr',
+                    **more,
+                )
+            )
+            conn.execute(
+                models.share_instances.insert().values(
+                    id=share,
+                    share_id=share,
+                    share_type_id=kind,
+                    status='available',
+                    access_rules_status='active',
+                    replica_state='active',
+                )
+            )
+            conn.execute(
+                models.snapshots.insert().values(
+                    id=uuidutils.generate_uuid(),
+                    share_id=share,
+                    project_id=self.project,
+                    user_id='u',
+                    status='available',
+                    size=5,
+                    share_size=5,
+                    share_proto='NFS',
+                    is_going=is_going,
+                )
+            )
 
     def network(self, user='u'):
-        self.do(lambda conn: conn.execute(models.share_networks.insert().values(
-            id=uuidutils.generate_uuid(), project_id=self.project, user_id=user, status='active')))
+        self.do(
+            lambda conn: conn.execute(
+                models.share_networks.insert().values(
+                    id=uuidutils.generate_uuid(), project_id=self.project, user_id=user, status='active'
+                )
+            )
+        )
 
     def kind(self):
         """Return the id of the default share type."""
-        return next(one['id'] for one in self.admin.ok('GET', '/types')['share_types'] if one['name'] == 'default')
+        return next(
+            one['id'] for one in self.admin.ok('GET', '/types')['share_types'] if one['name'] == 'default'
+        )
 
     def used(self, **part):
         with self.service.services.db.reader() as conn:
@@ -59,19 +93,31 @@ class Projects(base.ServiceTest):
 
 
 class Conditions(Projects):
-
     def test_resources_being_deleted_are_not_counted(self):
         self.share(is_going=True)
         with self.service.services.db.writer() as conn:
-            conn.execute(models.share_networks.insert().values(
-                id=uuidutils.generate_uuid(), project_id=self.project, status='active', is_going=True))
+            conn.execute(
+                models.share_networks.insert().values(
+                    id=uuidutils.generate_uuid(), project_id=self.project, status='active', is_going=True
+                )
+            )
         self.assertEqual({}, self.used())
 
     def test_each_remaining_resource_is_counted_once(self):
         self.share(is_going=False, encryption_key_ref=_KEY)
         self.share(is_going=False, encryption_key_ref=_KEY)
-        self.assertEqual({'shares': (2, 0), 'gigabytes': (10, 0), 'snapshots': (2, 0), 'snapshot_gigabytes': (10, 0),
-                          'share_replicas': (2, 0), 'replica_gigabytes': (10, 0), 'encryption_keys': (1, 0)}, self.used())
+        self.assertEqual(
+            {
+                'shares': (2, 0),
+                'gigabytes': (10, 0),
+                'snapshots': (2, 0),
+                'snapshot_gigabytes': (10, 0),
+                'share_replicas': (2, 0),
+                'replica_gigabytes': (10, 0),
+                'encryption_keys': (1, 0),
+            },
+            self.used(),
+        )
 
     def test_a_resize_counts_with_the_larger_size(self):
         for target, growth in ((9, 4), (2, 0)):
@@ -86,7 +132,9 @@ class Conditions(Projects):
             self.share(is_going=is_going, encryption_key_ref=_KEY)
             with self.service.services.db.writer() as conn:
                 self.assertEqual({'encryption_keys': more}, quotas.count_new_keys(conn, self.project, _KEY))
-                self.assertEqual({'encryption_keys': 1}, quotas.count_new_keys(conn, uuidutils.generate_uuid(), _KEY))
+                self.assertEqual(
+                    {'encryption_keys': 1}, quotas.count_new_keys(conn, uuidutils.generate_uuid(), _KEY)
+                )
 
     def test_networks_count_for_project_and_user_but_not_for_a_share_type(self):
         self.network()
@@ -99,23 +147,31 @@ class Conditions(Projects):
         kind = self.kind()
         self.share(kind=kind)
         self.share()
-        scopes = [quota_counts.Scope(self.project), quota_counts.Scope(self.project, 'u'),
-                  quota_counts.Scope(self.project, share_type_id=kind)]
+        scopes = [
+            quota_counts.Scope(self.project),
+            quota_counts.Scope(self.project, 'u'),
+            quota_counts.Scope(self.project, share_type_id=kind),
+        ]
         with counting(self.service.services.db.engine) as counter:
             found = self.do(quota_counts.count, dict.fromkeys(scopes, ()))
             self.assertEqual(([{}] * 3, []), (found, counter.asked()))
             wanted = (['replica_gigabytes'], [], ['shares', 'backups'])
             found = self.do(quota_counts.count, dict(zip(scopes, wanted, strict=True)))
         self.assertEqual(1, len(counter.asked()))
-        self.assertEqual([{'share_replicas': 2, 'replica_gigabytes': 10}, {}, {'shares': 1, 'gigabytes': 5}], [
-            {name: usage.total for name, usage in scope.items()} for scope in found])
+        self.assertEqual(
+            [{'share_replicas': 2, 'replica_gigabytes': 10}, {}, {'shares': 1, 'gigabytes': 5}],
+            [{name: usage.total for name, usage in scope.items()} for scope in found],
+        )
 
     def limits(self, project=None, **scope):
         with self.service.services.db.reader() as conn:
             return quotas.limits(conn, self.service.conf, project or self.project, **scope)['shares']
 
     def test_only_the_named_limits_are_deleted(self):
-        other, scopes = uuidutils.generate_uuid(), ({}, {'user_id': 'u'}, {'user_id': 'v'}, {'share_type_id': 't'})
+        other, scopes = (
+            uuidutils.generate_uuid(),
+            ({}, {'user_id': 'u'}, {'user_id': 'v'}, {'share_type_id': 't'}),
+        )
         default = self.limits(uuidutils.generate_uuid())
         with self.service.services.db.writer() as conn:
             for number, scope in enumerate(scopes):
@@ -142,9 +198,14 @@ class Conditions(Projects):
         self.addCleanup(self.do, lambda conn: conn.execute(models.quota_classes.delete()))
         self.do(quotas.set_class_limits, other, {'shares': 11, 'gigabytes': 12})
         self.do(quotas.set_class_limits, other, {'gigabytes': 13})
-        self.assertEqual((default, default, 11), (
-            self.limits(), self.do(quotas.class_limits, conf, quotas.DEFAULT_CLASS)['shares'],
-            self.do(quotas.class_limits, conf, other)['shares']))
+        self.assertEqual(
+            (default, default, 11),
+            (
+                self.limits(),
+                self.do(quotas.class_limits, conf, quotas.DEFAULT_CLASS)['shares'],
+                self.do(quotas.class_limits, conf, other)['shares'],
+            ),
+        )
         self.do(quotas.set_class_limits, quotas.DEFAULT_CLASS, {'shares': 14})
         self.assertEqual((14, 11), (self.limits(), self.do(quotas.class_limits, conf, other)['shares']))
 
@@ -154,8 +215,15 @@ class OfTypes(Projects):
 
     def test_share_type_limits_are_set_and_shown_for_each_resource(self):
         path = f'/quota-sets/{self.project}?share_type=default'
-        limits = {'shares': 1, 'gigabytes': 2, 'snapshots': 3, 'snapshot_gigabytes': 4, 'share_replicas': 5,
-                  'replica_gigabytes': 6, 'per_share_gigabytes': 7}
+        limits = {
+            'shares': 1,
+            'gigabytes': 2,
+            'snapshots': 3,
+            'snapshot_gigabytes': 4,
+            'share_replicas': 5,
+            'replica_gigabytes': 6,
+            'per_share_gigabytes': 7,
+        }
         self.admin.ok('PUT', path, {'quota_set': limits})
         shown = self.admin.ok('GET', path)['quota_set']
         self.assertEqual(limits, {name: value for name, value in shown.items() if name != 'id'})
@@ -170,8 +238,15 @@ class Checks(Projects):
     def check(self, user='u', kind=None, only_type=None, **add):
         """Return the code of the error if the addition is refused, or None."""
         try:
-            self.do(quotas.check, self.service.conf, self.project, user, kind, add,
-                    **({} if only_type is None else {'only_type': only_type}))
+            self.do(
+                quotas.check,
+                self.service.conf,
+                self.project,
+                user,
+                kind,
+                add,
+                **({} if only_type is None else {'only_type': only_type}),
+            )
         except errors.OverQuota as refused:
             return refused.code
         return None
@@ -217,16 +292,21 @@ class Turns(Projects):
         self.table = Touching(self.service.services.db, models.quota_locks, 'project_id')
         for name in ('mine', 'other'):
             self.table.names[name] = uuidutils.generate_uuid()
-            self.do(lambda conn, name=name: conn.execute(
-                models.quota_locks.insert().values(project_id=self.table.names[name], turn=5)))
+            self.do(
+                lambda conn, name=name: conn.execute(
+                    models.quota_locks.insert().values(project_id=self.table.names[name], turn=5)
+                )
+            )
         self.project = self.table.names['mine']
 
     def test_only_the_row_of_the_project_is_locked(self):
         self.assertEqual({'mine'}, self.table.by(quotas.lock, self.project))
 
     def test_each_count_locks_the_row(self):
-        for call in (lambda conn: quotas.count_new_keys(conn, self.project, _KEY),
-                     lambda conn: quotas.check(conn, self.service.conf, self.project, 'u', None, {'shares': 1})):
+        for call in (
+            lambda conn: quotas.count_new_keys(conn, self.project, _KEY),
+            lambda conn: quotas.check(conn, self.service.conf, self.project, 'u', None, {'shares': 1}),
+        ):
             self.assertEqual({'mine'}, self.table.by(call))
 
     def test_row_is_locked_before_anything_is_counted(self):
@@ -234,9 +314,12 @@ class Turns(Projects):
 
         def note(_conn, _cursor, statement, *_):
             seen.append(statement)
+
         engine = self.service.services.db.engine
-        for call in (lambda conn: quotas.count_new_keys(conn, self.project, _KEY),
-                     lambda conn: quotas.check(conn, self.service.conf, self.project, 'u', None, {'shares': 1})):
+        for call in (
+            lambda conn: quotas.count_new_keys(conn, self.project, _KEY),
+            lambda conn: quotas.check(conn, self.service.conf, self.project, 'u', None, {'shares': 1}),
+        ):
             with self.service.services.db.writer() as conn:
                 sa.event.listen(engine, 'before_cursor_execute', note)
                 try:
@@ -248,8 +331,9 @@ class Turns(Projects):
 
     def test_requests_that_change_or_count_quotas_lock_the_row(self):
         for method, path, body in (
-                ('PUT', f'/quota-sets/{self.project}', {'quota_set': {'shares': 7}}),
-                ('POST', '/security-services', {'security_service': {'type': 'ldap', 'name': 'x'}})):
+            ('PUT', f'/quota-sets/{self.project}', {'quota_set': {'shares': 7}}),
+            ('POST', '/security-services', {'security_service': {'type': 'ldap', 'name': 'x'}}),
+        ):
             turn = self.table.row('mine').turn
             base.Api(self.service.app, 'u', self.project).ok(method, path, body)
             self.assertGreater(self.table.row('mine').turn, turn)
@@ -275,6 +359,7 @@ class Turns(Projects):
             if statement.startswith('UPDATE quota_locks') and not made:
                 made.append(new)
                 conn.execute(models.quota_locks.insert().values(project_id=new, turn=5))
+
         sa.event.listen(engine, 'after_cursor_execute', quicker)
         try:
             self.do(quotas.lock, new)

@@ -19,12 +19,23 @@ TYPES = ('default', 'gold')
 USERS = ('ann', 'bob')
 LIMITS = st.fixed_dictionaries({'shares': st.integers(0, 6), 'gigabytes': st.integers(0, 12)})
 #: The user, and the size and type of a share to create, or None to delete the share that this user made last.
-STEP = st.tuples(st.sampled_from(USERS), st.one_of(st.none(), st.tuples(st.integers(1, 4), st.sampled_from(TYPES)),
-                                                   st.tuples(st.integers(1, 4), st.sampled_from(TYPES))))
+STEP = st.tuples(
+    st.sampled_from(USERS),
+    st.one_of(
+        st.none(),
+        st.tuples(st.integers(1, 4), st.sampled_from(TYPES)),
+        st.tuples(st.integers(1, 4), st.sampled_from(TYPES)),
+    ),
+)
 PLAN = st.lists(st.lists(STEP, min_size=1, max_size=5), min_size=3, max_size=4)
 
-_SETTINGS = settings(max_examples=25, deadline=None, derandomize=True, database=None,
-                     suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors])
+_SETTINGS = settings(
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
+)
 
 
 class QuotaPropertyTest(base.ServiceTest):
@@ -37,8 +48,11 @@ class QuotaPropertyTest(base.ServiceTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.admin.ok('POST', '/types', {'share_type': {'name': 'gold', 'extra_specs': {
-            'driver_handles_share_servers': 'False'}}})
+        cls.admin.ok(
+            'POST',
+            '/types',
+            {'share_type': {'name': 'gold', 'extra_specs': {'driver_handles_share_servers': 'False'}}},
+        )
         cls.kinds = {kind['name']: kind['id'] for kind in cls.admin.ok('GET', '/types')['share_types']}
 
     def _caller(self, user):
@@ -49,10 +63,10 @@ class QuotaPropertyTest(base.ServiceTest):
         admin = self.service.context('ops', 'admin', ('admin',))
         quota_actions.update(admin, self.project, None, None, project)
         cut = [{key: min(limit, project[key]) for key, limit in one.items()} for one in (*users, *kinds)]
-        for user, limits in zip(USERS, cut[:len(users)], strict=True):
+        for user, limits in zip(USERS, cut[: len(users)], strict=True):
             if limits:
                 quota_actions.update(admin, self.project, user, None, limits)
-        for kind, limits in zip(TYPES, cut[len(users):], strict=True):
+        for kind, limits in zip(TYPES, cut[len(users) :], strict=True):
             if limits:
                 quota_actions.update(admin, self.project, None, kind, limits)
         return dict(zip((*USERS, *TYPES), cut, strict=True)) | {'project': project}
@@ -98,6 +112,7 @@ class QuotaPropertyTest(base.ServiceTest):
         def watch():
             while not done.is_set():
                 seen.append(self._used())
+
         watcher = threading.Thread(target=watch)
         watcher.start()
         try:
@@ -136,7 +151,9 @@ class QuotaPropertyTest(base.ServiceTest):
 
     def test_concurrent_requests_fill_the_limit_exactly(self):
         self.project = 'rush'
-        limits = self._limit({'shares': 3, 'gigabytes': 100}, [{'shares': 2}, {'shares': 3}], [{'shares': 3}] * 2)
+        limits = self._limit(
+            {'shares': 3, 'gigabytes': 100}, [{'shares': 2}, {'shares': 3}], [{'shares': 3}] * 2
+        )
         plan = [[(user, (1, kind))] * 2 for user in USERS for kind in TYPES]
         stay = self._check_watched(limits, plan)
         self.assertEqual(3, len(stay))
@@ -153,10 +170,16 @@ class QuotaPropertyTest(base.ServiceTest):
             def lower(start=start):
                 start.wait(waiting.LIMIT)
                 try:
-                    return quota_actions.update(self.service.context('ops', 'admin', ('admin',)), self.project, None, None,
-                                                {'shares': 1})['shares']
+                    return quota_actions.update(
+                        self.service.context('ops', 'admin', ('admin',)),
+                        self.project,
+                        None,
+                        None,
+                        {'shares': 1},
+                    )['shares']
                 except errors.Invalid:
                     return 5
+
             with futures.ThreadPoolExecutor(2) as pool:
                 lowered = pool.submit(lower)
                 made = pool.submit(self._run, [('ann', (1, 'default'))] * 3, start)

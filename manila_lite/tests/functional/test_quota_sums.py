@@ -18,8 +18,19 @@ from manila_lite.tests.functional.test_budgets import counting
 from manila_lite.tests.services import places
 
 _BACKEND = 'dummy_replication_domain = far\nbackend_availability_zone = {}\nmigration_driver_continue_update_interval = 0.1\n'
-_QUOTAS = ('shares', 'gigabytes', 'snapshots', 'snapshot_gigabytes', 'share_networks', 'share_groups', 'share_group_snapshots',
-           'share_replicas', 'replica_gigabytes', 'backups', 'backup_gigabytes')
+_QUOTAS = (
+    'shares',
+    'gigabytes',
+    'snapshots',
+    'snapshot_gigabytes',
+    'share_networks',
+    'share_groups',
+    'share_group_snapshots',
+    'share_replicas',
+    'replica_gigabytes',
+    'backups',
+    'backup_gigabytes',
+)
 _MOVE = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': True, 'preserve_metadata': True}
 #: By table: the resources of its number of rows and of their GiB.
 _COUNTED = {
@@ -28,7 +39,8 @@ _COUNTED = {
     models.share_networks: ('share_networks', None),
     models.share_groups: ('share_groups', None),
     models.share_group_snapshots: ('share_group_snapshots', None),
-    models.share_backups: ('backups', 'backup_gigabytes')}
+    models.share_backups: ('backups', 'backup_gigabytes'),
+}
 
 
 class Sums(base.ServiceTest):
@@ -56,8 +68,11 @@ class Sums(base.ServiceTest):
         """Return the usage that the rows come to, without the help of the database."""
         used = {}
         for table, (number, gigabytes) in _COUNTED.items():
-            rows = [row for row in self.rows(table, table.c.project_id == project)
-                    if not getattr(row, 'is_going', False) and (not users or row.user_id in users)]
+            rows = [
+                row
+                for row in self.rows(table, table.c.project_id == project)
+                if not getattr(row, 'is_going', False) and (not users or row.user_id in users)
+            ]
             used[number] = len(rows)
             if gigabytes:
                 used[gigabytes] = sum(max(row.size, getattr(row, 'target_size', None) or 0) for row in rows)
@@ -84,11 +99,28 @@ class Requests(Sums):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.kinds = [cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'revert_to_snapshot_support': 'True',
-            'create_share_from_snapshot_support': 'True', **more}}})['share_type']['id']
-            for name, more in (('plain', {}), ('other', {}), ('far', {'replication_type': 'dr'}))]
-        cls.admin.ok('POST', '/share-group-types', {'share_group_type': {'name': 'plain', 'share_types': ['plain']}})
+        cls.kinds = [
+            cls.admin.ok(
+                'POST',
+                '/types',
+                {
+                    'share_type': {
+                        'name': name,
+                        'extra_specs': {
+                            'driver_handles_share_servers': 'False',
+                            'snapshot_support': 'True',
+                            'revert_to_snapshot_support': 'True',
+                            'create_share_from_snapshot_support': 'True',
+                            **more,
+                        },
+                    }
+                },
+            )['share_type']['id']
+            for name, more in (('plain', {}), ('other', {}), ('far', {'replication_type': 'dr'}))
+        ]
+        cls.admin.ok(
+            'POST', '/share-group-types', {'share_group_type': {'name': 'plain', 'share_types': ['plain']}}
+        )
 
     def setUp(self):
         super().setUp()
@@ -103,7 +135,9 @@ class Requests(Sums):
     def share(self, dice, project, *conditions):
         """Return the id of an available share of the project."""
         instances = models.share_instances
-        ready = sa.exists().where(instances.c.share_id == models.shares.c.id, instances.c.status == 'available')
+        ready = sa.exists().where(
+            instances.c.share_id == models.shares.c.id, instances.c.status == 'available'
+        )
         return self.id_of(models.shares, dice, project, ready, *conditions)
 
     def id_of(self, *args):
@@ -113,27 +147,58 @@ class Requests(Sums):
         return (caller or self.admin).action(share, name, body)[0]
 
     def step_create(self, caller, dice, project):
-        return caller.call('POST', '/shares', {'share': {
-            'size': dice.randint(1, 3), 'share_proto': 'NFS', 'share_type': dice.choice(('plain', 'far'))}})[0]
+        return caller.call(
+            'POST',
+            '/shares',
+            {
+                'share': {
+                    'size': dice.randint(1, 3),
+                    'share_proto': 'NFS',
+                    'share_type': dice.choice(('plain', 'far')),
+                }
+            },
+        )[0]
 
     def step_create_in_group(self, caller, dice, project):
-        return caller.call('POST', '/shares', {'share': {
-            'size': 1, 'share_proto': 'NFS', 'share_type': 'plain',
-            'share_group_id': self.id_of(models.share_groups, dice, project)}})[0]
+        return caller.call(
+            'POST',
+            '/shares',
+            {
+                'share': {
+                    'size': 1,
+                    'share_proto': 'NFS',
+                    'share_type': 'plain',
+                    'share_group_id': self.id_of(models.share_groups, dice, project),
+                }
+            },
+        )[0]
 
     def step_create_from_snapshot(self, caller, dice, project):
-        return caller.call('POST', '/shares', {'share': {
-            'size': 3, 'share_proto': 'NFS', 'snapshot_id': self.id_of(models.snapshots, dice, project)}})[0]
+        return caller.call(
+            'POST',
+            '/shares',
+            {
+                'share': {
+                    'size': 3,
+                    'share_proto': 'NFS',
+                    'snapshot_id': self.id_of(models.snapshots, dice, project),
+                }
+            },
+        )[0]
 
     def step_extend(self, caller, dice, project):
         return self.act(self.share(dice, project), 'extend', {'new_size': dice.randint(3, 6)}, caller)
 
     def step_shrink(self, caller, dice, project):
-        return self.act(self.share(dice, project, models.shares.c.size > 1), 'shrink', {'new_size': 1}, caller)
+        return self.act(
+            self.share(dice, project, models.shares.c.size > 1), 'shrink', {'new_size': 1}, caller
+        )
 
     def step_revert(self, caller, dice, project):
         row = self.pick(models.snapshots, dice, project)
-        return self.act(getattr(row, 'share_id', 'none'), 'revert', {'snapshot_id': getattr(row, 'id', 'none')}, caller)
+        return self.act(
+            getattr(row, 'share_id', 'none'), 'revert', {'snapshot_id': getattr(row, 'id', 'none')}, caller
+        )
 
     def step_delete(self, caller, dice, project):
         return caller.call('DELETE', f'/shares/{self.share(dice, project)}')[0]
@@ -142,28 +207,41 @@ class Requests(Sums):
         return self.act(self.share(dice, project), 'soft_delete', None, caller)
 
     def step_restore(self, caller, dice, project):
-        return self.act(self.id_of(models.shares, dice, project, models.shares.c.is_soft_deleted), 'restore', None, caller)
+        return self.act(
+            self.id_of(models.shares, dice, project, models.shares.c.is_soft_deleted), 'restore', None, caller
+        )
 
     def step_unmanage(self, caller, dice, project):
         return self.act(self.share(dice, project), 'unmanage')
 
     def step_transfer(self, caller, dice, project):
-        status, made, _ = caller.call('POST', '/share-transfers', {'transfer': {'share_id': self.share(dice, project)}})
+        status, made, _ = caller.call(
+            'POST', '/share-transfers', {'transfer': {'share_id': self.share(dice, project)}}
+        )
         if status != 202:
             return status
         taker = self.caller(dice.choice(self.PROJECTS), dice.choice(self.USERS))
-        return taker.call('POST', f'/share-transfers/{made["transfer"]["id"]}/accept', {
-            'accept': {'auth_key': made['transfer']['auth_key'], 'clear_access_rules': True}})[0]
+        return taker.call(
+            'POST',
+            f'/share-transfers/{made["transfer"]["id"]}/accept',
+            {'accept': {'auth_key': made['transfer']['auth_key'], 'clear_access_rules': True}},
+        )[0]
 
     def step_move(self, caller, dice, project, **more):
-        return self.act(self.share(dice, project), 'migration_start', {
-            **_MOVE, 'host': f'test@{dice.choice(("alpha", "beta"))}#pool1', **more})
+        return self.act(
+            self.share(dice, project),
+            'migration_start',
+            {**_MOVE, 'host': f'test@{dice.choice(("alpha", "beta"))}#pool1', **more},
+        )
 
     def step_retype(self, caller, dice, project):
         return self.step_move(caller, dice, project, new_share_type_id=dice.choice(self.kinds[:2]))
 
     def step_complete(self, caller, dice, project):
-        return self.act(self.id_of(models.shares, dice, project, models.shares.c.task_state.is_not(None)), 'migration_complete')
+        return self.act(
+            self.id_of(models.shares, dice, project, models.shares.c.task_state.is_not(None)),
+            'migration_complete',
+        )
 
     def step_snapshot(self, caller, dice, project):
         return caller.call('POST', '/snapshots', {'snapshot': {'share_id': self.share(dice, project)}})[0]
@@ -173,11 +251,15 @@ class Requests(Sums):
 
     def step_replicate(self, caller, dice, project):
         far = models.shares.c.replication_type.is_not(None)
-        return caller.call('POST', '/share-replicas', {'share_replica': {'share_id': self.share(dice, project, far)}})[0]
+        return caller.call(
+            'POST', '/share-replicas', {'share_replica': {'share_id': self.share(dice, project, far)}}
+        )[0]
 
     def step_delete_replica(self, caller, dice, project):
         replicas = caller.ok('GET', '/share-replicas')['share_replicas']
-        return caller.call('DELETE', f'/share-replicas/{dice.choice(replicas)["id"] if replicas else "none"}')[0]
+        return caller.call(
+            'DELETE', f'/share-replicas/{dice.choice(replicas)["id"] if replicas else "none"}'
+        )[0]
 
     def step_group(self, caller, dice, project):
         return caller.call('POST', '/share-groups', {'share_group': {'share_types': self.kinds[:1]}})[0]
@@ -186,19 +268,31 @@ class Requests(Sums):
         return caller.call('DELETE', f'/share-groups/{self.id_of(models.share_groups, dice, project)}')[0]
 
     def step_group_snapshot(self, caller, dice, project):
-        return caller.call('POST', '/share-group-snapshots', {'share_group_snapshot': {
-            'share_group_id': self.id_of(models.share_groups, dice, project)}})[0]
+        return caller.call(
+            'POST',
+            '/share-group-snapshots',
+            {'share_group_snapshot': {'share_group_id': self.id_of(models.share_groups, dice, project)}},
+        )[0]
 
     def step_delete_group_snapshot(self, caller, dice, project):
-        return caller.call('DELETE', f'/share-group-snapshots/{self.id_of(models.share_group_snapshots, dice, project)}')[0]
+        return caller.call(
+            'DELETE', f'/share-group-snapshots/{self.id_of(models.share_group_snapshots, dice, project)}'
+        )[0]
 
     def step_back_up(self, caller, dice, project):
-        return caller.call('POST', '/share-backups', {'share_backup': {'share_id': self.share(dice, project)}},
-                           headers={'X-OpenStack-Manila-API-Experimental': 'true'})[0]
+        return caller.call(
+            'POST',
+            '/share-backups',
+            {'share_backup': {'share_id': self.share(dice, project)}},
+            headers={'X-OpenStack-Manila-API-Experimental': 'true'},
+        )[0]
 
     def step_delete_backup(self, caller, dice, project):
-        return caller.call('DELETE', f'/share-backups/{self.id_of(models.share_backups, dice, project)}',
-                           headers={'X-OpenStack-Manila-API-Experimental': 'true'})[0]
+        return caller.call(
+            'DELETE',
+            f'/share-backups/{self.id_of(models.share_backups, dice, project)}',
+            headers={'X-OpenStack-Manila-API-Experimental': 'true'},
+        )[0]
 
     def step_network(self, caller, dice, project):
         return caller.call('POST', '/share-networks', {'share_network': {}})[0]
@@ -224,7 +318,9 @@ class Requests(Sums):
         operations = models.operations
         for row in self.rows(models.shares, models.shares.c.task_state.is_not(None)):
             self.act(row.id, 'migration_complete')
-        return not self.rows(operations, operations.c.state.in_(UNDER_WAY), operations.c.kind != 'access.sync')
+        return not self.rows(
+            operations, operations.c.state.in_(UNDER_WAY), operations.c.kind != 'access.sync'
+        )
 
     def test_sums_are_those_of_the_rows_after_each_step_of_concurrent_callers(self):
         with futures.ThreadPoolExecutor(3) as pool:
@@ -244,20 +340,45 @@ class Past(Sums):
     def setUp(self):
         super().setUp()
         self.project = uuidutils.generate_uuid()
-        self.addCleanup(self.do, lambda conn: conn.execute(models.quota_changes.delete().where(
-            models.quota_changes.c.project_id == self.project)))
-        self.addCleanup(self.do, lambda conn: conn.execute(models.shares.delete().where(
-            models.shares.c.project_id == self.project)))
+        self.addCleanup(
+            self.do,
+            lambda conn: conn.execute(
+                models.quota_changes.delete().where(models.quota_changes.c.project_id == self.project)
+            ),
+        )
+        self.addCleanup(
+            self.do,
+            lambda conn: conn.execute(
+                models.shares.delete().where(models.shares.c.project_id == self.project)
+            ),
+        )
 
     def add(self, *names, size=3, user='u', **more):
-        self.do(lambda conn: conn.execute(models.shares.insert(), [
-            {'id': uuidutils.generate_uuid(), 'project_id': self.project, 'user_id': user, 'name': name, 'size': size,
-             'share_proto': 'NFS', **more} for name in names]))
+        self.do(
+            lambda conn: conn.execute(
+                models.shares.insert(),
+                [
+                    {
+                        'id': uuidutils.generate_uuid(),
+                        'project_id': self.project,
+                        'user_id': user,
+                        'name': name,
+                        'size': size,
+                        'share_proto': 'NFS',
+                        **more,
+                    }
+                    for name in names
+                ],
+            )
+        )
 
     def change(self, **values):
         """Change all shares of the project, with one statement."""
-        self.do(lambda conn: conn.execute(models.shares.update().where(models.shares.c.project_id == self.project)
-                                          .values(**values)))
+        self.do(
+            lambda conn: conn.execute(
+                models.shares.update().where(models.shares.c.project_id == self.project).values(**values)
+            )
+        )
 
     def used(self, name, **part):
         usage = self.look(quotas.usages, self.project, **part)[name]
@@ -266,7 +387,9 @@ class Past(Sums):
     def check(self, add=1, user='u'):
         """Check the addition of shares; return the number of statements for that."""
         with counting(self.service.services.db.engine) as counter:
-            self.do(quotas.check, self.service.conf, self.project, user, None, {'shares': add, 'gigabytes': add})
+            self.do(
+                quotas.check, self.service.conf, self.project, user, None, {'shares': add, 'gigabytes': add}
+            )
         return len(counter.asked())
 
     def changes(self):
@@ -277,13 +400,23 @@ class Past(Sums):
         self.add('a', 'b', encryption_key_ref=keys[0])
         self.add('c', encryption_key_ref=keys[1], target_size=7)
         self.add('d', user=None)
-        for values in ({}, {'target_size': 9}, {'size': 9, 'target_size': None}, {'user_id': 'v'}, {'name': 'x'},
-                       {'encryption_key_ref': keys[0]}, {'is_going': True}, {'is_going': False, 'encryption_key_ref': None}):
+        for values in (
+            {},
+            {'target_size': 9},
+            {'size': 9, 'target_size': None},
+            {'user_id': 'v'},
+            {'name': 'x'},
+            {'encryption_key_ref': keys[0]},
+            {'is_going': True},
+            {'is_going': False, 'encryption_key_ref': None},
+        ):
             if values:
                 self.change(**values)
             self.is_exact()
             self.is_as_counted(self.project, 'u', 'v')
-        self.assertEqual(((4, 0), (36, 0), (0, 0)), tuple(map(self.used, ('shares', 'gigabytes', 'encryption_keys'))))
+        self.assertEqual(
+            ((4, 0), (36, 0), (0, 0)), tuple(map(self.used, ('shares', 'gigabytes', 'encryption_keys')))
+        )
 
     def test_rolled_back_changes_do_not_count(self):
         self.add('a')
@@ -294,8 +427,13 @@ class Past(Sums):
 
     def test_changes_past_the_triggers_are_found_and_mended_by_the_doctor(self):
         self.add('a', 'b')
-        self.do(lambda conn: conn.execute(models.quota_changes.update().where(
-            models.quota_changes.c.project_id == self.project).values(number=5, gigabytes=1)))
+        self.do(
+            lambda conn: conn.execute(
+                models.quota_changes.update()
+                .where(models.quota_changes.c.project_id == self.project)
+                .values(number=5, gigabytes=1)
+            )
+        )
         self.assertEqual((10, 0), self.used('shares'))
         [found] = [one for one in doctor.look(self.service.services) if one.what == 'quota']
         self.assertEqual((self.project, True), (found.id, found.wrong))
@@ -349,7 +487,11 @@ class Past(Sums):
 
     def test_nothing_is_left_of_shares_that_are_gone(self):
         self.add(*map(str, range(100)))
-        self.do(lambda conn: conn.execute(models.shares.delete().where(models.shares.c.project_id == self.project)))
+        self.do(
+            lambda conn: conn.execute(
+                models.shares.delete().where(models.shares.c.project_id == self.project)
+            )
+        )
         self.check()
         self.assertEqual([], self.changes())
 
@@ -365,7 +507,10 @@ class Past(Sums):
             self.skipTest('only PostgreSQL has several writers, and MariaDB')
         self.add(*map(str, range(200)))
         rows = self.rows(models.shares, models.shares.c.project_id == self.project)
-        with self.service.services.db.engine.connect() as first, self.service.services.db.engine.connect() as second:
+        with (
+            self.service.services.db.engine.connect() as first,
+            self.service.services.db.engine.connect() as second,
+        ):
             for conn, row in ((first, rows[0]), (second, rows[1]), (first, rows[2])):
                 conn.execute(models.shares.delete().where(models.shares.c.id == row.id))
             self.check()

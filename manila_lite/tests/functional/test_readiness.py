@@ -19,7 +19,9 @@ class Readiness(testtools.TestCase):
 
     def ask(self, parts, path='/readiness'):
         """Ask without a login; return status, document and headers."""
-        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', parts.port, timeout=waiting.LIMIT)) as wire:
+        with contextlib.closing(
+            http.client.HTTPConnection('127.0.0.1', parts.port, timeout=waiting.LIMIT)
+        ) as wire:
             wire.request('GET', path)
             answer = wire.getresponse()
             text = answer.read()
@@ -36,13 +38,25 @@ class Readiness(testtools.TestCase):
             newest = conn.execute(sa.text('SELECT version_num FROM alembic_version')).scalar_one()
         for revision, status in (('0003', 503), (newest, 200)):
             with engine.begin() as conn:
-                conn.execute(sa.text('UPDATE alembic_version SET version_num = :revision'), {'revision': revision})
-            waiting.until(lambda status=status: self.ask(parts)[0] == status, lambda: json.dumps(self.ask(parts)[1]))
+                conn.execute(
+                    sa.text('UPDATE alembic_version SET version_num = :revision'), {'revision': revision}
+                )
+            waiting.until(
+                lambda status=status: self.ask(parts)[0] == status, lambda: json.dumps(self.ask(parts)[1])
+            )
             self.assertEqual(200, self.ask(parts, '/healthcheck')[0])
             if status == 503:
                 _, document, headers = self.ask(parts)
-                self.assertEqual({'ready': False, 'degraded': [_ALONE], 'missing': [
-                    'the database has not the tables of this release: run the command for its schema (db sync)']}, document)
+                self.assertEqual(
+                    {
+                        'ready': False,
+                        'degraded': [_ALONE],
+                        'missing': [
+                            'the database has not the tables of this release: run the command for its schema (db sync)'
+                        ],
+                    },
+                    document,
+                )
                 self.assertEqual('1', headers['Retry-After'])
 
     def test_49_16_api_says_that_no_scheduler_is_up_until_one_is(self):
@@ -51,5 +65,7 @@ class Readiness(testtools.TestCase):
         parts.until(parts.answers, 'the API answers')
         self.assertEqual([_ALONE], self.ask(parts)[1]['degraded'])
         parts.run('scheduler')
-        waiting.until(lambda: self.ask(parts)[1] == {'ready': True, 'missing': [], 'degraded': []},
-                      lambda: json.dumps(self.ask(parts)[1]))
+        waiting.until(
+            lambda: self.ask(parts)[1] == {'ready': True, 'missing': [], 'degraded': []},
+            lambda: json.dumps(self.ask(parts)[1]),
+        )

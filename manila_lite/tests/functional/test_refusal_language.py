@@ -11,8 +11,36 @@ from manila_lite.tests import plain
 from manila_lite.tests.functional import base
 
 #: Values of each kind, of which each field refuses some.
-_BAD = (None, True, 7, -1, 1.5, 10**30, '', ' ', 'x', "it's", '1.5', '-1', '9' * 40, 'y' * 2000, '\x00', '\ud800', [], ['x'],
-        [None], {}, {'x': None}, {'x': {}}, {'': 'x'}, {"k'": ['x']}, '[1', "{'a': None}", '2026-13-45', '2026-01-31T25:00:00')
+_BAD = (
+    None,
+    True,
+    7,
+    -1,
+    1.5,
+    10**30,
+    '',
+    ' ',
+    'x',
+    "it's",
+    '1.5',
+    '-1',
+    '9' * 40,
+    'y' * 2000,
+    '\x00',
+    '\ud800',
+    [],
+    ['x'],
+    [None],
+    {},
+    {'x': None},
+    {'x': {}},
+    {'': 'x'},
+    {"k'": ['x']},
+    '[1',
+    "{'a': None}",
+    '2026-13-45',
+    '2026-01-31T25:00:00',
+)
 
 
 def newest(*rows):
@@ -21,7 +49,6 @@ def newest(*rows):
 
 
 class Refusals(base.ServiceTest):
-
     PARTS = ()
 
     def refusals(self):
@@ -38,7 +65,9 @@ class Refusals(base.ServiceTest):
     def test_49_12_fields_of_bodies_refuse_in_plain_words(self):
         found = list(self.refusals())
         self.assertGreater(len(found), 3000)
-        self.assertEqual({}, {bad: f'{where}: {text}' for where, text in found if (bad := plain.objection(text))})
+        self.assertEqual(
+            {}, {bad: f'{where}: {text}' for where, text in found if (bad := plain.objection(text))}
+        )
 
     def test_49_12_fields_of_queries_refuse_in_plain_words(self):
         refused, seen = 0, set()
@@ -50,18 +79,33 @@ class Refusals(base.ServiceTest):
                     continue
                 seen.add(kind)
                 for value in ('x', '-1', '9' * 40, "it's", '[1', "{'a': None}", '2026-13-45', ''):
-                    status, _, _ = self.admin.call(     # which looks at the sentence
-                        'GET', f'{path}?{urlencode({field.name: value})}', version=versions.show(newest(op, field)),
-                        headers={'X-OpenStack-Manila-API-Experimental': 'true'})
+                    status, _, _ = self.admin.call(  # which looks at the sentence
+                        'GET',
+                        f'{path}?{urlencode({field.name: value})}',
+                        version=versions.show(newest(op, field)),
+                        headers={'X-OpenStack-Manila-API-Experimental': 'true'},
+                    )
                     refused += status == 400
         self.assertGreater(refused, 100)
 
     def test_49_12_what_is_not_plain_is_found(self):
-        for text in ('Share x is used by 1 shares.', 'size: must be one of 1, 0, 1, 0.', "a: must be ['b'].",
-                     'x: invalid literal for int() with base 10', 'name: None is not a name.',
-                     "Unrecognized value 'x', acceptable values are: '0'",
-                     'Subnet x has 1 addresses left.', "x: b'abc' is too long"):
+        for text in (
+            'Share x is used by 1 shares.',
+            'size: must be one of 1, 0, 1, 0.',
+            "a: must be ['b'].",
+            'x: invalid literal for int() with base 10',
+            'name: None is not a name.',
+            "Unrecognized value 'x', acceptable values are: '0'",
+            'Subnet x has 1 addresses left.',
+            "x: b'abc' is too long",
+        ):
             self.assertIsNotNone(plain.objection(text), text)
-        for text in ('Share x is used by 1 share.', '10.0.0.1 shares nothing.', "name: 'None' is taken.", '11 shares wait.',
-                     'must be True or False', 'size: must be one of 1, 0.'):
+        for text in (
+            'Share x is used by 1 share.',
+            '10.0.0.1 shares nothing.',
+            "name: 'None' is taken.",
+            '11 shares wait.',
+            'must be True or False',
+            'size: must be one of 1, 0.',
+        ):
             self.assertIsNone(plain.objection(text), text)

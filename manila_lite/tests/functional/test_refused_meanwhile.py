@@ -30,8 +30,16 @@ class Shares(refused.Refusing):
     def binned(self, path, body, when=_HELD):
         """Check that the request is refused if the share goes to the recycle bin just before the statement ``when``."""
         table = models.shares
-        with self.meanwhile(when, table.update().where(table.c.id == self.share_id).values(is_soft_deleted=True)):
-            self.no(403, 'share_soft_deleted', f'Share {self.share_id} is in the recycle bin (soft deleted)', path, body)
+        with self.meanwhile(
+            when, table.update().where(table.c.id == self.share_id).values(is_soft_deleted=True)
+        ):
+            self.no(
+                403,
+                'share_soft_deleted',
+                f'Share {self.share_id} is in the recycle bin (soft deleted)',
+                path,
+                body,
+            )
         self.assertEqual('available', self.user.ok('GET', f'/shares/{self.share_id}')['share']['status'])
 
     def test_changes_of_a_share_in_the_recycle_bin_are_refused(self):
@@ -50,8 +58,13 @@ class Shares(refused.Refusing):
         replica = self.aside(self.share_id, replica_state='in_sync')
         table = models.share_instances
         with self.meanwhile(_CHANGE, table.update().where(table.c.id == replica).values(status='deleting')):
-            self.no(400, 'wrong_state', 'The share is deleting; to promote it, it must be available.',
-                    f'/share-replicas/{replica}/action', {'promote': None})
+            self.no(
+                400,
+                'wrong_state',
+                'The share is deleting; to promote it, it must be available.',
+                f'/share-replicas/{replica}/action',
+                {'promote': None},
+            )
         self.assertEqual('available', self.user.ok('GET', f'/shares/{self.share_id}')['share']['status'])
 
     def test_accepted_transfer_is_not_accepted_again(self):
@@ -60,15 +73,27 @@ class Shares(refused.Refusing):
         hush.keep(offer['auth_key'])
         table = models.share_transfers
         with self.meanwhile(r'^DELETE FROM share_transfers', table.delete()):
-            self.no(404, 'transfer_not_found', f'Transfer {offer["id"]} could not be found.',
-                    f'/share-transfers/{offer["id"]}/accept', {'accept': {'auth_key': offer['auth_key']}}, self.caller('q'))
+            self.no(
+                404,
+                'transfer_not_found',
+                f'Transfer {offer["id"]} could not be found.',
+                f'/share-transfers/{offer["id"]}/accept',
+                {'accept': {'auth_key': offer['auth_key']}},
+                self.caller('q'),
+            )
         self.assertEqual('p', self.admin.ok('GET', f'/shares/{share}')['share']['project_id'])
 
     def test_lock_of_a_deleted_resource_is_refused(self):
         def lock_no(lock_id, kind, change):
             with self.meanwhile(r'^SELECT share_instances.id \nFROM share_instances', change):
-                self.no(400, 'resource_not_found', f'resource_id: there is no {kind.replace("_", " ")} {lock_id}.',
-                        '/resource-locks', {'resource_lock': {'resource_id': lock_id, 'resource_type': kind}})
+                self.no(
+                    400,
+                    'resource_not_found',
+                    f'resource_id: there is no {kind.replace("_", " ")} {lock_id}.',
+                    '/resource-locks',
+                    {'resource_lock': {'resource_id': lock_id, 'resource_type': kind}},
+                )
+
         share = self.share()
         rule = self.rule(share)
         lock_no(rule, 'access_rule', models.access_rules.delete().where(models.access_rules.c.id == rule))
@@ -78,34 +103,77 @@ class Shares(refused.Refusing):
     def test_a_rule_that_is_being_denied_is_not_denied_again(self):
         rule = self.rule(self.share_id)
         with self.meanwhile(r'^UPDATE \w*access_rules', models.access_rules.update().values(state='denying')):
-            self.no(400, 'wrong_state', 'The access rule is denying; to revoke it, it must be', self.path,
-                    {'deny_access': {'access_id': rule}})
+            self.no(
+                400,
+                'wrong_state',
+                'The access rule is denying; to revoke it, it must be',
+                self.path,
+                {'deny_access': {'access_id': rule}},
+            )
 
     def test_a_rule_of_a_snapshot_that_is_being_denied_is_not_denied_again(self):
         path = f'/snapshots/{self.snapshot(self.share())}/action'
-        rule = self.user.ok('POST', path, {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.1'}})['snapshot_access']
-        with self.meanwhile(r'^UPDATE snapshot_access', models.snapshot_access_rules.update().values(state='denying')):
-            self.no(400, 'wrong_state', 'The snapshot access rule is denying; to revoke it, it must be', path,
-                    {'deny_access': {'access_id': rule['id']}})
+        rule = self.user.ok('POST', path, {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.1'}})[
+            'snapshot_access'
+        ]
+        with self.meanwhile(
+            r'^UPDATE snapshot_access', models.snapshot_access_rules.update().values(state='denying')
+        ):
+            self.no(
+                400,
+                'wrong_state',
+                'The snapshot access rule is denying; to revoke it, it must be',
+                path,
+                {'deny_access': {'access_id': rule['id']}},
+            )
 
     def test_snapshot_delete_is_refused_when_a_group_snapshot_begins(self):
-        kind = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
-            'name': self.getUniqueString(), 'share_types': ['default']}})['share_group_type']['id']
-        group = self.user.ok('POST', '/share-groups', {'share_group': {'share_group_type_id': kind}})['share_group']['id']
+        kind = self.admin.ok(
+            'POST',
+            '/share-group-types',
+            {'share_group_type': {'name': self.getUniqueString(), 'share_types': ['default']}},
+        )['share_group_type']['id']
+        group = self.user.ok('POST', '/share-groups', {'share_group': {'share_group_type_id': kind}})[
+            'share_group'
+        ]['id']
         self.put(models.share_groups, group, status='available', host=refused.HOST)
         snapshot = self.snapshot(self.share(share_group_id=group))
-        with self.meanwhile(r'^UPDATE share_groups', models.share_group_snapshots.insert().values(
-                id=refused.NOWHERE, share_group_id=group, project_id='p', status='creating')):
-            self.no(403, 'wrong_state', f'Share group snapshot {refused.NOWHERE} of the group of share',
-                    f'/snapshots/{snapshot}')
+        with self.meanwhile(
+            r'^UPDATE share_groups',
+            models.share_group_snapshots.insert().values(
+                id=refused.NOWHERE, share_group_id=group, project_id='p', status='creating'
+            ),
+        ):
+            self.no(
+                403,
+                'wrong_state',
+                f'Share group snapshot {refused.NOWHERE} of the group of share',
+                f'/snapshots/{snapshot}',
+            )
         self.assertEqual('available', self.user.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
 
     def test_mount_point_name_that_was_just_taken_is_refused(self):
         self.type('at a place', mount_point_name_support='True')
-        with self.meanwhile(r'^INSERT INTO shares', models.shares.update().where(models.shares.c.id == self.share_id).values(
-                mount_point_name='p_here')):
-            self.no(409, 'mount_point_name_exists', 'mount_point_name: another share has the name p_here; choose', '/shares', {
-                'share': {'size': 1, 'share_proto': 'NFS', 'share_type': 'at a place', 'mount_point_name': 'here'}})
+        with self.meanwhile(
+            r'^INSERT INTO shares',
+            models.shares.update()
+            .where(models.shares.c.id == self.share_id)
+            .values(mount_point_name='p_here'),
+        ):
+            self.no(
+                409,
+                'mount_point_name_exists',
+                'mount_point_name: another share has the name p_here; choose',
+                '/shares',
+                {
+                    'share': {
+                        'size': 1,
+                        'share_proto': 'NFS',
+                        'share_type': 'at a place',
+                        'mount_point_name': 'here',
+                    }
+                },
+            )
 
 
 class Networks(refused_moves.Moving):
@@ -115,13 +183,19 @@ class Networks(refused_moves.Moving):
         super().setUp()
         self.empty = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
         self.addCleanup(self.user.ok, 'DELETE', f'/share-networks/{self.empty}')
-        self.security = self.user.ok('POST', '/security-services', {'security_service': {'type': 'kerberos'}})[
-            'security_service']['id']
+        self.security = self.user.ok(
+            'POST', '/security-services', {'security_service': {'type': 'kerberos'}}
+        )['security_service']['id']
 
     def change_no(self, network, words, status=409, code='wrong_state'):
         """Check that the network gets no security service."""
-        self.no(status, code, words, f'/share-networks/{network}/action', {
-            'add_security_service': {'security_service_id': self.security}})
+        self.no(
+            status,
+            code,
+            words,
+            f'/share-networks/{network}/action',
+            {'add_security_service': {'security_service_id': self.security}},
+        )
 
     def test_network_that_became_inactive_is_not_changed(self):
         table = models.share_networks
@@ -129,8 +203,13 @@ class Networks(refused_moves.Moving):
         with self.meanwhile(r'^UPDATE share_networks', change):
             self.change_no(self.empty, f'Share network {self.empty} is not active.')
         with self.meanwhile(r'^UPDATE share_networks', change):
-            self.no(409, 'wrong_state', f'Share network {self.empty} is not active.', f'/share-networks/{self.empty}/subnets',
-                    {'share-network-subnet': {}})
+            self.no(
+                409,
+                'wrong_state',
+                f'Share network {self.empty} is not active.',
+                f'/share-networks/{self.empty}/subnets',
+                {'share-network-subnet': {}},
+            )
 
     def test_security_service_that_was_just_deleted_is_not_found(self):
         gone = models.security_services.delete().where(models.security_services.c.id == self.security)
@@ -145,13 +224,20 @@ class Networks(refused_moves.Moving):
         self.put(models.share_servers, server, security_service_update_support=True)
         table, asked = models.share_servers, models.operations.update().values(state='done')
         mine = table.update().where(table.c.id == server)
-        for when, change in ((r'^UPDATE share_networks', mine.values(identifier='another')),
-                             (r'^UPDATE share_servers', mine.values(status='error'))):
+        for when, change in (
+            (r'^UPDATE share_networks', mine.values(identifier='another')),
+            (r'^UPDATE share_servers', mine.values(status='error')),
+        ):
             with self.meanwhile(_ANSWERED, asked, every=True), self.meanwhile(when, change):
                 self.change_no(network, 'The share servers changed in the meantime; try again.')
         table = models.share_networks
-        with self.meanwhile(_ANSWERED, asked, every=True), self.meanwhile(
-                r'^UPDATE share_networks SET .*status=', table.update().where(table.c.id == network).values(status='error')):
+        with (
+            self.meanwhile(_ANSWERED, asked, every=True),
+            self.meanwhile(
+                r'^UPDATE share_networks SET .*status=',
+                table.update().where(table.c.id == network).values(status='error'),
+            ),
+        ):
             self.change_no(network, 'The share network is error; to change it, it must be active.')
 
 
@@ -164,7 +250,9 @@ class Moves(refused_moves.Moving):
 
     def of(self, share, **values):
         """Return a statement that changes the instance of a share."""
-        return models.share_instances.update().where(models.share_instances.c.share_id == share).values(**values)
+        return (
+            models.share_instances.update().where(models.share_instances.c.share_id == share).values(**values)
+        )
 
     def moved_not(self, path, body, when, change, words, status, answer=_ANSWER):
         """Check that a migration does not start, because of a change just before the statement ``when``."""
@@ -172,18 +260,37 @@ class Moves(refused_moves.Moving):
             self.no(status, 'wrong_state', words, path, {'migration_start': body}, self.admin)
 
     def share_no(self, share, when, change, words):
-        self.moved_not(f'/shares/{share}/action', {**refused_moves.WANTED, 'preserve_metadata': True}, when, change, words, 400)
+        self.moved_not(
+            f'/shares/{share}/action',
+            {**refused_moves.WANTED, 'preserve_metadata': True},
+            when,
+            change,
+            words,
+            400,
+        )
         self.assertEqual('available', self.user.ok('GET', f'/shares/{share}')['share']['status'])
 
     def test_share_that_changed_is_not_migrated(self):
         share = self.share()
         snapshot = self.snapshot(share)
-        self.share_no(share, _ASKED, self.row(models.shares, share, size=2),
-                      f'Share {share} changed in the meantime; try again.')
-        self.share_no(share, _CHANGE, self.of(share, status='deleting'),
-                      'The share is deleting; to migrate it, it must be available.')
-        self.share_no(share, _SNAPSHOTS, self.row(models.snapshots, snapshot, status='deleting'),
-                      'A snapshot of the share changed in the meantime; try again.')
+        self.share_no(
+            share,
+            _ASKED,
+            self.row(models.shares, share, size=2),
+            f'Share {share} changed in the meantime; try again.',
+        )
+        self.share_no(
+            share,
+            _CHANGE,
+            self.of(share, status='deleting'),
+            'The share is deleting; to migrate it, it must be available.',
+        )
+        self.share_no(
+            share,
+            _SNAPSHOTS,
+            self.row(models.snapshots, snapshot, status='deleting'),
+            'A snapshot of the share changed in the meantime; try again.',
+        )
 
     def test_server_that_changed_is_not_migrated(self):
         share, network, server = self.served()
@@ -192,43 +299,95 @@ class Moves(refused_moves.Moving):
         snapshot = self.snapshot(share)
         path = f'/share-servers/{server}/action'
         for when, change, words in (
-                (_ASKED, self.of(other, share_server_id=None), 'The shares of the share server changed in the meantime'),
-                (r'^UPDATE share_servers', self.row(models.share_servers, server, status='error'),
-                 'The share server is error; to migrate it, it must be active.'),
-                (_CHANGE, self.of(share, status='deleting'), 'A share of the share server changed in the meantime; try again.'),
-                (_SNAPSHOTS, self.row(models.snapshots, snapshot, status='deleting'),
-                 'A snapshot of the share server changed in the meantime; try again.')):
+            (
+                _ASKED,
+                self.of(other, share_server_id=None),
+                'The shares of the share server changed in the meantime',
+            ),
+            (
+                r'^UPDATE share_servers',
+                self.row(models.share_servers, server, status='error'),
+                'The share server is error; to migrate it, it must be active.',
+            ),
+            (
+                _CHANGE,
+                self.of(share, status='deleting'),
+                'A share of the share server changed in the meantime; try again.',
+            ),
+            (
+                _SNAPSHOTS,
+                self.row(models.snapshots, snapshot, status='deleting'),
+                'A snapshot of the share server changed in the meantime; try again.',
+            ),
+        ):
             self.moved_not(path, {**refused_moves.WANTED, 'host': 'test@beta'}, when, change, words, 409)
 
     def test_migration_is_refused_if_the_destination_server_is_no_longer_idle(self):
         _, network, server = self.served()
         with self.service.services.db.reader() as conn:
-            subnets = [row.id for row in conn.execute(models.share_network_subnets.select().where(
-                models.share_network_subnets.c.share_network_id == network))]
+            subnets = [
+                row.id
+                for row in conn.execute(
+                    models.share_network_subnets.select().where(
+                        models.share_network_subnets.c.share_network_id == network
+                    )
+                )
+            ]
         idle = self.insert(models.share_servers, share_network_id=network, host='test@beta', status='active')
         with self.service.services.db.writer() as conn:
-            conn.execute(models.share_server_share_network_subnet_mappings.insert(), [
-                {'share_server_id': idle, 'share_network_subnet_id': subnet} for subnet in subnets])
-        answer = models.operations.update().values(state='done', data={'support': {**_SUPPORT, 'server': idle}})
+            conn.execute(
+                models.share_server_share_network_subnet_mappings.insert(),
+                [{'share_server_id': idle, 'share_network_subnet_id': subnet} for subnet in subnets],
+            )
+        answer = models.operations.update().values(
+            state='done', data={'support': {**_SUPPORT, 'server': idle}}
+        )
         for when, change, words in (
-                (r'^UPDATE share_servers SET .*source_share_server_id', self.row(models.share_servers, idle, status='error'),
-                 'The share server is error; to take in it, it must be active.'),
-                (r'^UPDATE share_networks', self.row(models.share_servers, idle, is_auto_deletable=False),
-                 f'The destination share server {idle} is no longer idle; try again.')):
-            self.moved_not(f'/share-servers/{server}/action', {**refused_moves.WANTED, 'host': 'test@beta'}, when, change,
-                           words, 409, answer)
+            (
+                r'^UPDATE share_servers SET .*source_share_server_id',
+                self.row(models.share_servers, idle, status='error'),
+                'The share server is error; to take in it, it must be active.',
+            ),
+            (
+                r'^UPDATE share_networks',
+                self.row(models.share_servers, idle, is_auto_deletable=False),
+                f'The destination share server {idle} is no longer idle; try again.',
+            ),
+        ):
+            self.moved_not(
+                f'/share-servers/{server}/action',
+                {**refused_moves.WANTED, 'host': 'test@beta'},
+                when,
+                change,
+                words,
+                409,
+                answer,
+            )
 
     def test_cut_over_in_progress_is_not_started_again(self):
         _, network, server = self.served(status='error')
-        target = self.insert(models.share_servers, share_network_id=network, host='test@beta', status='error',
-                             source_share_server_id=server)
+        target = self.insert(
+            models.share_servers,
+            share_network_id=network,
+            host='test@beta',
+            status='error',
+            source_share_server_id=server,
+        )
         self.broken_off(server, 'share_server.migrate', target)
         self.put(models.share_servers, server, task_state='migration_error', status='error')
         alone = self.share(status='error')
         self.broken_off(alone, 'share.migrate', self.aside(alone, status='error'))
         self.put(models.shares, alone, task_state='migration_error')
-        for path, status, what in ((f'/share-servers/{server}', 409, f'share server {server}'),
-                                   (f'/shares/{alone}', 400, f'share {alone}')):
+        for path, status, what in (
+            (f'/share-servers/{server}', 409, f'share server {server}'),
+            (f'/shares/{alone}', 400, f'share {alone}'),
+        ):
             with self.meanwhile(r'^UPDATE operations', models.operations.update().values(state='open')):
-                self.no(status, 'already_migrating', f'The migration of {what} is already in progress.', f'{path}/action',
-                        {'migration_complete': None}, self.admin)
+                self.no(
+                    status,
+                    'already_migrating',
+                    f'The migration of {what} is already in progress.',
+                    f'{path}/action',
+                    {'migration_complete': None},
+                    self.admin,
+                )

@@ -24,10 +24,14 @@ class Going(refused.Refusing):
 
     def grouped(self):
         """Make a group and a share in it; return both."""
-        types = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
-            'name': self.getUniqueString(), 'share_types': ['default']}})['share_group_type']
-        group = self.user.ok('POST', '/share-groups', {'share_group': {
-            'share_group_type_id': types['id']}})['share_group']['id']
+        types = self.admin.ok(
+            'POST',
+            '/share-group-types',
+            {'share_group_type': {'name': self.getUniqueString(), 'share_types': ['default']}},
+        )['share_group_type']
+        group = self.user.ok('POST', '/share-groups', {'share_group': {'share_group_type_id': types['id']}})[
+            'share_group'
+        ]['id']
         self.put(models.share_groups, group, status='available', host=refused.HOST)
         return group, self.share(share_group_id=group)
 
@@ -52,10 +56,18 @@ class Going(refused.Refusing):
         self.no(409, 'share_has_replicas', words, f'/shares/{share}')
         self.given_not(share, 409, 'share_has_replicas', words)
         self.no(409, 'share_has_replicas', words, '/share-backups', {'share_backup': {'share_id': share}})
-        self.no(409, 'share_has_replicas', words, '/snapshots/manage', {'snapshot': {
-            'share_id': share, 'provider_location': 'x'}}, self.admin)
+        self.no(
+            409,
+            'share_has_replicas',
+            words,
+            '/snapshots/manage',
+            {'snapshot': {'share_id': share, 'provider_location': 'x'}},
+            self.admin,
+        )
         snapshot = self.snapshot(share)
-        self.no(409, 'share_has_replicas', words, f'/snapshots/{snapshot}/action', {'unmanage': None}, self.admin)
+        self.no(
+            409, 'share_has_replicas', words, f'/snapshots/{snapshot}/action', {'unmanage': None}, self.admin
+        )
 
     def test_share_with_backups_cannot_be_deleted_unmanaged_or_transferred(self):
         share = self.share()
@@ -75,8 +87,9 @@ class Going(refused.Refusing):
 
     def test_share_in_a_group_snapshot_cannot_be_deleted_or_unmanaged(self):
         group, share = self.grouped()
-        snapshot = self.user.ok('POST', '/share-group-snapshots', {
-            'share_group_snapshot': {'share_group_id': group}})['share_group_snapshot']['id']
+        snapshot = self.user.ok(
+            'POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group}}
+        )['share_group_snapshot']['id']
         self.put(models.share_group_snapshots, snapshot, status='available')
         words = f'Share {share} is in 1 share group snapshot; delete it first.'
         self.goes_not(share, 403, 'share_in_group_snapshot', words, (_ACTIONS[0], _ACTIONS[2]))
@@ -85,42 +98,77 @@ class Going(refused.Refusing):
     def test_share_in_a_group_cannot_be_transferred_or_deleted_without_group_id(self):
         group, share = self.grouped()
         other = self.share()
-        self.no(400, 'invalid_input', f'share {share} is in share group {group}; give its id', f'/shares/{share}')
-        self.no(400, 'invalid_input', f'share {other} is not in share group {group}.',
-                f'/shares/{other}?share_group_id={group}')
-        self.goes_not(share, 403, 'share_in_group', f'Share {share} is a member of share group {group}.', _ACTIONS[1:2])
+        self.no(
+            400, 'invalid_input', f'share {share} is in share group {group}; give its id', f'/shares/{share}'
+        )
+        self.no(
+            400,
+            'invalid_input',
+            f'share {other} is not in share group {group}.',
+            f'/shares/{other}?share_group_id={group}',
+        )
+        self.goes_not(
+            share, 403, 'share_in_group', f'Share {share} is a member of share group {group}.', _ACTIONS[1:2]
+        )
         self.given_not(share, 400, 'share_not_transferable', f'it is a member of share group {group}.')
-        self.no(409, 'share_group_has_shares', f'Share group {group} has 1 share; delete it first.',
-                f'/share-groups/{group}')
+        self.no(
+            409,
+            'share_group_has_shares',
+            f'Share group {group} has 1 share; delete it first.',
+            f'/share-groups/{group}',
+        )
 
     def test_share_with_a_leftover_instance_of_a_migration_cannot_be_unmanaged(self):
         share = self.share()
         self.aside(share)
-        self.goes_not(share, 409, 'share_has_instances', f'Share {share} has a second instance that a migration left',
-                      _ACTIONS[2:])
+        self.goes_not(
+            share,
+            409,
+            'share_has_instances',
+            f'Share {share} has a second instance that a migration left',
+            _ACTIONS[2:],
+        )
 
     def test_locked_share_cannot_be_deleted_or_unmanaged(self):
         share = self.share()
         lock = self.lock(self.user, share)
         for way, verb in zip(_ACTIONS, ('be deleted', 'be soft deleted', 'be unmanaged'), strict=True):
-            self.goes_not(share, 403, 'share_locked',
-                          f'Share {share} cannot {verb} while it is locked: {lock} (by user)', (way,))
-        self.no(403, 'share_locked', f'Share {share} cannot be deleted while it is locked: {lock} (by user)',
-                f'/shares/{share}')
+            self.goes_not(
+                share,
+                403,
+                'share_locked',
+                f'Share {share} cannot {verb} while it is locked: {lock} (by user)',
+                (way,),
+            )
+        self.no(
+            403,
+            'share_locked',
+            f'Share {share} cannot be deleted while it is locked: {lock} (by user)',
+            f'/shares/{share}',
+        )
 
     def test_share_with_a_rule_locked_by_another_cannot_be_deleted_or_transferred(self):
         share = self.share()
         rule = self.rule(share)
         lock = self.lock(self.admin, rule, 'access_rule')
-        self.no(403, 'share_locked', f'Share {share} cannot be deleted while its access rule {rule} is locked by {lock}',
-                f'/shares/{share}')
-        self.given_not(share, 403, 'share_locked',
-                       f'Share {share} cannot be transferred: it or one of its access rules is locked')
+        self.no(
+            403,
+            'share_locked',
+            f'Share {share} cannot be deleted while its access rule {rule} is locked by {lock}',
+            f'/shares/{share}',
+        )
+        self.given_not(
+            share,
+            403,
+            'share_locked',
+            f'Share {share} cannot be transferred: it or one of its access rules is locked',
+        )
 
     def lock(self, caller, resource_id, kind='share'):
         """Make a resource lock of the caller; return its id."""
-        return caller.ok('POST', '/resource-locks', {'resource_lock': {'resource_id': resource_id, 'resource_type': kind}})[
-            'resource_lock']['id']
+        return caller.ok(
+            'POST', '/resource-locks', {'resource_lock': {'resource_id': resource_id, 'resource_type': kind}}
+        )['resource_lock']['id']
 
     def test_snapshot_cannot_be_deleted_while_a_share_is_created_from_it(self):
         share = self.share()
@@ -134,7 +182,12 @@ class Going(refused.Refusing):
         share = self.replicated()
         snapshot = self.snapshot(share)
         self.share_is(share, status='replication_change')
-        self.no(403, 'wrong_state', f'Share {share} is replication_change; wait until that is over.', f'/snapshots/{snapshot}')
+        self.no(
+            403,
+            'wrong_state',
+            f'Share {share} is replication_change; wait until that is over.',
+            f'/snapshots/{snapshot}',
+        )
 
 
 class InTheBin(refused.Refusing):
@@ -152,13 +205,26 @@ class InTheBin(refused.Refusing):
 
     def never(self, path, body, method=None):
         """Check that the request is refused because the share is in the recycle bin."""
-        self.no(403, 'share_soft_deleted', f'Share {self.share_id} is in the recycle bin (soft deleted); restore it first.',
-                path, body, self.admin, method)
+        self.no(
+            403,
+            'share_soft_deleted',
+            f'Share {self.share_id} is in the recycle bin (soft deleted); restore it first.',
+            path,
+            body,
+            self.admin,
+            method,
+        )
 
     def test_changes_of_the_share_are_refused(self):
         self.never(f'/shares/{self.share_id}', {'share': {'name': 'x'}}, 'PUT')
-        for action in ({'extend': {'new_size': 3}}, {'shrink': {'new_size': 1}}, {'revert': {'snapshot_id': self.snapshot_id}},
-                       {'reset_status': {'status': 'error'}}, {'soft_delete': None}, {'unmanage': None}):
+        for action in (
+            {'extend': {'new_size': 3}},
+            {'shrink': {'new_size': 1}},
+            {'revert': {'snapshot_id': self.snapshot_id}},
+            {'reset_status': {'status': 'error'}},
+            {'soft_delete': None},
+            {'unmanage': None},
+        ):
             self.never(self.path, action)
 
     def test_access_rules_cannot_be_added_or_removed(self):
@@ -180,11 +246,20 @@ class InTheBin(refused.Refusing):
         self.never(f'/share-replicas/{replica}/action', {'promote': None})
 
     def test_lock_is_refused(self):
-        self.no(409, 'too_late_to_lock', f'Share {self.share_id} is in the recycle bin: it is too late to lock it',
-                '/resource-locks',
-                {'resource_lock': {'resource_id': self.share_id, 'resource_type': 'share'}})
+        self.no(
+            409,
+            'too_late_to_lock',
+            f'Share {self.share_id} is in the recycle bin: it is too late to lock it',
+            '/resource-locks',
+            {'resource_lock': {'resource_id': self.share_id, 'resource_type': 'share'}},
+        )
 
     def test_restore_is_refused_once_deletion_began(self):
         self.share_is(self.share_id, status='deleting')
-        self.no(403, 'share_expired', f'Share {self.share_id} is being deleted; it is too late to restore it.', self.path,
-                {'restore': None})
+        self.no(
+            403,
+            'share_expired',
+            f'Share {self.share_id} is being deleted; it is too late to restore it.',
+            self.path,
+            {'restore': None},
+        )

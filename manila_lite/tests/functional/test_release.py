@@ -16,7 +16,9 @@ from manila_lite.tests.functional import base
 
 
 class Commands(testscenarios.WithScenarios, testtools.TestCase):
-    scenarios = [(name, {'command': target}) for group, name, target in entry_points() if group == 'console_scripts']
+    scenarios = [
+        (name, {'command': target}) for group, name, target in entry_points() if group == 'console_scripts'
+    ]
 
     def test_command_tells_its_release(self):
         done = forks.run(self.command, '--version')
@@ -39,8 +41,11 @@ class Services(base.ServiceTest):
         """Write a heartbeat as a process of a release that does not tell it."""
         rows = models.services
         with self.service.services.db.writer() as conn:
-            conn.execute(rows.update().where(rows.c.host == 'elsewhere').values(
-                heartbeat_at=timeutils.utcnow() + datetime.timedelta(seconds=1)))
+            conn.execute(
+                rows.update()
+                .where(rows.c.host == 'elsewhere')
+                .values(heartbeat_at=timeutils.utcnow() + datetime.timedelta(seconds=1))
+            )
 
     def test_release_is_that_of_the_process_that_beat_last(self):
         self.beat()

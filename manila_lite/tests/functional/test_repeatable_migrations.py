@@ -42,8 +42,11 @@ class OnMariaDB(_MigrationTest):
 
 
 class CutOff(testscenarios.WithScenarios, OnMariaDB):
-    scenarios = [('share', {'migrations': None}), ('compute', {'migrations': compute.COMPUTE.migrations}),
-                 ('dataproc', {'migrations': dataproc.SIBLING.migrations})]
+    scenarios = [
+        ('share', {'migrations': None}),
+        ('compute', {'migrations': compute.COMPUTE.migrations}),
+        ('dataproc', {'migrations': dataproc.SIBLING.migrations}),
+    ]
 
     def test_upgrade_interrupted_after_any_statement_is_completed_by_the_next(self):
         db = self.of_the_revisions(self.db)
@@ -71,8 +74,10 @@ class CutOff(testscenarios.WithScenarios, OnMariaDB):
     def tables(self, db):
         """Return the definition of each table, by name."""
         with db.engine.connect() as conn:
-            return {name: conn.exec_driver_sql(f'SHOW CREATE TABLE {name}').one()[1].splitlines()
-                    for name in sa.inspect(conn).get_table_names()}
+            return {
+                name: conn.exec_driver_sql(f'SHOW CREATE TABLE {name}').one()[1].splitlines()
+                for name in sa.inspect(conn).get_table_names()
+            }
 
     def cut(self, conn, cursor, statement, parameters, *_):
         """Interrupt the run after each change, once for each."""
@@ -84,22 +89,25 @@ class CutOff(testscenarios.WithScenarios, OnMariaDB):
 
 
 class Twice(OnMariaDB):
-
     MAKE = (
         lambda op: op.create_table('other', sa.Column('id', sa.String(9), primary_key=True)),
-        lambda op: op.create_table('t', sa.Column('id', sa.Integer, primary_key=True), sa.Column('one', sa.String(9))),
+        lambda op: op.create_table(
+            't', sa.Column('id', sa.Integer, primary_key=True), sa.Column('one', sa.String(9))
+        ),
         lambda op: op.add_column('t', sa.Column('more', sa.String(9))),
         lambda op: op.create_index('ix_t_one', 't', ['one']),
         lambda op: op.create_foreign_key('fk_t_more', 't', 'other', ['more'], ['id']),
         lambda op: op.create_unique_constraint('uq_t_one_more', 't', ['one', 'more']),
-        lambda op: op.create_check_constraint('ck_t_one', 't', 'one > 3'))
+        lambda op: op.create_check_constraint('ck_t_one', 't', 'one > 3'),
+    )
     DROP = (
         lambda op: op.drop_constraint('ck_t_one', 't', 'check'),
         lambda op: op.drop_constraint('uq_t_one_more', 't', 'unique'),
         lambda op: op.drop_constraint('fk_t_more', 't', 'foreignkey'),
         lambda op: op.drop_index('ix_t_one', 't'),
         lambda op: op.drop_column('t', 'more'),
-        lambda op: op.drop_table('other'))
+        lambda op: op.drop_table('other'),
+    )
 
     def twice(self, conn, changes):
         """Make each change twice; return the definition of the table after that."""
@@ -115,7 +123,9 @@ class Twice(OnMariaDB):
             made = self.twice(conn, self.MAKE)
             for name in ('more', 'ix_t_one', 'fk_t_more', 'uq_t_one_more', 'ck_t_one'):
                 self.assertIn(f'`{name}`', made)
-            self.assertEqual(['`t`', '`id`', '`one`', '`id`'], re.findall('`.*?`', self.twice(conn, self.DROP)))
+            self.assertEqual(
+                ['`t`', '`id`', '`one`', '`id`'], re.findall('`.*?`', self.twice(conn, self.DROP))
+            )
             self.assertEqual(['t'], sa.inspect(conn).get_table_names())
 
     def test_upgrade_fails_on_a_foreign_table_and_succeeds_without_it(self):
@@ -129,30 +139,42 @@ class Twice(OnMariaDB):
 
 
 class Commands(manage.AloneTest):
-
     def configure(self):
         self.config.write_text(f'[DEFAULT]\nstate_path = {self.state}\n[database]\nconnection = {self.url}\n')
 
 
 class AtOnce(Commands):
-
     def test_concurrent_db_syncs_all_succeed(self):
         if places.backend() == 'sqlite':
             self.skipTest('only PostgreSQL has several hosts, and MariaDB')
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            syncs = [pool.submit(forks.run, 'manila_lite.cmd.manage:main', f'--config-file={self.config}', 'db', 'sync')
-                     for _ in range(4)]
-        self.assertEqual([0] * 4, [sync.result().returncode for sync in syncs], [sync.result().stderr for sync in syncs])
+            syncs = [
+                pool.submit(
+                    forks.run, 'manila_lite.cmd.manage:main', f'--config-file={self.config}', 'db', 'sync'
+                )
+                for _ in range(4)
+            ]
+        self.assertEqual(
+            [0] * 4, [sync.result().returncode for sync in syncs], [sync.result().stderr for sync in syncs]
+        )
         self.assertEqual(0, manage.run(self.config, 'manage', 'db', 'check')[0])
 
 
 class Killed(Commands):
-
     def test_db_sync_completes_after_a_killed_db_sync(self):
-        for statement in ('CREATE INDEX ix_messages_resource_id', 'ALTER TABLE services ADD COLUMN lease_expires_at',
-                          'UPDATE share_instances SET replica_state'):
-            done = forks.run('manila_lite.tests.functional.copy_victim:main', 'SIGKILL', statement,
-                             f'--config-file={self.config}', 'db', 'sync')
+        for statement in (
+            'CREATE INDEX ix_messages_resource_id',
+            'ALTER TABLE services ADD COLUMN lease_expires_at',
+            'UPDATE share_instances SET replica_state',
+        ):
+            done = forks.run(
+                'manila_lite.tests.functional.copy_victim:main',
+                'SIGKILL',
+                statement,
+                f'--config-file={self.config}',
+                'db',
+                'sync',
+            )
             self.assertEqual(-signal.SIGKILL, done.returncode, done.stdout + done.stderr)
         for command in ('sync', 'check'):
             status, out, err = manage.run(self.config, 'manage', 'db', command)

@@ -8,9 +8,10 @@ _TIMES = 5
 
 
 class Repeated(base.ServiceTest):
-
     def calls(self, share):
-        return [share_id for _, share_id in self.service.managers['alpha'].driver.store.calls('create_share')].count(share)
+        return [
+            share_id for _, share_id in self.service.managers['alpha'].driver.store.calls('create_share')
+        ].count(share)
 
     def woken(self, share):
         """Send the manager several wake-ups for the operation, and let it look for work; return the operation."""
@@ -39,10 +40,13 @@ class Repeated(base.ServiceTest):
 
         def ended():
             with self.service.services.db.reader() as conn:
-                return [row.state for row in operations.list_of_resource(conn, share, 'share.create')] == ['done']
+                return [row.state for row in operations.list_of_resource(conn, share, 'share.create')] == [
+                    'done'
+                ]
+
         base.eventually(ended, 'is not done')
         before = self.woken(share)
-        self.admin.share()          # all effects of the wake-ups come before the end of this
+        self.admin.share()  # all effects of the wake-ups come before the end of this
         with self.service.services.db.reader() as conn:
             [after] = operations.list_of_resource(conn, share, 'share.create')
         self.assertEqual((1, before), (self.calls(instance), after))

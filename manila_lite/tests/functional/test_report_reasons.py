@@ -23,8 +23,11 @@ class _Log(logging.Handler):
 
 
 class Reasons(served.ServedTest):
-
-    BACKENDS = {'alpha': '', 'beta': 'driver_handles_share_servers = true\n', 'gamma': 'backend_availability_zone = far\n'}
+    BACKENDS = {
+        'alpha': '',
+        'beta': 'driver_handles_share_servers = true\n',
+        'gamma': 'backend_availability_zone = far\n',
+    }
 
     def setUp(self):
         super().setUp()
@@ -45,10 +48,13 @@ class Reasons(served.ServedTest):
         def accepted():
             answers.append(self.admin.call('POST', '/services/ensure', {'host': f'test@{backend}', **more}))
             return answers[-1][0] == 202
+
         base.eventually(accepted, lambda: answers[-1][:2])
         headers = answers[-1][2]
         path = f'/operations/{headers["Operation-Id"]}'
-        base.eventually(lambda: self.admin.ok('GET', path)['operation']['state'] == 'failed', 'it does not fail')
+        base.eventually(
+            lambda: self.admin.ok('GET', path)['operation']['state'] == 'failed', 'it does not fail'
+        )
         return self.admin.ok('GET', path)['operation'], self.logged(headers)
 
     def told(self, event):
@@ -63,10 +69,12 @@ class Reasons(served.ServedTest):
             found, unsaid = self.ensure('alpha', **more)
             self.assertEqual(unsaid, found['report']['reasons'][share], fault)
             self.assertIn(unsaid, found['error'])
-            base.eventually(lambda unsaid=unsaid: any(unsaid in text for text in self.told('share.ensure.error')),
-                            'nobody is told')
+            base.eventually(
+                lambda unsaid=unsaid: any(unsaid in text for text in self.told('share.ensure.error')),
+                'nobody is told',
+            )
         [message] = self.messages(share)
-        self.assertNotIn('request id', message['user_message'])      # the log is the operator's
+        self.assertNotIn('request id', message['user_message'])  # the log is the operator's
 
     def test_49_11_a_share_server_that_does_not_run_names_the_request_id(self):
         share = self.share(self.network())['id']
@@ -86,9 +94,17 @@ class Reasons(served.ServedTest):
     def test_49_11_a_check_that_fails_without_a_word_names_the_request_id(self):
         share = self.user.share(availability_zone='nova')['id']
         self.fault('share_migration_check_compatibility:fail', 'gamma')
-        status, document, headers = self.admin.action(share, 'migration_start', {
-            'host': 'test@gamma', 'writable': False, 'nondisruptive': False, 'preserve_snapshots': True,
-            'preserve_metadata': True})
+        status, document, headers = self.admin.action(
+            share,
+            'migration_start',
+            {
+                'host': 'test@gamma',
+                'writable': False,
+                'nondisruptive': False,
+                'preserve_snapshots': True,
+                'preserve_metadata': True,
+            },
+        )
         self.assertEqual(202, status, document)
         [message] = self.admin.ok('GET', f'/messages?resource_id={share}')['messages']
         self.assertIn(self.logged(headers), message['user_message'])

@@ -42,10 +42,12 @@ def processes_of(notes, log):
 
 def ask_often(parts, port):
     """Send requests at the same time, so that more than one process gets some."""
+
     def ask(_):
         with contextlib.closing(http.client.HTTPConnection('127.0.0.1', port, timeout=waiting.LIMIT)) as wire:
             wire.request('GET', '/v2/types', headers={'X-Auth-Token': parts.token})
             wire.getresponse().read()
+
     with futures.ThreadPoolExecutor(4) as callers:
         list(callers.map(ask, range(8)))
 
@@ -98,8 +100,13 @@ class NotesTest(manage.ManageTest):
         with self.db.writer() as conn:
             conn.execute(models.share_types.update().values(description='locked'))
             caller.start()
-            base.eventually(lambda: any(task.what.startswith('PUT ') and time.monotonic() - task.since > _SLOW
-                                        for task in context.tasks()), 'the request does not wait')
+            base.eventually(
+                lambda: any(
+                    task.what.startswith('PUT ') and time.monotonic() - task.since > _SLOW
+                    for task in context.tasks()
+                ),
+                'the request does not wait',
+            )
         caller.join(waiting.LIMIT)
         return answers[0]
 
@@ -110,15 +117,33 @@ class Noted(NotesTest):
     def test_slow_request_is_noted_without_anything_that_it_carried(self):
         type_id = self.admin.ok('GET', '/types')['share_types'][0]['id']
         secret = hush.secret('query')
-        status, _, headers = self.be_slow(f'/types/{type_id}?token={secret}', {'share_type': {'description': secret}})
+        status, _, headers = self.be_slow(
+            f'/types/{type_id}?token={secret}', {'share_type': {'description': secret}}
+        )
         self.assertEqual(200, status)
-        row, = self.rows()
-        expected = {'host': 'test', 'method': 'PUT', 'path': '/v2/types/{type_id}', 'status': 200, 'project_id': 'p',
-                    'request_id': headers['x-openstack-request-id'], 'requests': 1, 'slow': 1, 'failed': 0}
+        (row,) = self.rows()
+        expected = {
+            'host': 'test',
+            'method': 'PUT',
+            'path': '/v2/types/{type_id}',
+            'status': 200,
+            'project_id': 'p',
+            'request_id': headers['x-openstack-request-id'],
+            'requests': 1,
+            'slow': 1,
+            'failed': 0,
+        }
         self.assertEqual(expected, {name: row[name] for name in expected})
         self.assertTrue(_SLOW <= row['seconds'] < 60, row)
-        self.assertTrue(abs(timeutils.delta_seconds(timeutils.parse_isotime(row['created_at']).replace(tzinfo=None),
-                                                    timeutils.utcnow())) < 60, row)
+        self.assertTrue(
+            abs(
+                timeutils.delta_seconds(
+                    timeutils.parse_isotime(row['created_at']).replace(tzinfo=None), timeutils.utcnow()
+                )
+            )
+            < 60,
+            row,
+        )
         with self.db.reader() as conn:
             stored = str(conn.execute(models.request_notes.select()).all())
         for text in (secret, type_id, hush.MARK, 'token', '?'):
@@ -129,11 +154,19 @@ class Noted(NotesTest):
         type_id = self.admin.ok('GET', '/types')['share_types'][0]['id']
         _, _, headers = self.be_slow(f'/types/{type_id}', {'share_type': {'description': 'x'}})
         slow_id = headers['x-openstack-request-id']
-        failed, = self.rows('?failed=true')
-        self.assertEqual((request_id, 'GET', '/v2/qos-types', 500, 0, 1),
-                         tuple(failed[name] for name in ('request_id', 'method', 'path', 'status', 'slow', 'failed')))
-        for query, expected in (('', [slow_id, request_id]), ('?slow=1', [slow_id]), ('?slow=no', [request_id]),
-                                ('?slow=true&failed=true', []), ('?limit=1', [slow_id]), ('?limit=1&offset=1', [request_id])):
+        (failed,) = self.rows('?failed=true')
+        self.assertEqual(
+            (request_id, 'GET', '/v2/qos-types', 500, 0, 1),
+            tuple(failed[name] for name in ('request_id', 'method', 'path', 'status', 'slow', 'failed')),
+        )
+        for query, expected in (
+            ('', [slow_id, request_id]),
+            ('?slow=1', [slow_id]),
+            ('?slow=no', [request_id]),
+            ('?slow=true&failed=true', []),
+            ('?limit=1', [slow_id]),
+            ('?limit=1&offset=1', [request_id]),
+        ):
             self.assertEqual(expected, [row['request_id'] for row in self.rows(query)], query)
         page = self.admin.ok('GET', '/request-notes?limit=1')
         self.assertIn('offset=1', page['request_notes_links'][0]['href'])
@@ -156,21 +189,34 @@ class Noted(NotesTest):
             answer = self.noted._app.get('/readiness', expect_errors=True)
         finally:
             with self.db.writer() as conn:
-                conn.execute(sa.text('UPDATE alembic_version SET version_num = :version'), {'version': version})
+                conn.execute(
+                    sa.text('UPDATE alembic_version SET version_num = :version'), {'version': version}
+                )
         self.assertEqual(503, answer.status_int)
         self.assertEqual([], self.rows())
 
     def test_methods_and_paths_that_nobody_knows_are_not_kept(self):
-        self.notes.note({'REQUEST_METHOD': f'BREW{hush.MARK}', 'PATH_INFO': f'/v2/shares/{hush.MARK}/{hush.MARK}'}, 500, 0.1)
+        self.notes.note(
+            {'REQUEST_METHOD': f'BREW{hush.MARK}', 'PATH_INFO': f'/v2/shares/{hush.MARK}/{hush.MARK}'},
+            500,
+            0.1,
+        )
         self.notes.note({'PATH_INFO': '/v2/\udcff'}, 500, 0.1)
         self.assertEqual([('other', 'other')] * 2, [(row['method'], row['path']) for row in self.rows()])
 
     def test_request_that_did_not_get_as_far_as_its_call_has_its_path_too(self):
         for path, version, expected in (
-                ('/v2/shares/7', '2.99', '/v2/shares/{share_id}'), ('/v2/p/shares', '2.7', '/v2/shares'),
-                ('/v2/os-availability-zone', '2.0', '/v2/os-availability-zone'), ('/v2/shares', '9.9', 'other'),
-                ('/', '2.7', 'other')):
-            environ = {'REQUEST_METHOD': 'GET', 'PATH_INFO': path, 'HTTP_X_OPENSTACK_MANILA_API_VERSION': version}
+            ('/v2/shares/7', '2.99', '/v2/shares/{share_id}'),
+            ('/v2/p/shares', '2.7', '/v2/shares'),
+            ('/v2/os-availability-zone', '2.0', '/v2/os-availability-zone'),
+            ('/v2/shares', '9.9', 'other'),
+            ('/', '2.7', 'other'),
+        ):
+            environ = {
+                'REQUEST_METHOD': 'GET',
+                'PATH_INFO': path,
+                'HTTP_X_OPENSTACK_MANILA_API_VERSION': version,
+            }
             self.notes.note(environ, 503, 0.1)
             self.assertEqual(expected, self.rows()[0]['path'], path)
             self.drop(models.request_notes, sa.true())
@@ -187,8 +233,12 @@ class Costs(NotesTest):
     def test_request_sends_no_statement_for_its_note(self):
         with counting(self.db.engine) as counter:
             self.fail()
-            base.eventually(lambda: any('request_notes' in text for _, text in counter.statements), 'nothing is written')
-        self.assertEqual({'request notes'}, {thread for thread, text in counter.statements if 'request_notes' in text})
+            base.eventually(
+                lambda: any('request_notes' in text for _, text in counter.statements), 'nothing is written'
+            )
+        self.assertEqual(
+            {'request notes'}, {thread for thread, text in counter.statements if 'request_notes' in text}
+        )
         self.assertEqual(1, len(self.rows()))
 
     def test_list_of_any_length_is_one_statement(self):
@@ -206,20 +256,26 @@ class Costs(NotesTest):
         self.fail()
         for count in (1, 2):
             base.eventually(lambda count=count: len(self.stored()) == count, 'no note')
-            base.eventually(lambda: 'request notes' not in [thread.name for thread in threading.enumerate()], 'it goes on')
+            base.eventually(
+                lambda: 'request notes' not in [thread.name for thread in threading.enumerate()], 'it goes on'
+            )
             if count == 1:
                 self.fail()
 
     def test_any_number_of_requests_are_few_rows_and_each_is_counted(self):
         self.fail()
         count = 3 * unwritten_notes.PER_MINUTE
-        for number in range(count):     # as many answers at once as no test could wait for
+        for number in range(count):  # as many answers at once as no test could wait for
             self.notes.note({'REQUEST_METHOD': 'GET', 'PATH_INFO': '/v2/shares'}, 500, number / 1000)
         rows = self.rows()
-        self.assertTrue(len(rows) <= 2 * unwritten_notes.PER_MINUTE, len(rows))     # the minute may have ended meanwhile
+        self.assertTrue(
+            len(rows) <= 2 * unwritten_notes.PER_MINUTE, len(rows)
+        )  # the minute may have ended meanwhile
         self.assertEqual([count + 1] * 2, [sum(row[name] for row in rows) for name in ('requests', 'failed')])
         counted = next(row for row in rows if row['requests'] > 1)
-        self.assertEqual({None}, {counted[name] for name in ('method', 'path', 'status', 'request_id', 'project_id')})
+        self.assertEqual(
+            {None}, {counted[name] for name in ('method', 'path', 'status', 'request_id', 'project_id')}
+        )
 
     def test_old_notes_are_not_shown_and_deleted_with_the_next_ones(self):
         self.fail()
@@ -237,8 +293,16 @@ class Costs(NotesTest):
     def test_old_notes_are_purged_where_no_request_is_noted_any_more(self):
         for purge in (self.service.scheduler._purge, lambda: self.manage('db', 'purge', '1')):
             for name, minutes in (('old', 61), ('new', 1)):
-                self.add(models.request_notes, id=name, created_at=timeutils.utcnow() - datetime.timedelta(minutes=minutes),
-                         api_host='a', seconds=1.0, requests=1, slow=1, failed=0)
+                self.add(
+                    models.request_notes,
+                    id=name,
+                    created_at=timeutils.utcnow() - datetime.timedelta(minutes=minutes),
+                    api_host='a',
+                    seconds=1.0,
+                    requests=1,
+                    slow=1,
+                    failed=0,
+                )
             purge()
             self.assertEqual(['new'], [row.id for row in self.stored()])
             self.drop(models.request_notes, sa.true())
@@ -254,8 +318,12 @@ class Away(NotesTest):
     def unreachable(self):
         """Return the services with a database that does not answer."""
         config = self.service.state / 'away.conf'
-        config.write_text(f'[database]\nconnection = mysql+pymysql://u@127.0.0.1:{process.free_port()}/none\n')
-        conf = setup.configure([f'--config-file={config}'], transport_url='inproc://', conf=cfg.ConfigOpts(), logged=False)
+        config.write_text(
+            f'[database]\nconnection = mysql+pymysql://u@127.0.0.1:{process.free_port()}/none\n'
+        )
+        conf = setup.configure(
+            [f'--config-file={config}'], transport_url='inproc://', conf=cfg.ConfigOpts(), logged=False
+        )
         db = Database(conf)
         self.addCleanup(db.dispose)
         return dataclasses.replace(self.service.services, db=db)
@@ -268,7 +336,7 @@ class Away(NotesTest):
                 self.assertEqual(500, caller.call('GET', '/qos-types')[0])
             self.assertEqual(200, caller.call('GET', '/types')[0])
         base.eventually(lambda: 'wait for the database' in log.output, 'no try to write')
-        notes._db = self.db         # as if it was back
+        notes._db = self.db  # as if it was back
         notes.close()
         self.assertEqual(10, len(self.rows()))
 
@@ -293,8 +361,11 @@ class SeveralProcesses(testtools.TestCase):
         parts = self.useFixture(process.Parts(f'osapi_share_workers = 2\n{EVERY_REQUEST}'))
         other = parts.state / 'other.conf'
         other_port = process.free_port()
-        other.write_text(parts.config.read_text().replace('host = test', 'host = other')
-                         .replace(f'port = {parts.port}', f'port = {other_port}'))
+        other.write_text(
+            parts.config.read_text()
+            .replace('host = test', 'host = other')
+            .replace(f'port = {parts.port}', f'port = {other_port}')
+        )
         parts.run('api')
         parts.run('api', config=other)
         parts.until(parts.answers, 'the API answers')
@@ -304,6 +375,7 @@ class SeveralProcesses(testtools.TestCase):
                 ask_often(parts, port)
             rows = parts.ok('GET', '/request-notes')['request_notes']
             return rows if len(processes_of(rows, parts.log)) == 4 else None
+
         rows = parts.until(noted, 'notes of each process')
         self.assertEqual({'test', 'other'}, {row['host'] for row in rows})
         self.assertEqual({(1, 0)}, {(row['slow'], row['failed']) for row in rows if row['requests'] == 1})

@@ -58,7 +58,8 @@ class Reset(base.ServiceTest):
 
     def test_caller_without_project_gets_an_empty_list(self):
         self.admin.share()
-        ctx = context.RequestContext(user_id='u', project_id=None, roles=['reader'], services=self.service.services,
-                                     overwrite=False)
+        ctx = context.RequestContext(
+            user_id='u', project_id=None, roles=['reader'], services=self.service.services, overwrite=False
+        )
         req = request.Request(webob.Request.blank('/v2/shares'), ctx, 80, '')
         self.assertEqual([], v2_shares.index(req))

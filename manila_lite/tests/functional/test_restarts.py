@@ -24,7 +24,7 @@ class Restarts(testtools.TestCase):
     def test_share_waits_for_a_share_manager_that_is_restarted(self):
         parts = self.stopped(60)
         share = parts.share()
-        time.sleep(2)       # sleeps: several looks of the scheduler change nothing
+        time.sleep(2)  # sleeps: several looks of the scheduler change nothing
         self.assertEqual('creating', parts.ok('GET', f'/shares/{share}')['share']['status'])
         parts.run('share')
         parts.wait(f'/shares/{share}', 'share', 'available')
@@ -46,16 +46,26 @@ class Restarts(testtools.TestCase):
 class Migrations(testtools.TestCase):
     """Two backends, each with a share manager of its own. The destination is restarted."""
 
-    WANTED = {'host': 'test@beta', 'writable': False, 'nondisruptive': False, 'preserve_snapshots': True,
-              'preserve_metadata': True}
+    WANTED = {
+        'host': 'test@beta',
+        'writable': False,
+        'nondisruptive': False,
+        'preserve_snapshots': True,
+        'preserve_metadata': True,
+    }
 
     def setUp(self):
         super().setUp()
-        self.parts = self.useFixture(process.Parts(extra='[api]\nmigration_check_timeout = 200\n[beta]\ndriver = dummy\n'))
+        self.parts = self.useFixture(
+            process.Parts(extra='[api]\nmigration_check_timeout = 200\n[beta]\ndriver = dummy\n')
+        )
         self.parts.edit('restart_wait = 0\n', 'restart_wait = 600\n')
         self.other = self.parts.config.with_name('other.conf')
-        self.other.write_text(self.parts.config.read_text().replace('enabled_share_backends = alpha',
-                                                                    'enabled_share_backends = beta'))
+        self.other.write_text(
+            self.parts.config.read_text().replace(
+                'enabled_share_backends = alpha', 'enabled_share_backends = beta'
+            )
+        )
         for name in ('api', 'share'):
             self.parts.run(name)
         self.scheduler = self.parts.run('scheduler')
@@ -75,12 +85,14 @@ class Migrations(testtools.TestCase):
         """Start the migration in a thread, since its answer may take long; return what it will be."""
         hands = concurrent.futures.ThreadPoolExecutor(1)
         self.addCleanup(hands.shutdown)
-        return hands.submit(self.parts.call, 'POST', f'/shares/{self.share}/action', {'migration_start': self.WANTED})
+        return hands.submit(
+            self.parts.call, 'POST', f'/shares/{self.share}/action', {'migration_start': self.WANTED}
+        )
 
     def test_request_waits_for_a_destination_that_is_restarted(self):
         self.end(self.beta)
         answer = self.start()
-        time.sleep(2)       # sleeps: several looks of the scheduler change nothing
+        time.sleep(2)  # sleeps: several looks of the scheduler change nothing
         self.assertFalse(answer.done())
         self.parts.run('share', config=self.other)
         self.assertEqual((202, None), answer.result(timeout=waiting.LIMIT))
@@ -90,12 +102,16 @@ class Migrations(testtools.TestCase):
         """End the scheduler while the destination is asked, so that the migration is accepted and not yet placed."""
         self.parts.knobs('share_migration_check_compatibility:delay=5@once', backend='beta')
         answer = self.start()
-        self.parts.until(lambda: self.parts.calls('share_migration_check_compatibility', 'beta'), 'the question')
+        self.parts.until(
+            lambda: self.parts.calls('share_migration_check_compatibility', 'beta'), 'the question'
+        )
         self.end(self.scheduler)
         self.assertEqual((202, None), answer.result(timeout=waiting.LIMIT))
         self.end(self.beta)
         self.parts.run('scheduler')
-        time.sleep(2)       # sleeps: several looks of the scheduler change nothing
-        self.assertEqual('migration_starting', self.parts.ok('GET', f'/shares/{self.share}')['share']['task_state'])
+        time.sleep(2)  # sleeps: several looks of the scheduler change nothing
+        self.assertEqual(
+            'migration_starting', self.parts.ok('GET', f'/shares/{self.share}')['share']['task_state']
+        )
         self.parts.run('share', config=self.other)
         self.parts.wait(f'/shares/{self.share}', 'share', 'migration_driver_phase1_done', field='task_state')

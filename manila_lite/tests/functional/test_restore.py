@@ -49,15 +49,18 @@ class Backend(testtools.TestCase):
             setup()
             started.set()
             go.wait(waiting.LIMIT)
+
         manager.driver.setup = slow
         manager.start()
         started.wait(waiting.LIMIT)
         stopper = threading.Thread(target=manager.stop)
-        with service.services.db.writer():      # the write lock is taken: the first claim of the new worker has to wait
+        with (
+            service.services.db.writer()
+        ):  # the write lock is taken: the first claim of the new worker has to wait
             go.set()
-            time.sleep(0.3)     # sleeps: the worker is to try meanwhile, and leaves no trace of it
+            time.sleep(0.3)  # sleeps: the worker is to try meanwhile, and leaves no trace of it
             stopper.start()
-            time.sleep(0.7)     # sleeps: the write lock is to be held for so long
+            time.sleep(0.7)  # sleeps: the write lock is to be held for so long
         stopper.join()
         alive = [thread.name for thread in manager.worker.runner._threads.values() if thread.is_alive()]
         manager.worker.runner.stop()
@@ -81,8 +84,10 @@ class Restore(base.ServiceTest):
         self.addCleanup(setattr, ensure, 'BATCH', ensure.BATCH)
         ensure.BATCH = 1
         idents = [self.admin.share()['id'] for _ in range(3)]
-        self.instances = {self.admin.ok('GET', f'/shares/{share_id}/instances')['share_instances'][0]['id']: share_id
-                          for share_id in idents}
+        self.instances = {
+            self.admin.ok('GET', f'/shares/{share_id}/instances')['share_instances'][0]['id']: share_id
+            for share_id in idents
+        }
         self.addCleanup(self._remove)
 
     def _remove(self):
@@ -102,7 +107,9 @@ class Restore(base.ServiceTest):
         base.eventually(lambda: all(store.share(instance).exported for instance in instances), 'not served')
 
     def test_deletion_during_the_restart_does_not_block_other_shares(self):
-        self.service.conf.set_override('dummy_export_ips', ['10.9.9.9'], 'alpha')   # so that export locations are written
+        self.service.conf.set_override(
+            'dummy_export_ips', ['10.9.9.9'], 'alpha'
+        )  # so that export locations are written
         first, *others = sorted(self.instances)
         calls = self.service.managers['alpha'].driver.store.calls
         before = len(calls('ensure_shares'))

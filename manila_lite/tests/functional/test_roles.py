@@ -23,9 +23,15 @@ PERSONAS = {
 #: Callers that may do nothing: without a role, and with roles that mean nothing here.
 NOBODY = {'nobody': ('first', 'none'), 'auditor': ('first', 'auditor,members,administrator,admin_api')}
 #: Calls without a resource to read among those of ``world``, and their status.
-NOTHING = {'/extensions/{alias}': 404, '/share-group-types/default': 404, '/shares/{share_id}/migration-progress': 400}
+NOTHING = {
+    '/extensions/{alias}': 404,
+    '/share-group-types/default': 404,
+    '/shares/{share_id}/migration-progress': 400,
+}
 UNKNOWN = '00000000-0000-4000-8000-000000000000'
-_LINE = re.compile(r'(?P<method>[A-Z]+) (?P<path>/[^ ?]+)(\?(?P<query>\S+))?( (?P<action>\w+))?( (?P<body>{.*}))?')
+_LINE = re.compile(
+    r'(?P<method>[A-Z]+) (?P<path>/[^ ?]+)(\?(?P<query>\S+))?( (?P<action>\w+))?( (?P<body>{.*}))?'
+)
 
 
 def label(op):
@@ -46,27 +52,37 @@ class Unknown(dict):
 
 
 class Matrix(base.ServiceTest):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.world = world.make(cls.service, cls.admin, base.Api(cls.service.app, 'alice', 'first', 'member,reader'))
+        cls.world = world.make(
+            cls.service, cls.admin, base.Api(cls.service.app, 'alice', 'first', 'member,reader')
+        )
         cls.service.stop()
-        cls.callers = {name: base.Api(cls.service.app, name, project, roles)
-                       for name, (project, roles) in (PERSONAS | NOBODY).items()}
+        cls.callers = {
+            name: base.Api(cls.service.app, name, project, roles)
+            for name, (project, roles) in (PERSONAS | NOBODY).items()
+        }
 
     def test_every_call_has_its_line(self):
         """Check that each call has a line in the table, and each line a call."""
         calls = {label(op): op for op in OPS}
-        missing = [f'{line}: {" ".join(self.by_policy(calls[line]))}' for line in sorted(calls.keys() - TABLE.keys())]
+        missing = [
+            f'{line}: {" ".join(self.by_policy(calls[line]))}' for line in sorted(calls.keys() - TABLE.keys())
+        ]
         self.assertEqual([], missing, 'lines to add to roles.yaml, if this is right:\n' + '\n'.join(missing))
         more = [line for line in TABLE if line not in calls and '?' not in line and '{"' not in line]
         self.assertEqual([], more, 'no call of the contract')
-        self.assertEqual([], sorted({role for roles in TABLE.values() for role in roles.split()} - PERSONAS.keys()))
+        self.assertEqual(
+            [], sorted({role for roles in TABLE.values() for role in roles.split()} - PERSONAS.keys())
+        )
 
     def by_policy(self, op):
-        return [name for name, (project, roles) in PERSONAS.items()
-                if self.service.context(project, name, roles.split(',')).can(op.policy)]
+        return [
+            name
+            for name, (project, roles) in PERSONAS.items()
+            if self.service.context(project, name, roles.split(',')).can(op.policy)
+        ]
 
     def test_higher_roles_have_all_rights_of_lower_roles(self):
         """Let administrators do everything, a lower role never more than a higher one, and readers change nothing."""
@@ -74,7 +90,9 @@ class Matrix(base.ServiceTest):
             found = roles.split()
             self.assertIn('admin', found, line)
             ranks = [role for role in PERSONAS if role != 'service']
-            self.assertEqual(ranks[:len(set(found) & set(ranks))], [role for role in found if role != 'service'], line)
+            self.assertEqual(
+                ranks[: len(set(found) & set(ranks))], [role for role in found if role != 'service'], line
+            )
             if not line.startswith('GET ') and not line.endswith(' access_list'):
                 self.assertNotIn('reader', found, line)
 
@@ -96,24 +114,39 @@ class Matrix(base.ServiceTest):
         path = op.path_at(version).format_map(values)
         if op.path == '/share-access-rules':
             path += f'?share_id={self.world["share_id"]}'
-        body = world.body(op, version, Unknown() | self.missing(op)) if world.parameters(op) or op.action else {'nonsense': []}
+        body = (
+            world.body(op, version, Unknown() | self.missing(op))
+            if world.parameters(op) or op.action
+            else {'nonsense': []}
+        )
         body = None if op.method in ('GET', 'DELETE') else body
-        return caller.call(op.method, path, body, version=versions.show(version),
-                           headers={versions.EXPERIMENTAL_HEADER: 'true'})[:2]
+        return caller.call(
+            op.method,
+            path,
+            body,
+            version=versions.show(version),
+            headers={versions.EXPERIMENTAL_HEADER: 'true'},
+        )[:2]
 
     def missing(self, op):
-        return {field.name: UNKNOWN for field in world.body_fields(op, last(op)) if field.name.endswith('_id')}
+        return {
+            field.name: UNKNOWN for field in world.body_fields(op, last(op)) if field.name.endswith('_id')
+        }
 
     def test_filters_and_values_need_the_roles_of_their_line(self):
         """Try filters and values that need more rights than the call itself."""
         # One line of the table makes the share public.
-        self.addCleanup(self.admin.ok, 'PUT', f'/shares/{self.world["share_id"]}', {'share': {'is_public': False}})
+        self.addCleanup(
+            self.admin.ok, 'PUT', f'/shares/{self.world["share_id"]}', {'share': {'is_public': False}}
+        )
         for line, roles in TABLE.items():
             if '?' in line or '{"' in line:
                 found = _LINE.fullmatch(line)
                 path = found['path'].format_map(self.world) + (f'?{found["query"]}' if found['query'] else '')
-                for name, caller in reversed(self.callers.items()):     # allowed callers last: they change rows
-                    status, document, _ = caller.call(found['method'], path, json.loads(found['body'] or 'null'))
+                for name, caller in reversed(self.callers.items()):  # allowed callers last: they change rows
+                    status, document, _ = caller.call(
+                        found['method'], path, json.loads(found['body'] or 'null')
+                    )
                     self.assertEqual(name in roles.split(), status < 300, (line, name, status, document))
                     if name not in roles.split():
                         self.assertEqual(403, status, (line, name, document))

@@ -18,9 +18,17 @@ from manila_lite.tests.upgrade.release_before import Tree, need_history
 
 _USERS = 2
 #: Steps after which old and new are mixed in another way. Before the next, something has to be done from begin to end.
-_LONG = {'schema upgraded', 'api on one upgraded', 'scheduler on one upgraded', 'share on one upgraded',
-         'share on right upgraded', 'share on right taken back', 'share on one taken back', 'scheduler on left taken back',
-         'api on one taken back'}
+_LONG = {
+    'schema upgraded',
+    'api on one upgraded',
+    'scheduler on one upgraded',
+    'share on one upgraded',
+    'share on right upgraded',
+    'share on right taken back',
+    'share on one taken back',
+    'scheduler on left taken back',
+    'api on one taken back',
+}
 
 
 class RollingUpgrade(testtools.TestCase):
@@ -69,8 +77,13 @@ class RollingUpgrade(testtools.TestCase):
         told = self.cluster.releases()
         self.assertEqual({release.VERSION, self.cluster.before.told}, set(told.values()))
         self.assertEqual(release.VERSION, told['manila-scheduler one'])
-        self.assertEqual(told, {f'{row["binary"]} {row["host"]}': row['release']
-                                for row in self.cluster.ok('GET', '/services')['services']})
+        self.assertEqual(
+            told,
+            {
+                f'{row["binary"]} {row["host"]}': row['release']
+                for row in self.cluster.ok('GET', '/services')['services']
+            },
+        )
         result, details = self.cluster.checked('releases of services')
         self.assertEqual(Code.WARNING, result)
         self.assertIn(f'{release.VERSION}: manila-scheduler on one', details)
@@ -84,8 +97,13 @@ class Lite(process.Lite):
     def spawn(self):
         """Start the process, and do not wait for it."""
         with self.log.open('ab') as log:
-            self.process = forks.start('manila_lite.cmd.all_in_one:main', f'--config-file={self.config}',
-                                       stdout=log, stderr=log, tree=self.tree)
+            self.process = forks.start(
+                'manila_lite.cmd.all_in_one:main',
+                f'--config-file={self.config}',
+                stdout=log,
+                stderr=log,
+                tree=self.tree,
+            )
 
 
 class OneHost(testtools.TestCase):
@@ -117,11 +135,20 @@ class OneHost(testtools.TestCase):
         lite.tree = None
         lite.start()
         lite.wait(f'/shares/{begun}', 'share', 'available')
-        copy = lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'snapshot_id': snapshot}})['share']['id']
+        copy = lite.ok(
+            'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'snapshot_id': snapshot}}
+        )['share']['id']
         lite.wait(f'/shares/{copy}', 'share', 'available')
-        for kind, resource_id in (('share', copy), ('share', begun), ('snapshot', snapshot), ('share', share)):
+        for kind, resource_id in (
+            ('share', copy),
+            ('share', begun),
+            ('snapshot', snapshot),
+            ('share', share),
+        ):
             lite.ok('DELETE', f'/{kind}s/{resource_id}')
             lite.wait(f'/{kind}s/{resource_id}', kind, 'gone')
-        self.assertEqual({release.VERSION}, {row['release'] for row in lite.ok('GET', '/services')['services']})
+        self.assertEqual(
+            {release.VERSION}, {row['release'] for row in lite.ok('GET', '/services')['services']}
+        )
         self.assertNotIn(' ERROR ', lite.log.read_text())
         self.assertIn(f'manila-lite of release {release.VERSION} starts\n', lite.log.read_text())

@@ -20,9 +20,19 @@ class RoomReported(base.ServiceTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.admin = Api(cls.service.app)
-        cls.admin.ok('POST', '/types', {'share_type': {'name': 'dr', 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'replication_type': 'dr'}}})
-        cls.admin.ok('POST', '/share-group-types', {'share_group_type': {'name': 'plain', 'share_types': ['default']}})
+        cls.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'dr',
+                    'extra_specs': {'driver_handles_share_servers': 'False', 'replication_type': 'dr'},
+                }
+            },
+        )
+        cls.admin.ok(
+            'POST', '/share-group-types', {'share_group_type': {'name': 'plain', 'share_types': ['default']}}
+        )
 
     def setUp(self):
         super().setUp()
@@ -72,7 +82,11 @@ class RoomReported(base.ServiceTest):
 
     def test_capacity_is_reported_after_a_group_snapshot_deletion(self):
         group = self.made('/share-groups', 'share_group')
-        backend = self.admin.ok('GET', f'/share-groups/{group}')['share_group']['host'].partition('@')[2].partition('#')[0]
+        backend = (
+            self.admin.ok('GET', f'/share-groups/{group}')['share_group']['host']
+            .partition('@')[2]
+            .partition('#')[0]
+        )
         self.share(share_group_id=group, availability_zone=backend)
         snapshot = self.made('/share-group-snapshots', 'share_group_snapshot', share_group_id=group)
         self.is_reported(backend, self.delete, f'/share-group-snapshots/{snapshot}')
@@ -85,9 +99,21 @@ class RoomReported(base.ServiceTest):
     def test_capacity_is_reported_after_manage_and_unmanage(self):
         with self.service.managers['alpha'].driver.store.locked():
             self.service.managers['alpha'].driver.store.shares.put(
-                dataclasses.replace(ShareRecord('nas', 'pool1', 3, 'NFS', 'nas'), ours=False))
-        share = self.is_reported('alpha', self.admin.ok, 'POST', '/shares/manage', {'share': {
-            'service_host': 'test@alpha#pool1', 'protocol': 'nfs', 'export_path': '10.0.0.1:/shares/nas'}})['share']['id']
+                dataclasses.replace(ShareRecord('nas', 'pool1', 3, 'NFS', 'nas'), ours=False)
+            )
+        share = self.is_reported(
+            'alpha',
+            self.admin.ok,
+            'POST',
+            '/shares/manage',
+            {
+                'share': {
+                    'service_host': 'test@alpha#pool1',
+                    'protocol': 'nfs',
+                    'export_path': '10.0.0.1:/shares/nas',
+                }
+            },
+        )['share']['id']
         self.admin.wait(f'/shares/{share}', 'share', 'available')
         self.is_reported('alpha', self.act, f'/shares/{share}', 'unmanage')
 
@@ -107,9 +133,17 @@ class RoomReported(base.ServiceTest):
 
     def test_capacity_is_reported_by_both_backends_of_a_migration(self):
         share = self.share()
-        self.act(f'/shares/{share}', 'migration_start', {
-            'host': 'test@beta', 'writable': False, 'nondisruptive': False, 'preserve_snapshots': True,
-            'preserve_metadata': True})
+        self.act(
+            f'/shares/{share}',
+            'migration_start',
+            {
+                'host': 'test@beta',
+                'writable': False,
+                'nondisruptive': False,
+                'preserve_snapshots': True,
+                'preserve_metadata': True,
+            },
+        )
         self.admin.wait(f'/shares/{share}', 'share', 'migration_driver_phase1_done', field='task_state')
         self.service.knob('alpha', 'delete_share:hang')
         self.is_reported('beta', self.act, f'/shares/{share}', 'migration_complete')

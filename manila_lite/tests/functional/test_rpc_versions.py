@@ -37,8 +37,9 @@ class Versions(base.BusTestCase):
 
     def serve(self, topic='manila-share', host='host@backend', *, lanes=True):
         on_lanes = (lambda lanes: self.got.put(('lanes', lanes))) if lanes else None
-        running = server.Server(self.conf, topic, host,
-                                [endpoint.Operations(lambda ids: self.got.put(('ids', ids)), on_lanes)])
+        running = server.Server(
+            self.conf, topic, host, [endpoint.Operations(lambda ids: self.got.put(('ids', ids)), on_lanes)]
+        )
         self.assertTrue(running.start())
         self.addCleanup(running.stop, 5)
         return running
@@ -46,8 +47,9 @@ class Versions(base.BusTestCase):
     def send(self, message, *, topic='manila-share', host='host@backend', call=False):
         """Send a message unchanged through the transport."""
         target = oslo_messaging.Target(topic=topic, server=host)
-        return transport.get_transport(self.conf)._send(target, {}, message, wait_for_reply=call,
-                                                        timeout=waiting.LIMIT if call else None)
+        return transport.get_transport(self.conf)._send(
+            target, {}, message, wait_for_reply=call, timeout=waiting.LIMIT if call else None
+        )
 
     def received(self):
         return self.got.get(timeout=waiting.LIMIT)
@@ -56,8 +58,11 @@ class Versions(base.BusTestCase):
 class Recorded(testscenarios.WithScenarios, Versions):
     """Each recorded message, sent again and produced again."""
 
-    scenarios = [(f'{version}-{name}', {'version': version, 'record': record})
-                 for version in endpoint.SHAPES for name, record in recorded(version).items()]
+    scenarios = [
+        (f'{version}-{name}', {'version': version, 'record': record})
+        for version in endpoint.SHAPES
+        for name, record in recorded(version).items()
+    ]
 
     def test_recorded_message_is_understood(self):
         self.serve(self.record['topic'], self.record['server'] or 'any', lanes=False)
@@ -80,7 +85,7 @@ class Recorded(testscenarios.WithScenarios, Versions):
         listener.start(lambda incoming: self.got.put(incoming[0]))
         self.addCleanup(listener.stop)
         bus = clients.Bus(self.conf)
-        with bus._changed:                  # so that they become one message
+        with bus._changed:  # so that they become one message
             for topic, host, resource_id, lane in self.record['sends']:
                 bus.wake(topic, host, resource_id, lane)
         self.assertTrue(bus.close(10))
@@ -100,7 +105,7 @@ class Pins(Versions):
     def test_minor_version_only_adds_arguments(self):
         shapes = list(endpoint.SHAPES.values())
         for older, newer in itertools.pairwise(shapes):
-            self.assertEqual(older, newer[:len(older)])
+            self.assertEqual(older, newer[: len(older)])
 
     def test_without_a_pin_the_newest_is_sent(self):
         self.serve()

@@ -58,8 +58,16 @@ class Trouble(base.ServiceTest):
 
     def begin(self, runner, kind='test', **more):
         with self.service.services.db.writer() as conn:
-            return begin(conn, self.service.context(), kind, 'test', uuidutils.generate_uuid(), topic='share',
-                                    host=runner.host, **more).operation_id
+            return begin(
+                conn,
+                self.service.context(),
+                kind,
+                'test',
+                uuidutils.generate_uuid(),
+                topic='share',
+                host=runner.host,
+                **more,
+            ).operation_id
 
     def row(self, resource_id):
         with self.service.services.db.reader() as conn:
@@ -78,14 +86,18 @@ class Trouble(base.ServiceTest):
 
     @staticmethod
     def plan(do, undo=None, failed=None, kind='test'):
-        return Plan(kind, (Step(do, undo, 'do'),), lambda conn, work: None, failed or (lambda conn, work, error: None))
+        return Plan(
+            kind, (Step(do, undo, 'do'),), lambda conn, work: None, failed or (lambda conn, work, error: None)
+        )
 
     def test_failed_claim_does_not_lose_other_operations(self):
         db = Unreachable(self.service.services.db)
         runner = self.runner([self.plan(lambda work: None)], db)
         idents = [self.begin(runner) for _ in range(4)]
         runner.free_dead_claims()
-        runner.free_dead_claims = lambda: setattr(db, 'failures', 1)    # the first claim meets a locked database
+        runner.free_dead_claims = lambda: setattr(
+            db, 'failures', 1
+        )  # the first claim meets a locked database
         runner.start()
         for resource_id in idents:
             self.ends(resource_id)
@@ -93,9 +105,10 @@ class Trouble(base.ServiceTest):
 
     def test_the_fast_lane_does_not_wait_behind_a_backlog(self):
         release = threading.Event()
-        runner = self.runner([self.plan(lambda work: release.wait(waiting.LIMIT)),
-                              self.plan(lambda work: None, kind='quick')])
-        self.addCleanup(release.set)    # before the runner is stopped, which waits for running work
+        runner = self.runner(
+            [self.plan(lambda work: release.wait(waiting.LIMIT)), self.plan(lambda work: None, kind='quick')]
+        )
+        self.addCleanup(release.set)  # before the runner is stopped, which waits for running work
         for _ in range(30):
             self.begin(runner)
         quick = self.begin(runner, 'quick', lane=FAST)
@@ -111,6 +124,7 @@ class Trouble(base.ServiceTest):
         def undo(work):
             died.append(work.op.attempts)
             raise Killed
+
         failed = []
         runner = self.runner([self.plan(do, undo, lambda conn, work, error: failed.append(str(error)))])
         operation_id = self.begin(runner)
@@ -122,6 +136,7 @@ class Trouble(base.ServiceTest):
     def test_operation_is_parked_if_its_end_cannot_be_written(self):
         def refuse(*args):
             raise errors.Final('no')
+
         runner = self.runner([self.plan(refuse, failed=refuse)])
         operation_id = self.begin(runner)
         runner.start()
@@ -137,6 +152,7 @@ class Trouble(base.ServiceTest):
 
     def goes_on(self, runner, resource_id, what):
         """Wait until the operation has ended; let another process take it over whenever one dies in it."""
+
         def ended():
             if self.row(resource_id).state != rows.OPEN:
                 return True
@@ -144,6 +160,7 @@ class Trouble(base.ServiceTest):
                 self.take_over(resource_id)
             runner.wake()
             return False
+
         waiting.until(ended, what, pause=0.05)
 
     def test_unreadable_operation_does_not_block_others(self):
@@ -155,20 +172,31 @@ class Trouble(base.ServiceTest):
         def heal():
             with self.service.services.db.writer() as conn:
                 conn.execute(sa.text("UPDATE operations SET data = '{}' WHERE id = :id"), {'id': bad})
+
         self.addCleanup(heal)
         runner.start()
         self.ends(good)
 
     def test_stop_does_not_wait_for_a_backlog(self):
-        runner = self.runner([self.plan(lambda work: time.sleep(0.2))])     # sleeps: work takes a while
+        runner = self.runner([self.plan(lambda work: time.sleep(0.2))])  # sleeps: work takes a while
         with self.service.services.db.writer() as conn:
             for _ in range(400):
-                begin(conn, self.service.context(), 'test', 'test', uuidutils.generate_uuid(), topic='share',
-                                 host=runner.host)
+                begin(
+                    conn,
+                    self.service.context(),
+                    'test',
+                    'test',
+                    uuidutils.generate_uuid(),
+                    topic='share',
+                    host=runner.host,
+                )
         runner.start()
         waiting.until(lambda: runner.busy, 'it is at work')
         runner.stop()
         with self.service.services.db.reader() as conn:
-            left = conn.execute(sa.select(sa.func.count()).where(
-                models.operations.c.host == runner.host, models.operations.c.state == rows.OPEN)).scalar()
+            left = conn.execute(
+                sa.select(sa.func.count()).where(
+                    models.operations.c.host == runner.host, models.operations.c.state == rows.OPEN
+                )
+            ).scalar()
         self.assertGreater(left, 0)

@@ -43,7 +43,7 @@ class Claims(base.ServiceTest):
             conn.execute(models.operations.delete())
         self.conf = self.service.conf.operations
         self.began, self.go_on = [], threading.Event()
-        self.refusals = []      # errors for ``done`` to raise
+        self.refusals = []  # errors for ``done`` to raise
         plan = Plan('test', (Step(self.work),), self.done, lambda conn, work, error: None)
         self.runner = Runner(self.service.services, 'share', uuidutils.generate_uuid(), [plan], None)
         self.addCleanup(self.runner.stop)
@@ -59,8 +59,16 @@ class Claims(base.ServiceTest):
 
     def begin(self, project='p', serial=None):
         with self.db.writer() as conn:
-            return begin(conn, self.service.context(project), 'test', 'test', uuidutils.generate_uuid(), topic='share',
-                         host=self.runner.host, serial=serial).operation_id
+            return begin(
+                conn,
+                self.service.context(project),
+                'test',
+                'test',
+                uuidutils.generate_uuid(),
+                topic='share',
+                host=self.runner.host,
+                serial=serial,
+            ).operation_id
 
     def row(self, resource_id):
         with self.db.reader() as conn:
@@ -71,7 +79,10 @@ class Claims(base.ServiceTest):
 
     def all_end(self, *idents):
         self.go_on.set()
-        self.until(lambda: {self.row(resource_id).state for resource_id in idents} == {rows.DONE}, 'they have not ended')
+        self.until(
+            lambda: {self.row(resource_id).state for resource_id in idents} == {rows.DONE},
+            'they have not ended',
+        )
 
     def test_a_claim_holds_for_the_lease_and_is_renewed_long_before_its_end(self):
         lease = datetime.timedelta(seconds=self.conf.lease)
@@ -94,7 +105,7 @@ class Claims(base.ServiceTest):
 
     def test_operations_of_one_serial_run_one_at_a_time(self):
         one, two = self.begin('one', 'serial'), self.begin('two', 'serial')
-        other = self.begin('three')     # found by the same look, behind the two
+        other = self.begin('three')  # found by the same look, behind the two
         self.runner.start()
         self.until(lambda: other in self.began, 'the last has not begun')
         self.assertEqual(2, self.runner.busy)
@@ -121,14 +132,23 @@ class Claims(base.ServiceTest):
     def test_operation_is_not_claimed_before_its_pending_release(self):
         operation_id = self.begin()
         with self.db.writer() as conn:
-            rows.claim(conn, rows.get(conn, operation_id), self.runner.owner, -60)     # and that lease has run out
+            rows.claim(
+                conn, rows.get(conn, operation_id), self.runner.owner, -60
+            )  # and that lease has run out
         self.runner._unsaved[operation_id] = True
         self.assertFalse(self.runner._look())
-        self.assertEqual((self.runner.owner, 1), (self.row(operation_id).owner, self.row(operation_id).attempts))
+        self.assertEqual(
+            (self.runner.owner, 1), (self.row(operation_id).owner, self.row(operation_id).attempts)
+        )
 
     def test_claims_of_dead_workers_here_are_freed_at_once(self):
         world, pid, _ = process_names.name().rsplit('/', 2)
-        owned = {f'{world}/{pid}/1': True, f'{world}/{pid}/1/1': True, 'elsewhere/w/1/1': False, self.runner.owner: False}
+        owned = {
+            f'{world}/{pid}/1': True,
+            f'{world}/{pid}/1/1': True,
+            'elsewhere/w/1/1': False,
+            self.runner.owner: False,
+        }
         idents = {}
         for owner in owned:
             idents[owner] = self.begin()
@@ -136,7 +156,9 @@ class Claims(base.ServiceTest):
                 rows.claim(conn, rows.get(conn, idents[owner]), owner, 60)
         self.assertEqual(process_names.name(), self.runner.owner.rpartition('/')[0])
         self.runner.free_dead_claims()
-        self.assertEqual(owned, {owner: self.row(resource_id).owner is None for owner, resource_id in idents.items()})
+        self.assertEqual(
+            owned, {owner: self.row(resource_id).owner is None for owner, resource_id in idents.items()}
+        )
 
     def test_passed_on_operation_stays_with_the_worker_that_claimed_it(self):
         beside = Runner(self.service.services, 'share', uuidutils.generate_uuid(), [], None)
@@ -147,17 +169,22 @@ class Claims(base.ServiceTest):
             with self.db.writer() as conn:
                 rows.claim(conn, rows.get(conn, work.op.id), beside.owner, 60)
             raise errors.Final('refused')
+
         self.runner.executor.plans = {'test': Plan('test', (Step(pass_on_and_fail),), self.done, self.done)}
         operation_id = self.begin()
         with self.db.writer() as conn:
             op = rows.claim(conn, rows.get(conn, operation_id), self.runner.owner, 60)
         self.assertRaises(errors.LostClaim, self.runner.executor.run, op)
         row = self.row(operation_id)
-        self.assertEqual((beside.host, beside.owner, rows.OPEN, 1), (row.host, row.owner, row.state, row.attempts))
+        self.assertEqual(
+            (beside.host, beside.owner, rows.OPEN, 1), (row.host, row.owner, row.state, row.attempts)
+        )
 
     def lost(self, change):
         """Return the lines of the log about an operation that ``change(conn, id)`` takes from its worker."""
-        log = self.useFixture(fixtures.FakeLogger('manila_lite.engine.runner', format='%(levelname)s %(message)s'))
+        log = self.useFixture(
+            fixtures.FakeLogger('manila_lite.engine.runner', format='%(levelname)s %(message)s')
+        )
         operation_id = self.begin()
         self.runner.wake()
         waiting.until(lambda: self.began, 'the work did not begin')
@@ -169,8 +196,12 @@ class Claims(base.ServiceTest):
 
     def test_49_8_operation_that_a_request_ended_is_no_warning(self):
         self.runner.start()
-        for change in (lambda conn, operation_id: rows.delete(conn, [operation_id]),        # a check that nobody waits for
-                       lambda conn, operation_id: rows.supersede(conn, rows.get(conn, operation_id).resource_id, ['test'])):
+        for change in (
+            lambda conn, operation_id: rows.delete(conn, [operation_id]),  # a check that nobody waits for
+            lambda conn, operation_id: rows.supersede(
+                conn, rows.get(conn, operation_id).resource_id, ['test']
+            ),
+        ):
             said = self.lost(change)
             self.assertIn('was ended by a request', said)
             self.assertNotIn('WARNING', said)
@@ -179,6 +210,8 @@ class Claims(base.ServiceTest):
 
     def test_49_8_operation_that_another_worker_took_over_is_a_warning_with_its_cause(self):
         self.runner.start()
-        said = self.lost(lambda conn, operation_id: rows.move(conn, operation_id, self.runner.owner, owner='another'))
+        said = self.lost(
+            lambda conn, operation_id: rows.move(conn, operation_id, self.runner.owner, owner='another')
+        )
         self.assertIn('WARNING', said)
         self.assertIn('for longer than [operations] lease', said)

@@ -13,7 +13,6 @@ from manila_lite.tests.services import places
 
 
 class Savepoints(base.ServiceTest):
-
     def setUp(self):
         super().setUp()
         self.shares = [self.admin.share()['id'] for _ in range(2)]
@@ -49,6 +48,7 @@ class Savepoints(base.ServiceTest):
                 ended.append(None)
             except Exception as error:
                 ended.append(error)
+
         threads = [threading.Thread(target=take, args=shares) for shares in (self.shares, self.shares[::-1])]
         for thread in threads:
             thread.start()

@@ -12,23 +12,33 @@ from manila_lite.scheduler import service as scheduling
 from manila_lite.tests.functional import base, refused, test_pools_kept
 
 _POOLS = {proto: f'test@alpha#{proto.lower()}' for proto in ('NFS', 'CIFS')}
-_CAPABILITIES = {'driver_handles_share_servers': False, 'snapshot_support': True, 'create_share_from_snapshot_support': True,
-                 'revert_to_snapshot_support': True, 'mount_snapshot_support': True, 'replication_type': 'dr',
-                 'replication_domain': 'd'}
+_CAPABILITIES = {
+    'driver_handles_share_servers': False,
+    'snapshot_support': True,
+    'create_share_from_snapshot_support': True,
+    'revert_to_snapshot_support': True,
+    'mount_snapshot_support': True,
+    'replication_type': 'dr',
+    'replication_domain': 'd',
+}
 
 
 class Steps(refused.WithBackends):
     """A backend with a pool for each protocol, and one more backend; no share manager and no scheduler run."""
 
     UP = {'test@alpha': True, 'test@beta': True}
-    POOLS = {host: (99, {**_CAPABILITIES, 'storage_protocol': proto})
-             for proto, host in (*_POOLS.items(), ('NFS_CIFS', 'test@beta#both'))}
+    POOLS = {
+        host: (99, {**_CAPABILITIES, 'storage_protocol': proto})
+        for proto, host in (*_POOLS.items(), ('NFS_CIFS', 'test@beta#both'))
+    }
 
     def work(self, resource_id):
         """Claim the open operation on a resource; return it as work."""
         table, db = models.operations, self.service.services.db
         with db.writer() as conn:
-            found = conn.execute(table.select().where(table.c.resource_id == resource_id, table.c.state == 'open')).one()
+            found = conn.execute(
+                table.select().where(table.c.resource_id == resource_id, table.c.state == 'open')
+            ).one()
             op = rows.claim(conn, found, 'me', 30)
         data = next(plan.data for plan in scheduling.PLANS if plan.kind == op.kind)
         return Work(op, data.from_json(op.data), context.admin(self.service.services), self.service.scheduler)
@@ -36,8 +46,11 @@ class Steps(refused.WithBackends):
     def others_are_faster(self):
         """Let backends report just before each claim of capacity in a pool, so that the claim fails."""
         table = models.pools
-        return self.meanwhile('^UPDATE pools SET (allocated|claimed)_gb', table.update().values(
-            generation=table.c.generation + 1), every=True)
+        return self.meanwhile(
+            '^UPDATE pools SET (allocated|claimed)_gb',
+            table.update().values(generation=table.c.generation + 1),
+            every=True,
+        )
 
     def looks_again(self, step, work):
         """Check that the step changes nothing, and asks to be run again in less than a second."""
@@ -48,18 +61,23 @@ class Steps(refused.WithBackends):
 
     def well_done(self, step, work):
         """Run the step as often as it asks for: the pools that the scheduler remembers may be those of the test before."""
+
         def done():
             try:
                 step(work)
             except errors.Again:
                 return False
             return True
+
         base.eventually(done, 'no pool is taken')
 
     def new(self, **wanted):
         """Make a share that is to be placed on the first backend; return its id."""
-        return self.admin.ok('POST', '/shares', {'share': {
-            'size': 1, 'scheduler_hints': {'only_host': 'test@alpha'}, **wanted}})['share']['id']
+        return self.admin.ok(
+            'POST',
+            '/shares',
+            {'share': {'size': 1, 'scheduler_hints': {'only_host': 'test@alpha'}, **wanted}},
+        )['share']['id']
 
     def growing(self, proto='NFS'):
         share = self.share(host=_POOLS[proto], share_proto=proto)
@@ -72,12 +90,32 @@ class Steps(refused.WithBackends):
         share = self.share(host='test@beta#both', share_proto=proto)
         self.all_done()
         with self.service.services.db.reader() as conn:
-            kind = conn.execute(models.share_instances.select().where(
-                models.share_instances.c.share_id == share)).one().share_type_id
+            kind = (
+                conn.execute(
+                    models.share_instances.select().where(models.share_instances.c.share_id == share)
+                )
+                .one()
+                .share_type_id
+            )
         target = self.aside(share, host='test@alpha', status='migrating_to')
-        self.insert(models.operations, kind='share.migrate', resource_type='share', resource_id=share, topic='scheduler',
-                    lane='work', state='open', next_run_at=timeutils.utcnow(), data={
-                        'types': [kind], 'network_id': None, 'size': 1, 'proto': proto, 'to': 'test@alpha', 'target': target})
+        self.insert(
+            models.operations,
+            kind='share.migrate',
+            resource_type='share',
+            resource_id=share,
+            topic='scheduler',
+            lane='work',
+            state='open',
+            next_run_at=timeutils.utcnow(),
+            data={
+                'types': [kind],
+                'network_id': None,
+                'size': 1,
+                'proto': proto,
+                'to': 'test@alpha',
+                'target': target,
+            },
+        )
         return share
 
     def test_share_is_placed_in_a_pool_that_serves_its_protocol(self):
@@ -93,8 +131,13 @@ class Steps(refused.WithBackends):
         for proto, host in _POOLS.items():
             share = self.share(host='test@beta#both', share_proto=proto, share_type=name)
             self.all_done()
-            work = self.work(self.admin.ok('POST', '/share-replicas', {'share_replica': {
-                'share_id': share, 'availability_zone': 'here'}})['share_replica']['id'])
+            work = self.work(
+                self.admin.ok(
+                    'POST',
+                    '/share-replicas',
+                    {'share_replica': {'share_id': share, 'availability_zone': 'here'}},
+                )['share_replica']['id']
+            )
             self.well_done(place, work)
             self.assertEqual(('share', host), work.send)
 
@@ -112,11 +155,16 @@ class Steps(refused.WithBackends):
         def claimed():
             with self.service.services.db.reader() as conn:
                 return {row.host: row.claimed_gb for row in conn.execute(pools.select())}
+
         before = claimed()
         with self.service.services.db.reader() as conn:
             found = destinations.find(conn, scheduler, about, None)
-            refusal = self.assertRaises(errors.NoValidHost, destinations.find, conn, scheduler, {**about, 'size': 100}, None)
-            nowhere = self.assertRaises(errors.NoValidHost, destinations.find, conn, scheduler, {**about, 'to': 'x@y'}, None)
+            refusal = self.assertRaises(
+                errors.NoValidHost, destinations.find, conn, scheduler, {**about, 'size': 100}, None
+            )
+            nowhere = self.assertRaises(
+                errors.NoValidHost, destinations.find, conn, scheduler, {**about, 'to': 'x@y'}, None
+            )
         self.assertEqual((_POOLS['NFS'], 'nfs', before), (found.pool.host, found.names['pool'], claimed()))
         self.assertIn('CapacityFilter', str(refusal))
         self.assertIn('x@y has not reported any pool', str(nowhere))
@@ -128,6 +176,7 @@ class Steps(refused.WithBackends):
         def claimed():
             with self.service.services.db.reader() as conn:
                 return {pool.host: pool.claimed_gb for pool in scheduler.hosts.pools(conn)}[_POOLS['NFS']]
+
         before = claimed()
         migration.claim(self.work(self.leaving()))
         self.assertEqual((1, before + 1), (scheduler.hosts.looks, claimed()))

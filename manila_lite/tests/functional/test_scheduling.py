@@ -35,7 +35,9 @@ class TwoBackends(base.ServiceTest):
         self.service.knob('alpha', 'create_share:fail_final')
         for _ in range(4):
             share = self.caller('next').share()
-            self.assertEqual('test@beta#pool1', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['host'])
+            self.assertEqual(
+                'test@beta#pool1', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['host']
+            )
 
     def test_share_fails_with_a_message_when_all_pools_failed(self):
         for name in ('alpha', 'beta'):
@@ -43,8 +45,10 @@ class TwoBackends(base.ServiceTest):
         before = self.allocated()
         caller = self.caller('none')
         share = caller.share(wait='error')
-        message, = self.messages_of(share['id'], caller)
-        self.assertEqual(('001', '002', 'ERROR'), (message['action_id'], message['detail_id'], message['message_level']))
+        (message,) = self.messages_of(share['id'], caller)
+        self.assertEqual(
+            ('001', '002', 'ERROR'), (message['action_id'], message['detail_id'], message['message_level'])
+        )
         self.assertIn('RetryFilter', message['user_message'])
         self.assertNotIn('test@', message['user_message'])
         self.assertEqual(before, self.allocated())
@@ -56,15 +60,23 @@ class TwoBackends(base.ServiceTest):
 
     def test_message_names_the_filter_and_the_reason(self):
         caller = self.caller('why')
-        self.admin.ok('POST', '/types', {'share_type': {'name': 'fast', 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'disk': 'ssd'}}})
+        self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'fast',
+                    'extra_specs': {'driver_handles_share_servers': 'False', 'disk': 'ssd'},
+                }
+            },
+        )
         share = caller.share(share_type='fast', wait='error')
-        message, = self.messages_of(share['id'], caller)
+        (message,) = self.messages_of(share['id'], caller)
         self.assertEqual('008', message['detail_id'])
-        self.assertIn("CapabilitiesFilter", message['user_message'])
+        self.assertIn('CapabilitiesFilter', message['user_message'])
         self.assertIn("disk='ssd'", message['user_message'])
         share = caller.share(size=500, wait='error')
-        message, = self.messages_of(share['id'], caller)
+        (message,) = self.messages_of(share['id'], caller)
         self.assertEqual('009', message['detail_id'])
         self.assertIn('500 GiB asked for', message['user_message'])
 
@@ -95,10 +107,12 @@ class TwoBackends(base.ServiceTest):
     def test_share_with_an_impossible_affinity_hint_fails_with_a_message(self):
         caller = self.caller('far')
         first = caller.share()
-        for hints, said in (({'same_host': first['id'], 'different_host': first['id']}, 'different_host'),
-                            ({'same_host': caller.share(wait='error', size=900)['id']}, 'on no backend')):
+        for hints, said in (
+            ({'same_host': first['id'], 'different_host': first['id']}, 'different_host'),
+            ({'same_host': caller.share(wait='error', size=900)['id']}, 'on no backend'),
+        ):
             share = caller.share(wait='error', scheduler_hints=hints)
-            message, = self.messages_of(share['id'], caller)
+            (message,) = self.messages_of(share['id'], caller)
             self.assertIn(said, message['user_message'])
             self.assertNotIn('test@', message['user_message'])
 
@@ -106,15 +120,26 @@ class TwoBackends(base.ServiceTest):
         caller = self.caller('hints')
         body = {'size': 1, 'share_proto': 'NFS', 'scheduler_hints': {'only_host': 'test@alpha#pool1'}}
         self.assertEqual(403, caller.call('POST', '/shares', {'share': body})[0])
-        for ignored, hint, version in (('.only_host', 'only_host', '2.66'), ('.near', 'near', '2.67'),
-                                       ('', 'same_host', '2.64')):
-            status, document, headers = self.admin.call('POST', '/shares', {
-                'share': {**body, 'scheduler_hints': {hint: 'test@alpha#pool1'}}}, version=version)
-            self.assertEqual((200, f'share.scheduler_hints{ignored}'),
-                             (status, headers['X-OpenStack-Manila-Ignored-Fields']))
+        for ignored, hint, version in (
+            ('.only_host', 'only_host', '2.66'),
+            ('.near', 'near', '2.67'),
+            ('', 'same_host', '2.64'),
+        ):
+            status, document, headers = self.admin.call(
+                'POST',
+                '/shares',
+                {'share': {**body, 'scheduler_hints': {hint: 'test@alpha#pool1'}}},
+                version=version,
+            )
+            self.assertEqual(
+                (200, f'share.scheduler_hints{ignored}'),
+                (status, headers['X-OpenStack-Manila-Ignored-Fields']),
+            )
             self.admin.wait(f'/shares/{document["share"]["id"]}', 'share', 'available')
-        for hints, status in (({'same_host': '00000000-0000-4000-8000-000000000000'}, 404),
-                              ({'same_host': ','.join(['00000000-0000-4000-8000-000000000000', *map(str, range(400))])}, 400)):
+        for hints, status in (
+            ({'same_host': '00000000-0000-4000-8000-000000000000'}, 404),
+            ({'same_host': ','.join(['00000000-0000-4000-8000-000000000000', *map(str, range(400))])}, 400),
+        ):
             refused = caller.call('POST', '/shares', {'share': {**body, 'scheduler_hints': hints}})
             self.assertEqual(status, refused[0], refused)
 
@@ -132,12 +157,15 @@ class Capacity(base.ServiceTest):
 
         def create():
             made.append(caller.share(size=30, wait=None)['id'])
+
         threads = [threading.Thread(target=create) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        found = [caller.wait(f'/shares/{share_id}', 'share', {'available', 'error'})['status'] for share_id in made]
+        found = [
+            caller.wait(f'/shares/{share_id}', 'share', {'available', 'error'})['status'] for share_id in made
+        ]
         self.assertEqual((3, 5), (found.count('available'), found.count('error')))
         for share_id in made:
             caller.ok('DELETE', f'/shares/{share_id}')
@@ -152,17 +180,18 @@ class Capacity(base.ServiceTest):
         seen = None
         while (generation := self._pool().generation) != seen:
             seen = generation
-            time.sleep(1)       # sleeps: until no report comes any more, which no event shows
+            time.sleep(1)  # sleeps: until no report comes any more, which no event shows
 
     def _pool(self):
         with self.service.services.db.reader() as conn:
-            pool, = rows.list_pools(conn)
+            (pool,) = rows.list_pools(conn)
         return pool
 
     def _empty(self):
         def empty():
             pool = self._pool()
             return (pool.allocated_gb, pool.claimed_gb, pool.provisioned_gb) == (0, 0, 0)
+
         waiting.until(empty, self._pool, pause=0.05)
 
     def test_extension_beyond_the_capacity_leaves_the_size_unchanged(self):
@@ -171,7 +200,7 @@ class Capacity(base.ServiceTest):
         self.assertEqual(202, caller.action(share['id'], 'extend', {'new_size': 200})[0])
         share = caller.wait(f'/shares/{share["id"]}', 'share', 'available')
         self.assertEqual(10, share['size'])
-        message, = caller.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
+        (message,) = caller.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
         self.assertEqual(('008', '009'), (message['action_id'], message['detail_id']))
         self.assertEqual(10, caller.ok('GET', '/quota-sets/wide/detail')['quota_set']['gigabytes']['in_use'])
         caller.ok('DELETE', f'/shares/{share["id"]}')
@@ -192,9 +221,11 @@ class Large(base.ServiceTest):
 
     def test_capacity_of_a_large_pool_is_reported_exactly(self):
         self.admin.share(size=7)
-        pool, = self.admin.ok('GET', '/scheduler-stats/pools/detail')['pools']
-        self.assertEqual((104857631.25, 7), (pool['capabilities']['total_capacity_gb'],
-                                             pool['capabilities']['allocated_capacity_gb']))
+        (pool,) = self.admin.ok('GET', '/scheduler-stats/pools/detail')['pools']
+        self.assertEqual(
+            (104857631.25, 7),
+            (pool['capabilities']['total_capacity_gb'], pool['capabilities']['allocated_capacity_gb']),
+        )
 
 
 class Backend(base.ServiceTest):
@@ -225,7 +256,7 @@ class Backend(base.ServiceTest):
         self.assertEqual(202, status, document)
         share = caller.wait(f'/shares/{share["id"]}', 'share', {'available', 'shrinking_error'})
         self.assertEqual((5, 'available'), (share['size'], share['status']))
-        message, = caller.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
+        (message,) = caller.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
         self.assertEqual('018', message['detail_id'])
 
     def test_force_delete_removes_a_share_in_creation(self):
@@ -245,11 +276,17 @@ class Backend(base.ServiceTest):
         before = calls.read_text().count('update_access')
         self.service.knob('alpha', 'update_access:hang')
         for number in range(10):
-            caller.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {
-                'access_type': 'ip', 'access_to': f'10.0.0.{number}'}})
+            caller.ok(
+                'POST',
+                f'/shares/{share["id"]}/action',
+                {'allow_access': {'access_type': 'ip', 'access_to': f'10.0.0.{number}'}},
+            )
         self.service.knob('alpha', '')
         caller.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
-        found = {rule['state'] for rule in caller.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']}
+        found = {
+            rule['state']
+            for rule in caller.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']
+        }
         self.assertEqual({'active'}, found)
         self.assertLessEqual(calls.read_text().count('update_access') - before, 3)
 
@@ -258,8 +295,11 @@ class Backend(base.ServiceTest):
         share = caller.share()
         self.service.knob('alpha', 'create_snapshot:hang')
         caller.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})
-        rule = caller.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': '10.0.0.1'}})['access']
+        rule = caller.ok(
+            'POST',
+            f'/shares/{share["id"]}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.1'}},
+        )['access']
         caller.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', field='state')
         self.service.knob('alpha', '')
 
@@ -268,11 +308,14 @@ class Backend(base.ServiceTest):
         self.addCleanup(self.service.conf.clear_override, 'dummy_access_types', group='alpha')
         caller = self.caller('x')
         share = caller.share()
-        rule = caller.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {
-            'access_type': 'cert', 'access_to': 'somebody'}})['access']
+        rule = caller.ok(
+            'POST',
+            f'/shares/{share["id"]}/action',
+            {'allow_access': {'access_type': 'cert', 'access_to': 'somebody'}},
+        )['access']
         caller.wait(f'/share-access-rules/{rule["id"]}', 'access', 'error', field='state')
         self.assertEqual('error', caller.ok('GET', f'/shares/{share["id"]}')['share']['access_rules_status'])
-        message, = caller.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
+        (message,) = caller.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
         self.assertIn('somebody', message['user_message'])
         caller.ok('POST', f'/shares/{share["id"]}/action', {'deny_access': {'access_id': rule['id']}})
         caller.wait(f'/share-access-rules/{rule["id"]}', 'access', 'gone', field='state')

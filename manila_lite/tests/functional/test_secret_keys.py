@@ -39,8 +39,13 @@ class SecretKeys(testtools.TestCase):
 
     def insert(self, *passwords):
         with self.db.writer() as conn:
-            conn.execute(_table.insert(), [{'id': uuidutils.generate_uuid(), 'project_id': 'p', 'type': 'ldap',
-                                            'password': password} for password in passwords])
+            conn.execute(
+                _table.insert(),
+                [
+                    {'id': uuidutils.generate_uuid(), 'project_id': 'p', 'type': 'ldap', 'password': password}
+                    for password in passwords
+                ],
+            )
 
     def kept(self):
         with self.db.reader() as conn:
@@ -57,9 +62,13 @@ class SecretKeys(testtools.TestCase):
         self.assertEqual(200, len(next(run)))
         run.close()
         self.assertEqual({renewal.PLAIN: 250, renewal.FIRST: 200}, self.states())
-        self.assertEqual([200, 200, 50, 0, 0, 1], [len(portion) for portion in renewal.reencrypt(self.conf, self.db)])
+        self.assertEqual(
+            [200, 200, 50, 0, 0, 1], [len(portion) for portion in renewal.reencrypt(self.conf, self.db)]
+        )
         self.assertEqual({renewal.FIRST: 450}, self.states())
-        self.assertEqual({None, *(f'secret {number}' for number in range(450))}, set(map(encryption.decrypt, self.kept())))
+        self.assertEqual(
+            {None, *(f'secret {number}' for number in range(450))}, set(map(encryption.decrypt, self.kept()))
+        )
 
     def test_secret_of_a_lost_key_is_reported_as_lost(self):
         encryption.prepare(self.conf, self.db)
@@ -69,22 +78,29 @@ class SecretKeys(testtools.TestCase):
         (self.state / 'secrets.key').write_text(f'{key_file.new()}\n')
         self.assertEqual({renewal.PLAIN: 1, renewal.LOST: 1}, self.states())
         self.assertRaisesRegex(errors.BadConfig, 'another key', next, renewal.reencrypt(self.conf, self.db))
-        self.assertRaises(errors.Unavailable, encryption.decrypt, next(one for one in self.kept() if one != 'plain'))
+        self.assertRaises(
+            errors.Unavailable, encryption.decrypt, next(one for one in self.kept() if one != 'plain')
+        )
 
     def insert_as(self, conn, value):
-        conn.execute(_table.insert().values(id=uuidutils.generate_uuid(), project_id='p', type='ldap', password=value))
+        conn.execute(
+            _table.insert().values(id=uuidutils.generate_uuid(), project_id='p', type='ldap', password=value)
+        )
 
     def test_second_host_without_the_key_file_creates_no_key(self):
         encryption.prepare(self.conf, self.db)
         other = self.state / 'other' / 'key'
         self.conf.set_override('key_file', str(other), 'secrets')
-        self.assertRaisesRegex(errors.BadConfig, 'other/key is not there', encryption.prepare, self.conf, self.db)
+        self.assertRaisesRegex(
+            errors.BadConfig, 'other/key is not there', encryption.prepare, self.conf, self.db
+        )
         self.assertFalse(other.exists())
 
     def key(self, bits=256):
         """Store a key in the key manager; return its id."""
-        return key_manager.manager(self.conf).store(context.RequestContext(),
-                                                    symmetric_key.SymmetricKey('AES', bits, b'k' * (bits // 8)))
+        return key_manager.manager(self.conf).store(
+            context.RequestContext(), symmetric_key.SymmetricKey('AES', bits, b'k' * (bits // 8))
+        )
 
     def test_secrets_are_reencrypted_with_a_key_of_the_key_manager(self):
         encryption.prepare(self.conf, self.db)
@@ -101,6 +117,9 @@ class SecretKeys(testtools.TestCase):
         encryption.prepare(self.conf, self.db)
         self.assertFalse((self.state / 'secrets.key').exists())
         self.assertEqual(['in the file'], list(map(encryption.decrypt, self.kept())))
-        for resource_id, why in ((self.key(128), 'has 128 bits'), (uuidutils.generate_uuid(), 'does not give key')):
+        for resource_id, why in (
+            (self.key(128), 'has 128 bits'),
+            (uuidutils.generate_uuid(), 'does not give key'),
+        ):
             self.conf.set_override('key_ids', [resource_id], 'secrets')
             self.assertRaisesRegex(errors.BadConfig, why, keys.Keys(self.conf).load)

@@ -21,6 +21,7 @@ class Held(NetworkTest):
                 seen.append('use')
             elif text.startswith('select') and 'share_network_security_services' in text:
                 seen.append('look')
+
         sa.event.listen(self.db.engine, 'before_cursor_execute', saw)
         try:
             status, document, _ = self.admin.call(method, path, body)
@@ -30,7 +31,9 @@ class Held(NetworkTest):
         return seen
 
     def service_path(self):
-        made = self.admin.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})['security_service']
+        made = self.admin.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})[
+            'security_service'
+        ]
         return f'/security-services/{made["id"]}'
 
     def test_row_is_locked_before_a_deletion(self):
@@ -43,8 +46,11 @@ class Held(NetworkTest):
     def test_row_is_locked_before_it_is_added_to_a_network(self):
         network = self.network()['id']
         resource_id = self.service_path().rpartition('/')[2]
-        found = self.statements('POST', f'/share-networks/{network}/action', {
-            'add_security_service': {'security_service_id': resource_id}})
+        found = self.statements(
+            'POST',
+            f'/share-networks/{network}/action',
+            {'add_security_service': {'security_service_id': resource_id}},
+        )
         self.assertLess(found.index('hold'), found.index('use'))
 
     def test_service_of_another_project_is_not_found_or_changed(self):

@@ -21,8 +21,9 @@ class InUse(served.ServedTest):
 
     def service_of(self, kind='ldap', caller=None, **more):
         """Make a security service; return its id."""
-        return (caller or self.user).ok('POST', '/security-services', {'security_service': {'type': kind, **more}})[
-            'security_service']['id']
+        return (caller or self.user).ok(
+            'POST', '/security-services', {'security_service': {'type': kind, **more}}
+        )['security_service']['id']
 
     def used(self, *services, shares=1):
         """Make a network with the services and so many shares; return its id and the shares' ids."""
@@ -35,11 +36,15 @@ class InUse(served.ServedTest):
         return self.act(network, 'add_security_service', {'security_service_id': service}, **more)
 
     def update(self, network, current, new, **more):
-        return self.act(network, 'update_security_service', {'current_service_id': current, 'new_service_id': new}, **more)
+        return self.act(
+            network, 'update_security_service', {'current_service_id': current, 'new_service_id': new}, **more
+        )
 
     def services(self, network):
         """Return the ids of the network's security services, sorted."""
-        found = self.user.ok('GET', f'/security-services/detail?share_network_id={network}')['security_services']
+        found = self.user.ok('GET', f'/security-services/detail?share_network_id={network}')[
+            'security_services'
+        ]
         return sorted(service['id'] for service in found)
 
     def known(self, network):
@@ -88,7 +93,9 @@ class InUse(served.ServedTest):
         self.assertEqual([new], self.services(network))
         with self.service.services.db.reader() as conn:
             self.assertEqual([], operations.list_of_resource(conn, network, 'security_service.check'))
-        status, document = self.act(network, 'add_security_service_check', {'security_service_id': self.service_of('kerberos')})
+        status, document = self.act(
+            network, 'add_security_service_check', {'security_service_id': self.service_of('kerberos')}
+        )
         self.assertEqual((202, True), (status, document['compatible']))
 
     def test_check_returns_the_answer_of_each_backend(self):
@@ -97,10 +104,19 @@ class InUse(served.ServedTest):
         body = {'security_service_id': service, 'reset_operation': False}
         status, document = self.act(network, 'add_security_service_check', body)
         self.assertEqual(202, status, document)
-        self.assertEqual({'operation': 'add_security_service', 'current_security_service': None,
-                          'new_security_service': service}, document['requested_operation'])
+        self.assertEqual(
+            {
+                'operation': 'add_security_service',
+                'current_security_service': None,
+                'new_security_service': service,
+            },
+            document['requested_operation'],
+        )
         self.assertNotIn('hosts_check_result', document)
-        base.eventually(lambda: self.act(network, 'add_security_service_check', body)[1]['compatible'] is True, 'no answer')
+        base.eventually(
+            lambda: self.act(network, 'add_security_service_check', body)[1]['compatible'] is True,
+            'no answer',
+        )
         document = self.act(network, 'add_security_service_check', body, self.admin)[1]
         self.assertEqual({'test@alpha': True}, document['hosts_check_result'])
         self.assertEqual([], self.services(network))
@@ -116,8 +132,14 @@ class InUse(served.ServedTest):
         def answer(**more):
             return self.act(network, 'update_security_service_check', {**body, **more})[1]
 
-        self.assertEqual({'operation': 'update_security_service', 'current_security_service': old,
-                          'new_security_service': new}, answer()['requested_operation'])
+        self.assertEqual(
+            {
+                'operation': 'update_security_service',
+                'current_security_service': old,
+                'new_security_service': new,
+            },
+            answer()['requested_operation'],
+        )
         base.eventually(lambda: answer()['compatible'] is False, 'no answer')
         self.service.knob('alpha', '')
         self.assertIs(False, answer()['compatible'])
@@ -128,18 +150,27 @@ class InUse(served.ServedTest):
         network, _ = self.used()
         first, second = self.service_of(), self.service_of('kerberos')
         self.act(network, 'add_security_service_check', {'security_service_id': first})
-        base.eventually(lambda: self.act(network, 'add_security_service_check', {
-            'security_service_id': first})[1]['compatible'], 'no answer')
+        base.eventually(
+            lambda: self.act(network, 'add_security_service_check', {'security_service_id': first})[1][
+                'compatible'
+            ],
+            'no answer',
+        )
         self.fault(f'{_CHECK}:hang')
-        self.assertIsNone(self.act(network, 'add_security_service_check', {'security_service_id': second})[1]['compatible'])
+        self.assertIsNone(
+            self.act(network, 'add_security_service_check', {'security_service_id': second})[1]['compatible']
+        )
 
     def test_check_of_a_replacement_does_not_answer_for_another_current_service(self):
         first, second, new = (self.service_of() for _ in range(3))
         network, _ = self.used(first)
 
         def answer(current):
-            return self.act(network, 'update_security_service_check', {
-                'current_service_id': current, 'new_service_id': new})[1]['compatible']
+            return self.act(
+                network,
+                'update_security_service_check',
+                {'current_service_id': current, 'new_service_id': new},
+            )[1]['compatible']
 
         base.eventually(lambda: answer(first), 'no answer')
         self.assertEqual(202, self.update(network, first, second)[0])
@@ -157,7 +188,9 @@ class InUse(served.ServedTest):
         self.assertIn(self.servers(network)[0].id, str(document))
         self.assertEqual('active', self.shown(network)['status'])
         self.assertEqual([old], self.services(network))
-        self.assertEqual([('011', '022')], [(told['action_id'], told['detail_id']) for told in self.messages(network)])
+        self.assertEqual(
+            [('011', '022')], [(told['action_id'], told['detail_id']) for told in self.messages(network)]
+        )
 
     def test_update_is_refused_when_the_backend_does_not_answer(self):
         network, _ = self.used()
@@ -189,7 +222,9 @@ class InUse(served.ServedTest):
         shown = self.user.ok('GET', f'/shares/{share}')['share']
         self.assertEqual(('available', 'error'), (shown['status'], shown['access_rules_status']))
         self.assertEqual([new], self.services(network))
-        self.assertEqual([('011', '903')], [(told['action_id'], told['detail_id']) for told in self.messages(network)])
+        self.assertEqual(
+            [('011', '903')], [(told['action_id'], told['detail_id']) for told in self.messages(network)]
+        )
 
     def test_failure_on_one_server_leaves_the_other_active(self):
         network, _ = self.used(shares=2)
@@ -220,14 +255,23 @@ class InUse(served.ServedTest):
         theirs = self.service_of(caller=self.caller('q'))
         network, _ = self.used(old)
         for found, status, word in (
-                (self.add(network, other), 409, old), (self.add(network, old), 409, old),
-                (self.add(network, theirs), 404, theirs), (self.add(network, other, caller=self.caller('q')), 404, network),
-                (self.add(network, kerberos, version='2.62'), 403, network),
-                (self.update(network, other, kerberos), 409, other), (self.update(network, old, kerberos), 409, 'kerberos'),
-                (self.update(network, old, old), 409, old), (self.update(network, old, theirs), 404, theirs),
-                (self.update(network, old, other, version='2.62'), 404, ''),
-                (self.act(network, 'update_security_service', {'new_service_id': other}), 400, 'current_service_id'),
-                (self.act(network, 'remove_security_service', {'security_service_id': old}), 403, network)):
+            (self.add(network, other), 409, old),
+            (self.add(network, old), 409, old),
+            (self.add(network, theirs), 404, theirs),
+            (self.add(network, other, caller=self.caller('q')), 404, network),
+            (self.add(network, kerberos, version='2.62'), 403, network),
+            (self.update(network, other, kerberos), 409, other),
+            (self.update(network, old, kerberos), 409, 'kerberos'),
+            (self.update(network, old, old), 409, old),
+            (self.update(network, old, theirs), 404, theirs),
+            (self.update(network, old, other, version='2.62'), 404, ''),
+            (
+                self.act(network, 'update_security_service', {'new_service_id': other}),
+                400,
+                'current_service_id',
+            ),
+            (self.act(network, 'remove_security_service', {'security_service_id': old}), 403, network),
+        ):
             self.assertEqual(status, found[0], found)
             self.assertIn(word, str(found))
         self.assertEqual([old], self.services(network))
@@ -237,8 +281,11 @@ class InUse(served.ServedTest):
         network, [share] = self.used()
         [server] = self.servers(network)
         service = self.service_of()
-        for path, resource_id in ((f'/shares/{share}', share), (f'/share-servers/{server.id}', server.id),
-                            (f'/share-networks/{network}', network)):
+        for path, resource_id in (
+            (f'/shares/{share}', share),
+            (f'/share-servers/{server.id}', server.id),
+            (f'/share-networks/{network}', network),
+        ):
             self.admin.ok('POST', f'{path}/action', {'reset_status': {'status': 'error'}})
             status, document = self.add(network, service)
             self.assertEqual(409, status, document)
@@ -251,7 +298,10 @@ class InUse(served.ServedTest):
         self.user.ok('PUT', path, {'security_service': {'name': 'n', 'description': 'd'}})
         for values in ({'domain': 'new'}, {'name': 'm', 'password': 'new'}):
             self.assertEqual(403, self.user.call('PUT', path, {'security_service': values})[0])
-        self.assertEqual(('n', 'old'), tuple(self.user.ok('GET', path)['security_service'][key] for key in ('name', 'domain')))
+        self.assertEqual(
+            ('n', 'old'),
+            tuple(self.user.ok('GET', path)['security_service'][key] for key in ('name', 'domain')),
+        )
         self.assertEqual(403, self.user.call('DELETE', path)[0])
 
     def test_replaced_service_cannot_be_deleted_until_servers_are_updated(self):
@@ -270,8 +320,11 @@ class InUse(served.ServedTest):
     def test_unused_service_can_be_deleted_while_a_server_is_created(self):
         self.fault('setup_server:hang')
         network = self.network()
-        share = self.user.ok('POST', '/shares', {'share': {
-            'size': 1, 'share_proto': 'NFS', 'share_type': 'served', 'share_network_id': network}})['share']
+        share = self.user.ok(
+            'POST',
+            '/shares',
+            {'share': {'size': 1, 'share_proto': 'NFS', 'share_type': 'served', 'share_network_id': network}},
+        )['share']
         base.eventually(lambda: self.calls('setup_server'), 'no server is created')
         self.user.ok('DELETE', f'/security-services/{self.service_of()}')
         self.service.knob('alpha', '')
@@ -302,12 +355,25 @@ class InUse(served.ServedTest):
 class CannotBeTold(served.ServedTest):
     """A backend that cannot change the security services of its servers, and reports so."""
 
-    BACKENDS = {'alpha': 'driver_handles_share_servers = true\ndummy_capabilities = security_service_update_support:false\n'}
+    BACKENDS = {
+        'alpha': 'driver_handles_share_servers = true\ndummy_capabilities = security_service_update_support:false\n'
+    }
 
     def test_pools_report_no_support_and_types_that_need_it_find_no_backend(self):
         pools = self.admin.ok('GET', '/scheduler-stats/pools/detail')['pools']
         self.assertEqual([False], [pool['capabilities']['security_service_update_support'] for pool in pools])
-        self.admin.ok('POST', '/types', {'share_type': {'name': 'wants', 'extra_specs': {
-            'driver_handles_share_servers': 'True', 'security_service_update_support': '<is> True'}}})
+        self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'wants',
+                    'extra_specs': {
+                        'driver_handles_share_servers': 'True',
+                        'security_service_update_support': '<is> True',
+                    },
+                }
+            },
+        )
         share = self.user.share(share_type='wants', share_network_id=self.network(), wait='error')
         self.assertTrue(self.messages(share['id']))

@@ -46,17 +46,32 @@ class Changes(served.ServedTest):
             self.assertLessEqual(len(workers), WORKER_EACH * count, workers)
         requests = [len(costs[count][0]) for count in SERVERS]
         each = requests[1] - requests[0]
-        self.assertEqual([requests[0] + each * (count - 1) for count in SERVERS], requests,
-                         'one server more does not always cost the same')
+        self.assertEqual(
+            [requests[0] + each * (count - 1) for count in SERVERS],
+            requests,
+            'one server more does not always cost the same',
+        )
 
     def test_statements_to_add_a_subnet_are_within_budget(self):
-        self.must_be_within_budget(lambda network: self.user.ok('POST', f'/share-networks/{network}/subnets', {
-            'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}}))
+        self.must_be_within_budget(
+            lambda network: self.user.ok(
+                'POST',
+                f'/share-networks/{network}/subnets',
+                {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}},
+            )
+        )
 
     def test_statements_to_add_a_security_service_are_within_budget(self):
-        service = self.user.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})['security_service']['id']
-        self.must_be_within_budget(lambda network: self.user.ok('POST', f'/share-networks/{network}/action', {
-            'add_security_service': {'security_service_id': service}}))
+        service = self.user.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})[
+            'security_service'
+        ]['id']
+        self.must_be_within_budget(
+            lambda network: self.user.ok(
+                'POST',
+                f'/share-networks/{network}/action',
+                {'add_security_service': {'security_service_id': service}},
+            )
+        )
 
 
 class Rows(test_budgets.Counter):
@@ -71,16 +86,20 @@ class Rows(test_budgets.Counter):
 class Migration(served.ServedTest):
     """A share server with one share moves, with few snapshots or with many."""
 
-    BACKENDS = dict.fromkeys(('alpha', 'beta'), 'driver_handles_share_servers = true\n'
-                                                'server_migration_driver_continue_update_interval = 0.1\n')
+    BACKENDS = dict.fromkeys(
+        ('alpha', 'beta'),
+        'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n',
+    )
     EXTRA = '[quota]\nsnapshots = -1\n'
 
     def server(self, snapshots):
         """Make a server, a share and its snapshots; return the ids of the server and of the share."""
         network = self.network()
         share = self.share(network)
-        made = [self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
-                for _ in range(snapshots)]
+        made = [
+            self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
+            for _ in range(snapshots)
+        ]
         for snapshot in made:
             self.user.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         [server] = self.servers(network)
@@ -94,8 +113,18 @@ class Migration(served.ServedTest):
         counter, engine = Rows(), self.service.services.db.engine
         sa.event.listen(engine, 'before_cursor_execute', counter.saw)
         try:
-            self.admin.ok('POST', f'{path}/action', {'migration_start': {
-                'host': to, 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}})
+            self.admin.ok(
+                'POST',
+                f'{path}/action',
+                {
+                    'migration_start': {
+                        'host': to,
+                        'writable': True,
+                        'nondisruptive': False,
+                        'preserve_snapshots': True,
+                    }
+                },
+            )
             self.admin.wait(path, 'share_server', 'migration_driver_phase1_done', field='task_state')
             self.admin.ok('POST', f'{path}/action', {'migration_complete': {}})
             self.user.wait(f'/shares/{share}', 'share', 'available')
@@ -105,15 +134,35 @@ class Migration(served.ServedTest):
         return [text for text in counter.worked() if _of_work(text)]
 
     def test_statements_do_not_grow_with_the_number_of_snapshots(self):
-        self.admin.ok('POST', '/types', {'share_type': {'name': 'kept', 'extra_specs': {
-            'driver_handles_share_servers': 'True', 'snapshot_support': 'True'}}})
+        self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'kept',
+                    'extra_specs': {'driver_handles_share_servers': 'True', 'snapshot_support': 'True'},
+                }
+            },
+        )
         self.share = lambda network: self.user.share(share_type='kept', share_network_id=network)
         few, many = self.statements(2), self.statements(22)
         self.assertLessEqual(len(many), len(few) + 4, many)
 
     def test_statements_to_serve_mountable_snapshots_do_not_grow_with_their_number(self):
-        self.admin.ok('POST', '/types', {'share_type': {'name': 'mounted', 'extra_specs': {
-            'driver_handles_share_servers': 'True', 'snapshot_support': 'True', 'mount_snapshot_support': 'True'}}})
+        self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'mounted',
+                    'extra_specs': {
+                        'driver_handles_share_servers': 'True',
+                        'snapshot_support': 'True',
+                        'mount_snapshot_support': 'True',
+                    },
+                }
+            },
+        )
         self.share = lambda network: self.user.share(share_type='mounted', share_network_id=network)
         ctx, costs = self.service.context(roles=('admin',)), []
         for snapshots in (2, 12):

@@ -88,14 +88,19 @@ class WrongTest(Beating):
         for seconds in (_SIX_MINUTES * 100, -_SIX_MINUTES * 100):
             with ahead(seconds):
                 self.admin.share()
-                self.assertEqual({'up'}, {one['state'] for one in self.admin.ok('GET', '/services')['services']})
+                self.assertEqual(
+                    {'up'}, {one['state'] for one in self.admin.ok('GET', '/services')['services']}
+                )
                 self.assertEqual([], [one for one in self.findings('service') if one.wrong])
 
     def test_49_13_a_heartbeat_in_the_future_does_not_count_for_ever(self):
         for seconds, state in ((3600, 'up'), (8000, 'down')):
             with self.service.services.db.writer() as conn:
-                conn.execute(models.services.update().where(models.services.c.binary == 'manila-share').values(
-                    heartbeat_at=database_clock.time(conn) + datetime.timedelta(seconds=seconds)))
+                conn.execute(
+                    models.services.update()
+                    .where(models.services.c.binary == 'manila-share')
+                    .values(heartbeat_at=database_clock.time(conn) + datetime.timedelta(seconds=seconds))
+                )
             [shown] = self.admin.ok('GET', '/services?binary=manila-share')['services']
             self.assertEqual(state, shown['state'], seconds)
         [found] = self.findings('service')
@@ -128,7 +133,9 @@ class WrongTest(Beating):
         self.beat(self.scheduler, -_SIX_MINUTES)
         share = self.admin.share(wait=None)
         [waits] = self.findings('operation')
-        self.assertIn('manila-scheduler on test, which claims no work: the clock of its host is 360 s behind', waits.why)
+        self.assertIn(
+            'manila-scheduler on test, which claims no work: the clock of its host is 360 s behind', waits.why
+        )
         self.assertFalse(self.scheduler.worker.runner._look())
         self.assertEqual('creating', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['status'])
         self.beat(self.scheduler)
@@ -141,7 +148,9 @@ class WrongTest(Beating):
         self.assertEqual([], [one for one in self.findings('service') if one.wrong])
         with self.service.services.db.reader() as conn:
             seen = {row.binary: rows.clock_ahead_of(row) for row in rows.list_services(conn)}
-        self.assertEqual({'manila-share': 4, 'manila-scheduler': -4}, {name: round(found) for name, found in seen.items()})
+        self.assertEqual(
+            {'manila-share': 4, 'manila-scheduler': -4}, {name: round(found) for name, found in seen.items()}
+        )
 
 
 class SaidTest(Beating):
@@ -154,19 +163,39 @@ class SaidTest(Beating):
     def test_49_13_doctor_and_top_say_it(self):
         [found] = self.findings('service')
         self.assertEqual((True, 'test'), (found.wrong, found.id))
-        self.assertIn('claims no work: the clock of its host is 360 s ahead of that of the database', found.why)
+        self.assertIn(
+            'claims no work: the clock of its host is 360 s ahead of that of the database', found.why
+        )
         looked = Looker(self.service.services).look()
         first = looked.services[0]
-        self.assertEqual(('manila-scheduler', '+360.0 s', True), (first['service'], first['clock'], first['is_bad']))
+        self.assertEqual(
+            ('manila-scheduler', '+360.0 s', True), (first['service'], first['clock'], first['is_bad'])
+        )
         self.assertIn('the clock of its host is 360 s ahead', plain(looked))
 
     def test_49_13_the_upgrade_check_says_it(self):
         for seconds, code, said in (
-                (0, 1, 'Warning: services: manila-scheduler on test claims no work: the clock of its host is 360 s ahead'),
-                (-_SIX_MINUTES, 2, 'Failure: clock: The clock of this host is 360 s behind that of the database')):
+            (
+                0,
+                1,
+                'Warning: services: manila-scheduler on test claims no work: the clock of its host is 360 s ahead',
+            ),
+            (-_SIX_MINUTES, 2, 'Failure: clock: The clock of this host is 360 s behind that of the database'),
+        ):
             ended = subprocess.run(
-                [sys.executable, '-c', _CHECK.format(seconds), f'--config-file={self.service.state}/manila_lite.conf',
-                 'upgrade', 'check'], capture_output=True, text=True, timeout=waiting.LIMIT, check=False)
+                [
+                    sys.executable,
+                    '-c',
+                    _CHECK.format(seconds),
+                    f'--config-file={self.service.state}/manila_lite.conf',
+                    'upgrade',
+                    'check',
+                ],
+                capture_output=True,
+                text=True,
+                timeout=waiting.LIMIT,
+                check=False,
+            )
             self.assertEqual(code, ended.returncode, ended)
             self.assertIn(said, ended.stdout)
 
@@ -182,5 +211,7 @@ class SaidTest(Beating):
         shown = metrics_collector.FromDatabase(self.service.conf, self.service.services.db)
         self.addCleanup(shown.close)
         [family] = [one for one in shown.collect() if one.name == 'manila_lite_service_clock_ahead_seconds']
-        self.assertEqual({'manila-scheduler': 360, 'manila-share': 0}, {
-            sample.labels['binary']: round(sample.value) for sample in family.samples})
+        self.assertEqual(
+            {'manila-scheduler': 360, 'manila-share': 0},
+            {sample.labels['binary']: round(sample.value) for sample in family.samples},
+        )

@@ -41,9 +41,24 @@ class Around(testtools.TestCase):
         env['TMPDIR'] = self.useFixture(fixtures.TempDir()).path
         Path(env['TMPDIR']).chmod(0o755)
         process = subprocess.Popen(
-            [sys.executable, '-m', 'manila_lite.tests.services', '--database', 'postgresql', '--',
-             sys.executable, '-c', _COMMAND, str(stay), str(status)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=env)
+            [
+                sys.executable,
+                '-m',
+                'manila_lite.tests.services',
+                '--database',
+                'postgresql',
+                '--',
+                sys.executable,
+                '-c',
+                _COMMAND,
+                str(stay),
+                str(status),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
+        )
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         self.addCleanup(process.stdout.close)
@@ -53,8 +68,14 @@ class Around(testtools.TestCase):
 
     def answers(self, url):
         try:
-            psycopg2.connect(host=url.host, port=url.port, user=url.username, password=url.password, dbname=url.database,
-                             connect_timeout=5).close()
+            psycopg2.connect(
+                host=url.host,
+                port=url.port,
+                user=url.username,
+                password=url.password,
+                dbname=url.database,
+                connect_timeout=5,
+            ).close()
         except psycopg2.OperationalError:
             return False
         return True

@@ -18,7 +18,8 @@ from manila_lite.tests.functional import base, refused, test_forced_cancel, test
 
 _POOLS = '{}dummy_pools = {{}}\ndummy_pool_size_gb = {{}}\n'.format(
     'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
-    'backend_availability_zone = here\n')
+    'backend_availability_zone = here\n'
+)
 _WANTED = {'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}
 _COPIED = 'migration_driver_phase1_done'
 _HELD = 'share_server_migration_start:hang'
@@ -27,8 +28,11 @@ _HELD = 'share_server_migration_start:hang'
 class Spread(test_forced_cancel.Force, test_server_migration.MigrationTest):
     """From ``large`` to ``small``, with two pools of 3 GiB. ``narrow`` has the same pools and a driver that cannot spread."""
 
-    BACKENDS = {'large': _POOLS.format('pool1', 1000), 'small': _POOLS.format('a,b', 3),
-                'narrow': _POOLS.format('a,b', 3) + 'dummy_spreading_migration = false\n'}
+    BACKENDS = {
+        'large': _POOLS.format('pool1', 1000),
+        'small': _POOLS.format('a,b', 3),
+        'narrow': _POOLS.format('a,b', 3) + 'dummy_spreading_migration = false\n',
+    }
 
     def setUp(self):
         super().setUp()
@@ -40,8 +44,15 @@ class Spread(test_forced_cancel.Force, test_server_migration.MigrationTest):
     def server(self, *sizes):
         """Make shares of these sizes on a share server of its own; return (server, ids of the shares)."""
         self.network = self.make_network('four')
-        shares = [self.admin.share(share_type='served', share_network_id=self.network, size=size,
-                                   scheduler_hints={'only_host': 'test@large#pool1'})['id'] for size in sizes]
+        shares = [
+            self.admin.share(
+                share_type='served',
+                share_network_id=self.network,
+                size=size,
+                scheduler_hints={'only_host': 'test@large#pool1'},
+            )['id']
+            for size in sizes
+        ]
         [server] = self.servers()
         return server, shares
 
@@ -54,14 +65,20 @@ class Spread(test_forced_cancel.Force, test_server_migration.MigrationTest):
         self.assertEqual((200, told['reason'] is None), (status, told['compatible']), told)
         if told['reason']:
             status, document = self.start(server, host)
-            self.assertEqual((409, True), (status, told['reason'] in document['conflictingRequest']['message']), document)
+            self.assertEqual(
+                (409, True), (status, told['reason'] in document['conflictingRequest']['message']), document
+            )
         return told['reason']
 
     def promised(self, backend='small'):
         """Return the claimed and the provisioned GiB of all pools."""
         with self.service.services.db.reader() as conn:
-            return {row.host.partition('#')[2]: (row.claimed_gb, row.provisioned_gb) for row in conn.execute(
-                sa.select(models.pools).where(models.pools.c.backend_host == f'test@{backend}'))}
+            return {
+                row.host.partition('#')[2]: (row.claimed_gb, row.provisioned_gb)
+                for row in conn.execute(
+                    sa.select(models.pools).where(models.pools.c.backend_host == f'test@{backend}')
+                )
+            }
 
     def sums(self):
         """Return the claimed GiB of both pools, the smaller first, and the same for the provisioned ones."""
@@ -70,8 +87,10 @@ class Spread(test_forced_cancel.Force, test_server_migration.MigrationTest):
     def called(self, server):
         """Wait until the backend is asked to start the copy of the server, which hangs."""
         target = self.target(server)
-        base.eventually(lambda: target in [call for _, call in self.store('small').calls('share_server_migration_start')],
-                        'the copy does not start')
+        base.eventually(
+            lambda: target in [call for _, call in self.store('small').calls('share_server_migration_start')],
+            'the copy does not start',
+        )
 
     def target(self, server):
         return self.act(server, 'migration_get_progress')[1]['destination_share_server_id']
@@ -119,7 +138,9 @@ class Spread(test_forced_cancel.Force, test_server_migration.MigrationTest):
         self.service.knob('small', '')
         self.task_is(server, _COPIED)
         # The operation says a moment after the server that the backend has the copies in its figures.
-        base.eventually(lambda: self.report() or self.sums() == ([0, 0], [2, 3]), 'the copies are promised still')
+        base.eventually(
+            lambda: self.report() or self.sums() == ([0, 0], [2, 3]), 'the copies are promised still'
+        )
         self.assertIn('CapacityFilter', self.reason(self.server(2)[0]))
         self.cancelled(server)
         self.assertEqual(([0, 0], [0, 0]), self.sums(), 'at once, without a report')
@@ -140,7 +161,9 @@ class Spread(test_forced_cancel.Force, test_server_migration.MigrationTest):
         self.copied(server)
         target = self.target(server)
         with self.down('small'):
-            self.assertEqual(202, self.act(server, 'reset_task_state', {'task_state': 'migration_cancelled'})[0])
+            self.assertEqual(
+                202, self.act(server, 'reset_task_state', {'task_state': 'migration_cancelled'})[0]
+            )
             self.assertEqual(([0, 0], [0, 0]), self.sums())
             with self.service.services.db.reader() as conn:
                 note = server_migration.last_release(conn, target).data
@@ -166,8 +189,13 @@ class Spread(test_forced_cancel.Force, test_server_migration.MigrationTest):
         started = [server for server, status in zip(servers, statuses, strict=True) if status == 202]
 
         def left():
-            return [server for server in started if self.admin.ok('GET', f'/share-servers/{server["id"]}')[
-                'share_server']['task_state'] != 'migration_error']
+            return [
+                server
+                for server in started
+                if self.admin.ok('GET', f'/share-servers/{server["id"]}')['share_server']['task_state']
+                != 'migration_error'
+            ]
+
         base.eventually(lambda: len(left()) == 1, 'two servers were promised the capacity of one')
         self.report()
         self.assertEqual(([2, 2], [0, 0]), self.sums())
@@ -180,7 +208,9 @@ class Spread(test_forced_cancel.Force, test_server_migration.MigrationTest):
 
     def test_each_share_is_in_its_own_pool_after_a_failed_cut_over_and_a_restart(self):
         server, shares = self.server(1, 2, 2)
-        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': shares[0]}})['snapshot']['id']
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': shares[0]}})['snapshot'][
+            'id'
+        ]
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         self.copied(server)
         with self.down('small'):
@@ -233,16 +263,26 @@ class Spread(test_forced_cancel.Force, test_server_migration.MigrationTest):
     def test_reason_names_the_real_obstacle(self):
         server, _ = self.server(2, 2)
         self.assertIsNone(self.reason(server))
-        self.assertEqual('No single pool of test@narrow fits all shares, and its driver cannot spread the shares of one share '
-                         'server over several pools.', self.reason(server, 'test@narrow'))
+        self.assertEqual(
+            'No single pool of test@narrow fits all shares, and its driver cannot spread the shares of one share '
+            'server over several pools.',
+            self.reason(server, 'test@narrow'),
+        )
         named = self.reason(server, 'test@small#a')
         self.assertIn('refused 1 of 1 pool (pool test@small#a: 4 GiB asked for, 3 GiB left', named)
         server, _ = self.server(2, 2, 2)
         neither = self.reason(server)
-        self.assertTrue(neither.startswith('The shares fit neither into one pool of test@small nor spread over its pools. '
-                                           'There is no pool for a share of 2 GiB beside the others. '), neither)
+        self.assertTrue(
+            neither.startswith(
+                'The shares fit neither into one pool of test@small nor spread over its pools. '
+                'There is no pool for a share of 2 GiB beside the others. '
+            ),
+            neither,
+        )
         self.assertIn('CapacityFilter refused 2 of 2 pools', neither)
-        self.assertIn('6 GiB asked for, 3 GiB left', self.reason(server, 'test@narrow'), 'no driver could do it')
+        self.assertIn(
+            '6 GiB asked for, 3 GiB left', self.reason(server, 'test@narrow'), 'no driver could do it'
+        )
         server, _ = self.server(4)
         self.assertIn('4 GiB asked for, 3 GiB left', self.reason(server), 'a single share cannot be spread')
 
@@ -256,9 +296,14 @@ class Spread(test_forced_cancel.Force, test_server_migration.MigrationTest):
             # For each try again, since a report of the real driver may come at any moment.
             with self.service.services.db.writer() as conn:
                 for row in conn.execute(table.select().where(table.c.backend_host == 'test@narrow')).all():
-                    conn.execute(table.update().where(table.c.host == row.host).values(
-                        generation=row.generation + 1,
-                        capabilities={**row.capabilities, 'server_migration_spread_support': True}))
+                    conn.execute(
+                        table.update()
+                        .where(table.c.host == row.host)
+                        .values(
+                            generation=row.generation + 1,
+                            capabilities={**row.capabilities, 'server_migration_spread_support': True},
+                        )
+                    )
 
         def asked():
             pretend()
@@ -278,16 +323,26 @@ class Spread(test_forced_cancel.Force, test_server_migration.MigrationTest):
 
     def test_pools_show_whether_the_driver_spreads(self):
         pools = self.admin.ok('GET', '/scheduler-stats/pools/detail')['pools']
-        self.assertEqual({'test@large#pool1': True, 'test@small#a': True, 'test@small#b': True, 'test@narrow#a': False,
-                          'test@narrow#b': False},
-                         {pool['name']: pool['capabilities']['server_migration_spread_support'] for pool in pools})
+        self.assertEqual(
+            {
+                'test@large#pool1': True,
+                'test@small#a': True,
+                'test@small#b': True,
+                'test@narrow#a': False,
+                'test@narrow#b': False,
+            },
+            {pool['name']: pool['capabilities']['server_migration_spread_support'] for pool in pools},
+        )
 
 
 class Statements(test_server_migration.MigrationTest):
     """Share servers with 10 and with 500 shares of 1 GiB, each too many for one pool of its destination."""
 
-    BACKENDS = {'alpha': test_server_migration.BACKEND.format('here'), 'beta': _POOLS.format('a,b', 6),
-                'gamma': _POOLS.format('a,b', 300)}
+    BACKENDS = {
+        'alpha': test_server_migration.BACKEND.format('here'),
+        'beta': _POOLS.format('a,b', 6),
+        'gamma': _POOLS.format('a,b', 300),
+    }
 
     def test_statements_do_not_grow_with_the_number_of_shares(self):
         costs = {}
@@ -297,13 +352,21 @@ class Statements(test_server_migration.MigrationTest):
             self.fill(server, share, count - 1)
             self.at_rest()
             costs[count] = (
-                self.phase(functools.partial(self.start, server, f'test@{backend}'),
-                           functools.partial(self.task_is, server, _COPIED)),
-                self.phase(functools.partial(self.act, server, 'migration_complete'), self.at_rest))
+                self.phase(
+                    functools.partial(self.start, server, f'test@{backend}'),
+                    functools.partial(self.task_is, server, _COPIED),
+                ),
+                self.phase(functools.partial(self.act, server, 'migration_complete'), self.at_rest),
+            )
             table = models.share_instances
             with self.service.services.db.reader() as conn:
-                placed = dict(conn.execute(sa.select(table.c.host, sa.func.count()).where(
-                    table.c.share_network_id == self.network).group_by(table.c.host)).all())
+                placed = dict(
+                    conn.execute(
+                        sa.select(table.c.host, sa.func.count())
+                        .where(table.c.share_network_id == self.network)
+                        .group_by(table.c.host)
+                    ).all()
+                )
             most = count * 6 // 10
             self.assertEqual([count - most, most], sorted(placed.values()), placed)
             self.assertEqual({f'test@{backend}#a', f'test@{backend}#b'}, set(placed))
@@ -315,26 +378,55 @@ class Claims(refused.WithBackends):
     """The scheduler's step by itself: two pools of one backend; no share manager and no scheduler run."""
 
     UP = {'test@alpha': True}
-    POOLS = {f'test@alpha#{name}': (3, {'driver_handles_share_servers': True, 'storage_protocol': 'NFS',
-                                        'server_migration_spread_support': True}) for name in 'ab'}
+    POOLS = {
+        f'test@alpha#{name}': (
+            3,
+            {
+                'driver_handles_share_servers': True,
+                'storage_protocol': 'NFS',
+                'server_migration_spread_support': True,
+            },
+        )
+        for name in 'ab'
+    }
 
     def setUp(self):
         super().setUp()
         with self.service.services.db.writer() as conn:
-            conn.execute(models.pools.update().values(claimed_gb=0, allocated_gb=0, generation=models.pools.c.generation + 1))
+            conn.execute(
+                models.pools.update().values(
+                    claimed_gb=0, allocated_gb=0, generation=models.pools.c.generation + 1
+                )
+            )
         self.service.scheduler.hosts = host_states.Hosts(60)
 
     def work(self):
         """Claim an operation that moves a server with two shares of 2 GiB to the backend; return it as work."""
         table, server = models.operations, uuidutils.generate_uuid()
-        self.insert(table, kind=server_migration.KIND, resource_type='share_server', resource_id=server, topic='scheduler',
-                    lane='work', state='open', next_run_at=timeutils.utcnow(), data={
-                        'types': ['kind'], 'network_id': None, 'size': 4, 'proto': 'NFS', 'to': 'test@alpha',
-                        'parts': [(name, 'kind', 2) for name in ('one', 'two')]})
+        self.insert(
+            table,
+            kind=server_migration.KIND,
+            resource_type='share_server',
+            resource_id=server,
+            topic='scheduler',
+            lane='work',
+            state='open',
+            next_run_at=timeutils.utcnow(),
+            data={
+                'types': ['kind'],
+                'network_id': None,
+                'size': 4,
+                'proto': 'NFS',
+                'to': 'test@alpha',
+                'parts': [(name, 'kind', 2) for name in ('one', 'two')],
+            },
+        )
         with self.service.services.db.writer() as conn:
             found = conn.execute(table.select().where(table.c.resource_id == server)).one()
             op = rows.claim(conn, found, 'me', 30)
-        return Work(op, Untyped.from_json(op.data), context.admin(self.service.services), self.service.scheduler)
+        return Work(
+            op, Untyped.from_json(op.data), context.admin(self.service.services), self.service.scheduler
+        )
 
     def claimed(self):
         with self.service.services.db.reader() as conn:
@@ -343,11 +435,16 @@ class Claims(refused.WithBackends):
     def test_all_pools_are_claimed_or_none(self):
         work, table = self.work(), models.pools
         # The pool that is claimed first is left alone, so that its claim succeeds and has to be taken back.
-        with self.meanwhile('^UPDATE pools SET (allocated|claimed)_gb', table.update().where(table.c.host == 'test@alpha#b')
-                            .values(generation=table.c.generation + 1), every=True):
+        with self.meanwhile(
+            '^UPDATE pools SET (allocated|claimed)_gb',
+            table.update().where(table.c.host == 'test@alpha#b').values(generation=table.c.generation + 1),
+            every=True,
+        ):
             self.assertRaises(errors.Again, migration.claim, work)
         self.assertEqual(({'test@alpha#a': 0, 'test@alpha#b': 0}, None), (self.claimed(), work.send))
-        self.assertEqual([2, 2], [need[2] for need in work.data['parts']], 'the next try has all that it needs')
+        self.assertEqual(
+            [2, 2], [need[2] for need in work.data['parts']], 'the next try has all that it needs'
+        )
 
         def done():
             try:
@@ -355,9 +452,12 @@ class Claims(refused.WithBackends):
             except errors.Again:
                 return False
             return True
+
         base.eventually(done, 'no pool is taken')
         self.assertEqual({'test@alpha#a': 2, 'test@alpha#b': 2}, self.claimed())
-        self.assertEqual((['a', 'b'], ('share', 'test@alpha')), (sorted(work.data['pools'].values()), work.send))
+        self.assertEqual(
+            (['a', 'b'], ('share', 'test@alpha')), (sorted(work.data['pools'].values()), work.send)
+        )
 
     def test_operation_of_the_release_before_is_not_spread(self):
         work = self.work()

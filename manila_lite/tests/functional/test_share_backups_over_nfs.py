@@ -22,7 +22,11 @@ class LetIn(BackingUp):
         return sorted((to, level) for _, to, level in driver.store.share(share_id).rules.values())
 
     def until(self, share, rules):
-        process.until(lambda: self.in_force(share) == rules, f'{rules} are in force', lambda: f'{self.in_force(share)} are')
+        process.until(
+            lambda: self.in_force(share) == rules,
+            f'{rules} are in force',
+            lambda: f'{self.in_force(share)} are',
+        )
 
     def is_told(self, share):
         process.until(lambda: not self.open_syncs(share), 'it was told', lambda: '')
@@ -40,8 +44,11 @@ class OverNfs(LetIn):
     BACKENDS = {'alpha': 'backup_over_nfs = true\nbackup_client_ip = 192.0.2.33\n'}
 
     def rule(self, share, to, level):
-        self.admin.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': to, 'access_level': level}})
+        self.admin.ok(
+            'POST',
+            f'/shares/{share["id"]}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': to, 'access_level': level}},
+        )
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
 
     def test_backup_host_has_access_only_during_the_backup(self):
@@ -49,7 +56,9 @@ class OverNfs(LetIn):
         self.rule(share, '10.0.0.5', 'ro')
         backup = self.back_up(share, wait=None)
         self.until(share, [('10.0.0.5', 'ro'), ('192.0.2.33', 'ro')])
-        self.assertEqual(1, len(self.admin.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']))
+        self.assertEqual(
+            1, len(self.admin.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list'])
+        )
         self.backup_is_now(backup, 'error')
         self.is_now(share, 'available')
         self.until(share, [('10.0.0.5', 'ro')])
@@ -142,10 +151,16 @@ class OverNfsBefore(LetIn):
         driver, share_id = self.driver(share)
         with self.service.services.db.writer() as conn:
             share_backups.update(conn, backup['id'], copier='192.0.2.33')
-        self.service.managers['alpha'].shut_out_tries[share['id']] = math.inf, 0.0      # keep the timer from doing it
+        self.service.managers['alpha'].shut_out_tries[share['id']] = (
+            math.inf,
+            0.0,
+        )  # keep the timer from doing it
         with driver.store.locked():
-            driver.store.shares.put(dataclasses.replace(
-                driver.store.share(share_id), rules={backup['id']: ['ip', '192.0.2.33', 'ro']}))
+            driver.store.shares.put(
+                dataclasses.replace(
+                    driver.store.share(share_id), rules={backup['id']: ['ip', '192.0.2.33', 'ro']}
+                )
+            )
         self.admin.ok('DELETE', f'/share-backups/{backup["id"]}')
         self.backup_is_now(backup, 'gone')
         self.is_told(share)
@@ -159,9 +174,12 @@ class TakenOver(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.parts = self.useFixture(process.Parts(
-            'enabled_backup_types = nightly\n[nightly]\nbackup_continue_update_interval = 0.2\n',
-            f'driver = dummy\nbackup_over_nfs = true\nbackup_client_ip = {self.FIRST}\n'))
+        self.parts = self.useFixture(
+            process.Parts(
+                'enabled_backup_types = nightly\n[nightly]\nbackup_continue_update_interval = 0.2\n',
+                f'driver = dummy\nbackup_over_nfs = true\nbackup_client_ip = {self.FIRST}\n',
+            )
+        )
         # A mount that fails is tried again only after each of the two had a turn.
         self.parts.edit('retry_delay = 0.1', 'retry_delay = 2')
         self.first = self.parts.begin()
@@ -176,12 +194,19 @@ class TakenOver(testtools.TestCase):
 
         def seen():
             return sorted(to for _, to, _ in store.share(instance['id']).rules.values())
-        process.until(lambda: seen() == sorted(addresses), f'{addresses} are let in', lambda: f'{seen()}\n{self.parts.tail()}')
+
+        process.until(
+            lambda: seen() == sorted(addresses),
+            f'{addresses} are let in',
+            lambda: f'{seen()}\n{self.parts.tail()}',
+        )
 
     def test_only_the_host_that_copies_has_access(self):
         share = self.parts.share()
         self.parts.wait(f'/shares/{share}', 'share', 'available')
-        backup = self.parts.ok('POST', '/share-backups', {'share_backup': {'share_id': share}})['share_backup']['id']
+        backup = self.parts.ok('POST', '/share-backups', {'share_backup': {'share_id': share}})[
+            'share_backup'
+        ]['id']
         self.is_let_in(share, self.FIRST)
         os.killpg(self.first.pid, signal.SIGKILL)
         self.is_let_in(share, self.SECOND)

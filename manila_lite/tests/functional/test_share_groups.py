@@ -46,14 +46,29 @@ class GroupTest(base.ServiceTest):
 
     @classmethod
     def make_type(cls, name, servers='False', **more):
-        return cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
-            'driver_handles_share_servers': servers, 'snapshot_support': 'True',
-            'create_share_from_snapshot_support': 'True', **more}}})['share_type']['id']
+        return cls.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': name,
+                    'extra_specs': {
+                        'driver_handles_share_servers': servers,
+                        'snapshot_support': 'True',
+                        'create_share_from_snapshot_support': 'True',
+                        **more,
+                    },
+                }
+            },
+        )['share_type']['id']
 
     @classmethod
     def make_group_type(cls, name, kinds, **specs):
-        return cls.admin.ok('POST', '/share-group-types', {'share_group_type': {
-            'name': name, 'share_types': kinds, 'group_specs': specs}})['share_group_type']['id']
+        return cls.admin.ok(
+            'POST',
+            '/share-group-types',
+            {'share_group_type': {'name': name, 'share_types': kinds, 'group_specs': specs}},
+        )['share_group_type']['id']
 
     def group(self, wait='available', **values):
         """Make a group; return it as administrators see it."""
@@ -66,8 +81,11 @@ class GroupTest(base.ServiceTest):
         """Make a share network; return it."""
         self.service.use_networks(_NETWORKS)
         self.addCleanup(self.service.conf.clear_override, 'file', 'standalone_network')
-        return self.user.ok('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': 'net', 'neutron_subnet_id': 'four', **more}})['share_network']
+        return self.user.ok(
+            'POST',
+            '/share-networks',
+            {'share_network': {'neutron_net_id': 'net', 'neutron_subnet_id': 'four', **more}},
+        )['share_network']
 
     @staticmethod
     def path(group):
@@ -77,8 +95,11 @@ class GroupTest(base.ServiceTest):
         return self.user.share(share_group_id=group['id'], **more)
 
     def snapshot(self, group, wait='available', **values):
-        made = self.user.ok('POST', '/share-group-snapshots', {'share_group_snapshot': {
-            'share_group_id': group['id'], **values}})['share_group_snapshot']
+        made = self.user.ok(
+            'POST',
+            '/share-group-snapshots',
+            {'share_group_snapshot': {'share_group_id': group['id'], **values}},
+        )['share_group_snapshot']
         return self.user.wait(f'/share-group-snapshots/{made["id"]}', 'share_group_snapshot', wait)
 
     def host(self, share):
@@ -106,7 +127,6 @@ class GroupTest(base.ServiceTest):
 
 
 class Groups(GroupTest):
-
     def test_shares_of_a_group_are_on_one_backend_and_block_its_deletion(self):
         used = self.usage('share_groups')
         group = self.group(name='papers', description='all of them')
@@ -135,36 +155,83 @@ class Groups(GroupTest):
         self.refused(400, 'DELETE', path, says=group['id'])
         self.refused(400, 'DELETE', f'{path}?share_group_id={uuidutils.generate_uuid()}', says=group['id'])
         self.refused(403, 'POST', f'{path}/action', {'soft_delete': None}, says='member of share group')
-        self.refused(409, 'POST', f'{path}/action', {'migration_start': {
-            'host': 'test@beta#pool1', 'writable': False, 'nondisruptive': False, 'preserve_snapshots': False,
-            'preserve_metadata': False}}, caller=self.admin, says='would split the group')
-        self.refused(400, 'POST', '/share-transfers', {'transfer': {'share_id': share['id']}}, says='member of share group')
+        self.refused(
+            409,
+            'POST',
+            f'{path}/action',
+            {
+                'migration_start': {
+                    'host': 'test@beta#pool1',
+                    'writable': False,
+                    'nondisruptive': False,
+                    'preserve_snapshots': False,
+                    'preserve_metadata': False,
+                }
+            },
+            caller=self.admin,
+            says='would split the group',
+        )
+        self.refused(
+            400,
+            'POST',
+            '/share-transfers',
+            {'transfer': {'share_id': share['id']}},
+            says='member of share group',
+        )
         # The network and the zone exist, so the group is the only reason to refuse.
         network = self.network()['id']
         with self.service.services.db.writer() as conn:
             services.zone_id(conn, 'elsewhere', create=True)
         own = f'as for all shares of share group {group["id"]}'
-        for body, says in (({'share_type': 'served'}, 'does not accept shares of type served'),
-                           ({'availability_zone': 'elsewhere'}, f'availability_zone: must be nova, {own}'),
-                           ({'share_network_id': network}, f'share_network_id: must be null, {own}')):
-            self.refused(400, 'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id'],
-                                                            **body}}, says=says)
-        self.refused(404, 'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id']}},
-                     caller=self.caller('second', 'bob'))
+        for body, says in (
+            ({'share_type': 'served'}, 'does not accept shares of type served'),
+            ({'availability_zone': 'elsewhere'}, f'availability_zone: must be nova, {own}'),
+            ({'share_network_id': network}, f'share_network_id: must be null, {own}'),
+        ):
+            self.refused(
+                400,
+                'POST',
+                '/shares',
+                {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id'], **body}},
+                says=says,
+            )
+        self.refused(
+            404,
+            'POST',
+            '/shares',
+            {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id']}},
+            caller=self.caller('second', 'bob'),
+        )
         self.remove(share, group=group)
 
     def test_invalid_groups_are_refused(self):
         unknown = uuidutils.generate_uuid()
         for status, body, says in (
-                (404, {'share_group_type_id': unknown}, unknown),
-                (400, {'share_types': [unknown]}, 'share_types'),
-                (400, {'share_types': [self.served]}, 'has no share type'),
-                (400, {'share_network_id': unknown}, 'share_network_id'),
-                (400, {'share_group_type_id': self.together, 'share_types': [self.served]}, 'share_network_id: missing'),
-                (400, {'share_group_type_id': self.together, 'share_types': [self.served], 'share_network_id': unknown},
-                 'share_network_id: Share network'),
-                (400, {'source_share_group_snapshot_id': unknown}, 'source_share_group_snapshot_id: Share group snapshot'),
-                (404, {'availability_zone': 'nowhere'}, 'nowhere')):
+            (404, {'share_group_type_id': unknown}, unknown),
+            (400, {'share_types': [unknown]}, 'share_types'),
+            (400, {'share_types': [self.served]}, 'has no share type'),
+            (400, {'share_network_id': unknown}, 'share_network_id'),
+            (
+                400,
+                {'share_group_type_id': self.together, 'share_types': [self.served]},
+                'share_network_id: missing',
+            ),
+            (
+                400,
+                {
+                    'share_group_type_id': self.together,
+                    'share_types': [self.served],
+                    'share_network_id': unknown,
+                },
+                'share_network_id: Share network',
+            ),
+            (
+                400,
+                {'source_share_group_snapshot_id': unknown},
+                'source_share_group_snapshot_id: Share group snapshot',
+            ),
+            (404, {'availability_zone': 'nowhere'}, 'nowhere'),
+        ):
             self.refused(status, 'POST', '/share-groups', {'share_group': body}, says=says)
         self.refused(422, 'POST', '/share-groups', {})
         self.refused(403, 'GET', '/share-groups?host=test@alpha')
@@ -176,17 +243,32 @@ class Groups(GroupTest):
         away = self.make_type('away', availability_zones='elsewhere')
         kind = self.make_group_type('mixed', ['default', 'away'])
         body = {'share_group_type_id': kind, 'share_types': [self.default, away], 'availability_zone': 'nova'}
-        self.refused(400, 'POST', '/share-groups', {'share_group': body},
-                     says='availability_zone: share type away is not offered in nova')
+        self.refused(
+            400,
+            'POST',
+            '/share-groups',
+            {'share_group': body},
+            says='availability_zone: share type away is not offered in nova',
+        )
 
     def test_group_without_a_host_accepts_no_shares_or_snapshots(self):
         kind = self.make_group_type('unplaced', ['default'], consistent_snapshot_support='moon')
         group = self.group(wait='error', share_group_type_id=kind)
         self.admin.ok('POST', f'{self.path(group)}/action', {'reset_status': {'status': 'available'}})
-        self.refused(400, 'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id']}},
-                     says='share_group_id: share group')
-        self.refused(409, 'POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group['id']}},
-                     says='has no host')
+        self.refused(
+            400,
+            'POST',
+            '/shares',
+            {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id']}},
+            says='share_group_id: share group',
+        )
+        self.refused(
+            409,
+            'POST',
+            '/share-group-snapshots',
+            {'share_group_snapshot': {'share_group_id': group['id']}},
+            says='has no host',
+        )
         self.user.ok('DELETE', self.path(group))
 
     def test_group_without_a_suitable_pool_is_in_error_and_can_be_deleted(self):
@@ -197,8 +279,13 @@ class Groups(GroupTest):
         told = self.user.ok('GET', f'/messages?resource_id={group["id"]}')['messages']
         self.assertEqual(['SHARE_GROUP'], [message['resource_type'] for message in told])
         self.assertIn('sg_consistent_snapshot_support', told[0]['user_message'])
-        self.refused(400, 'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id']}},
-                     says='is error')
+        self.refused(
+            400,
+            'POST',
+            '/shares',
+            {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id']}},
+            says='is error',
+        )
         self.admin.ok('POST', f'{self.path(group)}/action', {'reset_status': {'status': 'creating'}})
         self.refused(409, 'DELETE', self.path(group))
         self.admin.ok('POST', f'{self.path(group)}/action', {'force_delete': None})
@@ -206,15 +293,18 @@ class Groups(GroupTest):
 
     def test_doctor_sets_groups_and_snapshots_without_operation_to_error(self):
         group = self.group()
-        snapshot = self.user.ok('POST', '/share-group-snapshots', {'share_group_snapshot': {
-            'share_group_id': group['id']}})['share_group_snapshot']
+        snapshot = self.user.ok(
+            'POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group['id']}}
+        )['share_group_snapshot']
         self.user.wait(f'/share-group-snapshots/{snapshot["id"]}', 'share_group_snapshot', 'available')
         for path in (f'/share-group-snapshots/{snapshot["id"]}', self.path(group)):
             self.admin.ok('POST', f'{path}/action', {'reset_status': {'status': 'creating'}})
         found = {finding.id: finding for finding in examine.look(self.service.services)}
         for resource_id in (group['id'], snapshot['id']):
             self.assertTrue(found[resource_id].wrong)
-            self.assertEqual('is in error, and can be deleted', examine.mend(self.service.services, found[resource_id]))
+            self.assertEqual(
+                'is in error, and can be deleted', examine.mend(self.service.services, found[resource_id])
+            )
             self.assertIsNone(examine.mend(self.service.services, found[resource_id]))
         self.assertEqual('error', self.user.ok('GET', self.path(group))['share_group']['status'])
 
@@ -227,13 +317,24 @@ class Groups(GroupTest):
         page = self.user.ok('GET', f'{here}&limit=2')
         self.assertEqual(names[:2], [group['name'] for group in page['share_groups']])
         self.assertIn('share_groups_links', page)
-        self.assertEqual(names[2:], [group['name'] for group in self.user.ok(
-            'GET', f'{here}&marker={made[1]["id"]}')['share_groups']])
+        self.assertEqual(
+            names[2:],
+            [
+                group['name']
+                for group in self.user.ok('GET', f'{here}&marker={made[1]["id"]}')['share_groups']
+            ],
+        )
         short = self.user.ok('GET', f'/share-groups?name={names[0]}')['share_groups']
         self.assertEqual([{'id', 'name', 'links'}], [set(group) for group in short])
-        for query in (f'share_group_type_id={self.loose}', 'status=error&name~=listed', f'share_network_id={self.loose}'):
+        for query in (
+            f'share_group_type_id={self.loose}',
+            'status=error&name~=listed',
+            f'share_network_id={self.loose}',
+        ):
             self.assertEqual([], self.user.ok('GET', f'/share-groups?{query}')['share_groups'])
-        everybody = self.admin.ok('GET', '/share-groups?all_tenants=1&name~=listed&project_id=first')['share_groups']
+        everybody = self.admin.ok('GET', '/share-groups?all_tenants=1&name~=listed&project_id=first')[
+            'share_groups'
+        ]
         self.assertEqual(3, len(everybody))
         self.assertEqual([], self.admin.ok('GET', '/share-groups?name~=listed')['share_groups'])
         renamed = self.user.ok('PUT', self.path(made[0]), {'share_group': {'name': 'new'}})['share_group']
@@ -241,7 +342,6 @@ class Groups(GroupTest):
 
 
 class Snapshots(GroupTest):
-
     def put(self, backend, share, text):
         self.service.managers[backend].driver.write(self.instance(share), text)
 
@@ -257,24 +357,37 @@ class Snapshots(GroupTest):
         driver = self.service.managers['alpha'].driver
         before = len(driver.store.calls('create_group_snapshot')), len(driver.store.calls('create_snapshot'))
         snapshot = self.snapshot(group, name='then')
-        self.assertEqual((before[0] + 1, before[1]),
-                         (len(driver.store.calls('create_group_snapshot')), len(driver.store.calls('create_snapshot'))))
+        self.assertEqual(
+            (before[0] + 1, before[1]),
+            (len(driver.store.calls('create_group_snapshot')), len(driver.store.calls('create_snapshot'))),
+        )
         self.assertEqual(used + 1, self.usage('share_group_snapshots'))
         path = f'/share-group-snapshots/{snapshot["id"]}'
         members = self.user.ok('GET', f'{path}/members')['share_group_snapshot_members']
         self.assertEqual(members, snapshot['members'])
-        self.assertEqual([(share['id'], share['size']) for share in pair],
-                         sorted(((member['share_id'], member['size']) for member in members), key=lambda found: found[1]))
+        self.assertEqual(
+            [(share['id'], share['size']) for share in pair],
+            sorted(((member['share_id'], member['size']) for member in members), key=lambda found: found[1]),
+        )
         self.assertEqual([], self.user.ok('GET', f'/snapshots?share_id={pair[0]["id"]}')['snapshots'])
         for share in pair:
             self.put('alpha', share, 'later')
         other = self.group(name='again', source_share_group_snapshot_id=snapshot['id'])
-        self.assertEqual((group['host'], snapshot['id']), (other['host'], other['source_share_group_snapshot_id']))
+        self.assertEqual(
+            (group['host'], snapshot['id']), (other['host'], other['source_share_group_snapshot_id'])
+        )
         found = self.user.ok('GET', f'/shares/detail?share_group_id={other["id"]}')['shares']
-        self.assertEqual({member['id'] for member in members},
-                         {share['source_share_group_snapshot_member_id'] for share in found})
+        self.assertEqual(
+            {member['id'] for member in members},
+            {share['source_share_group_snapshot_member_id'] for share in found},
+        )
         self.assertEqual({'as one was', 'as two was'}, {self.get('alpha', share) for share in found})
-        self.refused(403, 'DELETE', f'/shares/{pair[0]["id"]}?share_group_id={group["id"]}', says='1 share group snapshot;')
+        self.refused(
+            403,
+            'DELETE',
+            f'/shares/{pair[0]["id"]}?share_group_id={group["id"]}',
+            says='1 share group snapshot;',
+        )
         self.refused(409, 'DELETE', self.path(group))
         self.user.ok('DELETE', path)
         kept = {record.id for record in driver.store.snapshots.all()}
@@ -307,11 +420,15 @@ class Snapshots(GroupTest):
         apart = self.make_type('apart', apart='yes')
         for said in ('host', 'pool', 'moon', 'true', '<is> True', '<is> yes', '<IS> 1', '<is> no'):
             kind = self.make_group_type(said, ['apart'], consistent_snapshot_support=said)
-            self.group('available' if said == '<is> no' else 'error', share_group_type_id=kind, share_types=[apart])
+            self.group(
+                'available' if said == '<is> no' else 'error', share_group_type_id=kind, share_types=[apart]
+            )
 
     def refused_by_alpha(self):
         self.admin.ok('PUT', '/services/disable', {'host': 'test@alpha', 'binary': 'manila-share'})
-        self.addCleanup(self.admin.ok, 'PUT', '/services/enable', {'host': 'test@alpha', 'binary': 'manila-share'})
+        self.addCleanup(
+            self.admin.ok, 'PUT', '/services/enable', {'host': 'test@alpha', 'binary': 'manila-share'}
+        )
         with self.service.services.db.reader() as conn:
             # The scheduler's pools may be a second old, unless it reads them anew.
             self.service.scheduler.hosts.pools(conn, time.monotonic())
@@ -320,13 +437,20 @@ class Snapshots(GroupTest):
         group = self.group()
         share = self.share(group)
         self.service.knob('alpha', 'create_group_snapshot:hang')
-        made = self.user.ok('POST', '/share-group-snapshots', {'share_group_snapshot': {
-            'share_group_id': group['id']}})['share_group_snapshot']
+        made = self.user.ok(
+            'POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group['id']}}
+        )['share_group_snapshot']
         action = f'/shares/{share["id"]}/action'
         self.refused(400, 'POST', action, {'extend': {'new_size': 2}}, says='Share group snapshot')
-        self.refused(400, 'POST', '/snapshots', {'snapshot': {'share_id': share['id']}}, says='Share group snapshot')
-        self.refused(409, 'POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group['id']}})
-        self.refused(409, 'POST', '/share-groups', {'share_group': {'source_share_group_snapshot_id': made['id']}})
+        self.refused(
+            400, 'POST', '/snapshots', {'snapshot': {'share_id': share['id']}}, says='Share group snapshot'
+        )
+        self.refused(
+            409, 'POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group['id']}}
+        )
+        self.refused(
+            409, 'POST', '/share-groups', {'share_group': {'source_share_group_snapshot_id': made['id']}}
+        )
         self.refused(409, 'DELETE', f'/share-group-snapshots/{made["id"]}')
         self.service.knob('alpha', '')
         self.user.wait(f'/share-group-snapshots/{made["id"]}', 'share_group_snapshot', 'available')
@@ -341,8 +465,9 @@ class Snapshots(GroupTest):
         driver = self.service.managers['alpha'].driver
         before = len(driver.store.calls('create_group_snapshot'))
         base.eventually(lambda: driver.store.calls('create_snapshot'), 'the driver was not asked')
-        made = self.user.ok('POST', '/share-group-snapshots', {'share_group_snapshot': {
-            'share_group_id': group['id']}})['share_group_snapshot']
+        made = self.user.ok(
+            'POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group['id']}}
+        )['share_group_snapshot']
         base.eventually(lambda: self.tried(made['id']), 'nobody looked')
         self.assertEqual(before, len(driver.store.calls('create_group_snapshot')))
         self.service.knob('alpha', '')
@@ -354,8 +479,12 @@ class Snapshots(GroupTest):
         self.share(group)
         snapshot_id = self.snapshot(group)['id']
         self.user.ok('DELETE', f'/share-group-snapshots/{snapshot_id}')
-        for event, publisher in (('create.start', 'api.test'), ('create.end', 'share.test@alpha'),
-                                 ('delete.start', 'api.test'), ('delete.end', 'share.test@alpha')):
+        for event, publisher in (
+            ('create.start', 'api.test'),
+            ('create.end', 'share.test@alpha'),
+            ('delete.start', 'api.test'),
+            ('delete.end', 'share.test@alpha'),
+        ):
             told = heard.wait(f'share_group_snapshot.{event}', share_group_snapshot_id=snapshot_id)
             self.assertEqual(publisher, told['publisher'])
 
@@ -378,8 +507,15 @@ class Snapshots(GroupTest):
         self.admin.ok('POST', f'{path}/action', {'reset_status': {'status': 'available'}})
         renamed = self.user.ok('PUT', path, {'share_group_snapshot': {'name': 'b'}})['share_group_snapshot']
         self.assertEqual('b', renamed['name'])
-        self.assertEqual([snapshot['id']], [found['id'] for found in self.user.ok(
-            'GET', f'/share-group-snapshots/detail?share_group_id={group["id"]}&name=b')['share_group_snapshots']])
+        self.assertEqual(
+            [snapshot['id']],
+            [
+                found['id']
+                for found in self.user.ok(
+                    'GET', f'/share-group-snapshots/detail?share_group_id={group["id"]}&name=b'
+                )['share_group_snapshots']
+            ],
+        )
         self.admin.ok('POST', f'{path}/action', {'force_delete': None})
         self.user.wait(path, 'share_group_snapshot', 'gone')
         self.remove(share, group=group)
@@ -400,44 +536,86 @@ class Snapshots(GroupTest):
 
 
 class OnServers(GroupTest):
-
     def served_by(self, network):
         """Return the body of a request for a group in the network."""
-        return {'share_group_type_id': self.together, 'share_types': [self.served], 'share_network_id': network['id']}
+        return {
+            'share_group_type_id': self.together,
+            'share_types': [self.served],
+            'share_network_id': network['id'],
+        }
 
     def test_group_in_a_zone_without_a_subnet_is_refused(self):
         network = self.network()
         with self.service.services.db.writer() as conn:
             services.zone_id(conn, 'far', create=True)
-        subnet, = network['share_network_subnets']
+        (subnet,) = network['share_network_subnets']
         path = f'/share-networks/{network["id"]}/subnets'
-        self.user.ok('POST', path, {'share-network-subnet': {
-            'neutron_net_id': 'net', 'neutron_subnet_id': 'four', 'availability_zone': 'far'}})
+        self.user.ok(
+            'POST',
+            path,
+            {
+                'share-network-subnet': {
+                    'neutron_net_id': 'net',
+                    'neutron_subnet_id': 'four',
+                    'availability_zone': 'far',
+                }
+            },
+        )
         self.user.ok('DELETE', f'{path}/{subnet["id"]}')
-        self.refused(400, 'POST', '/share-groups', {'share_group': {**self.served_by(network), 'availability_zone': 'nova'}},
-                     says='has no subnet in availability zone nova')
-        far, = self.user.ok('GET', path)['share_network_subnets']
+        self.refused(
+            400,
+            'POST',
+            '/share-groups',
+            {'share_group': {**self.served_by(network), 'availability_zone': 'nova'}},
+            says='has no subnet in availability zone nova',
+        )
+        (far,) = self.user.ok('GET', path)['share_network_subnets']
         self.user.ok('DELETE', f'{path}/{far["id"]}')
-        self.refused(400, 'POST', '/share-groups', {'share_group': self.served_by(network)}, says='has no subnet.')
+        self.refused(
+            400, 'POST', '/share-groups', {'share_group': self.served_by(network)}, says='has no subnet.'
+        )
 
     def test_group_without_a_server_accepts_no_shares_or_snapshots(self):
         group = self.group(**self.served_by(self.network()))
-        with self.service.services.db.writer() as conn:     # as if an administrator reset the group before it had one
+        with (
+            self.service.services.db.writer() as conn
+        ):  # as if an administrator reset the group before it had one
             share_groups.update(conn, group['id'], share_server_id=None)
-        self.refused(400, 'POST', '/shares', {'share': {
-            'size': 1, 'share_proto': 'NFS', 'share_type': 'served', 'share_group_id': group['id']}}, says='has no host')
-        self.refused(409, 'POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group['id']}},
-                     says='has no host')
+        self.refused(
+            400,
+            'POST',
+            '/shares',
+            {
+                'share': {
+                    'size': 1,
+                    'share_proto': 'NFS',
+                    'share_type': 'served',
+                    'share_group_id': group['id'],
+                }
+            },
+            says='has no host',
+        )
+        self.refused(
+            409,
+            'POST',
+            '/share-group-snapshots',
+            {'share_group_snapshot': {'share_group_id': group['id']}},
+            says='has no host',
+        )
 
     def test_the_shares_of_a_group_are_on_one_server(self):
         network = self.network()['id']
-        group = self.group(share_group_type_id=self.together, share_types=[self.served], share_network_id=network)
+        group = self.group(
+            share_group_type_id=self.together, share_types=[self.served], share_network_id=network
+        )
         self.assertIsNotNone(group['share_server_id'])
         self.refused(409, 'DELETE', f'/share-networks/{network}', says='1 share group.')
         self.refused(409, 'DELETE', f'/share-servers/{group["share_server_id"]}', caller=self.admin)
         pair = [self.share(group, share_type='served') for _ in range(2)]
         self.assertEqual({network}, {share['share_network_id'] for share in pair})
-        servers = {self.admin.ok('GET', f'/shares/{share["id"]}')['share']['share_server_id'] for share in pair}
+        servers = {
+            self.admin.ok('GET', f'/shares/{share["id"]}')['share']['share_server_id'] for share in pair
+        }
         self.assertEqual({group['share_server_id']}, servers)
         snapshot = self.snapshot(group)
         self.assertEqual(2, len(snapshot['members']))

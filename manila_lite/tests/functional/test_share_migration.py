@@ -31,8 +31,10 @@ networks:
 class MigrationTest(base.ServiceTest):
     """Helpers to migrate shares."""
 
-    EXTRA = ('[quota]\nshare_networks = -1\nshares = -1\ngigabytes = -1\nsnapshots = -1\nsnapshot_gigabytes = -1\n'
-             '[api]\nwaiters = 7\nwaiters_per_project = 7\n')
+    EXTRA = (
+        '[quota]\nshare_networks = -1\nshares = -1\ngigabytes = -1\nsnapshots = -1\nsnapshot_gigabytes = -1\n'
+        '[api]\nwaiters = 7\nwaiters_per_project = 7\n'
+    )
 
     def setUp(self):
         super().setUp()
@@ -42,14 +44,36 @@ class MigrationTest(base.ServiceTest):
     @classmethod
     def make_type(cls, name, servers='False', **more):
         """Make a share type; return its id."""
-        return cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
-            'driver_handles_share_servers': servers, 'snapshot_support': 'True', **more}}})['share_type']['id']
+        return cls.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': name,
+                    'extra_specs': {
+                        'driver_handles_share_servers': servers,
+                        'snapshot_support': 'True',
+                        **more,
+                    },
+                }
+            },
+        )['share_type']['id']
 
     def make(self, backend='alpha', kind='plain', caller=None, **more):
         """Make a share of 2 GiB on a backend; return it."""
-        share = (caller or self.admin).ok('POST', '/shares', {'share': {
-            'size': 2, 'share_proto': 'NFS', 'share_type': kind, **more,
-            'scheduler_hints': {'only_host': f'test@{backend}#pool1'}}})['share']
+        share = (caller or self.admin).ok(
+            'POST',
+            '/shares',
+            {
+                'share': {
+                    'size': 2,
+                    'share_proto': 'NFS',
+                    'share_type': kind,
+                    **more,
+                    'scheduler_hints': {'only_host': f'test@{backend}#pool1'},
+                }
+            },
+        )['share']
         return self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
 
     def take(self, share):
@@ -100,9 +124,13 @@ class MigrationTest(base.ServiceTest):
 
     def at_rest(self):
         """Wait until every operation has ended."""
+
         def ended():
             with self.service.services.db.reader() as conn:
-                return not conn.execute(sa.select(models.operations.c.id).where(models.operations.c.state == 'open')).first()
+                return not conn.execute(
+                    sa.select(models.operations.c.id).where(models.operations.c.state == 'open')
+                ).first()
+
         base.eventually(ended, 'operations are open')
 
     def move(self, share, host='test@beta', **more):
@@ -124,9 +152,12 @@ class MigrationTest(base.ServiceTest):
 class Migration(MigrationTest):
     """From ``alpha`` to ``beta``, in one zone; ``gamma`` is in another, and cannot copy while clients write."""
 
-    BACKENDS = {'alpha': BACKEND.format('here') + 'dummy_pools = pool1,pool2\n', 'beta': BACKEND.format('here'),
-                'gamma': BACKEND.format('there') + 'dummy_writable_migration = false\n',
-                'firm': BACKEND.format('there') + 'dummy_cancellable_migration = false\n'}
+    BACKENDS = {
+        'alpha': BACKEND.format('here') + 'dummy_pools = pool1,pool2\n',
+        'beta': BACKEND.format('here'),
+        'gamma': BACKEND.format('there') + 'dummy_writable_migration = false\n',
+        'firm': BACKEND.format('there') + 'dummy_cancellable_migration = false\n',
+    }
 
     @classmethod
     def setUpClass(cls):
@@ -143,32 +174,60 @@ class Migration(MigrationTest):
         old = self.instance(share)
         self.assertEqual((202, None), self.start(share, writable=True))
         self.task_is(share, 'migration_driver_phase1_done')
-        self.assertEqual(('migrating', 'migrating'), (self.shown(share)['status'], user.ok(
-            'GET', f'/snapshots/{snapshot}')['snapshot']['status']))
-        self.assertEqual({share['host']: 'migrating', 'test@beta#pool1': 'migrating_to'}, self.instances(share))
+        self.assertEqual(
+            ('migrating', 'migrating'),
+            (self.shown(share)['status'], user.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status']),
+        )
+        self.assertEqual(
+            {share['host']: 'migrating', 'test@beta#pool1': 'migrating_to'}, self.instances(share)
+        )
         self.assertEqual(1, sum(row['id'] == share['id'] for row in user.ok('GET', '/shares')['shares']))
         self.service.managers['alpha'].driver.write(old, 'written late')
         told = self.admin.ok('GET', f'/shares/{share["id"]}/migration-progress')
-        self.assertEqual((100, 'migration_driver_phase1_done', 4 << 30),
-                         (told['total_progress'], told['task_state'], told['bytes_total']))
+        self.assertEqual(
+            (100, 'migration_driver_phase1_done', 4 << 30),
+            (told['total_progress'], told['task_state'], told['bytes_total']),
+        )
         self.assertEqual((202, None), self.act(share, 'migration_complete'))
         self.task_is(share, 'migration_success')
         found = self.shown(share)
-        self.assertEqual(('available', 'test@beta#pool1', {'colour': 'red'}, 'active'), (
-            found['status'], found['host'], found['metadata'], found['access_rules_status']))
+        self.assertEqual(
+            ('available', 'test@beta#pool1', {'colour': 'red'}, 'active'),
+            (found['status'], found['host'], found['metadata'], found['access_rules_status']),
+        )
         self.at_rest()
         new = self.instance(share)
         self.assertNotEqual(old, new)
         record = self.store('beta').share(new)
-        self.assertEqual(('written late', [['ip', '10.1.0.0/20', 'rw']]), (record.content, list(record.rules.values())))
-        self.assertEqual((set(), {new, snapshot}), ({old, snapshot} & self.held('alpha'), {new, snapshot} & self.held('beta')))
+        self.assertEqual(
+            ('written late', [['ip', '10.1.0.0/20', 'rw']]), (record.content, list(record.rules.values()))
+        )
+        self.assertEqual(
+            (set(), {new, snapshot}),
+            ({old, snapshot} & self.held('alpha'), {new, snapshot} & self.held('beta')),
+        )
         self.assertEqual('available', user.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
-        paths = [place['path'] for place in user.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']]
+        paths = [
+            place['path']
+            for place in user.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
+        ]
         self.assertTrue(paths and all(new in path for path in paths), paths)
         self.assertEqual(100, self.act(share, 'migration_get_progress')[1]['total_progress'])
-        once, now = (self.act(share, 'migration_get_progress', version=version)[1] for version in ('2.58', '2.59'))
-        self.assertEqual({'total_progress', 'task_state', 'phase', 'bytes_done', 'bytes_total', 'bytes_per_second',
-                          'seconds_left'}, set(once))
+        once, now = (
+            self.act(share, 'migration_get_progress', version=version)[1] for version in ('2.58', '2.59')
+        )
+        self.assertEqual(
+            {
+                'total_progress',
+                'task_state',
+                'phase',
+                'bytes_done',
+                'bytes_total',
+                'bytes_per_second',
+                'seconds_left',
+            },
+            set(once),
+        )
         self.assertEqual({*once, 'details'}, set(now))
         self.assertEqual((once['task_state'], once['phase']), (now['task_state'], now['details']['phase']))
         # a share that has moved can be moved back and deleted
@@ -186,8 +245,11 @@ class Migration(MigrationTest):
         self.task_is(share, 'migration_driver_phase1_done')
         told = self.admin.ok('GET', f'/shares/{share["id"]}/migration-progress')
         self.assertEqual((6 << 30, 6 << 30), (told['bytes_done'], told['bytes_total']))
-        [copy] = [row['id'] for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
-                  if row['status'] == 'migrating_to']
+        [copy] = [
+            row['id']
+            for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+            if row['status'] == 'migrating_to'
+        ]
         self.assertEqual(set(), {copy, *snapshots} - self.held('beta'))
         self.act(share, 'migration_cancel')
         self.task_is(share, 'migration_cancelled')
@@ -233,8 +295,11 @@ class Migration(MigrationTest):
         self.at_rest()
         self.assertEqual('available', self.shown(share)['status'])
         self.assertEqual({share['host']: 'available', 'test@beta#pool1': 'error'}, self.instances(share))
-        [second] = [row['id'] for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
-                    if row['status'] == 'error']
+        [second] = [
+            row['id']
+            for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+            if row['status'] == 'error'
+        ]
         self.assertEqual(409, self.start(share)[0])
         self.service.knob('beta', '')
         [finding] = [found for found in examine.look(self.service.services) if found.id == second]
@@ -253,7 +318,9 @@ class Migration(MigrationTest):
         self.act(share, 'migration_complete')
         self.task_is(share, 'migration_success')
         self.at_rest()
-        self.assertEqual({share['host']: 'error_deleting', 'test@beta#pool1': 'available'}, self.instances(share))
+        self.assertEqual(
+            {share['host']: 'error_deleting', 'test@beta#pool1': 'available'}, self.instances(share)
+        )
         self.service.knob('alpha', '')
         [finding] = [found for found in examine.look(self.service.services) if found.id == old]
         self.assertIn('begun', examine.mend(self.service.services, finding))
@@ -282,8 +349,11 @@ class Migration(MigrationTest):
         share = self.make()
         driver = self.service.managers['beta'].driver
         complete = driver.share_migration_complete
-        self.patch(driver, 'share_migration_complete',
-                   lambda migration: dataclasses.replace(complete(migration), export_locations=()))
+        self.patch(
+            driver,
+            'share_migration_complete',
+            lambda migration: dataclasses.replace(complete(migration), export_locations=()),
+        )
         self.start(share)
         self.task_is(share, 'migration_driver_phase1_done')
         self.act(share, 'migration_complete')
@@ -300,7 +370,9 @@ class Migration(MigrationTest):
         self.task_is(share, 'migration_driver_phase1_done')
         self.act(share, 'migration_complete')
         self.task_is(share, 'migration_error')
-        idents = {row['id'] for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']}
+        idents = {
+            row['id'] for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+        }
         self.admin.ok('DELETE', f'/shares/{share["id"]}')
         self.at_rest()
         self.assertEqual(set(), idents & (self.held('alpha') | self.held('beta')))
@@ -309,13 +381,19 @@ class Migration(MigrationTest):
         share = self.make()
         self.grant(share)
         old = self.instance(share)
-        levels = lambda backend, share_id: [rule[2] for rule in self.store(backend).share(share_id).rules.values()]  # noqa: E731
+
+        def levels(backend, share_id):
+            return [rule[2] for rule in self.store(backend).share(share_id).rules.values()]
+
         self.refuses(share, 'writable', 'test@gamma', writable=True)
         self.assertEqual((202, None), self.start(share, 'test@gamma'))
         self.task_is(share, 'migration_driver_phase1_done')
         self.assertEqual(['ro'], levels('alpha', old))
-        [found] = [row for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
-                   if row['id'] == old]
+        [found] = [
+            row
+            for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+            if row['id'] == old
+        ]
         self.assertTrue(found['cast_rules_to_readonly'])
         self.act(share, 'migration_cancel')
         self.task_is(share, 'migration_cancelled')
@@ -329,14 +407,16 @@ class Migration(MigrationTest):
         self.grant(share)
         self.start(share, 'test@gamma')
         self.task_is(share, 'migration_driver_phase1_done')
-        with self.service.services.db.writer() as conn:         # it saved the rules, and not that it did
+        with self.service.services.db.writer() as conn:  # it saved the rules, and not that it did
             op = operations.list_of_resource(conn, share['id'], share_migration_queries.KIND)[-1]
             data = {name: value for name, value in op.data.items() if name != 'frozen'}
             conn.execute(models.operations.update().where(models.operations.c.id == op.id).values(data=data))
         self.act(share, 'migration_cancel')
         self.task_is(share, 'migration_cancelled')
         self.at_rest()
-        self.assertEqual(['rw'], [rule[2] for rule in self.store('alpha').share(self.instance(share)).rules.values()])
+        self.assertEqual(
+            ['rw'], [rule[2] for rule in self.store('alpha').share(self.instance(share)).rules.values()]
+        )
 
     def test_migration_fails_when_the_source_cannot_be_made_read_only(self):
         share = self.make()
@@ -345,7 +425,9 @@ class Migration(MigrationTest):
         self.start(share, 'test@gamma')
         self.task_is(share, 'migration_error')
         self.at_rest()
-        self.assertEqual(['rw'], [rule[2] for rule in self.store('alpha').share(self.instance(share)).rules.values()])
+        self.assertEqual(
+            ['rw'], [rule[2] for rule in self.store('alpha').share(self.instance(share)).rules.values()]
+        )
 
     def test_share_migrates_to_another_type_within_its_quota(self):
         project = self.caller('typed', roles='admin,member,reader')
@@ -354,14 +436,22 @@ class Migration(MigrationTest):
         status, document = self.start(share, share['host'], new_share_type_id=self.other)
         self.assertEqual((413, True), (status, 'gigabytes' in str(document)))
         self.admin.ok('PUT', '/quota-sets/typed?share_type=other', {'quota_set': {'gigabytes': 2}})
-        self.move(share, share['host'], new_share_type_id=self.other)         # on the same pool, with another type
+        self.move(share, share['host'], new_share_type_id=self.other)  # on the same pool, with another type
         found = self.shown(share)
-        self.assertEqual((self.other, True, share['host']), (
-            found['share_type'], found['revert_to_snapshot_support'], found['host']))
-        usage = self.admin.ok('GET', '/quota-sets/typed/detail?share_type=other')['quota_set']['gigabytes']['in_use']
-        before = self.admin.ok('GET', '/quota-sets/typed/detail?share_type=plain')['quota_set']['gigabytes']['in_use']
+        self.assertEqual(
+            (self.other, True, share['host']),
+            (found['share_type'], found['revert_to_snapshot_support'], found['host']),
+        )
+        usage = self.admin.ok('GET', '/quota-sets/typed/detail?share_type=other')['quota_set']['gigabytes'][
+            'in_use'
+        ]
+        before = self.admin.ok('GET', '/quota-sets/typed/detail?share_type=plain')['quota_set']['gigabytes'][
+            'in_use'
+        ]
         self.assertEqual((2, 0), (usage, before))
-        self.assertEqual(2, self.admin.ok('GET', '/quota-sets/typed/detail')['quota_set']['gigabytes']['in_use'])
+        self.assertEqual(
+            2, self.admin.ok('GET', '/quota-sets/typed/detail')['quota_set']['gigabytes']['in_use']
+        )
 
     def test_share_migrates_between_pools_but_not_with_snapshots(self):
         share = self.make()
@@ -388,18 +478,23 @@ class Migration(MigrationTest):
         nowhere = uuidutils.generate_uuid()
         self.take(share)
         for status, word, more in (
-                (404, 'nothing', {'host': 'nothing'}), (404, 'test@nobody', {'host': 'test@nobody'}),
-                (400, nowhere, {'new_share_type_id': nowhere}),
-                (400, 'new_share_network_id', {'new_share_network_id': nowhere}),
-                (400, 'here', {'host': 'test@gamma'}),
-                (400, 'writable', {'writable': 'perhaps'}), (409, 'snapshots', {'preserve_snapshots': False}),
-                (400, 'cannot be combined with', {'force_host_assisted_migration': True})):
+            (404, 'nothing', {'host': 'nothing'}),
+            (404, 'test@nobody', {'host': 'test@nobody'}),
+            (400, nowhere, {'new_share_type_id': nowhere}),
+            (400, 'new_share_network_id', {'new_share_network_id': nowhere}),
+            (400, 'here', {'host': 'test@gamma'}),
+            (400, 'writable', {'writable': 'perhaps'}),
+            (409, 'snapshots', {'preserve_snapshots': False}),
+            (400, 'cannot be combined with', {'force_host_assisted_migration': True}),
+        ):
             found, document = self.start(share, **more)
             self.assertEqual((status, True), (found, word in str(document)), (more, document))
         self.assertEqual(404, self.start({'id': nowhere})[0])
         for action in ('migration_complete', 'migration_cancel', 'migration_get_progress'):
             self.assertEqual(400, self.act(share, action)[0])
-        self.assertEqual(403, self.act(share, 'migration_start', {**WANTED, 'host': 'test@beta'}, self.caller('p'))[0])
+        self.assertEqual(
+            403, self.act(share, 'migration_start', {**WANTED, 'host': 'test@beta'}, self.caller('p'))[0]
+        )
         self.admin.action(share['id'], 'reset_status', {'status': 'error'})
         found, document = self.start(share)
         self.assertEqual((400, True), (found, share['id'] in str(document)))
@@ -409,10 +504,14 @@ class Migration(MigrationTest):
         """Check that the destination refuses the share: the migration is accepted and over, and a message says why."""
         self.assertEqual((202, None), self.start(share, host, **more))
         shown = self.shown(share)
-        self.assertEqual(('migration_error', 'available', share['host']),
-                         (shown['task_state'], shown['status'], shown['host']))
+        self.assertEqual(
+            ('migration_error', 'available', share['host']),
+            (shown['task_state'], shown['status'], shown['host']),
+        )
         [message] = self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
-        self.assertEqual(('907', '910', 'SHARE'), (message['action_id'], message['detail_id'], message['resource_type']))
+        self.assertEqual(
+            ('907', '910', 'SHARE'), (message['action_id'], message['detail_id'], message['resource_type'])
+        )
         self.assertIn(words, message['user_message'])
         self.assertEqual('migration_error', self.act(share, 'migration_get_progress')[1]['task_state'])
         self.admin.ok('DELETE', f'/messages/{message["id"]}')
@@ -429,8 +528,11 @@ class Migration(MigrationTest):
     def test_destination_that_refuses_leaves_another_migration_alone(self):
         share = self.make()
         with self.service.services.db.writer() as conn:
-            conn.execute(models.shares.update().where(models.shares.c.id == share['id']).values(
-                task_state='migration_completing'))
+            conn.execute(
+                models.shares.update()
+                .where(models.shares.c.id == share['id'])
+                .values(task_state='migration_completing')
+            )
         status, document = self.start(share, nondisruptive=True)
         self.assertEqual((400, 'already_migrating'), (status, document['badRequest']['reason']))
         self.task_is(share, 'migration_completing')
@@ -450,7 +552,7 @@ class Migration(MigrationTest):
             with counting(self.service.services.db.engine) as completed:
                 self.assertEqual(202, self.act(share, 'migration_complete')[0])
                 self.task_is(share, 'migration_success')
-                self.at_rest()      # the release of the source and its rules follow at any time; count them always
+                self.at_rest()  # the release of the source and its rules follow at any time; count them always
             # The number of looks for the answer of the backend, and for work, depends on time.
             asked = [text for text in started.asked() if 'FROM operations' not in text]
             moved = [text for text in completed.worked() if 'share_instances' in text or 'snapshots' in text]
@@ -464,8 +566,11 @@ class Migration(MigrationTest):
         snapshot = self.take(share)
         self.start(share)
         self.task_is(share, 'migration_driver_phase1_done')
-        mine = {finding.id: finding for finding in examine.look(self.service.services)
-                if finding.state in ('migrating', 'migrating_to')}
+        mine = {
+            finding.id: finding
+            for finding in examine.look(self.service.services)
+            if finding.state in ('migrating', 'migrating_to')
+        }
         self.assertEqual(3, len(mine), mine)
         self.assertTrue({share['id'], snapshot} <= set(mine), mine)
         self.assertEqual({False}, {finding.wrong for finding in mine.values()})
@@ -481,15 +586,22 @@ class Migration(MigrationTest):
         self.task_is(share, 'migration_driver_phase1_done')
         with self.service.services.db.writer() as conn:
             conn.execute(models.operations.delete().where(models.operations.c.resource_id == share['id']))
-        second = next(row['id'] for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
-                      if row['status'] == 'migrating_to')
+        second = next(
+            row['id']
+            for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+            if row['status'] == 'migrating_to'
+        )
         mine = [found for found in examine.look(self.service.services) if found.id in (share['id'], second)]
-        self.assertEqual([True, True, True], [found.wrong for found in mine])      # both instances, and the task state
+        self.assertEqual(
+            [True, True, True], [found.wrong for found in mine]
+        )  # both instances, and the task state
         for found in mine:
             self.assertTrue(examine.mend(self.service.services, found), found)
         self.at_rest()
         self.assertEqual({share['host']: 'available'}, self.instances(share))
-        self.assertEqual(['rw'], [rule[2] for rule in self.store('alpha').share(self.instance(share)).rules.values()])
+        self.assertEqual(
+            ['rw'], [rule[2] for rule in self.store('alpha').share(self.instance(share)).rules.values()]
+        )
         self.assertNotIn(second, self.held('gamma'))
 
     def test_reset_of_the_task_state_ends_the_migration(self):
@@ -507,7 +619,9 @@ class Migration(MigrationTest):
 class OnServers(MigrationTest):
     """Migration between share servers, in one share network or to another."""
 
-    BACKENDS = {name: BACKEND.format('here') + 'driver_handles_share_servers = true\n' for name in ('alpha', 'beta')}
+    BACKENDS = {
+        name: BACKEND.format('here') + 'driver_handles_share_servers = true\n' for name in ('alpha', 'beta')
+    }
 
     @classmethod
     def setUpClass(cls):
@@ -516,8 +630,11 @@ class OnServers(MigrationTest):
         cls.make_type('served', 'True')
 
     def make_network(self, subnet='four'):
-        return self.admin.ok('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': 'net', 'neutron_subnet_id': subnet}})['share_network']['id']
+        return self.admin.ok(
+            'POST',
+            '/share-networks',
+            {'share_network': {'neutron_net_id': 'net', 'neutron_subnet_id': subnet}},
+        )['share_network']['id']
 
     def test_share_migrates_to_another_network(self):
         share = self.make(kind='served', share_network_id=self.make_network())
@@ -528,7 +645,7 @@ class OnServers(MigrationTest):
         self.assertNotEqual(share['share_server_id'], found['share_server_id'])
         [place] = self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
         self.assertIn('10.2.', place['path'])
-        self.admin.ok('DELETE', f'/share-servers/{share["share_server_id"]}')       # nothing is on it any more
+        self.admin.ok('DELETE', f'/share-servers/{share["share_server_id"]}')  # nothing is on it any more
 
     def test_existing_server_at_the_destination_is_used(self):
         network = self.make_network()
@@ -536,8 +653,11 @@ class OnServers(MigrationTest):
         share = self.make(kind='served', share_network_id=network)
         self.assertEqual(202, self.start(share)[0])
         self.task_is(share, 'migration_driver_phase1_done')
-        status, document, _ = self.admin.call('POST', f'/share-servers/{there["share_server_id"]}/action', {
-            'migration_start': {**WANTED, 'host': 'test@alpha'}})
+        status, document, _ = self.admin.call(
+            'POST',
+            f'/share-servers/{there["share_server_id"]}/action',
+            {'migration_start': {**WANTED, 'host': 'test@alpha'}},
+        )
         self.assertEqual((409, True), (status, share['id'] in str(document)), document)
         self.act(share, 'migration_complete')
         self.task_is(share, 'migration_success')

@@ -25,8 +25,10 @@ class Held(refused.Refusing):
     def held_before(self, pattern, path):
         """Check that the network's row is held before the first statement that matches the pattern."""
         seen = self.statements(path)
-        [held, *_], [other, *_] = ([place for place, text in enumerate(seen) if re.match(what, text, re.DOTALL)] or [None]
-                                   for what in (r'UPDATE share_networks SET .*name=share_networks\.name', pattern))
+        [held, *_], [other, *_] = (
+            [place for place, text in enumerate(seen) if re.match(what, text, re.DOTALL)] or [None]
+            for what in (r'UPDATE share_networks SET .*name=share_networks\.name', pattern)
+        )
         self.assertNotIn(None, (held, other), seen)
         self.assertLess(held, other, seen)
 

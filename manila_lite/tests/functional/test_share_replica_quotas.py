@@ -5,19 +5,32 @@ from manila_lite.tests.functional.test_share_replicas import Replicating
 
 
 class ReplicaQuotas(Replicating):
-
     def limit(self, project, **values):
         self.admin.ok('PUT', f'/quota-sets/{project}', {'quota_set': values})
 
     def test_migration_to_a_replicated_type_is_refused_over_quota(self):
-        self.admin.ok('POST', '/types', {'share_type': {'name': 'single', 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'snapshot_support': 'True'}}})
+        self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'single',
+                    'extra_specs': {'driver_handles_share_servers': 'False', 'snapshot_support': 'True'},
+                }
+            },
+        )
         kind = next(one['id'] for one in self.admin.ok('GET', '/types')['share_types'] if one['name'] == 'dr')
         owner = self.caller('retyped', roles='admin,member,reader')
         share = self.make('single', caller=owner)
         self.limit('retyped', share_replicas=0)
-        body = {'host': self.shown(share)['host'], 'writable': True, 'nondisruptive': False, 'preserve_metadata': True,
-                'preserve_snapshots': True, 'new_share_type_id': kind}
+        body = {
+            'host': self.shown(share)['host'],
+            'writable': True,
+            'nondisruptive': False,
+            'preserve_metadata': True,
+            'preserve_snapshots': True,
+            'new_share_type_id': kind,
+        }
         status, document, _ = self.admin.action(share['id'], 'migration_start', body)
         self.assertEqual((413, 'over_quota_share_replicas'), (status, document['overLimit']['reason']))
         self.assertEqual('available', self.shown(share)['status'])

@@ -17,17 +17,34 @@ _ELSEWHERE = 'dummy_replication_domain = other\nbackend_availability_zone = zone
 class Replicating(base.ServiceTest):
     """Helpers to make and promote replicas."""
 
-    BACKENDS = {'alpha': _BACKEND.format('zone-a'), 'beta': _BACKEND.format('zone-b'),
-                'gamma': _BACKEND.format('zone-c') + 'replica_state_update_interval = 1\n', 'delta': _ELSEWHERE}
+    BACKENDS = {
+        'alpha': _BACKEND.format('zone-a'),
+        'beta': _BACKEND.format('zone-b'),
+        'gamma': _BACKEND.format('zone-c') + 'replica_state_update_interval = 1\n',
+        'delta': _ELSEWHERE,
+    }
     EXTRA = '[quota]\nshare_replicas = -1\nreplica_gigabytes = -1\nshares = -1\ngigabytes = -1\n'
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         for name in ('dr', 'readable'):
-            cls.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
-                'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'revert_to_snapshot_support': 'True',
-                'mount_snapshot_support': 'True', 'replication_type': name}}})
+            cls.admin.ok(
+                'POST',
+                '/types',
+                {
+                    'share_type': {
+                        'name': name,
+                        'extra_specs': {
+                            'driver_handles_share_servers': 'False',
+                            'snapshot_support': 'True',
+                            'revert_to_snapshot_support': 'True',
+                            'mount_snapshot_support': 'True',
+                            'replication_type': name,
+                        },
+                    }
+                },
+            )
 
     def setUp(self):
         super().setUp()
@@ -40,8 +57,11 @@ class Replicating(base.ServiceTest):
 
     def replicate(self, share, zone='zone-b', caller=None, **more):
         """Make a replica, and wait until it is in sync; return it."""
-        made = (caller or self.admin).ok('POST', '/share-replicas', {'share_replica': {
-            'share_id': share['id'], 'availability_zone': zone, **more}})['share_replica']
+        made = (caller or self.admin).ok(
+            'POST',
+            '/share-replicas',
+            {'share_replica': {'share_id': share['id'], 'availability_zone': zone, **more}},
+        )['share_replica']
         return self.is_in_sync(made)
 
     def is_in_sync(self, replica):
@@ -56,12 +76,16 @@ class Replicating(base.ServiceTest):
         return (caller or self.admin).call('POST', self.path(replica, '/action'), {action: body}, **more)[0]
 
     def replicas(self, share, caller=None, **more):
-        found = (caller or self.admin).ok('GET', f'/share-replicas/detail?share_id={share["id"]}', **more)['share_replicas']
+        found = (caller or self.admin).ok('GET', f'/share-replicas/detail?share_id={share["id"]}', **more)[
+            'share_replicas'
+        ]
         return {row['id']: row for row in found}
 
     def read_only(self, share):
         """Return by id whether clients may only read a replica."""
-        return {resource_id: row['cast_rules_to_readonly'] for resource_id, row in self.replicas(share).items()}
+        return {
+            resource_id: row['cast_rules_to_readonly'] for resource_id, row in self.replicas(share).items()
+        }
 
     def active(self, share):
         """Return the active replica, once there is one and the share is available."""
@@ -111,7 +135,9 @@ class Replicating(base.ServiceTest):
 
     def take(self, share, caller=None):
         """Make a snapshot; return its id."""
-        snapshot = (caller or self.admin).ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
+        snapshot = (caller or self.admin).ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})[
+            'snapshot'
+        ]
         self.admin.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
         return snapshot['id']
 
@@ -125,24 +151,32 @@ class Replicating(base.ServiceTest):
 
 
 class Following(Replicating):
-
     def test_replica_gets_the_data_of_its_share_by_resync(self):
         share = self.make()
         [active] = self.replicas(share).values()
-        self.assertEqual(('active', 'zone-a', False), (
-            active['replica_state'], active['availability_zone'], self.shown(share)['has_replicas']))
+        self.assertEqual(
+            ('active', 'zone-a', False),
+            (active['replica_state'], active['availability_zone'], self.shown(share)['has_replicas']),
+        )
         self.driver(active).write(active['id'], 'one')
         replica = self.replicate(share, metadata={'why': 'safety'})
-        self.assertEqual(('zone-b', {'why': 'safety'}, False), (
-            replica['availability_zone'], replica['metadata'], replica['cast_rules_to_readonly']))
+        self.assertEqual(
+            ('zone-b', {'why': 'safety'}, False),
+            (replica['availability_zone'], replica['metadata'], replica['cast_rules_to_readonly']),
+        )
         self.assertTrue(self.holds(replica, 'one'))
         shown = self.shown(share)
-        self.assertEqual((True, 'dr', 'test@alpha#pool1'), (shown['has_replicas'], shown['replication_type'], shown['host']))
+        self.assertEqual(
+            (True, 'dr', 'test@alpha#pool1'),
+            (shown['has_replicas'], shown['replication_type'], shown['host']),
+        )
         self.driver(active).write(active['id'], 'two')
         self.assertEqual(202, self.act(replica, 'resync'))
         base.eventually(lambda: self.holds(replica, 'two'), 'it does not follow')
         self.assertEqual(200, self.act(active, 'resync'))
-        self.assertEqual([], self.admin.ok('GET', self.path(replica, '/export-locations'))['export_locations'])
+        self.assertEqual(
+            [], self.admin.ok('GET', self.path(replica, '/export-locations'))['export_locations']
+        )
         self.drop(share)
         self.assertIsNone(self.driver(replica).store.shares.get(replica['id']))
 
@@ -156,7 +190,9 @@ class Following(Replicating):
         self.grant(share, '10.2.0.1')
         self.assertEqual(202, self.act(replica, 'reset_status', {'status': 'error_deleting'}))
         self.service.knob('beta', '')
-        base.eventually(lambda: self.work_on(replica, share_replicas.ACCESS).state == operations.DONE, 'it goes on')
+        base.eventually(
+            lambda: self.work_on(replica, share_replicas.ACCESS).state == operations.DONE, 'it goes on'
+        )
         self.assertEqual((True, [('10.1.0.0/20', 'ro')]), self.rules(replica))
         self.assertEqual(told + 1, len(self.calls('update_access', 'beta')))
         self.drop(share)
@@ -168,21 +204,31 @@ class Following(Replicating):
         self.assertTrue(replica['cast_rules_to_readonly'])
         self.assertEqual((True, [('10.1.0.0/20', 'ro')]), self.rules(replica))
         self.grant(share, '10.2.0.1')
-        base.eventually(lambda: self.rules(replica)[1] == [('10.1.0.0/20', 'ro'), ('10.2.0.1', 'ro')], 'not told of a rule')
+        base.eventually(
+            lambda: self.rules(replica)[1] == [('10.1.0.0/20', 'ro'), ('10.2.0.1', 'ro')],
+            'not told of a rule',
+        )
         for rule in self.admin.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']:
             self.admin.action(share['id'], 'deny_access', {'access_id': rule['id']})
         base.eventually(lambda: self.rules(replica) == (True, []), 'a rule is in force yet')
-        [place] = [row for row in self.admin.ok('GET', self.path(replica, '/export-locations'))['export_locations']
-                   if row['preferred']]
-        self.assertEqual(('in_sync', 'zone-b', replica['id']), (
-            place['replica_state'], place['availability_zone'], place['share_instance_id']))
+        [place] = [
+            row
+            for row in self.admin.ok('GET', self.path(replica, '/export-locations'))['export_locations']
+            if row['preferred']
+        ]
+        self.assertEqual(
+            ('in_sync', 'zone-b', replica['id']),
+            (place['replica_state'], place['availability_zone'], place['share_instance_id']),
+        )
         one = self.admin.ok('GET', self.path(replica, f'/export-locations/{place["id"]}'))['export_location']
         self.assertEqual(place['path'], one['path'])
         shown = self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
         self.assertNotIn(place['id'], [row['id'] for row in shown])
         here = f'/shares/{share["id"]}/export_locations'
         self.assertEqual(404, self.admin.call('GET', f'{here}/{place["id"]}')[0])
-        self.assertIn(place['id'], [row['id'] for row in self.admin.ok('GET', here, version='2.46')['export_locations']])
+        self.assertIn(
+            place['id'], [row['id'] for row in self.admin.ok('GET', here, version='2.46')['export_locations']]
+        )
         old = self.admin.ok('GET', f'{here}/{place["id"]}', version='2.46')['export_location']
         self.assertEqual(place['path'], old['path'])
         self.drop(share)
@@ -193,7 +239,11 @@ class Following(Replicating):
         here = self.path(active, '/export-locations')
         place = self.admin.ok('GET', here)['export_locations'][0]
         self.assertEqual({}, place['metadata'])
-        self.admin.ok('POST', f'/shares/{share["id"]}/export_locations/{place["id"]}/metadata', {'metadata': {'speed': 'high'}})
+        self.admin.ok(
+            'POST',
+            f'/shares/{share["id"]}/export_locations/{place["id"]}/metadata',
+            {'metadata': {'speed': 'high'}},
+        )
         found = {row['id']: row['metadata'] for row in self.admin.ok('GET', here)['export_locations']}
         self.assertEqual({'speed': 'high'}, found.pop(place['id']))
         self.assertEqual([{}] * len(found), list(found.values()))
@@ -212,9 +262,13 @@ class Following(Replicating):
         snapshot = self.take(share)
         base.eventually(lambda: store.snapshots.get(snapshot), 'it has not got the snapshot')
         path = f'/snapshot-instances/detail?snapshot_id={snapshot}'
-        base.eventually(lambda: len(self.admin.ok('GET', path)['snapshot_instances']) == 2, 'no row of the snapshot there')
+        base.eventually(
+            lambda: len(self.admin.ok('GET', path)['snapshot_instances']) == 2, 'no row of the snapshot there'
+        )
         found = {row['share_instance_id']: row for row in self.admin.ok('GET', path)['snapshot_instances']}
-        self.assertEqual((snapshot, 'available'), (found[replica['id']]['snapshot_id'], found[replica['id']]['status']))
+        self.assertEqual(
+            (snapshot, 'available'), (found[replica['id']]['snapshot_id'], found[replica['id']]['status'])
+        )
         one = self.admin.ok('GET', f'/snapshot-instances/{found[replica["id"]]["id"]}')['snapshot_instance']
         self.assertEqual(replica['id'], one['share_instance_id'])
         self.admin.ok('DELETE', f'/snapshots/{snapshot}')
@@ -224,7 +278,7 @@ class Following(Replicating):
     def test_replica_is_updated_periodically(self):
         share = self.make()
         active = self.active(share)
-        replica = self.replicate(share, 'zone-c')       # its backend updates replicas every second
+        replica = self.replicate(share, 'zone-c')  # its backend updates replicas every second
         self.driver(active).write(active['id'], 'later')
         base.eventually(lambda: self.holds(replica, 'later'), 'nobody looked')
         with self.away('alpha'):
@@ -235,8 +289,9 @@ class Following(Replicating):
     def oldest(self, backend):
         """Return of which time the data of the oldest replica at the backend are, as the metrics have it, or None."""
         with self.service.services.db.reader() as conn:
-            return {row.host.partition('#')[0]: row.synced_at for row in metrics_queries.oldest_replicas(conn, 10)}.get(
-                f'test@{backend}')
+            return {
+                row.host.partition('#')[0]: row.synced_at for row in metrics_queries.oldest_replicas(conn, 10)
+            }.get(f'test@{backend}')
 
     def test_age_of_a_replica_counts_from_the_last_update_that_reached_the_share(self):
         share = self.make()
@@ -247,12 +302,16 @@ class Following(Replicating):
         with self.away('alpha'):
             self.admin.wait(self.path(replica), 'share_replica', 'out_of_sync', field='replica_state')
             before, tries = self.oldest('gamma'), len(self.calls('update_replica', 'gamma'))
-            base.eventually(lambda: len(self.calls('update_replica', 'gamma')) > tries + 1, 'it is not tried again')
+            base.eventually(
+                lambda: len(self.calls('update_replica', 'gamma')) > tries + 1, 'it is not tried again'
+            )
             self.assertEqual(before, self.oldest('gamma'))
             began = timeutils.utcnow()
             self.act(replica, 'promote')
             self.assertEqual(replica['id'], self.active(share)['id'])
-            self.assertEqual((True, None), (began <= self.oldest('alpha') <= timeutils.utcnow(), self.oldest('gamma')))
+            self.assertEqual(
+                (True, None), (began <= self.oldest('alpha') <= timeutils.utcnow(), self.oldest('gamma'))
+            )
         self.act(old, 'resync')
         self.is_in_sync(old)
         self.drop(share)
@@ -276,7 +335,6 @@ class Following(Replicating):
 
 
 class Promoting(Replicating):
-
     def test_promotion_swaps_active_replica_and_access_levels(self):
         share = self.make('readable', name='mine')
         self.grant(share)
@@ -287,8 +345,10 @@ class Promoting(Replicating):
         self.assertEqual(202, self.act(replica, 'promote', {'quiesce_wait_time': 30}))
         self.assertEqual(replica['id'], self.active(share)['id'])
         shown = self.shown(share)
-        self.assertEqual(('test@beta#pool1', 'zone-b', 'mine', True), (
-            shown['host'], shown['availability_zone'], shown['name'], shown['has_replicas']))
+        self.assertEqual(
+            ('test@beta#pool1', 'zone-b', 'mine', True),
+            (shown['host'], shown['availability_zone'], shown['name'], shown['has_replicas']),
+        )
         self.assertTrue(self.holds(replica, 'the last word'))
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
         self.assertEqual((True, [('10.1.0.0/20', 'rw')]), self.rules(replica))
@@ -337,7 +397,7 @@ class Promoting(Replicating):
         base.eventually(lambda: self.holds(replica, 'kept'), 'it does not follow')
         user = self.caller('p')
         with self.away('alpha'):
-            snapshot = self.take(share)         # which the replica never gets
+            snapshot = self.take(share)  # which the replica never gets
             self.driver(old).write(old['id'], 'lost')
             self.act(replica, 'resync')
             self.admin.wait(self.path(replica), 'share_replica', 'out_of_sync', field='replica_state')
@@ -363,8 +423,12 @@ class Promoting(Replicating):
             lost = self.take(share)
             for snapshot in (kept, lost):
                 path = f'/snapshots/{snapshot}'
-                self.admin.ok('POST', f'{path}/action', {'allow_access': {'access_type': 'ip', 'access_to': '10.1.0.7'}})
-                base.eventually(lambda path=path: self.states_of_rules(path) == ['active'], 'nobody is let in')
+                self.admin.ok(
+                    'POST', f'{path}/action', {'allow_access': {'access_type': 'ip', 'access_to': '10.1.0.7'}}
+                )
+                base.eventually(
+                    lambda path=path: self.states_of_rules(path) == ['active'], 'nobody is let in'
+                )
             self.act(replica, 'promote')
             self.assertEqual(replica['id'], self.active(share)['id'])
 
@@ -373,8 +437,17 @@ class Promoting(Replicating):
             return record.exported, [rule[1:] for rule in record.rules.values()]
 
         base.eventually(lambda: mounted() == (True, [['10.1.0.7', 'ro']]), 'the snapshot is not served')
-        self.assertEqual([2, 0], [len(self.admin.ok('GET', f'/snapshots/{snapshot}/export-locations')[
-            'share_snapshot_export_locations']) for snapshot in (kept, lost)])
+        self.assertEqual(
+            [2, 0],
+            [
+                len(
+                    self.admin.ok('GET', f'/snapshots/{snapshot}/export-locations')[
+                        'share_snapshot_export_locations'
+                    ]
+                )
+                for snapshot in (kept, lost)
+            ],
+        )
         for snapshot in (kept, lost):
             self.admin.ok('DELETE', f'/snapshots/{snapshot}')
         self.drop(share)
@@ -386,8 +459,10 @@ class Promoting(Replicating):
         """Promote the replica while the share's backend is in ``call``; check that the old one gives no access after that."""
         old = self.active(share)
         self.act(replica, 'promote')
-        base.eventually(lambda: self.work_on(replica, share_replicas.PROMOTE).data.get('before'),
-                        f'it does not wait for {call}')
+        base.eventually(
+            lambda: self.work_on(replica, share_replicas.PROMOTE).data.get('before'),
+            f'it does not wait for {call}',
+        )
         self.service.knob('alpha', '')
         self.assertEqual(replica['id'], self.active(share)['id'])
         self.is_in_sync(old)
@@ -435,7 +510,9 @@ class Promoting(Replicating):
         self.assertEqual(202, self.act(replica, 'promote'))
         path = f'/messages?resource_id={replica["id"]}'
         base.eventually(lambda: self.admin.ok('GET', path)['messages'], 'nobody is told')
-        self.assertEqual(['004'], [message['action_id'] for message in self.admin.ok('GET', path)['messages']])
+        self.assertEqual(
+            ['004'], [message['action_id'] for message in self.admin.ok('GET', path)['messages']]
+        )
         self.assertEqual(old['id'], self.active(share)['id'])
         base.eventually(lambda: self.rules(old) == (True, [('10.1.0.0/20', 'rw')]), 'it is not served')
         self.is_in_sync(replica)

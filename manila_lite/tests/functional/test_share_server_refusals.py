@@ -33,7 +33,9 @@ networks:
   subnets:
   - {id: theirs, cidr: 10.9.0.0/24}
 """
-_BACKEND = 'driver_handles_share_servers = true\nmax_shares_per_share_server = 1\nbackend_availability_zone = {}\n'
+_BACKEND = (
+    'driver_handles_share_servers = true\nmax_shares_per_share_server = 1\nbackend_availability_zone = {}\n'
+)
 
 
 class Refusals(base.ServiceTest):
@@ -46,8 +48,11 @@ class Refusals(base.ServiceTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.service.use_networks(_NETWORKS)
-        cls.admin.ok('POST', '/types', {'share_type': {'name': 'served',
-                                                       'extra_specs': {'driver_handles_share_servers': 'True'}}})
+        cls.admin.ok(
+            'POST',
+            '/types',
+            {'share_type': {'name': 'served', 'extra_specs': {'driver_handles_share_servers': 'True'}}},
+        )
 
     def setUp(self):
         super().setUp()
@@ -56,12 +61,17 @@ class Refusals(base.ServiceTest):
 
     def network(self, subnet='four', **more):
         """Make a share network with one subnet; return its id."""
-        return self.user.ok('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': 'blue', 'neutron_subnet_id': subnet, **more}})['share_network']['id']
+        return self.user.ok(
+            'POST',
+            '/share-networks',
+            {'share_network': {'neutron_net_id': 'blue', 'neutron_subnet_id': subnet, **more}},
+        )['share_network']['id']
 
     def share(self, network, **more):
         """Make a share in the network, and wait until it is available or in error; return it."""
-        return self.admin.share(share_type='served', share_network_id=network, wait=('available', 'error'), **more)
+        return self.admin.share(
+            share_type='served', share_network_id=network, wait=('available', 'error'), **more
+        )
 
     def add(self, network, subnet, net='blue', **more):
         """Ask for one more subnet; return (status, message)."""
@@ -71,13 +81,29 @@ class Refusals(base.ServiceTest):
 
     def facts(self):
         """Return all rows of networks, subnets, servers and allocations, and servers and addresses at the backends."""
-        tables = (models.share_network_subnets, models.share_server_share_network_subnet_mappings, models.share_servers,
-                  models.share_networks, models.network_allocations)
+        tables = (
+            models.share_network_subnets,
+            models.share_server_share_network_subnet_mappings,
+            models.share_servers,
+            models.share_networks,
+            models.network_allocations,
+        )
         with self.service.services.db.reader() as conn:
-            rows = {table.name: sorted(map(str, conn.execute(sa.select(*(
-                column for column in table.c if not column.name.endswith('_at')))).all())) for table in tables}
-        return rows, {name: sorted((record.id, str(record.addresses)) for record in manager.driver.store.servers.all())
-                      for name, manager in self.service.managers.items()}
+            rows = {
+                table.name: sorted(
+                    map(
+                        str,
+                        conn.execute(
+                            sa.select(*(column for column in table.c if not column.name.endswith('_at')))
+                        ).all(),
+                    )
+                )
+                for table in tables
+            }
+        return rows, {
+            name: sorted((record.id, str(record.addresses)) for record in manager.driver.store.servers.all())
+            for name, manager in self.service.managers.items()
+        }
 
     @contextlib.contextmanager
     def nothing_changes(self):
@@ -101,15 +127,24 @@ class Refusals(base.ServiceTest):
     def no_address_is_nobodys(self):
         """Check that each allocation has its server, and that active servers have the same ones at the backend."""
         with self.service.services.db.reader() as conn:
-            stored = conn.execute(sa.select(models.network_allocations.c['share_server_id', 'ip_address'])).all()
+            stored = conn.execute(
+                sa.select(models.network_allocations.c['share_server_id', 'ip_address'])
+            ).all()
             running = conn.execute(sa.select(models.share_servers.c['id', 'status'])).all()
         self.assertEqual(set(), {row.share_server_id for row in stored} - {row.id for row in running})
         mine = {row.id for row in running if row.status == 'active'}
-        at_backends = [(record.id, address) for manager in self.service.managers.values()
-                       for record in manager.driver.store.servers.all() if record.id in mine
-                       for found in record.addresses.values() for address in found]
-        self.assertEqual(sorted((row.share_server_id, row.ip_address) for row in stored if row.share_server_id in mine),
-                         sorted(at_backends))
+        at_backends = [
+            (record.id, address)
+            for manager in self.service.managers.values()
+            for record in manager.driver.store.servers.all()
+            if record.id in mine
+            for found in record.addresses.values()
+            for address in found
+        ]
+        self.assertEqual(
+            sorted((row.share_server_id, row.ip_address) for row in stored if row.share_server_id in mine),
+            sorted(at_backends),
+        )
 
     # A new subnet for servers in use
 
@@ -133,7 +168,10 @@ class Refusals(base.ServiceTest):
             body = {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'six'}}
             status, _, _ = self.caller('q').call('POST', f'/share-networks/{self.network()}/subnets', body)
             self.assertEqual(404, status)
-            self.user.ok('DELETE', f'/share-networks/{self.user.ok("GET", "/share-networks")["share_networks"][0]["id"]}')
+            self.user.ok(
+                'DELETE',
+                f'/share-networks/{self.user.ok("GET", "/share-networks")["share_networks"][0]["id"]}',
+            )
 
     def test_subnet_for_a_network_in_error_is_refused(self):
         network = self.network()
@@ -157,15 +195,18 @@ class Refusals(base.ServiceTest):
     def test_subnet_is_refused_when_the_backend_is_down(self):
         network = self.network()
         self.share(network)
-        self.heard_of_backends(datetime.timedelta(hours=1))     # until the next heartbeat, in some seconds
+        self.heard_of_backends(datetime.timedelta(hours=1))  # until the next heartbeat, in some seconds
         self.refused(network, 409, 'down')
         self.heard_of_backends(datetime.timedelta())
 
     def heard_of_backends(self, ago):
         services = models.services
         with self.service.services.db.writer() as conn:
-            conn.execute(services.update().where(services.c.binary == 'manila-share').values(
-                heartbeat_at=timeutils.utcnow() - ago))
+            conn.execute(
+                services.update()
+                .where(services.c.binary == 'manila-share')
+                .values(heartbeat_at=timeutils.utcnow() - ago)
+            )
 
     def test_subnet_is_refused_when_the_backend_does_not_answer(self):
         network = self.network()
@@ -188,8 +229,15 @@ class Refusals(base.ServiceTest):
         told = self.admin.ok('GET', f'/messages?resource_id={failed["id"]}')['messages']
         self.assertTrue(told)
         with self.service.services.db.reader() as conn:
-            found = conn.execute(sa.select(models.network_allocations.c.ip_address).where(
-                models.network_allocations.c.neutron_subnet_id == 'tiny')).scalars().all()
+            found = (
+                conn.execute(
+                    sa.select(models.network_allocations.c.ip_address).where(
+                        models.network_allocations.c.neutron_subnet_id == 'tiny'
+                    )
+                )
+                .scalars()
+                .all()
+            )
         self.assertEqual(['10.2.0.2'], found)
         self.admin.ok('DELETE', f'/shares/{failed["id"]}')
 
@@ -210,10 +258,12 @@ class Refusals(base.ServiceTest):
         network = self.network(availability_zone='east')
         body = {'size': 1, 'share_proto': 'NFS', 'share_type': 'served', 'share_network_id': network}
         with self.nothing_changes():
-            status, document, _ = self.admin.call('POST', '/shares', {'share': {**body, 'availability_zone': 'west'}})
+            status, document, _ = self.admin.call(
+                'POST', '/shares', {'share': {**body, 'availability_zone': 'west'}}
+            )
         self.assertEqual(400, status)
         self.assertIn('west', document['badRequest']['message'])
-        share = self.share(network)     # without a zone, it is placed in the subnet's
+        share = self.share(network)  # without a zone, it is placed in the subnet's
         self.assertEqual(('available', 'east'), (share['status'], share['availability_zone']))
 
     def test_servers_in_another_zone_are_unchanged(self):
@@ -222,7 +272,9 @@ class Refusals(base.ServiceTest):
         server = self.server(network)
         status, said = self.add(network, 'six', availability_zone='west')
         self.assertEqual(200, status, said)
-        self.assertEqual('active', self.user.ok('GET', f'/share-networks/{network}')['share_network']['status'])
+        self.assertEqual(
+            'active', self.user.ok('GET', f'/share-networks/{network}')['share_network']['status']
+        )
         self.assertEqual(server, self.server(network))
 
     def test_subnet_and_network_in_use_cannot_be_deleted(self):
@@ -230,5 +282,7 @@ class Refusals(base.ServiceTest):
         self.share(network)
         [subnet] = self.user.ok('GET', f'/share-networks/{network}/subnets')['share_network_subnets']
         with self.nothing_changes():
-            self.assertEqual(409, self.user.call('DELETE', f'/share-networks/{network}/subnets/{subnet["id"]}')[0])
+            self.assertEqual(
+                409, self.user.call('DELETE', f'/share-networks/{network}/subnets/{subnet["id"]}')[0]
+            )
             self.assertEqual(409, self.user.call('DELETE', f'/share-networks/{network}')[0])

@@ -28,20 +28,33 @@ class Servers(base.ServiceTest):
     def setUp(self):
         super().setUp()
         (self.service.state / 'networks.yaml').write_text(_NETWORKS)
-        self.service.conf.set_override('file', str(self.service.state / 'networks.yaml'), 'standalone_network')
+        self.service.conf.set_override(
+            'file', str(self.service.state / 'networks.yaml'), 'standalone_network'
+        )
         self.addCleanup(self.service.conf.clear_override, 'unused_share_server_cleanup_interval')
         if 'served' not in {kind['name'] for kind in self.admin.ok('GET', '/types')['share_types']}:
-            self.admin.ok('POST', '/types', {'share_type': {'name': 'served', 'extra_specs': {
-                'driver_handles_share_servers': 'True'}}})
-        self.network = types.SimpleNamespace(**self.caller('p').ok('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': 'net-a', 'neutron_subnet_id': 'four'}})['share_network'])
+            self.admin.ok(
+                'POST',
+                '/types',
+                {'share_type': {'name': 'served', 'extra_specs': {'driver_handles_share_servers': 'True'}}},
+            )
+        self.network = types.SimpleNamespace(
+            **self.caller('p').ok(
+                'POST',
+                '/share-networks',
+                {'share_network': {'neutron_net_id': 'net-a', 'neutron_subnet_id': 'four'}},
+            )['share_network']
+        )
 
     def servers(self):
         with self.service.services.db.reader() as conn:
             return share_servers.list_servers(conn, {'share_network_id': self.network.id})
 
     def test_server_takes_shares_up_to_its_limit_and_is_deleted_when_unused(self):
-        shares = [self.admin.share(share_type='served', share_network_id=self.network.id, wait=None) for _ in range(3)]
+        shares = [
+            self.admin.share(share_type='served', share_network_id=self.network.id, wait=None)
+            for _ in range(3)
+        ]
         for share in shares:
             self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
         found = self.servers()
@@ -80,7 +93,9 @@ class Servers(base.ServiceTest):
         self.nothing_is_left_of(found)
         table = models.share_networks
         with self.service.services.db.reader() as conn:
-            self.assertIsNone(conn.execute(table.select().where(table.c.id == self.network.id)).first(), 'its row stays')
+            self.assertIsNone(
+                conn.execute(table.select().where(table.c.id == self.network.id)).first(), 'its row stays'
+            )
 
     def test_unused_servers_are_deleted_with_a_subnet(self):
         """Delete both subnets of an unused server, one after the other: the first one takes the server with it."""
@@ -93,24 +108,32 @@ class Servers(base.ServiceTest):
         found = self.servers()
         for number, subnet in enumerate(subnets, 1):
             self.admin.ok('DELETE', f'{path}/{subnet}')
-            self.assertEqual(subnets[number:], [row['id'] for row in self.admin.ok('GET', path)['share_network_subnets']])
+            self.assertEqual(
+                subnets[number:], [row['id'] for row in self.admin.ok('GET', path)['share_network_subnets']]
+            )
         base.eventually(lambda: not self.servers(), 'a server stays')
         self.nothing_is_left_of(found)
         table = models.share_network_subnets
         with self.service.services.db.reader() as conn:
-            self.assertIsNone(conn.execute(table.select().where(table.c.share_network_id == self.network.id)).first())
+            self.assertIsNone(
+                conn.execute(table.select().where(table.c.share_network_id == self.network.id)).first()
+            )
 
     def test_server_with_shares_cannot_be_deleted(self):
         self.admin.share(share_type='served', share_network_id=self.network.id)
         [server] = self.servers()
         self.assertEqual(409, self.admin.call('DELETE', f'/share-servers/{server.id}')[0])
-        self.assertEqual(403, self.caller('p', roles='member').call('DELETE', f'/share-servers/{server.id}')[0])
+        self.assertEqual(
+            403, self.caller('p', roles='member').call('DELETE', f'/share-servers/{server.id}')[0]
+        )
 
     def test_share_with_an_unsuitable_type_or_network_is_refused(self):
         body = {'size': 1, 'share_proto': 'NFS'}
-        for more, status in (({'share_type': 'served'}, 400),
-                             ({'share_type': 'served', 'share_network_id': self.service.state.name}, 404),
-                             ({'share_type': 'default', 'share_network_id': self.network.id}, 400)):
+        for more, status in (
+            ({'share_type': 'served'}, 400),
+            ({'share_type': 'served', 'share_network_id': self.service.state.name}, 404),
+            ({'share_type': 'default', 'share_network_id': self.network.id}, 400),
+        ):
             found, document, _ = self.admin.call('POST', '/shares', {'share': {**body, **more}})
             self.assertEqual(status, found, document)
 
@@ -127,7 +150,10 @@ class Servers(base.ServiceTest):
         self.assertEqual(200, status, document)
         self.network_is('active')
         self.assertEqual({'active'}, {server.status for server in self.servers()})
-        paths = [found['path'] for found in self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']]
+        paths = [
+            found['path']
+            for found in self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
+        ]
         self.assertEqual(2, len(paths), paths)
         self.assertIn('[fd00:1::', paths[1])
 
@@ -138,7 +164,10 @@ class Servers(base.ServiceTest):
         status, document, _ = self.subnet(neutron_subnet_id='six')
         self.assertEqual(409, status, document)
         self.network_is('active')
-        self.assertEqual(1, len(self.admin.ok('GET', f'/share-networks/{self.network.id}/subnets')['share_network_subnets']))
+        self.assertEqual(
+            1,
+            len(self.admin.ok('GET', f'/share-networks/{self.network.id}/subnets')['share_network_subnets']),
+        )
 
     def test_check_of_a_subnet_returns_the_answer_of_each_backend(self):
         self.admin.share(share_type='served', share_network_id=self.network.id)
@@ -154,8 +183,14 @@ class Servers(base.ServiceTest):
         self.addCleanup(self.service.knob, 'alpha', '')
         body = {'share_network_subnet_create_check': {'neutron_net_id': 'net-a', 'neutron_subnet_id': 'six'}}
         with concurrent.futures.ThreadPoolExecutor(6) as hands:
-            answers = list(hands.map(
-                lambda _: self.caller('p').call('POST', f'/share-networks/{self.network.id}/action', body)[0], range(6)))
+            answers = list(
+                hands.map(
+                    lambda _: self.caller('p').call(
+                        'POST', f'/share-networks/{self.network.id}/action', body
+                    )[0],
+                    range(6),
+                )
+            )
         self.assertEqual([202] * 6, answers)
         with self.service.services.db.reader() as conn:
             self.assertEqual(1, len(operations.list_of_resource(conn, self.network.id, 'subnet.check')))

@@ -45,10 +45,16 @@ class Subnets(served.ServedTest):
 
     def add(self, network):
         """Add a subnet to the network; return the ids of all its subnets by Neutron subnet."""
-        self.user.ok('POST', f'/share-networks/{network}/subnets', {'share-network-subnet': {
-            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}})
+        self.user.ok(
+            'POST',
+            f'/share-networks/{network}/subnets',
+            {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}},
+        )
         self.settled(network)
-        return {subnet['neutron_subnet_id']: subnet['id'] for subnet in self.shown(network)['share_network_subnets']}
+        return {
+            subnet['neutron_subnet_id']: subnet['id']
+            for subnet in self.shown(network)['share_network_subnets']
+        }
 
     def known(self, server):
         """Return the server's details, which its backend keeps in its row."""
@@ -59,7 +65,9 @@ class Subnets(served.ServedTest):
         before = self.known(server)
         subnets = self.add(network)
         self.assertEqual(subnets['blue-v4'], before['subnets'])
-        self.assertEqual({**before, 'subnets': f'{subnets["blue-v4"]},{subnets["blue-v6"]}'}, self.known(server))
+        self.assertEqual(
+            {**before, 'subnets': f'{subnets["blue-v4"]},{subnets["blue-v6"]}'}, self.known(server)
+        )
 
     def test_failure_on_one_server_leaves_the_subnet_on_the_other(self):
         network, idents = self.used(shares=2)
@@ -70,8 +78,10 @@ class Subnets(served.ServedTest):
         failed, kept = sorted(self.servers(network), key=lambda server: len(places_of[server.id]))
         self.assertEqual(['active', 'active'], [failed.status, kept.status])
         with self.service.services.db.reader() as conn:
-            found = {resource_id: {place.neutron_subnet_id for place in places}
-                     for resource_id, places in share_server_queries.subnets_of(conn, idents).items()}
+            found = {
+                resource_id: {place.neutron_subnet_id for place in places}
+                for resource_id, places in share_server_queries.subnets_of(conn, idents).items()
+            }
             addresses = {resource_id: len(allocations.of_server(conn, resource_id)) for resource_id in idents}
         self.assertEqual({failed.id: {'blue-v4'}, kept.id: set(subnets)}, found)
         self.assertEqual({failed.id: 1, kept.id: 2}, addresses)
@@ -83,8 +93,20 @@ class Places(served.ServedTest):
     BACKENDS = {'alpha': 'driver_handles_share_servers = true\ndummy_pools = pool1, pool2\n'}
 
     def test_reported_locations_of_snapshots_and_pools_of_shares_are_stored(self):
-        self.admin.ok('POST', '/types', {'share_type': {'name': 'mounting', 'extra_specs': {
-            'driver_handles_share_servers': 'True', 'snapshot_support': 'True', 'mount_snapshot_support': 'True'}}})
+        self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'mounting',
+                    'extra_specs': {
+                        'driver_handles_share_servers': 'True',
+                        'snapshot_support': 'True',
+                        'mount_snapshot_support': 'True',
+                    },
+                }
+            },
+        )
         network = self.network()
         share = self.user.share(share_type='mounting', share_network_id=network)['id']
         snapshot = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
@@ -98,16 +120,23 @@ class Places(served.ServedTest):
             record.pool = pool
             store.shares.put(record)
         before = len(self.calls('serve_snapshot'))
-        self.user.ok('POST', f'/share-networks/{network}/subnets', {'share-network-subnet': {
-            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}})
+        self.user.ok(
+            'POST',
+            f'/share-networks/{network}/subnets',
+            {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}},
+        )
         self.settled(network)
         places = self.user.ok('GET', f'/shares/{share}/export_locations')['export_locations']
-        self.assertEqual([place['path'].replace(shown['id'], snapshot) for place in places], self.paths(snapshot))
+        self.assertEqual(
+            [place['path'].replace(shown['id'], snapshot) for place in places], self.paths(snapshot)
+        )
         self.assertEqual(before, len(self.calls('serve_snapshot')))
         self.assertEqual(f'test@alpha#{pool}', self.admin.ok('GET', f'/shares/{share}')['share']['host'])
 
     def paths(self, snapshot):
-        found = self.user.ok('GET', f'/snapshots/{snapshot}/export-locations')['share_snapshot_export_locations']
+        found = self.user.ok('GET', f'/snapshots/{snapshot}/export-locations')[
+            'share_snapshot_export_locations'
+        ]
         return [place['path'] for place in found]
 
 
@@ -124,8 +153,11 @@ class Failed(served.ServedTest):
         return share
 
     def add(self, network):
-        return self.user.call('POST', f'/share-networks/{network}/subnets', {'share-network-subnet': {
-            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}})[0]
+        return self.user.call(
+            'POST',
+            f'/share-networks/{network}/subnets',
+            {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}},
+        )[0]
 
     def test_subnet_is_added_beside_a_server_that_failed_at_its_creation(self):
         network = self.network()
@@ -135,7 +167,9 @@ class Failed(served.ServedTest):
         self.assertEqual('active', self.shown(network)['status'])
         self.share(network)
         with self.service.services.db.reader() as conn:
-            addresses = {server.status: len(allocations.of_server(conn, server.id)) for server in self.servers(network)}
+            addresses = {
+                server.status: len(allocations.of_server(conn, server.id)) for server in self.servers(network)
+            }
         self.assertEqual({'error': 0, 'active': 2}, addresses)
         self.user.ok('DELETE', f'/shares/{share["id"]}')
 
@@ -147,7 +181,9 @@ class Failed(served.ServedTest):
         self.assertEqual(200, self.add(network))
         self.settled(network)
         with self.service.services.db.reader() as conn:
-            addresses = {server.status: len(allocations.of_server(conn, server.id)) for server in self.servers(network)}
+            addresses = {
+                server.status: len(allocations.of_server(conn, server.id)) for server in self.servers(network)
+            }
         self.assertEqual({'error': 0, 'active': 2}, addresses)
 
     def test_server_in_error_with_a_share_keeps_a_subnet_out(self):
@@ -161,14 +197,34 @@ class Failed(served.ServedTest):
 class Zones(served.ServedTest):
     """Backends in two zones, and a network with a subnet in each."""
 
-    BACKENDS = {name: f'driver_handles_share_servers = true\nbackend_availability_zone = {zone}\n'
-                for name, zone in (('alpha', 'here'), ('beta', 'there'))}
+    BACKENDS = {
+        name: f'driver_handles_share_servers = true\nbackend_availability_zone = {zone}\n'
+        for name, zone in (('alpha', 'here'), ('beta', 'there'))
+    }
 
     def test_a_server_is_in_the_subnet_of_the_zone_of_its_share(self):
-        network = self.user.ok('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4', 'availability_zone': 'here'}})['share_network']['id']
-        self.user.ok('POST', f'/share-networks/{network}/subnets', {'share-network-subnet': {
-            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6', 'availability_zone': 'there'}})
+        network = self.user.ok(
+            'POST',
+            '/share-networks',
+            {
+                'share_network': {
+                    'neutron_net_id': 'blue',
+                    'neutron_subnet_id': 'blue-v4',
+                    'availability_zone': 'here',
+                }
+            },
+        )['share_network']['id']
+        self.user.ok(
+            'POST',
+            f'/share-networks/{network}/subnets',
+            {
+                'share-network-subnet': {
+                    'neutron_net_id': 'blue',
+                    'neutron_subnet_id': 'blue-v6',
+                    'availability_zone': 'there',
+                }
+            },
+        )
         for zone, subnet in (('here', 'blue-v4'), ('there', 'blue-v6')):
             share = self.share(network, availability_zone=zone)
             server = self.admin.ok('GET', f'/shares/{share["id"]}')['share']['share_server_id']
@@ -184,9 +240,10 @@ class Down(served.ServedTest):
         """Ask the backend to ensure its shares, and wait for the end; return the operation."""
         answers = []
 
-        def accepted():     # as soon as no run that the manager began by itself is open
+        def accepted():  # as soon as no run that the manager began by itself is open
             answers.append(self.admin.call('POST', '/services/ensure', {'host': 'test@alpha'}))
             return answers[-1][0] == 202
+
         base.eventually(accepted, lambda: answers[-1][:2])
         path = f'/operations/{answers[-1][2]["Operation-Id"]}'
         base.eventually(lambda: self.admin.ok('GET', path)['operation']['state'] != 'open', 'it does not end')
@@ -196,7 +253,9 @@ class Down(served.ServedTest):
         """Check that the run fails, and that the owner gets a message with the reason."""
         ended = self.ensured()
         self.assertEqual('failed', ended['state'])
-        self.assertIn('1 share and 1 share server could not be ensured. Its share server does not run.', ended['error'])
+        self.assertIn(
+            '1 share and 1 share server could not be ensured. Its share server does not run.', ended['error']
+        )
         self.assertIn('Its share server does not run.', str(self.messages(share)))
 
     def test_share_is_not_ensured_when_its_server_cannot_be_ensured(self):
@@ -219,12 +278,18 @@ class Down(served.ServedTest):
         def ensure_servers(servers):
             # A server of another test may not be gone yet.
             asked.extend(server.id for server in servers if server.id in (down.id, well.id))
-            return plain(servers) | {server.id: values.ServerResult(error='No cable.') for server in servers
-                                     if server.id == down.id}
+            return plain(servers) | {
+                server.id: values.ServerResult(error='No cable.')
+                for server in servers
+                if server.id == down.id
+            }
+
         self.patch(driver, 'ensure_servers', ensure_servers)
         report = self.ensured()['report']
-        self.assertEqual(({down.id: 'No cable.'}, {bad: 'Its share server does not run. No cable.'}),
-                         (report['servers'], report['reasons']))
+        self.assertEqual(
+            ({down.id: 'No cable.'}, {bad: 'Its share server does not run. No cable.'}),
+            (report['servers'], report['reasons']),
+        )
         self.assertEqual(2, len(set(asked[:2])))
         self.assertEqual({down.id}, set(asked[2:]))
         self.assertIn('No cable.', str(self.messages(bad)))
@@ -234,7 +299,7 @@ class Down(served.ServedTest):
         share = self.share(network)['id']
         [server] = self.servers(network)
         table = models.network_allocations
-        with self.service.services.db.writer() as conn:     # no server runs without an address
+        with self.service.services.db.writer() as conn:  # no server runs without an address
             conn.execute(table.delete().where(table.c.share_server_id == server.id))
         self.addCleanup(self.put_away, server.id)
         ended = self.ensured()
@@ -245,9 +310,16 @@ class Down(served.ServedTest):
 
     def put_away(self, resource_id):
         with self.service.services.db.writer() as conn:
-            conn.execute(models.share_instances.update().where(models.share_instances.c.share_server_id == resource_id).values(
-                status='error'))
-            conn.execute(models.share_servers.update().where(models.share_servers.c.id == resource_id).values(status='error'))
+            conn.execute(
+                models.share_instances.update()
+                .where(models.share_instances.c.share_server_id == resource_id)
+                .values(status='error')
+            )
+            conn.execute(
+                models.share_servers.update()
+                .where(models.share_servers.c.id == resource_id)
+                .values(status='error')
+            )
 
 
 class InError(served.ServedTest):
@@ -282,8 +354,12 @@ class InError(served.ServedTest):
 
     def ended(self):
         """Wait until no run over the shares is open; return the last one."""
-        path = '/operations?kind=service.ensure&host=test@alpha&sort_key=created_at&sort_dir=desc&all_tenants=1'
-        base.eventually(lambda: self.admin.ok('GET', path)['operations'][0]['state'] != 'open', 'it does not end')
+        path = (
+            '/operations?kind=service.ensure&host=test@alpha&sort_key=created_at&sort_dir=desc&all_tenants=1'
+        )
+        base.eventually(
+            lambda: self.admin.ok('GET', path)['operations'][0]['state'] != 'open', 'it does not end'
+        )
         return self.admin.ok('GET', path)['operations'][0]
 
     def is_served(self):
@@ -311,7 +387,7 @@ class InError(served.ServedTest):
 
     def test_doctor_sets_the_server_to_active_when_it_runs(self):
         self.halt()
-        found = self.wrong()[self.server_id]    # beside those of other tests
+        found = self.wrong()[self.server_id]  # beside those of other tests
         self.assertIn('clients may still use its shares', found.why)
         self.assertTrue(self.is_served())
         self.assertEqual('active', self.status())
@@ -321,7 +397,7 @@ class InError(served.ServedTest):
         self.fault('ensure_servers:fail_final')
         self.restarted()
         self.assertIn('Its share server does not run.', str(self.messages(self.shared['id'])))
-        found = self.wrong()    # its own, and those of other tests on this backend
+        found = self.wrong()  # its own, and those of other tests on this backend
         self.assertEqual('not served', found[self.shared['id']].state)
         self.assertEqual(('error', 'error'), (found[self.server_id].state, self.status()))
         self.service.knob('alpha', '')

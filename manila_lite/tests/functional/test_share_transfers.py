@@ -23,22 +23,32 @@ class Transfers(ServiceTest):
         return share, transfer
 
     def accept(self, caller, transfer, **more):
-        return caller.call('POST', f'/share-transfers/{transfer["id"]}/accept', {
-            'accept': {'auth_key': transfer['auth_key'], **more}})
+        return caller.call(
+            'POST',
+            f'/share-transfers/{transfer["id"]}/accept',
+            {'accept': {'auth_key': transfer['auth_key'], **more}},
+        )
 
     def rows(self, table, **values):
         with self.service.services.db.reader() as conn:
-            return list(conn.execute(table.select().where(*(table.c[name] == value for name, value in values.items()))))
+            return list(
+                conn.execute(
+                    table.select().where(*(table.c[name] == value for name, value in values.items()))
+                )
+            )
 
     def expire(self, transfer):
         table = models.share_transfers
         with self.service.services.db.writer() as conn:
-            conn.execute(table.update().where(table.c.id == transfer['id']).values(
-                expires_at=timeutils.utcnow() - datetime.timedelta(seconds=1)))
+            conn.execute(
+                table.update()
+                .where(table.c.id == transfer['id'])
+                .values(expires_at=timeutils.utcnow() - datetime.timedelta(seconds=1))
+            )
 
     def test_the_key_is_not_stored(self):
         _, transfer = self.offered(self.caller('giver'))
-        row, = self.rows(models.share_transfers, id=transfer['id'])
+        (row,) = self.rows(models.share_transfers, id=transfer['id'])
         self.assertNotIn(transfer['auth_key'], ' '.join(str(value) for value in row))
         _, other = self.offered(self.caller('giver'))
         self.assertNotEqual(row.salt, self.rows(models.share_transfers, id=other['id'])[0].salt)
@@ -73,9 +83,15 @@ class Transfers(ServiceTest):
         path = f'/shares/{share["id"]}'
         snapshot = giver.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
         giver.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
-        rule = giver.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.9'})[1]['access']
+        rule = giver.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.9'})[1][
+            'access'
+        ]
         giver.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', field='state')
-        giver.ok('POST', '/resource-locks', {'resource_lock': {'resource_id': share['id'], 'resource_type': 'share'}})
+        giver.ok(
+            'POST',
+            '/resource-locks',
+            {'resource_lock': {'resource_id': share['id'], 'resource_type': 'share'}},
+        )
         exports = giver.ok('GET', f'{path}/export_locations')['export_locations']
         transfer = giver.ok('POST', '/share-transfers', {'transfer': {'share_id': share['id']}})['transfer']
         self.assertEqual(202, self.accept(taker, transfer)[0])
@@ -83,8 +99,13 @@ class Transfers(ServiceTest):
         self.assertEqual(404, giver.call('GET', f'/snapshots/{snapshot["id"]}')[0])
         used = taker.ok('GET', '/limits')['limits']['absolute']
         self.assertEqual((1, 2), (used['totalShareSnapshotsUsed'], used['totalSnapshotGigabytesUsed']))
-        self.assertEqual([rule['id']], [found['id'] for found in taker.ok(
-            'GET', f'/share-access-rules?share_id={share["id"]}')['access_list']])
+        self.assertEqual(
+            [rule['id']],
+            [
+                found['id']
+                for found in taker.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']
+            ],
+        )
         self.assertEqual(exports, taker.ok('GET', f'{path}/export_locations')['export_locations'])
         self.assertEqual([], self.rows(models.resource_locks, share_id=share['id']))
         self.assertEqual(202, taker.call('DELETE', f'/snapshots/{snapshot["id"]}')[0])
@@ -93,13 +114,29 @@ class Transfers(ServiceTest):
         taker.wait(path, 'share', 'gone')
 
     def test_accept_with_clear_access_rules_clears_rules_of_snapshots(self):
-        self.admin.ok('POST', '/types', {'share_type': {'name': 'mounting', 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'mount_snapshot_support': 'True'}}})
+        self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'mounting',
+                    'extra_specs': {
+                        'driver_handles_share_servers': 'False',
+                        'snapshot_support': 'True',
+                        'mount_snapshot_support': 'True',
+                    },
+                }
+            },
+        )
         giver, taker = self.caller('opener'), self.caller('closer')
         share = giver.share(share_type='mounting')
         snapshot = giver.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
         giver.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
-        giver.ok('POST', f'/snapshots/{snapshot}/action', {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.9'}})
+        giver.ok(
+            'POST',
+            f'/snapshots/{snapshot}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.9'}},
+        )
         transfer = giver.ok('POST', '/share-transfers', {'transfer': {'share_id': share['id']}})['transfer']
         hush.keep(transfer['auth_key'])
         self.assertEqual(202, self.accept(taker, transfer, clear_access_rules=True)[0])
@@ -111,8 +148,11 @@ class Transfers(ServiceTest):
         giver, taker = self.caller('locker'), self.caller('unlocker')
         share, transfer = self.offered(giver)
         with self.service.services.db.writer() as conn:
-            conn.execute(models.shares.update().where(models.shares.c.id == share['id']).values(
-                encryption_key_ref='1b2c3d4e-0000-4000-8000-000000000000'))
+            conn.execute(
+                models.shares.update()
+                .where(models.shares.c.id == share['id'])
+                .values(encryption_key_ref='1b2c3d4e-0000-4000-8000-000000000000')
+            )
         self.admin.ok('PUT', '/quota-sets/unlocker', {'quota_set': {'encryption_keys': 0}})
         status, document, _ = self.accept(taker, transfer)
         self.assertEqual((413, 'over_quota_encryption_keys'), (status, document['overLimit']['reason']))
@@ -120,9 +160,17 @@ class Transfers(ServiceTest):
         self.assertEqual(202, self.accept(taker, transfer)[0])
 
     def test_accept_without_access_to_the_share_type_is_refused(self):
-        kind = self.admin.ok('POST', '/types', {'share_type': {
-            'name': 'ours', 'share_type_access:is_public': False,
-            'extra_specs': {'driver_handles_share_servers': 'False'}}})['share_type']
+        kind = self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'ours',
+                    'share_type_access:is_public': False,
+                    'extra_specs': {'driver_handles_share_servers': 'False'},
+                }
+            },
+        )['share_type']
         self.admin.call('POST', f'/types/{kind["id"]}/action', {'addProjectAccess': {'project': 'giver'}})
         _, transfer = self.offered(self.caller('giver'), share_type='ours')
         status, document, _ = self.accept(self.caller('taker'), transfer)
@@ -136,7 +184,9 @@ class Transfers(ServiceTest):
         snapshot = giver.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
         giver.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
         self.admin.ok('POST', f'/snapshots/{snapshot["id"]}/action', {'reset_status': {'status': 'error'}})
-        self.assertEqual(400, giver.call('POST', '/share-transfers', {'transfer': {'share_id': share['id']}})[0])
+        self.assertEqual(
+            400, giver.call('POST', '/share-transfers', {'transfer': {'share_id': share['id']}})[0]
+        )
         self.assertEqual('available', giver.ok('GET', f'/shares/{share["id"]}')['share']['status'])
 
     def test_status_reset_of_the_share_ends_the_transfer(self):

@@ -72,7 +72,7 @@ class SignalsTest(testtools.TestCase):
         bus = clients.Bus(types.SimpleNamespace(oslo_messaging_notifications=None))
         bus._changed = GapCondition()
         bus._changed.signal = lambda: bus.wake('share', 'a@b', 'one')
-        bus._thread = threading.current_thread()        # which calls ``_next`` as the bus's own thread does
+        bus._thread = threading.current_thread()  # which calls ``_next`` as the bus's own thread does
         self.assertEqual([('manila-share', 'a@b')], list(bus._next()))
         self.assertEqual([True], bus._changed.woken)
 
@@ -90,13 +90,19 @@ class SignalsTest(testtools.TestCase):
         conf = types.SimpleNamespace(events=own, api=types.SimpleNamespace(max_connections=99))
         made = hub.Hub(types.SimpleNamespace(conf=conf, db=None))
         made._changed = GapCondition()
-        made._runs = True           # its thread is the one of this test
-        made._looked = time.monotonic() + 2 * _SOON     # the next look is far away
+        made._runs = True  # its thread is the one of this test
+        made._looked = time.monotonic() + 2 * _SOON  # the next look is far away
         return made
 
     def admit(self, made):
-        return made.admit(types.SimpleNamespace(project_id='p'), None, given=False, stream=True, once=False,
-                          seconds=waiting.LIMIT)
+        return made.admit(
+            types.SimpleNamespace(project_id='p'),
+            None,
+            given=False,
+            stream=True,
+            once=False,
+            seconds=waiting.LIMIT,
+        )
 
     def test_new_listener(self):
         made = self.hub()
@@ -112,15 +118,24 @@ class SignalsTest(testtools.TestCase):
         self.assertEqual((None, [True]), (made._await(), made._changed.woken))
 
     def test_event(self):
-        one = listener.Listener(None, None, given=False, stream=False, once=True, until=time.monotonic() + 2 * _SOON, buffer=99,
-                                leave=lambda listener: None)
+        one = listener.Listener(
+            None,
+            None,
+            given=False,
+            stream=False,
+            once=True,
+            until=time.monotonic() + 2 * _SOON,
+            buffer=99,
+            leave=lambda listener: None,
+        )
         one._news, take = GapEvent(), one.take
-        one.welcome(Batch([], '', 'now'), 'now')        # the first round finds nothing
+        one.welcome(Batch([], '', 'now'), 'now')  # the first round finds nothing
 
         def take_and_miss():
             found, one.take = take(), take
             one.put(Batch([('x', b'{}')], 'now', 'then'), 'then')
             return found
+
         one.take = take_and_miss
         self.assertIn(b'"then"', one.wait())
         self.assertEqual([True, True], one._news.woken)
@@ -140,11 +155,12 @@ class SignalsTest(testtools.TestCase):
 
         def report():
             reports.append(len(reports))
-            if len(reports) == 1:       # another one is wanted after this one has read what it reports
+            if len(reports) == 1:  # another one is wanted after this one has read what it reports
                 manager.report_soon()
             if len(reports) == 2:
                 manager._report_wanted.signal = manager._stopping.set
                 manager.report_soon()
+
         manager._report = report
         manager._report_wanted.signal = manager.report_soon
         manager._stopping.wait = lambda seconds: manager._stopping.is_set()
@@ -155,13 +171,18 @@ class SignalsTest(testtools.TestCase):
     def test_stop_while_a_report_is_about_to_begin(self):
         """The stop's wake-up is cleared with that of the report: its thread would wait for ever, and the stop for it."""
         manager, reports = service.ShareManager.__new__(service.ShareManager), []
-        manager.name, manager._stopping, manager._report = 'alpha', threading.Event(), lambda: reports.append(1)
+        manager.name, manager._stopping, manager._report = (
+            'alpha',
+            threading.Event(),
+            lambda: reports.append(1),
+        )
 
         class Wanted(GapEvent):
             def clear(self):
                 manager._stopping.set()
                 self.set()
                 super().clear()
+
         manager._report_wanted = Wanted()
         manager._report_wanted.set()
         self.useFixture(fixtures.MonkeyPatch('manila_lite.manager.runtime.service._SETTLE', 0.0))
@@ -180,6 +201,7 @@ class SignalsTest(testtools.TestCase):
                 forks._hurry.set()
                 return False
             return True
-        forks._dead.is_set = look       # the end comes right after the look
+
+        forks._dead.is_set = look  # the end comes right after the look
         forks._start_worker('one', 0)
         self.assertEqual([True], forks._hurry.woken)

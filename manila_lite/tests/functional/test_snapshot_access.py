@@ -51,7 +51,10 @@ class SnapshotAccess(base.ServiceTest):
         base.eventually(lambda: self.in_force(snapshot) == rules, f'{rules} are not in force')
 
     def messages(self, snapshot):
-        return [row['user_message'] for row in self.user.ok('GET', f'/messages?resource_id={snapshot}')['messages']]
+        return [
+            row['user_message']
+            for row in self.user.ok('GET', f'/messages?resource_id={snapshot}')['messages']
+        ]
 
     def paths(self, snapshot, caller=None):
         found = (caller or self.user).ok('GET', f'/snapshots/{snapshot}/export-locations')
@@ -97,7 +100,9 @@ class SnapshotAccess(base.ServiceTest):
     def test_admin_export_location_is_shown_to_administrators_only(self):
         """Show the export location for administrators only to them."""
         snapshot = self.snapshot()
-        self.assertEqual([f'10.0.0.1:/shares/{snapshot}', f'[fd00::1]:/shares/{snapshot}'], self.paths(snapshot))
+        self.assertEqual(
+            [f'10.0.0.1:/shares/{snapshot}', f'[fd00::1]:/shares/{snapshot}'], self.paths(snapshot)
+        )
         self.assertEqual(f'10.9.9.9:/shares/{snapshot}', self.paths(snapshot, self.admin)[-1])
 
     def test_snapshot_with_access_rules_can_be_deleted(self):
@@ -117,8 +122,16 @@ class SnapshotAccess(base.ServiceTest):
         self.granted(snapshot, [('10.0.0.5', 'ro')])
 
     def test_access_rule_is_refused_without_mount_snapshot_support(self):
-        self.admin.ok('POST', '/types', {'share_type': {'name': 'plain', 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'snapshot_support': 'True'}}})
+        self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'plain',
+                    'extra_specs': {'driver_handles_share_servers': 'False', 'snapshot_support': 'True'},
+                }
+            },
+        )
         snapshot = self.snapshot(self.user.share(share_type='plain')['id'])
         self.assertEqual([], self.paths(snapshot))
         self.assertFalse(self.store.snapshot(snapshot).exported)
@@ -128,12 +141,26 @@ class SnapshotAccess(base.ServiceTest):
     def inheriting(self):
         """Make a share whose rules hold for its snapshots, with a rule and a snapshot; return the three ids."""
         name = f'inheriting-{self.id().rpartition(".")[2]}'
-        self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'mount_snapshot_support': 'True',
-            'snapshot_inherit_share_access_support': 'True'}}})
+        self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': name,
+                    'extra_specs': {
+                        'driver_handles_share_servers': 'False',
+                        'snapshot_support': 'True',
+                        'mount_snapshot_support': 'True',
+                        'snapshot_inherit_share_access_support': 'True',
+                    },
+                }
+            },
+        )
         share = self.user.share(share_type=name)
         self.assertIs(True, share['snapshot_inherit_share_access_support'])
-        rule = self.user.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.7'})[1]['access']['id']
+        rule = self.user.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.7'})[
+            1
+        ]['access']['id']
         self.user.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         return share['id'], rule, self.snapshot(share['id'])
 
@@ -149,20 +176,28 @@ class SnapshotAccess(base.ServiceTest):
 
     def test_snapshot_that_inherits_rules_gets_none_of_its_own(self):
         share, rule, snapshot = self.inheriting()
-        for action, body in (('allow_access', {'access_type': 'ip', 'access_to': '10.0.0.5'}),
-                             ('deny_access', {'access_id': rule})):
+        for action, body in (
+            ('allow_access', {'access_type': 'ip', 'access_to': '10.0.0.5'}),
+            ('deny_access', {'access_id': rule}),
+        ):
             status, document = self.act(snapshot, action, body)
             self.assertEqual((400, 'snapshot_inherits_access'), (status, document['badRequest']['reason']))
             self.assertIn(share, document['badRequest']['message'])
         self.assertEqual([('10.0.0.7', 'ro')], self.in_force(snapshot))
-        with self.service.services.db.writer() as conn:     # a rule of its own, from before such were refused
-            conn.execute(models.shares.update().where(models.shares.c.id == share).values(
-                snapshot_inherit_share_access_support=False))
+        with self.service.services.db.writer() as conn:  # a rule of its own, from before such were refused
+            conn.execute(
+                models.shares.update()
+                .where(models.shares.c.id == share)
+                .values(snapshot_inherit_share_access_support=False)
+            )
         own = self.allow(snapshot, '10.0.0.5')
         self.settled(snapshot, {'10.0.0.5': 'active'})
         with self.service.services.db.writer() as conn:
-            conn.execute(models.shares.update().where(models.shares.c.id == share).values(
-                snapshot_inherit_share_access_support=True))
+            conn.execute(
+                models.shares.update()
+                .where(models.shares.c.id == share)
+                .values(snapshot_inherit_share_access_support=True)
+            )
         self.assertEqual(202, self.act(snapshot, 'deny_access', {'access_id': own})[0])
         self.granted(snapshot, [('10.0.0.7', 'ro')])
 
@@ -179,7 +214,9 @@ class SnapshotAccess(base.ServiceTest):
         made = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
         self.user.wait(f'/snapshots/{made}', 'snapshot', 'error')
         self.knobs()
-        rule = self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.8'})[1]['access']['id']
+        rule = self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.8'})[1][
+            'access'
+        ]['id']
         self.user.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         asked = self.admin.ok('GET', f'/operations?resource_id={made}&all_projects=1')['operations']
         self.assertEqual(['snapshot.create'], [operation['kind'] for operation in asked])
@@ -194,14 +231,17 @@ class RetypedSnapshots(test_share_migration.MigrationTest):
         self.make_type('mounting', mount_snapshot_support='True')
         share = self.make(kind='mounting')
         path = f'/snapshots/{self.take(share)}'
-        rule = self.admin.ok('POST', f'{path}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': '10.0.0.5'}})['snapshot_access']['id']
+        rule = self.admin.ok(
+            'POST', f'{path}/action', {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.5'}}
+        )['snapshot_access']['id']
         base.eventually(lambda: self.states(path) == ['active'], 'the rule is not active')
         self.assertEqual(202, self.start(share, new_share_type_id=self.make_type('silent'))[0])
         self.task_is(share, 'migration_driver_phase1_done')
         self.assertEqual(202, self.act(share, 'migration_complete')[0])
         base.eventually(lambda: self.states(path) == ['error'], 'the rule is not in error')
-        self.assertEqual([], self.admin.ok('GET', f'{path}/export-locations')['share_snapshot_export_locations'])
+        self.assertEqual(
+            [], self.admin.ok('GET', f'{path}/export-locations')['share_snapshot_export_locations']
+        )
         self.admin.ok('POST', f'{path}/action', {'deny_access': {'access_id': rule}})
         base.eventually(lambda: not self.states(path), 'the rule stays')
 
@@ -211,13 +251,18 @@ class RetypedSnapshots(test_share_migration.MigrationTest):
         share = self.make(kind=kind)
         snapshot = self.take(share)
         self.service.knob('alpha', 'serve_snapshot:hang')
-        self.admin.ok('POST', f'/snapshots/{snapshot}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': '10.0.0.5'}})
+        self.admin.ok(
+            'POST',
+            f'/snapshots/{snapshot}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.5'}},
+        )
         self.assertEqual(202, self.start(share)[0])
         self.task_is(share, 'migration_driver_phase1_done')
         self.assertEqual(202, self.act(share, 'migration_complete')[0])
         base.eventually(lambda: self.states(f'/snapshots/{snapshot}') == ['active'], 'the rule is not active')
-        self.assertEqual([['ip', '10.0.0.5', 'ro']], list(self.store('beta').snapshot(snapshot).rules.values()))
+        self.assertEqual(
+            [['ip', '10.0.0.5', 'ro']], list(self.store('beta').snapshot(snapshot).rules.values())
+        )
 
     def states(self, path):
         return [rule['state'] for rule in self.admin.ok('GET', f'{path}/access-list')['snapshot_access_list']]

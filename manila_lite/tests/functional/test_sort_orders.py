@@ -18,25 +18,64 @@ _NAMES = {alias: alias.removeprefix('display_') for alias in sort_keys.ALIASES.s
 
 #: By list: its table, that joined with others, and columns of another table or name than the key.
 _ROWS = {
-    '/shares': (models.shares, models.shares.join(_instances).outerjoin(_types).outerjoin(_zones, _in_zone), {
-        **_NAMES, **{name: _instances.c[name] for name in (
-            'status', 'host', 'share_type_id', 'share_network_id', 'share_server_id', 'availability_zone_id',
-            'access_rules_status', 'progress')}, 'share_type': _instances.c.share_type_id, 'share_type_name': _types.c.name,
-        'instance_id': _instances.c.id, 'availability_zone': _zones.c.name}),
+    '/shares': (
+        models.shares,
+        models.shares.join(_instances).outerjoin(_types).outerjoin(_zones, _in_zone),
+        {
+            **_NAMES,
+            **{
+                name: _instances.c[name]
+                for name in (
+                    'status',
+                    'host',
+                    'share_type_id',
+                    'share_network_id',
+                    'share_server_id',
+                    'availability_zone_id',
+                    'access_rules_status',
+                    'progress',
+                )
+            },
+            'share_type': _instances.c.share_type_id,
+            'share_type_name': _types.c.name,
+            'instance_id': _instances.c.id,
+            'availability_zone': _zones.c.name,
+        },
+    ),
     '/snapshots': (models.snapshots, models.snapshots, _NAMES),
-    '/snapshot-instances': (models.snapshots, models.snapshots.join(
-        _instances, _instances.c.share_id == models.snapshots.c.share_id), {
-            'snapshot_id': 'id', 'share_instance_id': _instances.c.id}),
+    '/snapshot-instances': (
+        models.snapshots,
+        models.snapshots.join(_instances, _instances.c.share_id == models.snapshots.c.share_id),
+        {'snapshot_id': 'id', 'share_instance_id': _instances.c.id},
+    ),
     '/share_instances': (_instances, _placed, {'availability_zone': _zones.c.name}),
     '/share-replicas': (_instances, _placed, {'availability_zone': _zones.c.name}),
     '/share-networks': (models.share_networks, models.share_networks, {}),
     '/share-groups': (_groups, _groups.outerjoin(_zones), {'availability_zone': _zones.c.name}),
-    '/share-group-snapshots': (_taken, _taken.join(_groups, _groups.c.id == _taken.c.share_group_id), {'host': _groups.c.host}),
+    '/share-group-snapshots': (
+        _taken,
+        _taken.join(_groups, _groups.c.id == _taken.c.share_group_id),
+        {'host': _groups.c.host},
+    ),
     '/share-backups': (models.share_backups, models.share_backups, {**_NAMES, 'topic': sa.literal('share')}),
-    '/share-transfers': (_moved, _moved, {**_NAMES, 'resource_id': 'share_id', 'source_project_id': 'project_id',
-                                  'resource_type': sa.literal('share')}),
-    '/resource-locks': (_locks, _locks, {'resource_id': sa.func.coalesce(_locks.c.access_id, _locks.c.share_id),
-                                 'resource_type': sa.case((_locks.c.access_id.is_(None), 'share'), else_='access_rule')}),
+    '/share-transfers': (
+        _moved,
+        _moved,
+        {
+            **_NAMES,
+            'resource_id': 'share_id',
+            'source_project_id': 'project_id',
+            'resource_type': sa.literal('share'),
+        },
+    ),
+    '/resource-locks': (
+        _locks,
+        _locks,
+        {
+            'resource_id': sa.func.coalesce(_locks.c.access_id, _locks.c.share_id),
+            'resource_type': sa.case((_locks.c.access_id.is_(None), 'share'), else_='access_rule'),
+        },
+    ),
     '/security-services': (models.security_services, models.security_services, {}),
     '/qos-types': (models.qos_types, models.qos_types, {}),
     '/messages': (models.messages, models.messages, {}),
@@ -60,13 +99,13 @@ class Ordered(refused.Refusing):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.service.conf.set_override('response_validation', False, 'api')      # the texts mean nothing
+        cls.service.conf.set_override('response_validation', False, 'api')  # the texts mean nothing
         db = cls.service.services.db
         with dirty.unguarded(db.engine) as conn:
             for table in reversed(models.metadata.sorted_tables):
                 conn.execute(table.delete())
             full.make(conn, _COUNT, mixed=True)
-            conn.execute(_held.delete())        # the list of snapshot instances has these, too
+            conn.execute(_held.delete())  # the list of snapshot instances has these, too
             for table in models.metadata.tables.values():
                 for name in _HIDING & set(table.c.keys()):
                     conn.execute(_changed(table, **{name: False}))
@@ -78,8 +117,14 @@ class Ordered(refused.Refusing):
         table, joined, columns = _ROWS[path]
         column = columns.get(key, key)
         with self.service.services.db.reader() as conn:
-            found = [(value, resource_id) for resource_id, value in conn.execute(
-                sa.select(table.c.id, table.c[column] if isinstance(column, str) else column).select_from(joined))]
+            found = [
+                (value, resource_id)
+                for resource_id, value in conn.execute(
+                    sa.select(table.c.id, table.c[column] if isinstance(column, str) else column).select_from(
+                        joined
+                    )
+                )
+            ]
         self.assertEqual(_COUNT, len(found), path)
         if (path, key) not in _SAME:
             self.assertLess(1, len({value for value, _ in found}), (path, key))
@@ -87,7 +132,9 @@ class Ordered(refused.Refusing):
 
     def listed(self, path, **query):
         """Return the ids of a list, in its order."""
-        rows, *_ = self.admin.ok('GET', f'{path}?{urllib.parse.urlencode({"all_tenants": 1, **query})}').values()
+        rows, *_ = self.admin.ok(
+            'GET', f'{path}?{urllib.parse.urlencode({"all_tenants": 1, **query})}'
+        ).values()
         return [row['id'] for row in rows]
 
     def test_each_list_is_sorted_by_each_of_its_keys(self):
@@ -98,4 +145,6 @@ class Ordered(refused.Refusing):
                     asked = {'sort_key': key, 'sort_dir': way}
                     self.assertEqual(order, self.listed(path, **asked), (path, asked))
                     for start in ({'marker': order[1]}, {'offset': 2}, {'marker': order[0], 'offset': 1}):
-                        self.assertEqual(order[2:4], self.listed(path, **asked, **start, limit=2), (path, asked, start))
+                        self.assertEqual(
+                            order[2:4], self.listed(path, **asked, **start, limit=2), (path, asked, start)
+                        )

@@ -36,17 +36,29 @@ class SourcesGone(GroupTest):
         snapshot = self.snapshot(group)
 
         def make():
-            other = self.user.ok('POST', '/share-groups', {'share_group': {
-                'source_share_group_snapshot_id': snapshot['id']}})['share_group']
+            other = self.user.ok(
+                'POST', '/share-groups', {'share_group': {'source_share_group_snapshot_id': snapshot['id']}}
+            )['share_group']
             [share] = self.user.ok('GET', f'/shares?share_group_id={other["id"]}')['shares']
             return share['id']
+
         [member] = snapshot['members']
-        self.assertIn(f'Share group snapshot member {member["id"]} is gone.',
-                      self.told(f'/share-group-snapshots/{snapshot["id"]}', 'share_group_snapshot', make))
+        self.assertIn(
+            f'Share group snapshot member {member["id"]} is gone.',
+            self.told(f'/share-group-snapshots/{snapshot["id"]}', 'share_group_snapshot', make),
+        )
 
     def test_share_fails_once_when_its_snapshot_is_deleted(self):
         share = self.user.share()
-        snapshot = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
+        snapshot = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot'][
+            'id'
+        ]
         self.user.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
-        self.assertIn(f'Snapshot {snapshot} is gone.', self.told(
-            f'/snapshots/{snapshot}', 'snapshot', lambda: self.user.share(wait=None, snapshot_id=snapshot)['id']))
+        self.assertIn(
+            f'Snapshot {snapshot} is gone.',
+            self.told(
+                f'/snapshots/{snapshot}',
+                'snapshot',
+                lambda: self.user.share(wait=None, snapshot_id=snapshot)['id'],
+            ),
+        )

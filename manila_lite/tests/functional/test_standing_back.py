@@ -10,7 +10,6 @@ _OTHER = 'elsewhere/world/1/1'
 
 
 class StandingBack(base.ServiceTest):
-
     BACKENDS = {'alpha': ''}
     EXTRA = '[operations]\nlease = 2\n'
 
@@ -20,13 +19,17 @@ class StandingBack(base.ServiceTest):
         self.service_of = (self.manager.host, self.manager.worker.binary)
         self.hand_over(_OTHER)
         self.addCleanup(self.hand_over, None)
-        base.eventually(lambda: not self.manager.backend_lease.held() and self.manager.backend_lease.elsewhere(),
-                        'goes on at the backend')
+        base.eventually(
+            lambda: not self.manager.backend_lease.held() and self.manager.backend_lease.elsewhere(),
+            'goes on at the backend',
+        )
 
     def hand_over(self, owner):
         """Give the lease to this owner for a minute, or to nobody."""
         with self.service.services.db.writer() as conn:
-            backend_leases.release(conn, *self.service_of, backend_leases.get_holder(conn, *self.service_of)[0] or '')
+            backend_leases.release(
+                conn, *self.service_of, backend_leases.get_holder(conn, *self.service_of)[0] or ''
+            )
             if owner:
                 self.assertTrue(backend_leases.take(conn, *self.service_of, owner, 60))
 
@@ -51,6 +54,7 @@ class StandingBack(base.ServiceTest):
             found = [dataclasses.replace(pool, total_gb=12345.0) for pool in report()]
             self.hand_over(_OTHER)
             return found
+
         self.hand_over(None)
         base.eventually(self.manager._may_work, 'does not work again')
         self.patch(self.manager.driver, 'report', slow)

@@ -19,8 +19,9 @@ class Startup(base.ServiceTest):
         return self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances'][0]['id']
 
     def rule(self, caller, share, to):
-        rule = caller.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': to}})['access']
+        rule = caller.ok(
+            'POST', f'/shares/{share["id"]}/action', {'allow_access': {'access_type': 'ip', 'access_to': to}}
+        )['access']
         caller.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', field='state')
         return rule
 
@@ -67,7 +68,9 @@ class Startup(base.ServiceTest):
         self.eventually({'10.0.0.1'}, instance)
 
     def ensuring(self):
-        return self.admin.ok('GET', '/services?host=test@alpha&binary=manila-share')['services'][0]['ensuring']
+        return self.admin.ok('GET', '/services?host=test@alpha&binary=manila-share')['services'][0][
+            'ensuring'
+        ]
 
     def test_share_is_created_after_two_failed_starts_of_the_backend(self):
         self.service.stop()

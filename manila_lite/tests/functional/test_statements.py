@@ -35,9 +35,13 @@ _PLANTS = {
     'glob': sa.select(_shares.id).where(_shares.name.op('GLOB')('a*')),
 }
 _PLANTS_FOR = {
-    'postgresql': {'GROUP BY': sa.select(_shares.id, sa.func.count()).group_by(_shares.project_id),
-                   'boolean = integer': sa.select(_shares.id).where(_shares.is_public == sa.literal_column('1'))},
-    'mysql': {'OUTER': sa.select(_shares.id).select_from(models.shares.outerjoin(models.snapshots, full=True))},
+    'postgresql': {
+        'GROUP BY': sa.select(_shares.id, sa.func.count()).group_by(_shares.project_id),
+        'boolean = integer': sa.select(_shares.id).where(_shares.is_public == sa.literal_column('1')),
+    },
+    'mysql': {
+        'OUTER': sa.select(_shares.id).select_from(models.shares.outerjoin(models.snapshots, full=True))
+    },
 }
 
 
@@ -48,18 +52,24 @@ class World(base.ServiceTest):
         user = self.caller('small')
         share = user.share(name='x', metadata={'a': 'b'})['id']
         user.ok('POST', f'/shares/{share}/metadata', {'metadata': {'a': 'c'}})
-        rule = user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})[1]['access']['id']
+        rule = user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})[1][
+            'access'
+        ]['id']
         user.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         snapshot = user.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
         user.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
-        self.assertEqual([share], [one['id'] for one in user.ok('GET', '/shares/detail?name~=x&sort_key=size')['shares']])
+        self.assertEqual(
+            [share], [one['id'] for one in user.ok('GET', '/shares/detail?name~=x&sort_key=size')['shares']]
+        )
         for path, key in ((f'/snapshots/{snapshot}', 'snapshot'), (f'/shares/{share}', 'share')):
             user.ok('DELETE', path)
             user.wait(path, key, 'gone')
 
     def test_database_tells_its_time(self):
         with self.service.services.db.reader() as conn:
-            self.assertLess(abs(database_clock.time(conn) - timeutils.utcnow()), datetime.timedelta(seconds=1))
+            self.assertLess(
+                abs(database_clock.time(conn) - timeutils.utcnow()), datetime.timedelta(seconds=1)
+            )
 
 
 class Statements(testtools.TestCase):
@@ -80,19 +90,25 @@ class Statements(testtools.TestCase):
         """Make a database by these migrations. Return the names of its tables, and a connection of the driver."""
         folder = pathlib.Path(stack.enter_context(fixtures.TempDir()).path)
         config = folder / 'c.conf'
-        config.write_text(f'[database]\nconnection = {stack.enter_context(places.EmptyDatabase(folder)).url}\n')
+        config.write_text(
+            f'[database]\nconnection = {stack.enter_context(places.EmptyDatabase(folder)).url}\n'
+        )
         conf = setup.configure([f'--config-file={config}'], transport_url='inproc://', conf=cfg.ConfigOpts())
         db = Database(conf, migrations)
         stack.callback(db.dispose)
         schema_migrations.upgrade(db)
-        return set(sa.inspect(db.engine).get_table_names()), stack.enter_context(contextlib.closing(db.engine.raw_connection()))
+        return set(sa.inspect(db.engine).get_table_names()), stack.enter_context(
+            contextlib.closing(db.engine.raw_connection())
+        )
 
     def test_server_explains_each_statement_of_a_run_on_sqlite(self):
         folder = os.environ.get(statements.FOLDER) if self.kind != 'sqlite' else None
         notes, least = (statements.read(folder), ALL_TESTS) if folder else (self.of_a_small_world(), WORLD)
         count, faults = self.explain(notes)
         if faults:
-            self.fail('\n\n'.join([f'{self.kind} cannot execute {len(faults)} of {count} statements:', *faults]))
+            self.fail(
+                '\n\n'.join([f'{self.kind} cannot execute {len(faults)} of {count} statements:', *faults])
+            )
         self.assertGreaterEqual(count, least, f'so few statements were noted in {folder}')
 
     def test_statement_that_only_sqlite_takes_is_noticed(self):
@@ -115,8 +131,13 @@ class Statements(testtools.TestCase):
         with contextlib.ExitStack() as stack:
             for variable in (places.DATABASE, places.TRANSPORT):
                 stack.enter_context(fixtures.EnvironmentVariable(variable))
-            notes = noted.notes(self, statements.FOLDER, f'{World.__module__}.{World.__qualname__}.test_share_has_a_life')
-        self.assertTrue([note for note in notes if 'FOR UPDATE' in note['postgresql'][0]], 'locks, which SQLite does without')
+            notes = noted.notes(
+                self, statements.FOLDER, f'{World.__module__}.{World.__qualname__}.test_share_has_a_life'
+            )
+        self.assertTrue(
+            [note for note in notes if 'FOR UPDATE' in note['postgresql'][0]],
+            'locks, which SQLite does without',
+        )
         return notes
 
     def explain(self, notes):

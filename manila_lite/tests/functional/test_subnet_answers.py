@@ -13,7 +13,6 @@ SLOW = 4
 
 
 class SubnetAnswers(served.ServedTest):
-
     def used_network(self):
         """Return the id of a network with a share server."""
         network = self.network()
@@ -23,14 +22,20 @@ class SubnetAnswers(served.ServedTest):
     def add(self, network, subnet, caller=None):
         """Ask for one more subnet; return (status, the refusal or None, seconds)."""
         began = time.monotonic()
-        status, document, _ = (caller or self.user).call('POST', f'/share-networks/{network}/subnets', {
-            'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': subnet}})
+        status, document, _ = (caller or self.user).call(
+            'POST',
+            f'/share-networks/{network}/subnets',
+            {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': subnet}},
+        )
         return status, document.get('conflictingRequest'), time.monotonic() - began
 
     def check(self, network, subnet, **more):
         """Ask whether the subnet can be added; return the answer."""
-        return self.act(network, 'share_network_subnet_create_check', {
-            'neutron_net_id': 'blue', 'neutron_subnet_id': subnet, **more})[1]['compatible']
+        return self.act(
+            network,
+            'share_network_subnet_create_check',
+            {'neutron_net_id': 'blue', 'neutron_subnet_id': subnet, **more},
+        )[1]['compatible']
 
     def test_second_of_two_identical_requests_is_refused_at_once(self):
         network = self.used_network()
@@ -99,7 +104,9 @@ class SubnetAnswers(served.ServedTest):
         self.fault(f'{_CHECK}:fail')
         _, refusal, _ = self.add(network, 'blue-v6')
         [server] = self.servers(network)
-        self.assertEqual(f'Share servers {server.id} cannot be given the subnet: its backend failed to check it.',
-                         refusal['message'])
+        self.assertEqual(
+            f'Share servers {server.id} cannot be given the subnet: its backend failed to check it.',
+            refusal['message'],
+        )
         _, shown, _ = self.add(network, 'blue-v6', caller=self.admin)
         self.assertIn('lost touch with the backend', shown['message'])

@@ -32,7 +32,6 @@ _CHECK = 'check_update_share_server_network_allocations'
 
 
 class SubnetChecks(served.ServedTest):
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -46,14 +45,20 @@ class SubnetChecks(served.ServedTest):
 
     def add(self, network, subnet, net='blue'):
         """Ask for one more subnet; return (status, the refusal or None)."""
-        status, document, _ = self.user.call('POST', f'/share-networks/{network}/subnets', {
-            'share-network-subnet': {'neutron_net_id': net, 'neutron_subnet_id': subnet}})
+        status, document, _ = self.user.call(
+            'POST',
+            f'/share-networks/{network}/subnets',
+            {'share-network-subnet': {'neutron_net_id': net, 'neutron_subnet_id': subnet}},
+        )
         return status, document.get('conflictingRequest')
 
     def check(self, network, subnet, net='blue'):
         """Ask whether the subnet can be added; return the answer."""
-        return self.user.ok('POST', f'/share-networks/{network}/action', {'share_network_subnet_create_check': {
-            'neutron_net_id': net, 'neutron_subnet_id': subnet}})['compatible']
+        return self.user.ok(
+            'POST',
+            f'/share-networks/{network}/action',
+            {'share_network_subnet_create_check': {'neutron_net_id': net, 'neutron_subnet_id': subnet}},
+        )['compatible']
 
     def is_refused(self, network, subnet, net, *words):
         """Check that both the check and the request say no, and that the server serves as before."""
@@ -99,6 +104,7 @@ class SubnetChecks(served.ServedTest):
         def listen(conn, cursor, statement, *_):
             if statement.startswith(('INSERT INTO network_allocations', 'INSERT INTO share_network_subnets')):
                 stored.append((conn.connection.dbapi_connection, statement.split()[2]))
+
         sa.event.listen(engine, 'before_cursor_execute', listen)
         try:
             self.assertEqual(200, self.add(network, 'six')[0])
@@ -109,8 +115,17 @@ class SubnetChecks(served.ServedTest):
         self.assertEqual(1, len({wire for wire, _ in stored}))
         with self.service.services.db.reader() as conn:
             table = models.network_allocations
-            self.assertEqual(claims, conn.execute(sa.select(sa.func.count()).select_from(table).where(
-                table.c.share_server_id == self.servers(network)[0].id, table.c.neutron_subnet_id == 'six')).scalar())
+            self.assertEqual(
+                claims,
+                conn.execute(
+                    sa.select(sa.func.count())
+                    .select_from(table)
+                    .where(
+                        table.c.share_server_id == self.servers(network)[0].id,
+                        table.c.neutron_subnet_id == 'six',
+                    )
+                ).scalar(),
+            )
 
     def test_request_is_refused_if_others_take_the_free_addresses_each_time(self):
         network = self.used_network()
@@ -128,11 +143,21 @@ class SubnetChecks(served.ServedTest):
             conn.execute(table.delete().where(table.c.neutron_subnet_id == 'one-left'))
 
     def test_driver_gets_snapshots_and_pools(self):
-        self.admin.ok('POST', '/types', {'share_type': {'name': 'with-snapshots', 'extra_specs': {
-            'driver_handles_share_servers': 'True', 'snapshot_support': 'True'}}})
+        self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'with-snapshots',
+                    'extra_specs': {'driver_handles_share_servers': 'True', 'snapshot_support': 'True'},
+                }
+            },
+        )
         network = self.network('four')
         share = self.user.share(share_type='with-snapshots', share_network_id=network)
-        snapshot = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
+        snapshot = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot'][
+            'id'
+        ]
         self.user.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         driver = self.service.managers['alpha'].driver
         plain, told = getattr(driver, _CHECK), []
@@ -140,6 +165,9 @@ class SubnetChecks(served.ServedTest):
         self.assertEqual(200, self.add(network, 'six')[0])
         [(_, _, targets, snapshots)] = told
         pool = self.admin.ok('GET', f'/shares/{share["id"]}')['share']['host'].partition('#')[2]
-        self.assertEqual([(snapshot, share['id'], pool)], [(one.id, one.share.share_id, one.share.pool) for one in snapshots])
+        self.assertEqual(
+            [(snapshot, share['id'], pool)],
+            [(one.id, one.share.share_id, one.share.pool) for one in snapshots],
+        )
         self.assertEqual([pool], [target.share.pool for target in targets])
         self.settled(network)

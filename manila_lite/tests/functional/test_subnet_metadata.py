@@ -44,7 +44,7 @@ class Pushed(served.ServedTest):
         self.user.ok('PUT', self.path, {'metadata': {'other': 'x'}})
         self.user.ok('DELETE', f'{self.path}/other')
         self.user.ok('PUT', self.path, {'metadata': {'quality': 'good'}}, version='2.88')
-        self.user.ok('PUT', self.path, {'metadata': {'quality': 'good'}})       # unchanged
+        self.user.ok('PUT', self.path, {'metadata': {'quality': 'good'}})  # unchanged
         self.user.ok('POST', self.path, {'metadata': {'colour': 'red'}})
         self.eventually(quality='good', colour='red')
         self.assertEqual(2, self.count())
@@ -86,7 +86,14 @@ class Pushed(served.ServedTest):
             self.user.wait(f'/shares/{share}', 'share', 'gone')
         self.admin.ok('DELETE', f'/share-servers/{first.id}', wait=False)
         self.service.knob('alpha', '')
-        base.eventually(lambda: first.id not in {server.id for server in self.servers(self.net)}, 'the server stays')
-        base.eventually(lambda: [self.record(server.id).metadata for server in self.servers(self.net)] == [
-            {self.subnet: {'quality': 'better'}}], 'the other does not act by it')
+        base.eventually(
+            lambda: first.id not in {server.id for server in self.servers(self.net)}, 'the server stays'
+        )
+        base.eventually(
+            lambda: (
+                [self.record(server.id).metadata for server in self.servers(self.net)]
+                == [{self.subnet: {'quality': 'better'}}]
+            ),
+            'the other does not act by it',
+        )
         self.assertEqual([], self.messages(self.subnet))

@@ -28,10 +28,13 @@ class Remembered(keystone_base.KeystoneTest):
         self.override('keystone_authtoken', memcached_servers=[memcached.address], token_cache_time=300)
         self.override('api', token_memory_time=seconds)
         headers = {'X-Auth-Token': self.token('demo', 'demo')}
-        self.assertEqual(200, webtest.TestApp(app.make(self.service.services)).get('/v2/shares', headers=headers).status_int)
+        self.assertEqual(
+            200,
+            webtest.TestApp(app.make(self.service.services)).get('/v2/shares', headers=headers).status_int,
+        )
         self.override('keystone_authtoken', auth_url=f'http://127.0.0.1:{process.free_port()}/v3')
         alone = webtest.TestApp(app.make(self.service.services))
-        self.assertEqual(200, alone.get('/v2/shares', headers=headers).status_int)      # from the cache
+        self.assertEqual(200, alone.get('/v2/shares', headers=headers).status_int)  # from the cache
         memcached.stop()
         return alone.get('/v2/shares', headers=headers, expect_errors=True).status_int
 
@@ -47,9 +50,12 @@ class Remembered(keystone_base.KeystoneTest):
         token = self.token('demo', 'demo')
         caller = webtest.TestApp(app.make(self.service.services))
         self.assertEqual(200, caller.get('/v2/shares', headers={'X-Auth-Token': token}).status_int)
-        self.keystone.connect('demo', 'demo').session.delete(f'{self.keystone.url}/auth/tokens',
-                                                             headers={'X-Subject-Token': token})
-        self.assertEqual(401, caller.get('/v2/shares', headers={'X-Auth-Token': token}, expect_errors=True).status_int)
+        self.keystone.connect('demo', 'demo').session.delete(
+            f'{self.keystone.url}/auth/tokens', headers={'X-Subject-Token': token}
+        )
+        self.assertEqual(
+            401, caller.get('/v2/shares', headers={'X-Auth-Token': token}, expect_errors=True).status_int
+        )
 
     def guarded(self, status='200 OK'):
         """Return a client of an application behind the login, and the list of the headers that reach it."""
@@ -59,6 +65,7 @@ class Remembered(keystone_base.KeystoneTest):
             reached.append({name: value for name, value in environ.items() if name.startswith('HTTP_')})
             start_response(status, [('Content-Type', 'text/plain')])
             return [b'']
+
         self.override('api', token_memory_time=300.0)
         self.override('keystone_authtoken', token_cache_time=300)
         guard = keystone.guard(inner, self.service.conf, definition.SHARE, thread_reserve.ThreadReserve())
@@ -80,7 +87,11 @@ class Remembered(keystone_base.KeystoneTest):
         client, reached = self.guarded()
         client.get('/v2/shares', headers={'X-Auth-Token': self.token('demo', 'demo')})
         for token in ({}, {'X-Auth-Token': ''}, {'X-Auth-Token': 'nonsense'}):
-            client.get('/v2/shares', headers={'X-Roles': 'admin', 'X-Identity-Status': 'Confirmed', **token}, status=401)
+            client.get(
+                '/v2/shares',
+                headers={'X-Roles': 'admin', 'X-Identity-Status': 'Confirmed', **token},
+                status=401,
+            )
         self.assertEqual(1, len(reached))
 
     def test_service_token_is_checked_beside_a_remembered_token(self):
@@ -89,14 +100,19 @@ class Remembered(keystone_base.KeystoneTest):
         for _ in range(2):
             client.get('/v2/shares', headers={'X-Auth-Token': user})
             client.get('/v2/shares', headers={'X-Auth-Token': user, 'X-Service-Token': service})
-            client.get('/v2/shares', headers={'X-Auth-Token': user, 'X-Service-Token': 'nonsense'}, status=401)
-        self.assertEqual([None, 'service'] * 2, [
-            headers.get('HTTP_X_SERVICE_ROLES') and 'service' for headers in reached])
+            client.get(
+                '/v2/shares', headers={'X-Auth-Token': user, 'X-Service-Token': 'nonsense'}, status=401
+            )
+        self.assertEqual(
+            [None, 'service'] * 2, [headers.get('HTTP_X_SERVICE_ROLES') and 'service' for headers in reached]
+        )
 
     def test_challenge_is_added_to_refusals_of_the_application(self):
         client, _ = self.guarded('401 Unauthorized')
         headers = {'X-Auth-Token': self.token('demo', 'demo')}
-        asked, remembered = (client.get('/v2/shares', headers=headers, status=401).headers['WWW-Authenticate']
-                             for _ in range(2))
+        asked, remembered = (
+            client.get('/v2/shares', headers=headers, status=401).headers['WWW-Authenticate']
+            for _ in range(2)
+        )
         self.assertIn(self.keystone.url, remembered)
         self.assertEqual(asked, remembered)

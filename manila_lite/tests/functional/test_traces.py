@@ -27,7 +27,6 @@ class Collected(profiler_drivers.Driver):
 
 
 class Traces(base.ServiceTest):
-
     EXTRA = f'[profiler]\nenabled = true\ntrace_sqlalchemy = true\nhmac_keys = {_KEY}\nconnection_string = collected://\n'
 
     @classmethod
@@ -46,8 +45,12 @@ class Traces(base.ServiceTest):
     def ask(self, base_id, key=_KEY):
         """Make a share with a signed request; return it when it is available."""
         info, signature = signing.signed_pack({'base_id': base_id, 'parent_id': base_id}, key)
-        status, document, _ = self.admin.call('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'metadata': {
-            'password': 'hush-4711'}}}, headers={web.X_TRACE_INFO: info.decode(), web.X_TRACE_HMAC: signature})
+        status, document, _ = self.admin.call(
+            'POST',
+            '/shares',
+            {'share': {'size': 1, 'share_proto': 'NFS', 'metadata': {'password': 'hush-4711'}}},
+            headers={web.X_TRACE_INFO: info.decode(), web.X_TRACE_HMAC: signature},
+        )
         self.assertEqual(200, status, document)
         return self.admin.wait(f'/shares/{document["share"]["id"]}', 'share', 'available')
 
@@ -57,8 +60,10 @@ class Traces(base.ServiceTest):
     def test_signed_request_is_one_trace_from_api_to_driver(self):
         base_id = '11111111-2222-4333-8444-555555555555'
         self.ask(base_id)
-        base.eventually(lambda: [info['name'] for info in self.parts(base_id)].count('operation-stop') >= 2,
-                        'scheduler and backend are not in the trace')
+        base.eventually(
+            lambda: [info['name'] for info in self.parts(base_id)].count('operation-stop') >= 2,
+            'scheduler and backend are not in the trace',
+        )
         names = [info['name'] for info in self.parts(base_id)]
         for name in ('wsgi', 'db', 'operation', 'driver'):
             self.assertIn(f'{name}-start', names)
@@ -69,9 +74,16 @@ class Traces(base.ServiceTest):
             """Return the names of the parts around this one, from the inside out."""
             parent = begun.get(info['parent_id'])
             return [] if parent is None else [parent['name'], *above(parent)]
-        driver, = (info for info in begun.values() if info['name'] == 'driver-start' and 'create_share' in str(info['info']))
+
+        (driver,) = (
+            info
+            for info in begun.values()
+            if info['name'] == 'driver-start' and 'create_share' in str(info['info'])
+        )
         self.assertEqual(['operation-start', 'wsgi-start'], above(driver))
-        self.assertTrue(any(above(info) == ['wsgi-start'] for info in begun.values() if info['name'] == 'db-start'))
+        self.assertTrue(
+            any(above(info) == ['wsgi-start'] for info in begun.values() if info['name'] == 'db-start')
+        )
         self.assertNotIn('hush-4711', str(self.parts(base_id)))
 
     def test_request_signed_with_another_key_is_not_traced(self):
@@ -83,14 +95,21 @@ class Traces(base.ServiceTest):
         base_id = '77777777-2222-4333-8444-555555555555'
         self.service.knob('alpha', 'create_share:fail@once')
         self.ask(base_id)
-        base.eventually(lambda: [info['name'] for info in self.parts(base_id)].count('driver-stop') >= 2, 'no second try')
-        self.assertTrue(any('etype' in info.get('info', {}) for info in self.parts(base_id) if info['name'] == 'driver-stop'))
+        base.eventually(
+            lambda: [info['name'] for info in self.parts(base_id)].count('driver-stop') >= 2, 'no second try'
+        )
+        self.assertTrue(
+            any(
+                'etype' in info.get('info', {})
+                for info in self.parts(base_id)
+                if info['name'] == 'driver-stop'
+            )
+        )
         names = [info['name'] for info in self.parts(base_id)]
         self.assertEqual(names.count('db-start'), names.count('db-stop'))
 
 
 class Keys(testtools.TestCase):
-
     def test_default_hmac_key_is_refused(self):
         conf = setup.cfg.ConfigOpts()
         setup.manila_lite.conf.register(conf)

@@ -29,10 +29,15 @@ class Statuses(base.ServiceTest):
         with db.writer() as conn:
             kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
             names = [*STATUSES, *(f'{status} 2' for status in STATUSES)]
-            for name, (share, instance) in zip(names, factory.make(conn, len(names), type_id=kind), strict=True):
+            for name, (share, instance) in zip(
+                names, factory.make(conn, len(names), type_id=kind), strict=True
+            ):
                 self.table.names[name], self.shares.names[name] = instance, share
-                conn.execute(sa.update(models.share_instances).where(models.share_instances.c.id == instance)
-                             .values(status=name.removesuffix(' 2')))
+                conn.execute(
+                    sa.update(models.share_instances)
+                    .where(models.share_instances.c.id == instance)
+                    .values(status=name.removesuffix(' 2'))
+                )
 
     def row_id(self, name):
         return self.table.names[name]
@@ -48,15 +53,21 @@ class Statuses(base.ServiceTest):
         return self.table.row(name).status
 
     def test_begin_is_refused_in_a_forbidden_status(self):
-        self.assertEqual({'available'}, self.told_by(transitions.begin, 'extend', self.row_id('available'))[0])
-        for name in STATUSES:       # 'available' is extending by now
-            error = self.assertRaises(errors.WrongState, self.told_by, transitions.begin, 'shrink', self.row_id(name))
+        self.assertEqual(
+            {'available'}, self.told_by(transitions.begin, 'extend', self.row_id('available'))[0]
+        )
+        for name in STATUSES:  # 'available' is extending by now
+            error = self.assertRaises(
+                errors.WrongState, self.told_by, transitions.begin, 'shrink', self.row_id(name)
+            )
             self.assertIn(f'is {self.status(name)};', str(error))
         error = self.assertRaises(errors.WrongState, self.told_by, transitions.begin, 'shrink', 'nobody')
         self.assertIn('is gone;', str(error))
 
     def test_begin_many_changes_only_rows_in_an_allowed_status(self):
-        self.assertEqual(({'available', 'error'}, 2), self.told_by(transitions.begin_many, 'delete', self.firsts()))
+        self.assertEqual(
+            ({'available', 'error'}, 2), self.told_by(transitions.begin_many, 'delete', self.firsts())
+        )
         self.assertEqual('deleting', self.status('error'))
 
     def test_finish_and_fail_change_only_the_running_row(self):
@@ -78,24 +89,35 @@ class Statuses(base.ServiceTest):
         self.assertEqual((set(), 0), self.told_by(transitions.remove, self.firsts(), 'deleting'))
 
     def test_settle_changes_only_rows_in_the_given_status(self):
-        self.assertEqual(({'shrinking'}, 1), self.told_by(transitions.settle, self.firsts(), 'shrinking', 'error'))
+        self.assertEqual(
+            ({'shrinking'}, 1), self.told_by(transitions.settle, self.firsts(), 'shrinking', 'error')
+        )
         self.assertEqual('error', self.status('shrinking'))
 
     def test_values_are_set_only_with_the_status(self):
         self.told_by(transitions.finish, 'extend', self.row_id('extending'), progress='7%')
         self.told_by(transitions.finish, 'extend', self.row_id('error'), progress='7%')
-        self.assertEqual(('7%', '100%'), (self.table.row('extending').progress, self.table.row('error').progress))
+        self.assertEqual(
+            ('7%', '100%'), (self.table.row('extending').progress, self.table.row('error').progress)
+        )
 
     def test_reset_changes_only_one_row(self):
         self.assertEqual({'available'}, self.told_by(transitions.reset, self.row_id('available'), 'error')[0])
 
     def test_each_column_setter_changes_only_one_row(self):
         resource_id = self.row_id('available')
-        self.assertEqual({'available'}, self.table.by(transitions.set_rules_status, resource_id, states.Rules.ERROR))
+        self.assertEqual(
+            {'available'}, self.table.by(transitions.set_rules_status, resource_id, states.Rules.ERROR)
+        )
         self.assertEqual('error', self.table.row('available').access_rules_status)
-        self.assertEqual({'available'}, self.table.by(transitions.set_replica_state, resource_id, states.Replica.IN_SYNC))
+        self.assertEqual(
+            {'available'}, self.table.by(transitions.set_replica_state, resource_id, states.Replica.IN_SYNC)
+        )
         self.assertEqual('in_sync', self.table.row('available').replica_state)
-        self.assertEqual({'available'}, self.shares.by(transitions.set_task_state, self.shares.names['available'], 'moving'))
+        self.assertEqual(
+            {'available'},
+            self.shares.by(transitions.set_task_state, self.shares.names['available'], 'moving'),
+        )
         self.assertEqual('moving', self.shares.row('available').task_state)
 
 
@@ -112,14 +134,29 @@ class Tasks(base.ServiceTest):
         with db.writer() as conn:
             kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
             network = uuidutils.generate_uuid()
-            conn.execute(models.share_networks.insert(), {'id': network, 'project_id': 'p', 'user_id': 'u', 'status': 'active'})
-            for was, (share, _) in zip((*self.WAS, *self.WAS), factory.make(conn, 6, type_id=kind), strict=True):
+            conn.execute(
+                models.share_networks.insert(),
+                {'id': network, 'project_id': 'p', 'user_id': 'u', 'status': 'active'},
+            )
+            for was, (share, _) in zip(
+                (*self.WAS, *self.WAS), factory.make(conn, 6, type_id=kind), strict=True
+            ):
                 name = str(was) if str(was) not in self.shares.names else f'{was} 2'
                 self.shares.names[name] = share
                 self.servers.names[name] = share
-                conn.execute(sa.update(models.shares).where(models.shares.c.id == share).values(task_state=was))
-                conn.execute(models.share_servers.insert(), {'id': share, 'share_network_id': network, 'host': 'h@b',
-                                                             'status': 'active', 'task_state': was})
+                conn.execute(
+                    sa.update(models.shares).where(models.shares.c.id == share).values(task_state=was)
+                )
+                conn.execute(
+                    models.share_servers.insert(),
+                    {
+                        'id': share,
+                        'share_network_id': network,
+                        'host': 'h@b',
+                        'status': 'active',
+                        'task_state': was,
+                    },
+                )
 
     def changed(self, table, call, allowed):
         """Call for each of the first three rows, which may change no other; return the names of changed rows."""
@@ -132,8 +169,12 @@ class Tasks(base.ServiceTest):
 
     def test_task_state_of_a_share_changes_only_from_allowed_states(self):
         self.assertEqual({'a'}, self.changed(self.shares, transitions.swap_share_task_state, ['a']))
-        self.assertEqual({'b', 'None'}, self.changed(self.shares, transitions.swap_share_task_state, ['b', None]))
+        self.assertEqual(
+            {'b', 'None'}, self.changed(self.shares, transitions.swap_share_task_state, ['b', None])
+        )
 
     def test_task_state_of_a_server_changes_only_from_allowed_states(self):
         self.assertEqual({'None'}, self.changed(self.servers, transitions.swap_server_task_state, [None]))
-        self.assertEqual({'a', 'b'}, self.changed(self.servers, transitions.swap_server_task_state, ['a', 'b']))
+        self.assertEqual(
+            {'a', 'b'}, self.changed(self.servers, transitions.swap_server_task_state, ['a', 'b'])
+        )

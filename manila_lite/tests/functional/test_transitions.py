@@ -22,12 +22,13 @@ class Transitions(base.ServiceTest):
         super().setUp()
         with self.service.services.db.writer() as conn:
             kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
-            (self.share, self.instance), = factory.make(conn, 1, type_id=kind)
+            ((self.share, self.instance),) = factory.make(conn, 1, type_id=kind)
 
     def status(self):
         with self.service.services.db.reader() as conn:
-            return conn.execute(sa.select(models.share_instances.c.status)
-                                .where(models.share_instances.c.id == self.instance)).scalar()
+            return conn.execute(
+                sa.select(models.share_instances.c.status).where(models.share_instances.c.id == self.instance)
+            ).scalar()
 
     def test_begin_and_fail_set_their_statuses(self):
         with self.service.services.db.writer() as conn:
@@ -41,7 +42,9 @@ class Transitions(base.ServiceTest):
         with self.service.services.db.writer() as conn:
             transitions.begin(conn, states.SHARE, 'extend', self.instance)
         with self.service.services.db.writer() as conn:
-            refused = self.assertRaises(errors.WrongState, transitions.begin, conn, states.SHARE, 'shrink', self.instance)
+            refused = self.assertRaises(
+                errors.WrongState, transitions.begin, conn, states.SHARE, 'shrink', self.instance
+            )
         self.assertIn('extending', str(refused))
         self.assertIn('available', str(refused))
 
@@ -54,7 +57,9 @@ class Transitions(base.ServiceTest):
 
     def test_reset_to_a_status_that_cannot_be_set_is_refused(self):
         with self.service.services.db.writer() as conn:
-            self.assertRaises(errors.Invalid, transitions.reset, conn, states.SHARE, self.instance, 'reverting')
+            self.assertRaises(
+                errors.Invalid, transitions.reset, conn, states.SHARE, self.instance, 'reverting'
+            )
             self.assertRaises(errors.NotFound, transitions.reset, conn, states.SHARE, 'nobody', 'error')
 
     def test_only_one_of_eight_concurrent_begins_succeeds(self):
@@ -67,6 +72,7 @@ class Transitions(base.ServiceTest):
                 won.append(1)
             except errors.WrongState:
                 lost.append(1)
+
         threads = [threading.Thread(target=begin) for _ in range(8)]
         for thread in threads:
             thread.start()

@@ -7,16 +7,18 @@ from manila_lite.tests.functional import served
 
 _BLUE = {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}
 _SIX = {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}
-_DEFAULT = networks.FILE + """
+_DEFAULT = (
+    networks.FILE
+    + """
   - id: everybody
     default: true
     subnets:
       - {id: four, cidr: 10.64.0.0/24}
 """
+)
 
 
 class Traps(served.ServedTest):
-
     BACKENDS = served.ServedTest.BACKENDS | {'beta': 'backend_availability_zone = elsewhere\n'}
 
     @classmethod
@@ -26,12 +28,18 @@ class Traps(served.ServedTest):
 
     def setUp(self):
         super().setUp()
-        self.network_id = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
+        self.network_id = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network'][
+            'id'
+        ]
 
     def add(self, version=None, **values):
         """Add a subnet; return the status, and the subnet or the fault."""
-        status, document, _ = self.user.call('POST', f'/share-networks/{self.network_id}/subnets', {
-            'share-network-subnet': values}, version=version)
+        status, document, _ = self.user.call(
+            'POST',
+            f'/share-networks/{self.network_id}/subnets',
+            {'share-network-subnet': values},
+            version=version,
+        )
         return status, next(iter(document.values()))
 
     def subnets(self):
@@ -39,7 +47,9 @@ class Traps(served.ServedTest):
 
     def asked(self, path='shares', key='share', **values):
         """Ask for a share or group in the network; return the status, and the answer or the fault."""
-        status, document, _ = self.user.call('POST', f'/{path}', {key: {'share_network_id': self.network_id, **values}})
+        status, document, _ = self.user.call(
+            'POST', f'/{path}', {key: {'share_network_id': self.network_id, **values}}
+        )
         return status, next(iter(document.values()))
 
     def ask(self, **values):
@@ -51,8 +61,10 @@ class Traps(served.ServedTest):
         self.assertTrue(compatible['compatible'])
         status, subnet = self.add(**_BLUE, metadata={'a': 'b'})
         self.assertEqual((200, empty['id'], {'a': 'b'}), (status, subnet['id'], subnet['metadata']))
-        self.assertEqual([(empty['id'], 'blue', '10.10.0.0/24')],
-                         [(one['id'], one['neutron_net_id'], one['cidr']) for one in self.subnets()])
+        self.assertEqual(
+            [(empty['id'], 'blue', '10.10.0.0/24')],
+            [(one['id'], one['neutron_net_id'], one['cidr']) for one in self.subnets()],
+        )
         self.share(self.network_id)
 
     def test_49_9_the_second_real_one_stays_beside_it_and_an_empty_one_is_refused_there(self):
@@ -60,7 +72,10 @@ class Traps(served.ServedTest):
         status, fault = self.add()
         self.assertEqual(400, status, fault)
         self.assertIn('neutron_net_id: missing', fault['message'])
-        self.assertEqual((400, 1), (self.act(self.network_id, 'share_network_subnet_create_check', {})[0], len(self.subnets())))
+        self.assertEqual(
+            (400, 1),
+            (self.act(self.network_id, 'share_network_subnet_create_check', {})[0], len(self.subnets())),
+        )
         self.assertEqual((200, 2), (self.add(**_SIX)[0], len(self.subnets())))
         self.share(self.network_id)
 
@@ -80,10 +95,21 @@ class Traps(served.ServedTest):
 
     def test_49_9_shares_and_groups_are_refused_at_once(self):
         self.assertEqual((400, 'subnet_without_network'), self.refused())
-        group_type = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
-            'name': self.network_id, 'share_types': ['served']}})['share_group_type']['id']
-        status, fault = self.asked('share-groups', 'share_group', share_group_type_id=group_type, share_types=[
-            kind['id'] for kind in self.admin.ok('GET', '/types')['share_types'] if kind['name'] == 'served'])
+        group_type = self.admin.ok(
+            'POST',
+            '/share-group-types',
+            {'share_group_type': {'name': self.network_id, 'share_types': ['served']}},
+        )['share_group_type']['id']
+        status, fault = self.asked(
+            'share-groups',
+            'share_group',
+            share_group_type_id=group_type,
+            share_types=[
+                kind['id']
+                for kind in self.admin.ok('GET', '/types')['share_types']
+                if kind['name'] == 'served'
+            ],
+        )
         self.assertEqual((400, 'subnet_without_network'), (status, fault.get('reason')), fault)
         self.assertEqual([], self.user.ok('GET', '/shares')['shares'])
 
@@ -94,10 +120,19 @@ class Traps(served.ServedTest):
         self.share(self.network_id)
 
     def test_49_9_networks_that_have_both_make_shares_again(self):
-        with self.service.services.db.writer() as conn:      # as an earlier release left it
-            share_network_subnets.insert(conn, {
-                'id': self.network_id, 'share_network_id': self.network_id, 'neutron_net_id': 'blue',
-                'neutron_subnet_id': 'blue-v4', 'cidr': '10.10.0.0/24', 'ip_version': 4}, {})
+        with self.service.services.db.writer() as conn:  # as an earlier release left it
+            share_network_subnets.insert(
+                conn,
+                {
+                    'id': self.network_id,
+                    'share_network_id': self.network_id,
+                    'neutron_net_id': 'blue',
+                    'neutron_subnet_id': 'blue-v4',
+                    'cidr': '10.10.0.0/24',
+                    'ip_version': 4,
+                },
+                {},
+            )
         self.share(self.network_id)
 
     def test_49_9_a_subnet_of_a_zone_without_share_servers_is_no_help(self):
@@ -131,28 +166,48 @@ class Traps(served.ServedTest):
 class Elsewhere(Traps):
     """The other zone has a backend that makes share servers, too. All that is refused in one zone is refused still."""
 
-    BACKENDS = {name: f'{served.ServedTest.BACKENDS["alpha"]}dummy_replication_domain = both\n{more}' for name, more in {
-        'alpha': '', 'beta': 'backend_availability_zone = elsewhere\n'}.items()}
+    BACKENDS = {
+        name: f'{served.ServedTest.BACKENDS["alpha"]}dummy_replication_domain = both\n{more}'
+        for name, more in {'alpha': '', 'beta': 'backend_availability_zone = elsewhere\n'}.items()
+    }
 
     def test_49_9_a_subnet_of_a_zone_without_share_servers_is_no_help(self):
         """There are share servers: what names no zone is placed there."""
         self.add(availability_zone='elsewhere', **_BLUE)
         self.assertEqual((400, 'subnet_without_network'), self.refused(availability_zone=self.zone))
         self.assertEqual('elsewhere', self.share(self.network_id)['availability_zone'])
-        group_type = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
-            'name': self.network_id, 'share_types': ['served']}})['share_group_type']['id']
-        kinds = [kind['id'] for kind in self.admin.ok('GET', '/types')['share_types'] if kind['name'] == 'served']
-        group = self.asked('share-groups', 'share_group', share_group_type_id=group_type, share_types=kinds)[1]
+        group_type = self.admin.ok(
+            'POST',
+            '/share-group-types',
+            {'share_group_type': {'name': self.network_id, 'share_types': ['served']}},
+        )['share_group_type']['id']
+        kinds = [
+            kind['id'] for kind in self.admin.ok('GET', '/types')['share_types'] if kind['name'] == 'served'
+        ]
+        group = self.asked('share-groups', 'share_group', share_group_type_id=group_type, share_types=kinds)[
+            1
+        ]
         made = self.user.wait(f'/share-groups/{group["id"]}', 'share_group', 'available')
         self.assertEqual('elsewhere', made['availability_zone'])
 
     def test_49_9_a_replica_is_refused_where_its_subnet_names_no_network(self):
         self.add(**_BLUE)
         empty = self.add(availability_zone='elsewhere')[1]
-        self.admin.ok('POST', '/types', {'share_type': {'name': self.network_id, 'extra_specs': {
-            'driver_handles_share_servers': 'True', 'replication_type': 'dr'}}})
+        self.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': self.network_id,
+                    'extra_specs': {'driver_handles_share_servers': 'True', 'replication_type': 'dr'},
+                }
+            },
+        )
         share = self.user.share(share_type=self.network_id, share_network_id=self.network_id)
-        status, document, _ = self.user.call('POST', '/share-replicas', {'share_replica': {
-            'share_id': share['id'], 'availability_zone': 'elsewhere'}})
+        status, document, _ = self.user.call(
+            'POST',
+            '/share-replicas',
+            {'share_replica': {'share_id': share['id'], 'availability_zone': 'elsewhere'}},
+        )
         self.assertEqual((400, 'subnet_without_network'), (status, document['badRequest']['reason']))
         self.assertIn(empty['id'], document['badRequest']['message'])

@@ -21,8 +21,11 @@ class Killed(BaseException):
 
 
 def is_at_the_second_step(conn):
-    return conn.execute(sa.select(models.operations.c.id).where(models.operations.c.kind == KIND,
-                                                                models.operations.c.step == 1)).first()
+    return conn.execute(
+        sa.select(models.operations.c.id).where(
+            models.operations.c.kind == KIND, models.operations.c.step == 1
+        )
+    ).first()
 
 
 class Tries(base.ServiceTest):
@@ -62,7 +65,7 @@ class Tries(base.ServiceTest):
                 raise RuntimeError(f'{name} does not work')
             if how == 'die':
                 with self.db.writer() as conn:
-                    rows.free_claims_of(conn, work.op.owner)    # as the next process does at its start
+                    rows.free_claims_of(conn, work.op.owner)  # as the next process does at its start
                 raise Killed
             if how == 'again':
                 raise errors.Again(0.0)
@@ -71,16 +74,30 @@ class Tries(base.ServiceTest):
                     rows.request_rerun(conn, KEY)
             if how == 'send':
                 work.send = ('share', self.host + '2')
+
         return act
 
     def run_plan(self, *steps, db=None, then=None):
         """Run one operation until it ends; return its row. ``then``: steps of the runner that it is passed on to."""
-        services, self.host = self.service.services, uuidutils.generate_uuid()     # runners of an earlier plan are elsewhere
+        services, self.host = (
+            self.service.services,
+            uuidutils.generate_uuid(),
+        )  # runners of an earlier plan are elsewhere
         with self.db.writer() as conn:
-            operation_id = engine.begin(conn, self.service.context(), KIND, 'test', uuidutils.generate_uuid(), topic='share',
-                                     host=self.host, open_key=KEY).operation_id
-        runners = [engine.Runner(dataclasses.replace(services, db=db or self.db), 'share', host, [plan], None)
-                   for host, plan in ((self.host, self.plan(steps)), (self.host + '2', self.plan(then or ())))]
+            operation_id = engine.begin(
+                conn,
+                self.service.context(),
+                KIND,
+                'test',
+                uuidutils.generate_uuid(),
+                topic='share',
+                host=self.host,
+                open_key=KEY,
+            ).operation_id
+        runners = [
+            engine.Runner(dataclasses.replace(services, db=db or self.db), 'share', host, [plan], None)
+            for host, plan in ((self.host, self.plan(steps)), (self.host + '2', self.plan(then or ())))
+        ]
         for runner in runners:
             runner.start()
             self.addCleanup(runner.stop)
@@ -116,11 +133,17 @@ class Tries(base.ServiceTest):
         self.assertEqual((rows.DONE, 2 * self.tries), (row.state, self.count('a')))
 
     def test_rerun_begins_with_the_first_step(self):
-        row = self.run_plan(self.step('a', ['', *self.all_but_one]), self.step('b', [*self.all_but_one, 'ask']))
-        self.assertEqual((rows.DONE, 1 + self.tries, self.tries + 1), (row.state, self.count('a'), self.count('b')))
+        row = self.run_plan(
+            self.step('a', ['', *self.all_but_one]), self.step('b', [*self.all_but_one, 'ask'])
+        )
+        self.assertEqual(
+            (rows.DONE, 1 + self.tries, self.tries + 1), (row.state, self.count('a'), self.count('b'))
+        )
 
     def test_passed_on_operation_has_all_tries(self):
-        row = self.run_plan(self.step('a', [*self.all_but_one, 'send']), then=[self.step('b', self.all_but_one)])
+        row = self.run_plan(
+            self.step('a', [*self.all_but_one, 'send']), then=[self.step('b', self.all_but_one)]
+        )
         self.assertEqual((rows.DONE, self.tries, self.tries), (row.state, self.count('a'), self.count('b')))
 
     def test_waiting_costs_no_try(self):
@@ -131,13 +154,13 @@ class Tries(base.ServiceTest):
         failed = [*self.all_but_one, 'fail']
         row = self.run_plan(self.step('a', undo=self.all_but_one), self.step('b', failed, self.all_but_one))
         self.assertEqual((rows.FAILED, self.tries), (row.state, self.count('b')))
-        self.assertEqual(['undo b'] * self.tries + ['undo a'] * self.tries, self.notes[-2 * self.tries:])
+        self.assertEqual(['undo b'] * self.tries + ['undo a'] * self.tries, self.notes[-2 * self.tries :])
 
     def test_each_undo_whose_process_dies_has_all_tries(self):
         failed, deaths = [*self.all_but_one, 'fail'], ['die'] * (self.tries - 1)
         row = self.run_plan(self.step('a', undo=deaths), self.step('b', failed, deaths))
         self.assertEqual((rows.FAILED, self.tries), (row.state, self.count('b')))
-        self.assertEqual(['undo b'] * self.tries + ['undo a'] * self.tries, self.notes[-2 * self.tries:])
+        self.assertEqual(['undo b'] * self.tries + ['undo a'] * self.tries, self.notes[-2 * self.tries :])
 
     def test_newer_request_is_met_after_a_wait_in_a_later_step(self):
         for wait in ('again', 'die'):
@@ -152,6 +175,8 @@ class Tries(base.ServiceTest):
             self.assertEqual((rows.DONE, ['a', 'b', 'b', 'c', 'a', 'b', 'c']), (row.state, self.notes))
 
     def test_newer_request_is_met_after_the_failure_of_the_older_one(self):
-        row = self.run_plan(self.plain('a'), self.plain('b', ['ask and fail', *self.all_but_one]), self.plain('c'))
+        row = self.run_plan(
+            self.plain('a'), self.plain('b', ['ask and fail', *self.all_but_one]), self.plain('c')
+        )
         self.assertEqual((rows.DONE, 2, 'c'), (row.state, self.count('a'), self.notes[-1]))
         self.assertIsNone(row.error)

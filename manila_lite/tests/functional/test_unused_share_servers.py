@@ -26,7 +26,12 @@ class Looks(refused.Refusing):
         self.option('unused_share_server_cleanup_interval', _INTERVAL)
 
     def unused_for(self, resource_id, minutes, status='active'):
-        self.put(models.share_servers, resource_id, updated_at=self.now() - datetime.timedelta(minutes=minutes), status=status)
+        self.put(
+            models.share_servers,
+            resource_id,
+            updated_at=self.now() - datetime.timedelta(minutes=minutes),
+            status=status,
+        )
 
     def statuses(self):
         """Return the statuses of the two servers."""
@@ -68,8 +73,10 @@ class Looks(refused.Refusing):
         share, table, used = self.share(), models.share_instances, self.idents[0]
         for resource_id in self.idents:
             self.unused_for(resource_id, 2 * _INTERVAL)
-        with self.meanwhile('^UPDATE share_networks', table.update().where(table.c.share_id == share).values(
-                share_server_id=used)):
+        with self.meanwhile(
+            '^UPDATE share_networks',
+            table.update().where(table.c.share_id == share).values(share_server_id=used),
+        ):
             share_servers.remove_unused(self.manager)
         self.assertEqual(['active', 'deleting'], self.statuses())
 

@@ -19,16 +19,22 @@ from manila_lite.scheduler import service as scheduler
 from manila_lite.tests.functional.test_migrations import MigrationTest as _MigrationTest
 from manila_lite.tests.unit.operation_data import stored
 
-_PLANS = {'share': {plan.kind: plan for plan in manager.PLANS},
-          'scheduler': {plan.kind: plan for plan in scheduler.PLANS}}
+_PLANS = {
+    'share': {plan.kind: plan for plan in manager.PLANS},
+    'scheduler': {plan.kind: plan for plan in scheduler.PLANS},
+}
 #: Kinds of operations that the release before did not have.
 _NEWER = {evacuation.KIND}
 _OLD = {'share': NAMES, 'scheduler': {kind: (PLACE,) for kind in _PLANS['scheduler'] if kind not in _NEWER}}
 #: Steps that plans have got since, by queue and kind.
 _SINCE = {('share', kind): {'catch_up', 'close'} for kind in ('share.migrate', 'share_server.migrate')}
 #: Every step, as the release before numbers it.
-_STEPS = [(topic, kind, number) for topic, kinds in _OLD.items() for kind, names in kinds.items()
-          for number in range(len(names))]
+_STEPS = [
+    (topic, kind, number)
+    for topic, kinds in _OLD.items()
+    for kind, names in kinds.items()
+    for number in range(len(names))
+]
 
 
 class UpgradedTest(_MigrationTest):
@@ -43,35 +49,60 @@ class UpgradedTest(_MigrationTest):
         """Insert an operation at each step before the upgrade, and upgrade. Return their ids, by step."""
         made = {place: uuidutils.generate_uuid() for place in _STEPS}
         with self.db.writer() as conn:
-            conn.execute(models.operations.insert(), [
-                {'id': resource_id, 'kind': kind, 'topic': topic, 'host': 'here', 'lane': 'work',
-                 'data': stored.BY_KIND.get(kind, {}),
-                 'resource_type': 'test', 'resource_id': 'x', 'state': state, 'step': number,
-                 'next_run_at': timeutils.utcnow(), **values}
-                for (topic, kind, number), resource_id in made.items()])
+            conn.execute(
+                models.operations.insert(),
+                [
+                    {
+                        'id': resource_id,
+                        'kind': kind,
+                        'topic': topic,
+                        'host': 'here',
+                        'lane': 'work',
+                        'data': stored.BY_KIND.get(kind, {}),
+                        'resource_type': 'test',
+                        'resource_id': 'x',
+                        'state': state,
+                        'step': number,
+                        'next_run_at': timeutils.utcnow(),
+                        **values,
+                    }
+                    for (topic, kind, number), resource_id in made.items()
+                ],
+            )
         schema_migrations.upgrade(self.db)
         return made
 
     def executor(self, topic):
         """Return an executor of the queue's plans."""
-        plans = {kind: dataclasses.replace(plan, steps=tuple(map(self.noting, plan.steps)), done=lambda *_: None,
-                                           failed=lambda *_: None) for kind, plan in _PLANS[topic].items()}
+        plans = {
+            kind: dataclasses.replace(
+                plan, steps=tuple(map(self.noting, plan.steps)), done=lambda *_: None, failed=lambda *_: None
+            )
+            for kind, plan in _PLANS[topic].items()
+        }
         return Executor(types.SimpleNamespace(db=self.db, conf=self.db._conf), 'me', plans, None)
 
     def noting(self, step):
-        return dataclasses.replace(step, do=lambda work: self.notes.append(step.name),
-                                   undo=lambda work: self.notes.append(f'undo {step.name}'))
+        return dataclasses.replace(
+            step,
+            do=lambda work: self.notes.append(step.name),
+            undo=lambda work: self.notes.append(f'undo {step.name}'),
+        )
 
     def now(self, topic, kind):
         """Return the names of the steps of the plan: those of the release before, in order, and those it has got since."""
         names = _PLANS[topic][kind].names
-        self.assertEqual(list(_OLD[topic][kind]), [name for name in names if name not in _SINCE.get((topic, kind), ())], kind)
+        self.assertEqual(
+            list(_OLD[topic][kind]),
+            [name for name in names if name not in _SINCE.get((topic, kind), ())],
+            kind,
+        )
         return list(names)
 
     def rest(self, topic, kind, number):
         """Return the names of the steps that are still to do."""
         names = self.now(topic, kind)
-        return names[names.index(_OLD[topic][kind][number]):]
+        return names[names.index(_OLD[topic][kind][number]) :]
 
     def run_on(self, topic, resource_id):
         """Claim the operation and run it. Return the names of the steps, and its row then."""
@@ -111,7 +142,11 @@ class UpgradedTest(_MigrationTest):
             conn.execute(models.operations.update().values(step=0))
         for (topic, kind, number), resource_id in made.items():
             with self.db.writer() as conn:
-                conn.execute(models.operations.update().where(models.operations.c.id == resource_id).values(step=number))
+                conn.execute(
+                    models.operations.update()
+                    .where(models.operations.c.id == resource_id)
+                    .values(step=number)
+                )
             self.assertEqual(self.rest(topic, kind, number), self.run_on(topic, resource_id)[0], kind)
 
     def test_operation_passed_on_by_an_old_scheduler_continues_at_its_step(self):
@@ -119,10 +154,17 @@ class UpgradedTest(_MigrationTest):
 
         So an operation may begin one step early, with a step that leaves such operations as they are.
         """
-        made = {place: resource_id for place, resource_id in self.given(rows.OPEN).items() if place[0] == 'scheduler'}
+        made = {
+            place: resource_id
+            for place, resource_id in self.given(rows.OPEN).items()
+            if place[0] == 'scheduler'
+        }
         for (_, kind, _), resource_id in made.items():
             for number, _ in enumerate(_OLD['share'].get(kind, ())):
                 with self.db.writer() as conn:
-                    conn.execute(models.operations.update().where(models.operations.c.id == resource_id).values(
-                        topic='share', step=number, steps=PLACE, state=rows.OPEN, attempts=0))
+                    conn.execute(
+                        models.operations.update()
+                        .where(models.operations.c.id == resource_id)
+                        .values(topic='share', step=number, steps=PLACE, state=rows.OPEN, attempts=0)
+                    )
                 self.assertEqual(self.now('share', kind)[number:], self.run_on('share', resource_id)[0], kind)

@@ -24,13 +24,27 @@ WORKERS = 2
 
 
 def gunicorn(parts, *more):
-    return [sys.executable, '-m', 'gunicorn', APPLICATION, f'--bind=127.0.0.1:{parts.port}', f'--workers={WORKERS}',
-            '--threads=4', '--worker-class=gthread', '--access-logfile=-', *more]
+    return [
+        sys.executable,
+        '-m',
+        'gunicorn',
+        APPLICATION,
+        f'--bind=127.0.0.1:{parts.port}',
+        f'--workers={WORKERS}',
+        '--threads=4',
+        '--worker-class=gthread',
+        '--access-logfile=-',
+        *more,
+    ]
 
 
 def uwsgi(parts, *more):
     # The sample with another port, number of processes and configuration.
-    text = SAMPLE.read_text().replace(':8786', f':{parts.port}').replace('processes = 4', f'processes = {WORKERS}')
+    text = (
+        SAMPLE.read_text()
+        .replace(':8786', f':{parts.port}')
+        .replace('processes = 4', f'processes = {WORKERS}')
+    )
     ini = parts.state / 'uwsgi.ini'
     ini.write_text(re.sub('^env = MANILA_LITE_CONFIG_FILES=.*', '', text, flags=re.MULTILINE))
     # The same as the command "uwsgi" of pyuwsgi, but independent of PATH.
@@ -39,8 +53,10 @@ def uwsgi(parts, *more):
 
 #: The servers as in the documentation, and with the application loaded on the other side of the fork.
 DOCUMENTED = [('gunicorn', {'server': gunicorn, 'more': ()}), ('uwsgi', {'server': uwsgi, 'more': ()})]
-OTHERWISE = [('gunicorn-preload', {'server': gunicorn, 'more': ('--preload',)}),
-             ('uwsgi-lazy', {'server': uwsgi, 'more': ('--lazy-apps',), 'loaded': 'WSGI app 0 (mountpoint'})]
+OTHERWISE = [
+    ('gunicorn-preload', {'server': gunicorn, 'more': ('--preload',)}),
+    ('uwsgi-lazy', {'server': uwsgi, 'more': ('--lazy-apps',), 'loaded': 'WSGI app 0 (mountpoint'}),
+]
 
 
 class WebTest(testscenarios.WithScenarios, testtools.TestCase):
@@ -54,9 +70,14 @@ class WebTest(testscenarios.WithScenarios, testtools.TestCase):
         super().setUp()
         self.parts = self.useFixture(process.Parts())
         # Some options come from the environment, which takes precedence over the file.
-        self.web = self.parts.run('web', *self.server(self.parts, *self.more),
-                                  HOME=str(self.parts.state), MANILA_LITE_CONFIG_FILES=str(self.parts.config),
-                                  OS_DEFAULT__OSAPI_MAX_LIMIT='7', OS_API__SLOW_REQUEST='0.000001')
+        self.web = self.parts.run(
+            'web',
+            *self.server(self.parts, *self.more),
+            HOME=str(self.parts.state),
+            MANILA_LITE_CONFIG_FILES=str(self.parts.config),
+            OS_DEFAULT__OSAPI_MAX_LIMIT='7',
+            OS_API__SLOW_REQUEST='0.000001',
+        )
         self.parts.until(self.parts.answers, 'the server answers')
 
     def workers(self):
@@ -84,8 +105,10 @@ class Servers(WebTest):
         with futures.ThreadPoolExecutor(8) as callers:
             idents = list(callers.map(lambda _: self.parts.share(), range(24)))
         for share_id in idents:
-            self.assertEqual([('share.create', 'scheduler', 'open')], self.rows(
-                'SELECT kind, topic, state FROM operations WHERE resource_id = ?', share_id))
+            self.assertEqual(
+                [('share.create', 'scheduler', 'open')],
+                self.rows('SELECT kind, topic, state FROM operations WHERE resource_id = ?', share_id),
+            )
         self.assertEqual(7, len(self.parts.ok('GET', '/shares')['shares']))
         self.until_every_worker_worked()
         self.parts.run('share')
@@ -100,20 +123,26 @@ class Servers(WebTest):
 
     def until_every_worker_worked(self):
         """Send requests until each process has a database connection of its own."""
+
         def worked():
             with futures.ThreadPoolExecutor(8) as callers:
                 list(callers.map(lambda _: self.parts.ok('GET', '/shares'), range(16)))
             return len(self.workers()) == WORKERS
+
         self.parts.until(worked, 'requests were answered by every process')
 
     def test_running_request_is_answered_when_the_server_stops(self):
         """Stop the server while a request waits for a lock of the database; the request is answered."""
-        self.parts.until(lambda: self.parts.log.read_text().count(self.loaded) >= WORKERS, 'all processes are ready')
+        self.parts.until(
+            lambda: self.parts.log.read_text().count(self.loaded) >= WORKERS, 'all processes are ready'
+        )
         lock = sqlite3.connect(self.parts.state / 'manila_lite.sqlite', isolation_level=None)
         self.addCleanup(lock.close)
         lock.execute('BEGIN IMMEDIATE')
         answers = []
-        caller = threading.Thread(target=lambda: answers.append(self.parts.call('POST', '/types', process.DEFAULT_TYPE)))
+        caller = threading.Thread(
+            target=lambda: answers.append(self.parts.call('POST', '/types', process.DEFAULT_TYPE))
+        )
         caller.start()
         # This is the first request, so only its process has opened the database.
         self.parts.until(self.workers, 'the request has begun')
@@ -127,7 +156,9 @@ class Servers(WebTest):
         self.assertEqual([('default',)], self.rows("SELECT name FROM share_types WHERE name = 'default'"))
 
     def is_ending(self):
-        return any(said in self.parts.log.read_text() for said in ('Handling signal: term', 'Gracefully killing'))
+        return any(
+            said in self.parts.log.read_text() for said in ('Handling signal: term', 'Gracefully killing')
+        )
 
 
 class Requests(WebTest):
@@ -135,22 +166,43 @@ class Requests(WebTest):
 
     def test_client_that_reuses_its_connection_gets_no_reset(self):
         """Send a body, and then nothing, on one connection, as long as the server keeps it; else it says that it closes it."""
-        headers = {'X-Auth-Token': 'u:p:admin,member,reader', 'X-OpenStack-Manila-API-Version': '2.86',
-                   'Content-Type': 'application/json'}
-        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=waiting.LIMIT)) as wire:
+        headers = {
+            'X-Auth-Token': 'u:p:admin,member,reader',
+            'X-OpenStack-Manila-API-Version': '2.86',
+            'Content-Type': 'application/json',
+        }
+        with contextlib.closing(
+            http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=waiting.LIMIT)
+        ) as wire:
             for number in range(5):
-                for method, path, body in (('GET', '/v2/types', None), ('POST', '/v2/types', {'share_type': {
-                        'name': f'kind-{number}', 'extra_specs': {'driver_handles_share_servers': 'False'}}})):
+                for method, path, body in (
+                    ('GET', '/v2/types', None),
+                    (
+                        'POST',
+                        '/v2/types',
+                        {
+                            'share_type': {
+                                'name': f'kind-{number}',
+                                'extra_specs': {'driver_handles_share_servers': 'False'},
+                            }
+                        },
+                    ),
+                ):
                     wire.request(method, path, None if body is None else json.dumps(body), headers)
-                    answer = wire.getresponse()     # it connects anew only if the server has said so
+                    answer = wire.getresponse()  # it connects anew only if the server has said so
                     self.assertEqual((200, True), (answer.status, bool(answer.read())))
 
     def test_requests_are_noted_by_every_server_process(self):
         """Send requests until each process has written a note; pages of the list have seven notes."""
+
         def noted():
             test_request_notes.ask_often(self.parts, self.parts.port)
-            rows = [{'request_id': request_id} for request_id, in self.rows('SELECT request_id FROM request_notes')]
+            rows = [
+                {'request_id': request_id}
+                for (request_id,) in self.rows('SELECT request_id FROM request_notes')
+            ]
             return len(test_request_notes.processes_of(rows, self.parts.log)) == WORKERS
+
         self.parts.until(noted, 'each process has written notes')
         self.assertEqual(7, len(self.parts.ok('GET', '/request-notes?slow=true')['request_notes']))
         self.web.terminate()
@@ -165,7 +217,9 @@ class Requests(WebTest):
             missing.add(self.parts.share())
             seen |= self.later()
         # An answer has the changes of one look, and the last share may be in the next.
-        waiting.until(lambda: seen.update(self.later()) or missing <= seen, lambda: f'not told: {missing - seen}')
+        waiting.until(
+            lambda: seen.update(self.later()) or missing <= seen, lambda: f'not told: {missing - seen}'
+        )
         kind, text = self.events('', 'text/event-stream')
         self.assertEqual('text/event-stream', kind)
         self.assertRegex(text, r'\Aretry: \d+\nid: \S+\n\n\Z')
@@ -179,8 +233,12 @@ class Requests(WebTest):
 
     def events(self, query, accept='application/json'):
         """Ask for events; return the media type and the text of the answer."""
-        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=waiting.LIMIT)) as wire:
-            wire.request('GET', f'/v2/events{query}', headers={'X-Auth-Token': self.parts.token, 'Accept': accept})
+        with contextlib.closing(
+            http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=waiting.LIMIT)
+        ) as wire:
+            wire.request(
+                'GET', f'/v2/events{query}', headers={'X-Auth-Token': self.parts.token, 'Accept': accept}
+            )
             answer = wire.getresponse()
             text = answer.read().decode()
             self.assertEqual(200, answer.status, text)

@@ -28,14 +28,34 @@ MARK = 'whose-first-7f3a'
 #: Policy rules for administrators only, unless an operator opens them.
 CLOSED = {rule.name for rule in list_rules() if rule.check_str == rules.ADMIN}
 #: The rules of CLOSED that are not described as about all projects.
-TO_OPEN = sorted(rule.name for rule in list_rules() if rule.name in CLOSED and 'of all projects' not in rule.description)
+TO_OPEN = sorted(
+    rule.name for rule in list_rules() if rule.name in CLOSED and 'of all projects' not in rule.description
+)
 #: Headers with which a client could claim an identity; only a trusted proxy could set them, and there is none here.
-CLAIMS = {'X-Project-Id': 'first', 'X-Project-Name': 'first', 'X-Tenant-Id': 'first', 'X-Tenant-Name': 'first',
-          'X-Tenant': 'first', 'X-Auth-Project-Id': 'first', 'X-User-Id': 'alice', 'X-User-Name': 'alice', 'X-User': 'alice',
-          'X-Forwarded-User': 'alice', 'Remote-User': 'alice', 'X-Roles': 'admin,member', 'X-Role': 'admin', 'X-Is-Admin': '1',
-          'X-Is-Admin-Project': 'True', 'X-Identity-Status': 'Confirmed', 'X-Service-Identity-Status': 'Confirmed',
-          'X-Service-Roles': 'service', 'X-Service-Project-Id': 'first', 'X-Service-User-Id': 'alice',
-          'X-Service-Token': 'alice:first:admin', 'OpenStack-System-Scope': 'all'}
+CLAIMS = {
+    'X-Project-Id': 'first',
+    'X-Project-Name': 'first',
+    'X-Tenant-Id': 'first',
+    'X-Tenant-Name': 'first',
+    'X-Tenant': 'first',
+    'X-Auth-Project-Id': 'first',
+    'X-User-Id': 'alice',
+    'X-User-Name': 'alice',
+    'X-User': 'alice',
+    'X-Forwarded-User': 'alice',
+    'Remote-User': 'alice',
+    'X-Roles': 'admin,member',
+    'X-Role': 'admin',
+    'X-Is-Admin': '1',
+    'X-Is-Admin-Project': 'True',
+    'X-Identity-Status': 'Confirmed',
+    'X-Service-Identity-Status': 'Confirmed',
+    'X-Service-Roles': 'service',
+    'X-Service-Project-Id': 'first',
+    'X-Service-User-Id': 'alice',
+    'X-Service-Token': 'alice:first:admin',
+    'OpenStack-System-Scope': 'all',
+}
 _UUID = re.compile(r'[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}')
 
 
@@ -83,11 +103,15 @@ class WalkTest(base.ServiceTest):
         return self.service.context('second', 'bob').can(op.policy)
 
     def lists(self, version=versions.MAX):
-        return [op for op in self.ops(version) if op.method == 'GET' and not world.parameters(op) and self.may(op)]
+        return [
+            op for op in self.ops(version) if op.method == 'GET' and not world.parameters(op) and self.may(op)
+        ]
 
     def call(self, caller, op, version, values, body=None):
         body = world.body(op, version, values) if body is None else body
-        return self._asked(caller, op.method, op.path_at(version).format_map(values), body, version=versions.show(version))
+        return self._asked(
+            caller, op.method, op.path_at(version).format_map(values), body, version=versions.show(version)
+        )
 
     def listed(self, caller, op, query=''):
         """Return status and document of a list."""
@@ -95,22 +119,31 @@ class WalkTest(base.ServiceTest):
 
     @staticmethod
     def _asked(caller, *request, **more):
-        status, document, _ = caller.call(*request, **more, headers={versions.EXPERIMENTAL_HEADER: 'true',
-                                                                     'Accept': 'application/json'})
+        status, document, _ = caller.call(
+            *request, **more, headers={versions.EXPERIMENTAL_HEADER: 'true', 'Accept': 'application/json'}
+        )
         if isinstance(document, dict):
-            document.pop('last_event_id', None)         # a position in time: another one in each answer
+            document.pop('last_event_id', None)  # a position in time: another one in each answer
         return status, document
 
     def theirs(self, op):
         """Return the rows that the first project sees in a list, in short and in full."""
         full = [other for other in self.lists() if other.path in (op.path, f'{op.path}/detail')]
         found = [self.listed(self.owner, other)[1] for other in full]
-        return [row for document in found for rows in document.values() if isinstance(rows, list) for row in rows
-                if isinstance(row, dict)]
+        return [
+            row
+            for document in found
+            for rows in document.values()
+            if isinstance(rows, list)
+            for row in rows
+            if isinstance(row, dict)
+        ]
 
     def assert_nothing_of_the_first(self, document, what, but=()):
         text = json.dumps(document)
-        self.assertEqual([], [resource_id for resource_id in {*self.ids, MARK} - {*but} if resource_id in text], what)
+        self.assertEqual(
+            [], [resource_id for resource_id in {*self.ids, MARK} - {*but} if resource_id in text], what
+        )
 
     def told(self, said, foreign):
         """Return an answer as a text in which all ids look the same."""
@@ -127,8 +160,10 @@ class WalkTest(base.ServiceTest):
         before, statuses = self.rows(), set()
         for op in self.ops():
             for name in named(op) if op.name not in FOR_OTHERS else ():
+
                 def ask(resource_id, op=op, name=name):
                     return self.call(caller, op, versions.MAX, {**self.own, name: resource_id})
+
                 status = self.assert_as_if_unknown(ask, self.world[name], (op.name, op.action, name))
                 self.assertIn(status, allowed, (op.name, op.action, name))
                 statuses.add(status)
@@ -141,7 +176,9 @@ class WalkTest(base.ServiceTest):
         for op in self.ops():
             if op.method == 'GET' and set(world.parameters(op)) - COMMON and self.may(op):
                 status, document = self.call(self.owner, op, versions.MAX, self.world)
-                if op.policy not in CLOSED:     # the resource lacks the subject of a closed call, such as a migration
+                if (
+                    op.policy not in CLOSED
+                ):  # the resource lacks the subject of a closed call, such as a migration
                     self.assertEqual(200, status, (op.name, document))
                 found[op.path] = document
         return found
@@ -149,9 +186,14 @@ class WalkTest(base.ServiceTest):
     def rows(self):
         """Return, as texts, all rows of the database that mention the first project."""
         with self.service.services.db.reader() as conn:
-            texts = {f'{table.name} {tuple(row)}' for table in models.metadata.tables.values()
-                     for row in conn.execute(sa.select(table))}
-        return {text for text in texts if MARK in text or any(resource_id in text for resource_id in self.ids)}
+            texts = {
+                f'{table.name} {tuple(row)}'
+                for table in models.metadata.tables.values()
+                for row in conn.execute(sa.select(table))
+            }
+        return {
+            text for text in texts if MARK in text or any(resource_id in text for resource_id in self.ids)
+        }
 
     @contextlib.contextmanager
     def undone(self):

@@ -5,14 +5,32 @@ from manila_lite.api.contract import fields
 from manila_lite.tests.factories import backups, networks, replicas
 
 #: By field: values that do not follow from the schema alone.
-_VALUES = {'size': 1, 'new_size': 2, 'share_proto': 'NFS', 'status': 'error', 'access_type': 'ip', 'access_to': '10.0.0.8',
-           'access_level': 'ro', 'name': 'some-name', 'extra_specs': {'driver_handles_share_servers': 'False'},
-           'metadata': {'key': 'value'}, 'meta': {'key': 'value'}}
+_VALUES = {
+    'size': 1,
+    'new_size': 2,
+    'share_proto': 'NFS',
+    'status': 'error',
+    'access_type': 'ip',
+    'access_to': '10.0.0.8',
+    'access_level': 'ro',
+    'name': 'some-name',
+    'extra_specs': {'driver_handles_share_servers': 'False'},
+    'metadata': {'key': 'value'},
+    'meta': {'key': 'value'},
+}
 
 #: Fields of bodies and queries whose name differs from the path parameter for the same resource.
-ALSO = {'share_type': 'type_id', 'share_type_id': 'type_id', 'new_share_type_id': 'type_id', 'volume_type': 'type_id',
-        'new_share_network_id': 'share_network_id', 'share_network': 'share_network_id', 'server_id': 'share_server_id',
-        'source_share_server_id': 'share_server_id', 'resource_id': 'share_id'}
+ALSO = {
+    'share_type': 'type_id',
+    'share_type_id': 'type_id',
+    'new_share_type_id': 'type_id',
+    'volume_type': 'type_id',
+    'new_share_network_id': 'share_network_id',
+    'share_network': 'share_network_id',
+    'server_id': 'share_server_id',
+    'source_share_server_id': 'share_server_id',
+    'resource_id': 'share_id',
+}
 
 
 def make(service, admin, owner, mark='first'):
@@ -67,7 +85,7 @@ def planted(op, version, found, name, value):
         return {key: value}
     if isinstance(sample.get(key), dict):
         return {key: {**sample[key], name: value}}
-    return {**sample, name: value}      # the body is the entity itself, without a key
+    return {**sample, name: value}  # the body is the entity itself, without a key
 
 
 def parameters(op):
@@ -95,19 +113,26 @@ def _sample(schema, name, values):
 
 
 def _transfer(owner, mark):
-    return owner.ok('POST', '/share-transfers', {'transfer': {'share_id': owner.share()['id'], 'name': mark}})['transfer']
+    return owner.ok(
+        'POST', '/share-transfers', {'transfer': {'share_id': owner.share()['id'], 'name': mark}}
+    )['transfer']
 
 
 def _snapshot(owner, share, mark):
-    snapshot = owner.ok('POST', '/snapshots', {'snapshot': {
-        'share_id': share['id'], 'name': mark, 'description': mark, 'metadata': {'key': mark}}})['snapshot']
+    snapshot = owner.ok(
+        'POST',
+        '/snapshots',
+        {'snapshot': {'share_id': share['id'], 'name': mark, 'description': mark, 'metadata': {'key': mark}}},
+    )['snapshot']
     return owner.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'available')
 
 
 def _snapshot_export(owner, snapshot):
     """Allow access to a snapshot and return its first export location."""
     path = f'/snapshots/{snapshot["id"]}'
-    owner.ok('POST', f'{path}/action', {'allow_access': {'access_type': 'user', 'access_to': snapshot['name']}})
+    owner.ok(
+        'POST', f'{path}/action', {'allow_access': {'access_type': 'user', 'access_to': snapshot['name']}}
+    )
     return owner.ok('GET', f'{path}/export-locations')['share_snapshot_export_locations'][0]
 
 
@@ -116,64 +141,117 @@ def _instance(admin, snapshot):
 
 
 def _rule(owner, share, mark):
-    status, document, _ = owner.action(share['id'], 'allow_access', {
-        'access_type': 'user', 'access_to': mark, 'access_level': 'rw', 'metadata': {'key': mark}})
+    status, document, _ = owner.action(
+        share['id'],
+        'allow_access',
+        {'access_type': 'user', 'access_to': mark, 'access_level': 'rw', 'metadata': {'key': mark}},
+    )
     if status != 200:
         raise AssertionError(document)
     return owner.wait(f'/share-access-rules/{document["access"]["id"]}', 'access', 'active', field='state')
 
 
 def _lock(owner, rule, mark):
-    return owner.ok('POST', '/resource-locks', {'resource_lock': {
-        'resource_id': rule['id'], 'resource_type': 'access_rule', 'resource_action': 'show',
-        'lock_reason': mark}})['resource_lock']
+    return owner.ok(
+        'POST',
+        '/resource-locks',
+        {
+            'resource_lock': {
+                'resource_id': rule['id'],
+                'resource_type': 'access_rule',
+                'resource_action': 'show',
+                'lock_reason': mark,
+            }
+        },
+    )['resource_lock']
 
 
 def _message(owner):
-    owner.share(wait='error', size=900)     # larger than the pool, so that the owner gets a user message
+    owner.share(wait='error', size=900)  # larger than the pool, so that the owner gets a user message
     return owner.ok('GET', '/messages')['messages'][0]
 
 
 def _qos_type(admin, mark):
-    return admin.ok('POST', '/qos-types', {'qos_type': {'name': mark, 'description': mark, 'specs': {'key': mark}}})['qos_type']
+    return admin.ok(
+        'POST', '/qos-types', {'qos_type': {'name': mark, 'description': mark, 'specs': {'key': mark}}}
+    )['qos_type']
 
 
 def _private_type(admin, project, mark):
-    made = admin.ok('POST', '/types', {'share_type': {
-        'name': f'private-{mark}', 'share_type_access:is_public': False, 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'key': mark}}})['share_type']
+    made = admin.ok(
+        'POST',
+        '/types',
+        {
+            'share_type': {
+                'name': f'private-{mark}',
+                'share_type_access:is_public': False,
+                'extra_specs': {'driver_handles_share_servers': 'False', 'key': mark},
+            }
+        },
+    )['share_type']
     admin.ok('POST', f'/types/{made["id"]}/action', {'addProjectAccess': {'project': project}})
     return made
 
 
 def _network(owner, mark):
-    network = owner.ok('POST', '/share-networks', {'share_network': {'name': mark, 'description': mark}})['share_network']
+    network = owner.ok('POST', '/share-networks', {'share_network': {'name': mark, 'description': mark}})[
+        'share_network'
+    ]
     path = f'/share-networks/{network["id"]}'
     subnet = owner.ok('POST', f'{path}/subnets', {'share-network-subnet': {'metadata': {'key': mark}}})
-    values = {'type': 'kerberos', **dict.fromkeys(('name', 'description', 'server', 'domain', 'user', 'password'), mark)}
+    values = {
+        'type': 'kerberos',
+        **dict.fromkeys(('name', 'description', 'server', 'domain', 'user', 'password'), mark),
+    }
     service = owner.ok('POST', '/security-services', {'security_service': values})['security_service']
     owner.ok('POST', f'{path}/action', {'add_security_service': {'security_service_id': service['id']}})
     other = owner.ok('POST', '/security-services', {'security_service': values})['security_service']
-    return {'share_network_id': network['id'], 'share_network_subnet_id': subnet['share_network_subnet']['id'],
-            'security_service_id': service['id'], 'current_service_id': service['id'], 'new_service_id': other['id']}
+    return {
+        'share_network_id': network['id'],
+        'share_network_subnet_id': subnet['share_network_subnet']['id'],
+        'security_service_id': service['id'],
+        'current_service_id': service['id'],
+        'new_service_id': other['id'],
+    }
 
 
 def _group(admin, owner, project, mark):
     named = {'name': mark, 'description': mark}
-    kind, plain = (admin.ok('POST', '/share-group-types', {'share_group_type': {
-        'name': f'{name}-{mark}', 'is_public': False, 'share_types': ['default'],
-        'group_specs': specs}})['share_group_type']['id']
-        for name, specs in (('private', {'key': mark}), ('plain', {})))     # no pool fits the first group type
+    kind, plain = (
+        admin.ok(
+            'POST',
+            '/share-group-types',
+            {
+                'share_group_type': {
+                    'name': f'{name}-{mark}',
+                    'is_public': False,
+                    'share_types': ['default'],
+                    'group_specs': specs,
+                }
+            },
+        )['share_group_type']['id']
+        for name, specs in (('private', {'key': mark}), ('plain', {}))
+    )  # no pool fits the first group type
     for group_type_id in (kind, plain):
-        admin.ok('POST', f'/share-group-types/{group_type_id}/action', {'addProjectAccess': {'project': project}})
-    group = owner.ok('POST', '/share-groups', {'share_group': {'share_group_type_id': plain, **named}})['share_group']['id']
+        admin.ok(
+            'POST', f'/share-group-types/{group_type_id}/action', {'addProjectAccess': {'project': project}}
+        )
+    group = owner.ok('POST', '/share-groups', {'share_group': {'share_group_type_id': plain, **named}})[
+        'share_group'
+    ]['id']
     owner.wait(f'/share-groups/{group}', 'share_group', 'available')
     owner.share(share_group_id=group, name=mark)
-    snapshot = owner.ok('POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group, **named}})
+    snapshot = owner.ok(
+        'POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group, **named}}
+    )
     snapshot = snapshot['share_group_snapshot']['id']
     owner.wait(f'/share-group-snapshots/{snapshot}', 'share_group_snapshot', 'available')
-    return {'share_group_type_id': kind, 'share_group_id': group, 'share_group_snapshot_id': snapshot,
-            'source_share_group_snapshot_id': snapshot}
+    return {
+        'share_group_type_id': kind,
+        'share_group_id': group,
+        'share_group_snapshot_id': snapshot,
+        'source_share_group_snapshot_id': snapshot,
+    }
 
 
 def _replica(service, owner, mark):
@@ -195,5 +273,5 @@ def _backup(service, owner, mark):
 def _server(service, project):
     """Create a share server in a network of its own, so that the share network of the world can be changed."""
     with service.services.db.writer() as conn:
-        (*_, server), = networks.make(conn, 1, project=project)
+        ((*_, server),) = networks.make(conn, 1, project=project)
     return server

@@ -23,7 +23,12 @@ def configure(place):
     """Configure Nova to log in as the user nova."""
     conf = nova.conf.CONF
     conf([], project='nova', default_config_files=[])
-    login = {'auth_url': place['auth_url'], 'username': 'nova', 'password': place['password'], 'project_name': 'service'}
+    login = {
+        'auth_url': place['auth_url'],
+        'username': 'nova',
+        'password': place['password'],
+        'project_name': 'service',
+    }
     for group in ('manila', 'service_user'):
         conf.register_opts(loading.get_auth_plugin_conf_options('password'), group=group)
         conf.set_override('auth_type', 'password', group)
@@ -35,13 +40,22 @@ class User:
     """A user who calls the API directly."""
 
     def __init__(self, place, name):
-        self.session = session.Session(v3.Password(place['auth_url'], username=name, password=place['password'],
-                                                   project_name=name, **DOMAINS))
+        self.session = session.Session(
+            v3.Password(
+                place['auth_url'], username=name, password=place['password'], project_name=name, **DOMAINS
+            )
+        )
 
     def call(self, method, path, body=None):
         """Send a request; returns (status, document)."""
-        answer = self.session.request(path, method, json=body, raise_exc=False, headers={
-            'X-OpenStack-Manila-API-Version': '2.82'}, endpoint_filter={'service_type': 'shared-file-system'})
+        answer = self.session.request(
+            path,
+            method,
+            json=body,
+            raise_exc=False,
+            headers={'X-OpenStack-Manila-API-Version': '2.82'},
+            endpoint_filter={'service_type': 'shared-file-system'},
+        )
         return answer.status_code, answer.json() if answer.content else None
 
     def rules(self, share):
@@ -62,7 +76,7 @@ def eventually(test, what):
     end = time.monotonic() + PATIENCE
     while not test():
         assert time.monotonic() < end, what
-        time.sleep(0.2)     # sleeps: between two looks; Nova's Python has not our package
+        time.sleep(0.2)  # sleeps: between two looks; Nova's Python has not our package
 
 
 def refused(expected, call, *args):
@@ -88,7 +102,7 @@ def granted(api, ctx, share):
 
 def kept_from_its_owner(demo, admin, share, rule):
     """Check that the share's owner sees the rule, but can neither read it nor delete it or the share."""
-    seen, = demo.rules(share)
+    (seen,) = demo.rules(share)
     assert (seen['id'], seen['access_to'], seen['access_key']) == (rule.id, HIDDEN, HIDDEN), seen
     status, shown = demo.call('GET', f'/share-access-rules/{rule.id}')
     assert (status, shown['access']['access_to']) == (200, HIDDEN), shown
@@ -99,13 +113,18 @@ def kept_from_its_owner(demo, admin, share, rule):
     status, document = demo.call('DELETE', f'/shares/{share}')
     assert status in (403, 409), (status, document)
     assert admin.rules(share)[0]['access_to'] == '127.0.0.1'
-    locks = {(lock['resource_type'], lock['resource_action'], lock['lock_context']): lock['lock_reason']
-             for lock in admin.locks()}
-    assert locks == {('access_rule', 'show', 'service'): 'Lock by nova for instance x',
-                     ('access_rule', 'delete', 'service'): 'Lock by nova for instance x',
-                     ('share', 'delete', 'service'): locks.get(('share', 'delete', 'service'))}, locks
+    locks = {
+        (lock['resource_type'], lock['resource_action'], lock['lock_context']): lock['lock_reason']
+        for lock in admin.locks()
+    }
+    assert locks == {
+        ('access_rule', 'show', 'service'): 'Lock by nova for instance x',
+        ('access_rule', 'delete', 'service'): 'Lock by nova for instance x',
+        ('share', 'delete', 'service'): locks.get(('share', 'delete', 'service')),
+    }, locks
     assert rule.id in locks['share', 'delete', 'service'] or any(
-        lock['id'] in locks['share', 'delete', 'service'] for lock in admin.locks()), locks
+        lock['id'] in locks['share', 'delete', 'service'] for lock in admin.locks()
+    ), locks
 
 
 def main():
@@ -114,8 +133,11 @@ def main():
     configure(place)
     demo, admin, share = User(place, 'demo'), User(place, 'admin'), place['share']
     ctx = context.RequestContext(
-        user_id=demo.session.get_user_id(), project_id=demo.session.get_project_id(), auth_token=demo.session.get_token(),
-        project_domain_id='default')
+        user_id=demo.session.get_user_id(),
+        project_id=demo.session.get_project_id(),
+        auth_token=demo.session.get_token(),
+        project_domain_id='default',
+    )
     api = manila.API()
     rule = granted(api, ctx, share)
     kept_from_its_owner(demo, admin, share, rule)

@@ -28,10 +28,17 @@ class Whole(integrated_helpers._IntegratedTestBase):
     def _setup_services(self):
         self.flags(compute_driver='fake.MediumFakeDriver', my_shared_fs_storage_ip='127.0.0.1')
         self.flags(api_paste_config=f'{sys.prefix}/etc/nova/api-paste.ini', group='wsgi')
-        login = {'auth_url': PLACE['auth_url'], 'username': 'nova', 'password': PLACE['password'],
-                 'project_name': 'service', **share_client.DOMAINS}
+        login = {
+            'auth_url': PLACE['auth_url'],
+            'username': 'nova',
+            'password': PLACE['password'],
+            'project_name': 'service',
+            **share_client.DOMAINS,
+        }
         for group in ('manila', 'service_user'):
-            share_client.nova.conf.CONF.register_opts(loading.get_auth_plugin_conf_options('password'), group=group)
+            share_client.nova.conf.CONF.register_opts(
+                loading.get_auth_plugin_conf_options('password'), group=group
+            )
             self.flags(auth_type='password', group=group, **login)
         self.flags(share_apply_policy_timeout=share_client.PATIENCE, group='manila')
         super()._setup_services()
@@ -58,18 +65,27 @@ class Whole(integrated_helpers._IntegratedTestBase):
 
     def rules(self):
         """Return the share's rules as operators see them."""
-        return [(rule['access_type'], rule['access_to'], rule['state']) for rule in self.operator.rules(PLACE['share'])]
+        return [
+            (rule['access_type'], rule['access_to'], rule['state'])
+            for rule in self.operator.rules(PLACE['share'])
+        ]
 
     def assert_locked(self, count):
         """Check that there are ``count`` locks, and that the rule's owner cannot read it."""
         self.assertEqual(count, len(self.operator.locks()))
-        self.assertEqual(count, len({(lock['resource_type'], lock['resource_action']) for lock in self.operator.locks()}))
-        self.assertEqual({share_client.HIDDEN} if count else set(),
-                         {rule['access_to'] for rule in self.demo.rules(PLACE['share'])})
+        self.assertEqual(
+            count, len({(lock['resource_type'], lock['resource_action']) for lock in self.operator.locks()})
+        )
+        self.assertEqual(
+            {share_client.HIDDEN} if count else set(),
+            {rule['access_to'] for rule in self.demo.rules(PLACE['share'])},
+        )
 
     def assert_refused(self, server, status, action, body=None):
         """Check that Nova refuses the action for a server with a share."""
-        bad = self.assertRaises(client.OpenStackApiException, self.api.post_server_action, server['id'], {action: body})
+        bad = self.assertRaises(
+            client.OpenStackApiException, self.api.post_server_action, server['id'], {action: body}
+        )
         self.assertEqual(status, bad.response.status_code, action)
 
     def stopped(self):
@@ -98,7 +114,9 @@ class Whole(integrated_helpers._IntegratedTestBase):
         self.assert_locked(3)
         self.notifier.reset()
         self._detached(second)
-        share_client.eventually(lambda: not self.rules(), 'Nova is done with the share, and the rule is still there')
+        share_client.eventually(
+            lambda: not self.rules(), 'Nova is done with the share, and the rule is still there'
+        )
         self.assert_locked(0)
 
     def _runs(self, server):
@@ -120,7 +138,11 @@ class Whole(integrated_helpers._IntegratedTestBase):
         self.notifier.reset()
         self._attach_share(server, PLACE['share'])
         self._detach_share(server, PLACE['share'])
-        told = [one['event_type'] for one in self.notifier.versioned_notifications if '.share_' in one['event_type']]
+        told = [
+            one['event_type']
+            for one in self.notifier.versioned_notifications
+            if '.share_' in one['event_type']
+        ]
         self.assertEqual([f'instance.share_{step}' for step in STEPS], told)
         share_client.eventually(lambda: not self.rules(), 'the rule is still there')
 

@@ -16,19 +16,26 @@ _COOKIES = b'GET /v2/ HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Manila-Lite-Console: 1\r\
 #: The user whose password is guessed.
 GUESSED = 'p0'
 _GUESS = b'GET /v2/shares HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic %s\r\n\r\n' % base64.b64encode(
-    f'{GUESSED}:wrong'.encode())
+    f'{GUESSED}:wrong'.encode()
+)
 #: Bytes that a client of each kind sends when it has connected, and then again and again: if it does not read its answer, only
 #: that tells it that the connection has ended.
 ATTACKS = {
     'idle': (b'', b''),
     'slow headers': (b'GET /v2/shares HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ', b'a'),
     'slow bodies': (b'POST /v2/shares HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9999\r\n\r\n', b' '),
-    'slow chunks': (b'POST /v2/shares HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n', b'1\r\n \r\n'),
+    'slow chunks': (
+        b'POST /v2/shares HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n',
+        b'1\r\n \r\n',
+    ),
     'bad requests': (b'nonsense\r\n\r\nand more', b' of it'),
     'blanks': (b'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nA:' + b' ' * 2500 + b'\0\r\n\r\n', b' '),
     'cookies': (_COOKIES % (b'a' * 40_000), b' '),
     'allowed cookies': (_COOKIES % (b'a' * 8000), b' '),
-    'lines of chunks': (b'POST /v2/shares HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1;', b'a' * 900),
+    'lines of chunks': (
+        b'POST /v2/shares HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1;',
+        b'a' * 900,
+    ),
     'unread answers': (b'GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n' * 200, b''),
     'guesses': (_GUESS, _GUESS),
 }

@@ -23,7 +23,9 @@ _METHODS = ('match', 'search', 'fullmatch', 'sub', 'subn', 'split', 'findall', '
 _TELLING = re.compile(rf"\bre\.|'pattern'|\bregex=|\.({'|'.join(_METHODS)})\(")
 _BUILTINS = {'tuple': tuple, 'frozenset': frozenset, 'set': set, 'dict': dict, 'list': list}
 #: Patterns that are made while the product runs: each of its forms.
-MADE = {'drivers/linux/protocols/samba_config.py:_value': (r'(?m)^  path = (.*)$', r'(?m)^  read list = (.*)$')}
+MADE = {
+    'drivers/linux/protocols/samba_config.py:_value': (r'(?m)^  path = (.*)$', r'(?m)^  read list = (.*)$')
+}
 #: Patterns that only the running product knows, and the reason why no text from outside reaches them.
 OURS = {
     'api/contract/sentences.py:_key': 'They are patterns of schemas, which are measured where they are written.',
@@ -43,7 +45,11 @@ class Use:
 
 def uses() -> Iterator[Use]:
     """Yield each pattern of the product. Those that are made while it runs have an empty pattern, unless ``MADE`` has it."""
-    texts = {path: path.read_text() for path in sorted(PRODUCT.rglob('*.py')) if not path.is_relative_to(PRODUCT / 'tests')}
+    texts = {
+        path: path.read_text()
+        for path in sorted(PRODUCT.rglob('*.py'))
+        if not path.is_relative_to(PRODUCT / 'tests')
+    }
     trees = {path: ast.parse(text) for path, text in texts.items() if _TELLING.search(text)}
     called = {path: _called(tree) for path, tree in trees.items()}
     public: dict[str, set[str]] = {}
@@ -55,8 +61,9 @@ def uses() -> Iterator[Use]:
 
 
 class _Module:
-
-    def __init__(self, name: str, tree: ast.Module, private: dict[str, set[str]], public: dict[str, set[str]]):
+    def __init__(
+        self, name: str, tree: ast.Module, private: dict[str, set[str]], public: dict[str, set[str]]
+    ):
         self._name, self._tree, self._private, self._public = name, tree, private, public
         self._known: dict[str, Any] = {'__builtins__': _BUILTINS, 're': re}
         for node in tree.body:
@@ -88,25 +95,40 @@ class _Module:
 
     def _call(self, owner: str, node: ast.AST) -> Iterator[Use]:
         """Yield the pattern that is given to a function of ``re``."""
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
-                and node.func.value.id == 're' and node.func.attr in (*_METHODS, 'compile')):
+        if not (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+            and node.func.value.id == 're'
+            and node.func.attr in (*_METHODS, 'compile')
+        ):
             return
         place, method = f'{self._name}:{owner}', node.func.attr
         if place in MADE:
             yield from (Use(place, pattern, 0, (method,)) for pattern in MADE[place])
             return
         pattern = self._value(node.args[0])
-        number = {'match': 2, 'search': 2, 'fullmatch': 2, 'compile': 1, 'findall': 2, 'finditer': 2}.get(method, 9)
+        number = {'match': 2, 'search': 2, 'fullmatch': 2, 'compile': 1, 'findall': 2, 'finditer': 2}.get(
+            method, 9
+        )
         given = [*node.args[number:], *(word.value for word in node.keywords if word.arg == 'flags')]
         flags = self._value(given[0]) if given else 0
-        yield Use(place, pattern or '', int(flags or 0), ('search', 'fullmatch') if method == 'compile' else (method,))
+        yield Use(
+            place,
+            pattern or '',
+            int(flags or 0),
+            ('search', 'fullmatch') if method == 'compile' else (method,),
+        )
 
     def _schema(self, owner: str, node: ast.AST) -> Iterator[Use]:
         """Yield the patterns of a schema, or of an option."""
         found = []
         if isinstance(node, ast.Dict):
-            found = [value for key, value in zip(node.keys, node.values, strict=True)
-                     if isinstance(key, ast.Constant) and key.value == 'pattern']
+            found = [
+                value
+                for key, value in zip(node.keys, node.values, strict=True)
+                if isinstance(key, ast.Constant) and key.value == 'pattern'
+            ]
         elif isinstance(node, ast.Call):
             found = [word.value for word in node.keywords if word.arg == 'regex']
         for value in found:
@@ -161,8 +183,10 @@ def slow(use: Use) -> Iterator[str]:
         for begin, part, end in long_texts.attacks(use.pattern, use.flags):
             ratio = growth.growth(do, lambda size, a=begin, b=part, c=end: _text(a, b, c, size, use.pattern))
             if ratio > growth.MOST:
-                yield (f'{use.place}: {method} of {use.pattern!r} with {begin!r}, many {part!r} and {end!r}: four times the '
-                       f'text costs {ratio:.0f} times as much')
+                yield (
+                    f'{use.place}: {method} of {use.pattern!r} with {begin!r}, many {part!r} and {end!r}: four times the '
+                    f'text costs {ratio:.0f} times as much'
+                )
                 break
 
 

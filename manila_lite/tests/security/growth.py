@@ -13,8 +13,12 @@ MOST = 8.0
 _ROUNDS, _TRIES = 3, 3
 
 
-def growth(do: Callable[[Any], Any], make: Callable[[int], Any], floor: float = 0.0005,
-           sizes: tuple[int, ...] = SIZES) -> float:
+def growth(
+    do: Callable[[Any], Any],
+    make: Callable[[int], Any],
+    floor: float = 0.0005,
+    sizes: tuple[int, ...] = SIZES,
+) -> float:
     """Return by how much more four times the input costs; 0.0 if even the largest input costs nearly nothing.
 
     ``make`` returns the input of a size, ``do`` works on it. ``floor``: seconds of the processor that are nothing.
@@ -28,7 +32,9 @@ def growth(do: Callable[[Any], Any], make: Callable[[int], Any], floor: float = 
 
 def _ratio(do: Callable[[Any], Any], make: Callable[[int], Any], size: int, floor: float) -> float:
     empty = _cost(do, make(0), _ROUNDS)
-    least, twice, most = (max(_cost(do, make(size // part), _ROUNDS) - empty, floor / 32) for part in (4, 2, 1))
+    least, twice, most = (
+        max(_cost(do, make(size // part), _ROUNDS) - empty, floor / 32) for part in (4, 2, 1)
+    )
     return min(most / least, (most / twice) ** 2) if most > floor else 0.0
 
 

@@ -7,9 +7,16 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 _ALPHABET = [chr(number) for number in (*range(97, 123), *range(32, 127), 9, 10, 0, 255)]
-_CATEGORIES = {ops.CATEGORY_DIGIT: str.isdigit, ops.CATEGORY_SPACE: str.isspace, ops.CATEGORY_WORD: str.isalnum}
-_OTHERS = {ops.CATEGORY_NOT_DIGIT: ops.CATEGORY_DIGIT, ops.CATEGORY_NOT_SPACE: ops.CATEGORY_SPACE,
-           ops.CATEGORY_NOT_WORD: ops.CATEGORY_WORD}
+_CATEGORIES = {
+    ops.CATEGORY_DIGIT: str.isdigit,
+    ops.CATEGORY_SPACE: str.isspace,
+    ops.CATEGORY_WORD: str.isalnum,
+}
+_OTHERS = {
+    ops.CATEGORY_NOT_DIGIT: ops.CATEGORY_DIGIT,
+    ops.CATEGORY_NOT_SPACE: ops.CATEGORY_SPACE,
+    ops.CATEGORY_NOT_WORD: ops.CATEGORY_WORD,
+}
 _REPEATS = (ops.MAX_REPEAT, ops.MIN_REPEAT, ops.POSSESSIVE_REPEAT)
 #: Ends at which a match may fail.
 _ENDS = ('', '\x00', '\n')
@@ -31,7 +38,9 @@ def attacks(pattern: str | bytes, flags: int) -> Iterator[tuple[str, str, str]]:
 
 def _sample(items: Any) -> str:
     """Return a short text that a part of a pattern matches."""
-    return ''.join(next(iter(_chars(op, of)), '') if op not in _REPEATS else _sample(of[2]) * of[0] for op, of in items)
+    return ''.join(
+        next(iter(_chars(op, of)), '') if op not in _REPEATS else _sample(of[2]) * of[0] for op, of in items
+    )
 
 
 def _chars(op: Any, of: Any) -> list[str]:
@@ -43,7 +52,9 @@ def _chars(op: Any, of: Any) -> list[str]:
     if op is ops.IN:
         if of[0][0] is ops.NEGATE:
             return [char for char in _ALPHABET if not any(_is_in(member, char) for member in of[1:])][:1]
-        return list(dict.fromkeys(next((char for char in _ALPHABET if _is_in(member, char)), '') for member in of))
+        return list(
+            dict.fromkeys(next((char for char in _ALPHABET if _is_in(member, char)), '') for member in of)
+        )
     if op is ops.BRANCH:
         return [_sample(choice) for choice in of[1]]
     if op in (ops.SUBPATTERN, ops.ATOMIC_GROUP):

@@ -17,14 +17,50 @@ _SECONDS = 20
 #: Numbers of operations.
 ACCESS, COMMIT, CREATE, GETATTR, GETFH, LINK, LOOKUP, LOOKUPP = 3, 5, 6, 9, 10, 11, 15, 16
 LOCK, OPEN, OPEN_CONFIRM, SETCLIENTID, SETCLIENTID_CONFIRM = 12, 18, 20, 35, 36
-PUTFH, PUTROOTFH, READ, READDIR, READLINK, REMOVE, RENAME, SAVEFH, SETATTR, WRITE = 22, 24, 25, 26, 27, 28, 29, 32, 34, 38
+PUTFH, PUTROOTFH, READ, READDIR, READLINK, REMOVE, RENAME, SAVEFH, SETATTR, WRITE = (
+    22,
+    24,
+    25,
+    26,
+    27,
+    28,
+    29,
+    32,
+    34,
+    38,
+)
 #: The attribute that ``names`` and ``kind`` ask for: the type of a file.
 _TYPE = 1 << 1
 #: Names of statuses that tests expect; others are shown as numbers.
-NAMES = {0: 'OK', 1: 'PERM', 2: 'NOENT', 5: 'IO', 13: 'ACCESS', 17: 'EXIST', 18: 'XDEV', 20: 'NOTDIR', 21: 'ISDIR', 22: 'INVAL',
-         30: 'ROFS', 63: 'NAMETOOLONG', 66: 'NOTEMPTY', 69: 'DQUOT', 70: 'STALE', 10001: 'BADHANDLE', 10006: 'SERVERFAULT',
-         10020: 'NOFILEHANDLE', 10029: 'SYMLINK', 10013: 'GRACE', 10010: 'DENIED', 10011: 'EXPIRED', 10022: 'STALE_CLIENTID',
-         10023: 'STALE_STATEID', 10025: 'BAD_STATEID', 10033: 'NO_GRACE', 10034: 'RECLAIM_BAD'}
+NAMES = {
+    0: 'OK',
+    1: 'PERM',
+    2: 'NOENT',
+    5: 'IO',
+    13: 'ACCESS',
+    17: 'EXIST',
+    18: 'XDEV',
+    20: 'NOTDIR',
+    21: 'ISDIR',
+    22: 'INVAL',
+    30: 'ROFS',
+    63: 'NAMETOOLONG',
+    66: 'NOTEMPTY',
+    69: 'DQUOT',
+    70: 'STALE',
+    10001: 'BADHANDLE',
+    10006: 'SERVERFAULT',
+    10020: 'NOFILEHANDLE',
+    10029: 'SYMLINK',
+    10013: 'GRACE',
+    10010: 'DENIED',
+    10011: 'EXPIRED',
+    10022: 'STALE_CLIENTID',
+    10023: 'STALE_STATEID',
+    10025: 'BAD_STATEID',
+    10033: 'NO_GRACE',
+    10034: 'RECLAIM_BAD',
+}
 
 
 class Refused(Exception):
@@ -65,7 +101,7 @@ class Answer:
     def opaque(self):
         """Return the next bytes."""
         length = self.number()
-        content = self.data[self._at:self._at + length]
+        content = self.data[self._at : self._at + length]
         self._at += length + -length % 4
         return content
 
@@ -99,7 +135,10 @@ def _opened(answer):
 
 #: Readers of results, for operations that have one.
 _READERS = {
-    GETFH: Answer.opaque, GETATTR: _status, READLINK: Answer.opaque, READDIR: _names,
+    GETFH: Answer.opaque,
+    GETATTR: _status,
+    READLINK: Answer.opaque,
+    READDIR: _names,
     COMMIT: lambda answer: answer.take('8s'),
     ACCESS: lambda answer: answer.take('II'),
     READ: lambda answer: (answer.number(), answer.opaque())[1],
@@ -118,6 +157,7 @@ _READERS = {
 
 def _connected(address, port, netns, seconds):
     """Return a socket in the namespace. It stays where it was made, and only the thread that makes it has entered."""
+
     def connect():
         if netns:
             nfs_client.enter(netns)
@@ -170,7 +210,7 @@ class Client:
             raise ConnectionError('the call was refused')
         answer.number()
         answer.opaque()
-        if (accepted := answer.number()):
+        if accepted := answer.number():
             raise ConnectionError(f'the call was not accepted: {accepted}')
         return answer
 
@@ -205,7 +245,9 @@ class Client:
 
     def lookup(self, handle, *names):
         """Return the handle of a path, from that directory."""
-        return self.compound((PUTFH, opaque(handle)), *((LOOKUP, name(word)) for word in names), (GETFH, b''))[-1]
+        return self.compound(
+            (PUTFH, opaque(handle)), *((LOOKUP, name(word)) for word in names), (GETFH, b'')
+        )[-1]
 
     def parent(self, handle):
         """Return the handle of the parent directory."""
@@ -223,7 +265,9 @@ class Client:
 
     def read(self, handle, count=4096, offset=0):
         """Return a part of a file, without opening it."""
-        return self.compound((PUTFH, opaque(handle)), (READ, bytes(16) + struct.pack('>QI', offset, count)))[-1]
+        return self.compound((PUTFH, opaque(handle)), (READ, bytes(16) + struct.pack('>QI', offset, count)))[
+            -1
+        ]
 
     def write(self, handle, data, offset=0, *, stable=True):
         """Write data into the file, and to its disk if ``stable``; without opening it."""
@@ -246,8 +290,9 @@ class Client:
 
     def make(self, handle, word):
         """Make a directory."""
-        return self.compound((PUTFH, opaque(handle)),
-                             (CREATE, struct.pack('>I', 2) + name(word) + struct.pack('>II', 0, 0)))
+        return self.compound(
+            (PUTFH, opaque(handle)), (CREATE, struct.pack('>I', 2) + name(word) + struct.pack('>II', 0, 0))
+        )
 
     def remove(self, handle, word):
         """Remove a name from the directory."""

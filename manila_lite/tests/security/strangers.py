@@ -36,8 +36,20 @@ class Strangers:
         """Return a process at the host with so many silent connections. It ends with the test."""
         at = getattr(self.fabric, 'v6' if v6 else 'v4')
         process = subprocess.Popen(
-            ['nsenter', f'--net=/run/netns/{self.fabric.name(host)}', sys.executable, '-c', _STRANGER, at(self.AT), str(port),
-             str(number)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            [
+                'nsenter',
+                f'--net=/run/netns/{self.fabric.name(host)}',
+                sys.executable,
+                '-c',
+                _STRANGER,
+                at(self.AT),
+                str(port),
+                str(number),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.addCleanup(process.wait, waiting.LIMIT)
         self.addCleanup(process.kill)
         self.assertEqual('there\n', process.stdout.readline())
@@ -51,10 +63,12 @@ class Strangers:
 
     def places_come_back(self, port, **more):
         """Check that as many connections as before are served once the former ones have ended, several times."""
+
         def has_room():
             strangers = self.stranger('two', port, PER_ADDRESS, **more)
             closed = self.closed(strangers)
             strangers.kill()
             return not closed
+
         for _ in range(3):
             waiting.until(has_room, 'as many are served again')

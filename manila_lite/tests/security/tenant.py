@@ -25,8 +25,9 @@ while os.getppid() == int(sys.argv[3]):
 @contextlib.contextmanager
 def swapping(one, other):
     """Exchange two names of a folder again and again meanwhile, as fast as another process can."""
-    with subprocess.Popen((sys.executable, '-c', _EXCHANGE, str(one), str(other), str(os.getpid())),
-                          stdout=subprocess.PIPE) as swapper:
+    with subprocess.Popen(
+        (sys.executable, '-c', _EXCHANGE, str(one), str(other), str(os.getpid())), stdout=subprocess.PIPE
+    ) as swapper:
         swapper.stdout.readline()
         try:
             yield
@@ -80,14 +81,24 @@ def tree(place):
             about = os.lstat(path)
             links = 0 if stat.S_ISDIR(about.st_mode) else about.st_nlink
             entries[os.path.relpath(path, os.fsencode(place))] = (
-                oct(about.st_mode), about.st_uid, about.st_gid, about.st_rdev, links, _content(path, about))
+                oct(about.st_mode),
+                about.st_uid,
+                about.st_gid,
+                about.st_rdev,
+                links,
+                _content(path, about),
+            )
     return entries
 
 
 def _content(path, about):
     if stat.S_ISLNK(about.st_mode):
         return os.readlink(path)
-    return hashlib.sha256(Path(os.fsdecode(path)).read_bytes()).hexdigest() if stat.S_ISREG(about.st_mode) else ''
+    return (
+        hashlib.sha256(Path(os.fsdecode(path)).read_bytes()).hexdigest()
+        if stat.S_ISREG(about.st_mode)
+        else ''
+    )
 
 
 class Outside:
@@ -104,7 +115,9 @@ class Outside:
 
     def _look(self):
         about = {name: os.lstat(self.place / name) for name in os.listdir(self.place)}
-        return {name: (status.st_mtime_ns, status.st_ctime_ns, status.st_size) for name, status in about.items()}
+        return {
+            name: (status.st_mtime_ns, status.st_ctime_ns, status.st_size) for name, status in about.items()
+        }
 
     def is_untouched(self):
         """Say whether no file there was made, changed, or given another owner or mode."""
@@ -112,4 +125,8 @@ class Outside:
 
     def leaked(self, place):
         """Return the files below a folder that hold the secrets."""
-        return [name for name, about in tree(place).items() if about[-1] == hashlib.sha256(self.SECRET).hexdigest()]
+        return [
+            name
+            for name, about in tree(place).items()
+            if about[-1] == hashlib.sha256(self.SECRET).hexdigest()
+        ]

@@ -13,12 +13,16 @@ from manila_lite.tests.functional.test_wsgi_servers import gunicorn
 
 
 class BehindGunicorn(testtools.TestCase):
-
     def served(self, **environ):
         """Serve the API behind gunicorn."""
         self.parts = self.useFixture(process.Parts())
-        self.parts.run('web', *gunicorn(self.parts), HOME=str(self.parts.state),
-                       MANILA_LITE_CONFIG_FILES=str(self.parts.config), **environ)
+        self.parts.run(
+            'web',
+            *gunicorn(self.parts),
+            HOME=str(self.parts.state),
+            MANILA_LITE_CONFIG_FILES=str(self.parts.config),
+            **environ,
+        )
         self.parts.until(self.parts.answers, 'the server answers')
 
     def say(self, target, *headers):
@@ -37,23 +41,35 @@ class BehindGunicorn(testtools.TestCase):
         host = b'Host: localhost'
         self.assertEqual(200, self.say(b'/v2/shares', host)[0])
         self.assertEqual(403, self.say(b'/v2/shares', b'Host: evil.example')[0])
-        self.assertEqual(403, self.say(b'/v2/shares', b'Host: evil.example', b'X-Forwarded-Host: localhost')[0])
+        self.assertEqual(
+            403, self.say(b'/v2/shares', b'Host: evil.example', b'X-Forwarded-Host: localhost')[0]
+        )
         status, said = self.say(b'/', host, b'X-Forwarded-Prefix: \xff')
         self.assertEqual((400, True), (status, b'X-Forwarded-Prefix: ' in said))
-        for target, headers in ((b'http://[::1/v2/shares', (host,)), (b'/v2/shares', (host, b'Host: localhost')),
-                                (b'/v2/shares', (b'Host: a b',)),
-                                (b'/v2/shares?metadata=' + b'(' * 3000, (host,))):
+        for target, headers in (
+            (b'http://[::1/v2/shares', (host,)),
+            (b'/v2/shares', (host, b'Host: localhost')),
+            (b'/v2/shares', (b'Host: a b',)),
+            (b'/v2/shares?metadata=' + b'(' * 3000, (host,)),
+        ):
             self.assertEqual(400, self.say(target, *headers)[0], (target[:40], headers))
 
     def test_repeated_authorization_headers_are_refused(self):
         """gunicorn joins two headers with a comma, and decoders of base64 skip other characters."""
         users = self.useFixture(process.Parts()).state / 'users'
         users.write_text(f'alice:{bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()}\n')
-        self.served(OS_DEFAULT__AUTH_STRATEGY='http_basic', OS_API__HTTP_BASIC_AUTH_USER_FILE=str(users),
-                    OS_API__HTTP_BASIC_ACCOUNTS='alice:p:member+reader')
+        self.served(
+            OS_DEFAULT__AUTH_STRATEGY='http_basic',
+            OS_API__HTTP_BASIC_AUTH_USER_FILE=str(users),
+            OS_API__HTTP_BASIC_ACCOUNTS='alice:p:member+reader',
+        )
         right = b'Authorization: Basic ' + base64.b64encode(b'alice:right')
         self.assertEqual(200, self.say(b'/v2/shares', b'Host: cloud.example', right)[0])
-        for other in (right, b'Authorization: Basic ' + base64.b64encode(b'root:right'), b'Authorization: Bearer x'):
+        for other in (
+            right,
+            b'Authorization: Basic ' + base64.b64encode(b'root:right'),
+            b'Authorization: Bearer x',
+        ):
             for headers in ((right, other), (other, right)):
                 status, said = self.say(b'/v2/shares', b'Host: cloud.example', *headers)
                 self.assertEqual((400, True), (status, b'Authorization: is there twice' in said), headers)

@@ -22,18 +22,21 @@ _AGENT = 'mlite-compute-agent'
 _PAGE = ROOT / 'doc/source/admin/capabilities.rst'
 _MAIN = 'import sys; from manila_lite.cmd import all_in_one; sys.exit(all_in_one.main())'
 #: An operator's directory for backups.
-_BACKUPS = '''enabled_backup_types = saved
+_BACKUPS = """enabled_backup_types = saved
 [saved]
 backup_mount_export = {state}/export
 backup_mount_proto = none
 backup_mount_options = bind
-'''
+"""
 
 
 def settings(unit, name):
     """Return all words of a setting of a unit."""
-    return [word for value in re.findall(rf'(?m)^{name}=(.*)$', (_UNITS / f'{unit}.service').read_text())
-            for word in value.split()]
+    return [
+        word
+        for value in re.findall(rf'(?m)^{name}=(.*)$', (_UNITS / f'{unit}.service').read_text())
+        for word in value.split()
+    ]
 
 
 def capabilities(unit='manila-lite'):
@@ -53,7 +56,6 @@ def about(pid):
 
 
 class Units(testtools.TestCase):
-
     def test_services_of_root_have_the_sets_that_the_page_explains(self):
         shares, guests = _PAGE.read_text().split('The agent of the compute service\n---')
         for part, units in ((shares, _SERVING), (guests, (_AGENT,))):
@@ -91,8 +93,10 @@ class Life(api_base.ApiTest):
     """A service with the limits of its unit, after one without, as after an upgrade."""
 
     LITE = _Limited
-    CONFIG = (api_base.CONFIG.replace('[standalone_network]', f'{_BACKUPS}[standalone_network]')
-              + 'linux_cifs_users = {state}/users\n')
+    CONFIG = (
+        api_base.CONFIG.replace('[standalone_network]', f'{_BACKUPS}[standalone_network]')
+        + 'linux_cifs_users = {state}/users\n'
+    )
 
     def daemons(self, program):
         """Return the pids of the servers of this test."""
@@ -118,20 +122,39 @@ class Life(api_base.ApiTest):
         """Check that clients read and write both shares."""
         directory = self.locations(share)[0][0].partition(':')[2]
         address = server_base.address('four', 5)
-        self.until(lambda: self.nfs('friend-four', address, directory, 'write', 'f', 'hello')[0], 'it serves NFS')
+        self.until(
+            lambda: self.nfs('friend-four', address, directory, 'write', 'f', 'hello')[0], 'it serves NFS'
+        )
         self.refused('NOENT', 'stranger-four', address, directory, 'list')
         for command, text in (('put local f', 'hello'), ('get f there', None)):
-            call = (self.machine.space('friend-four'), self.locations(windows)[0][0], 'alice', 'open-sesame', command)
+            call = (
+                self.machine.space('friend-four'),
+                self.locations(windows)[0][0],
+                'alice',
+                'open-sesame',
+                command,
+            )
             self.until(lambda call=call, text=text: smb_client.call(*call, text=text)[0], 'it serves CIFS')
 
     def windows(self, network):
         """Create a CIFS share for alice."""
         user_list.put(self.machine.state / 'users', 'alice', user_list.entry('alice', 'open-sesame'))
-        self.lite.ok('POST', '/types', {'share_type': {'name': 'windows', 'extra_specs': {
-            'driver_handles_share_servers': 'True', 'storage_protocol': '<in> CIFS'}}})
+        self.lite.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'windows',
+                    'extra_specs': {'driver_handles_share_servers': 'True', 'storage_protocol': '<in> CIFS'},
+                }
+            },
+        )
         share, server = self.share(network, share_proto='CIFS', share_type='windows')
-        self.lite.ok('POST', f'/shares/{share}/action', {'allow_access': {
-            'access_type': 'user', 'access_to': 'alice', 'access_level': 'rw'}})
+        self.lite.ok(
+            'POST',
+            f'/shares/{share}/action',
+            {'allow_access': {'access_type': 'user', 'access_to': 'alice', 'access_level': 'rw'}},
+        )
         return share, server
 
     def test_shares_are_served_with_the_capabilities_of_the_unit(self):
@@ -141,7 +164,7 @@ class Life(api_base.ApiTest):
         [before] = self.daemons('ganesha.nfsd')
         self.lite.kill()
         for record in self.machine.state.rglob('ganesha.json'):
-            record.unlink()     # the old service died before it could record the pid
+            record.unlink()  # the old service died before it could record the pid
         self.lite.limited = True
         self.lite.start()
         self.clients('four')
@@ -151,8 +174,11 @@ class Life(api_base.ApiTest):
         self.serves(share, windows)
         [now] = self.daemons('ganesha.nfsd')
         self.assertNotEqual(before, now, 'the server from before was not found, and holds the ports')
-        backup = self.lite.ok('POST', '/share-backups', {'share_backup': {
-            'share_id': share, 'backup_options': {'backup_type': 'saved'}}})['share_backup']['id']
+        backup = self.lite.ok(
+            'POST',
+            '/share-backups',
+            {'share_backup': {'share_id': share, 'backup_options': {'backup_type': 'saved'}}},
+        )['share_backup']['id']
         self.lite.wait(f'/share-backups/{backup}', 'share_backup', 'available')
         self.power_off()
         self.lite.start()
@@ -165,4 +191,6 @@ class Life(api_base.ApiTest):
             self.machine.unplug(name)
         self.lite.ok('DELETE', f'/share-backups/{backup}')
         self.remove(network, share, windows, servers=[server])
-        self.assertEqual([], [trace for trace in self.machine.traces() if 'ganesha' in trace or 'smbd' in trace])
+        self.assertEqual(
+            [], [trace for trace in self.machine.traces() if 'ganesha' in trace or 'smbd' in trace]
+        )

@@ -36,7 +36,7 @@ class Besieged(testtools.TestCase):
         super().setUp()
         self.lite = self.useFixture(process.Lite(_CONFIG))
         self.lite.start()
-        crowds.ask(self.lite.port, '/openapi.json')     # the document is made once and kept
+        crowds.ask(self.lite.port, '/openapi.json')  # the document is made once and kept
         self.server = psutil.Process(self.lite.process.pid)
         self.files, self.memory = self.descriptors(), self.server.memory_info().rss
 
@@ -45,13 +45,20 @@ class Besieged(testtools.TestCase):
         return self.server.num_fds() - sum('.sqlite' in file.path for file in self.server.open_files())
 
     def limit(self, descriptors):
-        resource.prlimit(self.server.pid, resource.RLIMIT_NOFILE,
-                         (descriptors, resource.prlimit(self.server.pid, resource.RLIMIT_NOFILE)[1]))
+        resource.prlimit(
+            self.server.pid,
+            resource.RLIMIT_NOFILE,
+            (descriptors, resource.prlimit(self.server.pid, resource.RLIMIT_NOFILE)[1]),
+        )
 
     def answers(self):
         """Return the failed and late answers of the best round."""
         for _ in range(_ROUNDS):
-            answers = [(path, *crowds.ask(self.lite.port, path, self.lite.token)) for _ in range(_QUESTIONS) for path in _WHAT]
+            answers = [
+                (path, *crowds.ask(self.lite.port, path, self.lite.token))
+                for _ in range(_QUESTIONS)
+                for path in _WHAT
+            ]
             bad = [one for one in answers if one[1] != 200 or one[2] > _SECOND]
             if not bad:
                 break
@@ -60,7 +67,9 @@ class Besieged(testtools.TestCase):
     def withstands(self, kind, number):
         """Check that the service answers during the attack of a whole crowd, and that nothing of it is left."""
         with crowds.Crowd(self.lite.port, kind, number) as crowd:
-            base.eventually(lambda: crowd.made >= number or not crowd.is_alive(), f'the crowd is {crowd.made}')
+            base.eventually(
+                lambda: crowd.made >= number or not crowd.is_alive(), f'the crowd is {crowd.made}'
+            )
             self.assertEqual([], self.answers())
             self.assertLess(self.server.memory_info().rss - self.memory, _MEMORY)
         base.eventually(lambda: self.descriptors() <= self.files + 8, 'descriptors are not given back')

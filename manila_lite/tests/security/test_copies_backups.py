@@ -52,7 +52,7 @@ class Btrfs(copies_base.Backups):
         (self.at(self.mine) / 'good').write_text('data')
         backup = self.backup()
         self.assertEqual('', self.ends('create', self.mine, backup))
-        self.patch(private_copies, 'GIB', 32 << 20)     # so that little data is enough
+        self.patch(private_copies, 'GIB', 32 << 20)  # so that little data is enough
         for size, why in ((50, 'more than the share'), (100, 'There is not enough space')):
             (self.kept(backup) / 'more').write_bytes(os.urandom(size << 20))
             self.assertIn(why, self.ends('restore', self.mine, backup))

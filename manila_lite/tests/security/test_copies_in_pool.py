@@ -108,6 +108,8 @@ class TakenOver(cifs_base.Directory):
         (place / 'sub' / 'name').mkdir(parents=True)
         share = values.Share(uuidutils.generate_uuid(), 's', 'p', 0, 'CIFS', 'pool')
         for way in (('sub',), ('sub', 'name')):
-            bad = self.assertRaises(errors.Final, self.driver.manage_share, share, str(place.joinpath(*way)), {'size': '1'})
+            bad = self.assertRaises(
+                errors.Final, self.driver.manage_share, share, str(place.joinpath(*way)), {'size': '1'}
+            )
             self.assertIn('is inside a share', str(bad))
         self.assertTrue((place / 'sub' / 'name').is_dir())

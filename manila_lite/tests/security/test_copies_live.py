@@ -31,7 +31,7 @@ class OverNfs(copies_base.Backups):
             (place / f'f{number}').write_text('x' * 1000)
         os.mkfifo(place / 'pipe')
         backup = self.backup()
-        self.patch(rsync, '_STILL', 0.5)        # seconds, in place of ten minutes
+        self.patch(rsync, '_STILL', 0.5)  # seconds, in place of ten minutes
         with tenant.swapping(place / 'f199', place / 'pipe'):
             for _ in range(copies_base.ROUNDS):
                 self.assertRegex(self.ends('create', self.mine, backup), copies_base.BROKEN)

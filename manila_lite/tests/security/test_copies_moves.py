@@ -13,13 +13,17 @@ _BROKEN = 'The copy broke 5 times.'
 
 
 class Moves(copying.MoveTest):
-
     def setUp(self):
         super().setUp()
         self.outside = tenant.Outside(self.state / 'outside')
 
     def options(self):
-        return {'check_hash': True, 'data_check_sample': 0, 'data_copy_bandwidth_limit': 0.0, 'data_copy_apparent_ratio': 0.25}
+        return {
+            'check_hash': True,
+            'data_check_sample': 0,
+            'data_copy_bandwidth_limit': 0.0,
+            'data_copy_apparent_ratio': 0.25,
+        }
 
     def made_shares(self):
         """Return plain directories."""
@@ -81,7 +85,7 @@ class Moves(copying.MoveTest):
         for number in range(200):
             (self.source / f'f{number}').write_text('x' * 1000)
         os.mkfifo(self.source / 'pipe')
-        self.patch(rsync, '_STILL', 0.5)        # seconds, in place of ten minutes
+        self.patch(rsync, '_STILL', 0.5)  # seconds, in place of ten minutes
         with tenant.swapping(self.source / 'f199', self.source / 'pipe'):
             for _ in range(_ROUNDS):
                 result = self.ends(self.moves.copy)

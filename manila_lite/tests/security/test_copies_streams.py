@@ -54,13 +54,17 @@ class Streams(copying.StreamTest):
         # The file system allocates for itself in chunks of an eighth of a GiB; the zeros would fill the pool.
         self.assertLess(before - self.pool.capacity()[1], 1)
         place = self.landed()
-        self.assertEqual((1 << 40, 0), ((place / 'sparse').stat().st_size, (place / 'sparse').stat().st_blocks))
+        self.assertEqual(
+            (1 << 40, 0), ((place / 'sparse').stat().st_size, (place / 'sparse').stat().st_blocks)
+        )
         self.assertEqual('data', (place / 'good').read_text())
-        self.assertEqual(set(), {path.name for path in (self.pool.root / 'moving' / 'm').iterdir()} - {'lock', '=+s.3'})
+        self.assertEqual(
+            set(), {path.name for path in (self.pool.root / 'moving' / 'm').iterdir()} - {'lock', '=+s.3'}
+        )
 
     def test_copy_larger_than_the_free_space_is_refused(self):
         (self.share / 'big').write_bytes(os.urandom(64 * _MIB))
-        self.patch(replication, '_ROOM', 0.01)      # of 4 GiB
+        self.patch(replication, '_ROOM', 0.01)  # of 4 GiB
         self.assertIn('there is room for', str(self.assertRaises(replication.TooMuch, self.round)))
         self.assertTrue(issubclass(replication.TooMuch, errors.Final))
         self.assertEqual(set(), self.copy._received.whole())
@@ -73,4 +77,3 @@ class Streams(copying.StreamTest):
         run('find', str(self.share), '-mindepth', '1', '-not', '-name', 'good', '-delete')
         self.round()
         self.assertEqual(['good'], os.listdir(self.landed()))
-

@@ -32,7 +32,7 @@ def kernel_handle(path):
     if libc.name_to_handle_at(-100, os.fsencode(path), handle, ctypes.byref(mount), 0):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(path))
     length, kind = struct.unpack('=Ii', handle.raw[:8])
-    return kind, handle.raw[8:8 + length]
+    return kind, handle.raw[8 : 8 + length]
 
 
 def forged(handle, inode, root, generation=0):
@@ -91,8 +91,17 @@ class _Forging:
     def test_real_handles_of_other_files_are_refused(self):
         """Real handles of others are refused: the best that an attacker could guess."""
         top, theirs = self.driver.services.pool.root, self.place(self.other)
-        for path in (top, top / 'shares', top / 'snapshots', theirs, theirs / 'secret', theirs / 'folder',
-                     theirs / 'folder' / 'secret', self.snapshot(), self.snapshot() / 'secret'):
+        for path in (
+            top,
+            top / 'shares',
+            top / 'snapshots',
+            theirs,
+            theirs / 'secret',
+            theirs / 'folder',
+            theirs / 'folder' / 'secret',
+            self.snapshot(),
+            self.snapshot() / 'secret',
+        ):
             kind, handle = kernel_handle(path)
             self.assertEqual(kernel_handle(self.place(self.mine))[0], kind)
             self.shut(self.handle[:-_BTRFS] + handle, path)
@@ -105,15 +114,22 @@ class _Forging:
         last = max(btrfs.subvolume_id(path) for path in (self.place(self.other), self.snapshot()))
         for root in (1, 2, 3, 4, _POOL_TOP, 6, 7, 8, 9, *range(_FIRST_INODE, last + 3), 2**63, 2**64 - 1):
             for inode in (1, 2, _FIRST_INODE, _FIRST_INODE + 1, _FIRST_INODE + 2):
-                self.shut(forged(self.handle, inode, root), f'inode {inode} of {root}{" (my own)" if root == ours else ""}')
+                self.shut(
+                    forged(self.handle, inode, root),
+                    f'inode {inode} of {root}{" (my own)" if root == ours else ""}',
+                )
 
     def test_handles_with_heads_of_other_exports_are_refused(self):
         """The head has the number of the export and the id of its file system."""
         self.let_in_other()
         theirs = self.handle_of_other()
-        mixed = {'their export number': theirs[:4] + self.handle[4:], 'my export number': self.handle[:4] + theirs[4:],
-                 'their file system': theirs[:-_BTRFS] + self.handle[-_BTRFS:], 'all theirs': theirs,
-                 'my file system': self.handle[:-_BTRFS] + theirs[-_BTRFS:]}
+        mixed = {
+            'their export number': theirs[:4] + self.handle[4:],
+            'my export number': self.handle[:4] + theirs[4:],
+            'their file system': theirs[:-_BTRFS] + self.handle[-_BTRFS:],
+            'all theirs': theirs,
+            'my file system': self.handle[:-_BTRFS] + theirs[-_BTRFS:],
+        }
         for about, handle in mixed.items():
             if handle != self.handle:
                 self.shut(handle, about)
@@ -125,7 +141,9 @@ class _Forging:
             handle = bytearray(self.handle)
             for _ in range(chance.randint(1, 3)):
                 handle[chance.randrange(len(handle))] ^= 1 << chance.randrange(8)
-            handle = bytes(handle[:chance.choice((len(handle), len(handle), chance.randrange(len(handle) + 1)))])
+            handle = bytes(
+                handle[: chance.choice((len(handle), len(handle), chance.randrange(len(handle) + 1)))]
+            )
             if handle != self.handle:
                 self._harmless(handle)
         self.assertEqual([b'secret'], self.client.names(self.handle))
@@ -265,22 +283,33 @@ class Unguarded(base.LinuxTest):
         """A second line of defence, if a plain directory is exported by mistake: inode 2 is the root of the host."""
         share = self.share()
         plain = Path(self.state, 'plain', share.id)
-        for place, kind in ((plain, 'of the host'), (self.driver.services.pool.root / 'plain', 'of the pool')):
+        for place, kind in (
+            (plain, 'of the host'),
+            (self.driver.services.pool.root / 'plain', 'of the pool'),
+        ):
             place.mkdir(parents=True)
             (place / 'f').write_text('x')
-            block = self.driver.services.protocol_servers.of('NFS').blocks([values.AccessRule('r', 'ip', self.fabric.v4('one'),
-                                                                                      'rw')])[0][0].text
+            block = (
+                self.driver.services.protocol_servers.of('NFS')
+                .blocks([values.AccessRule('r', 'ip', self.fabric.v4('one'), 'rw')])[0][0]
+                .text
+            )
             self.driver.services.protocol_servers.of('NFS').serve('plain', place, [block])
             self.addCleanup(self.driver.services.protocol_servers.of('NFS').forget, 'plain')
             client = nfs4.Client(self.fabric.v4('nas'), netns=self.fabric.name('one'))
             self.addCleanup(client.close)
             handle = client.walk('shares', 'plain')
             length = len(kernel_handle(place)[1])
-            for about, made in (('itself', handle), ('the top', handle[:-length] + kernel_handle(place.parent)[1]),
-                                ('a file', handle[:-length] + kernel_handle(place / 'f')[1])):
+            for about, made in (
+                ('itself', handle),
+                ('the top', handle[:-length] + kernel_handle(place.parent)[1]),
+                ('a file', handle[:-length] + kernel_handle(place / 'f')[1]),
+            ):
                 for what, call in tries(client, made):
-                    if what not in ('look', 'climb'):   # the server looks at the root of an export by itself
-                        self.assertIn(self.assertRaises(nfs4.Refused, call).name, _SHUT, f'{kind}, {about}: {what}')
+                    if what not in ('look', 'climb'):  # the server looks at the root of an export by itself
+                        self.assertIn(
+                            self.assertRaises(nfs4.Refused, call).name, _SHUT, f'{kind}, {about}: {what}'
+                        )
             self.driver.services.protocol_servers.of('NFS').forget('plain')
 
 

@@ -42,7 +42,10 @@ class Greedy(base.ServiceTest):
         """The workers that the attacker may use hang for good; another project's create begins, and that of a third."""
         self.service.knob('alpha', 'create_share:hang')
         many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
-        base.eventually(lambda: {self.instance(share) for share in many} & set(self.asked('create_share')), 'none has begun')
+        base.eventually(
+            lambda: {self.instance(share) for share in many} & set(self.asked('create_share')),
+            'none has begun',
+        )
         for caller in (self.modest, self.caller(f'third-{self.id()}')):
             share = caller.share(wait=None)
             self.until_asked('create_share', self.instance(share))
@@ -52,7 +55,7 @@ class Greedy(base.ServiceTest):
         self.assertLessEqual(len(begun), conf.workers)
         self.assertLess(len(begun), BACKLOG)
         self.service.knob('alpha', '')
-        self.done(many)     # no project starves, nor does the attacker
+        self.done(many)  # no project starves, nor does the attacker
 
     def test_slow_creates_do_not_block_others(self):
         """A create that comes last begins before most of the backlog."""
@@ -60,12 +63,18 @@ class Greedy(base.ServiceTest):
         many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
         share = self.modest.share()
         before = self.asked('create_share').index(self.instance(share))
-        theirs = [self.asked('create_share').index(instance_id) for instance_id in map(self.instance, many)
-                  if instance_id in self.asked('create_share')]
+        theirs = [
+            self.asked('create_share').index(instance_id)
+            for instance_id in map(self.instance, many)
+            if instance_id in self.asked('create_share')
+        ]
         self.service.knob('alpha', '')
         self.done(many)
         self.assertLess(sum(place < before for place in theirs), BACKLOG, 'the backlog was over')
-        self.assertTrue(set(self.asked('create_share')[before + 1:]) & set(map(self.instance, many)), 'the backlog was over')
+        self.assertTrue(
+            set(self.asked('create_share')[before + 1 :]) & set(map(self.instance, many)),
+            'the backlog was over',
+        )
 
     def test_grants_that_hang_do_not_block_others(self):
         """The fast lane has turns of its own."""
@@ -87,7 +96,9 @@ class Greedy(base.ServiceTest):
         share = self.modest.share()
         self.service.knob('alpha', 'create_share:hang')
         many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
-        base.eventually(lambda: {self.instance(one) for one in many} & set(self.asked('create_share')), 'none has begun')
+        base.eventually(
+            lambda: {self.instance(one) for one in many} & set(self.asked('create_share')), 'none has begun'
+        )
         self.assertEqual(202, self.admin.action(share['id'], 'force_delete')[0])
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
         self.service.knob('alpha', '')
@@ -115,5 +126,7 @@ class GreedyAtTheScheduler(base.ServiceTest):
 
     def placed_at(self, share):
         """Return when the operation came to the backend's queue; None if it has not."""
-        [operation] = self.admin.ok('GET', f'/operations?all_projects=1&resource_id={share["id"]}')['operations']
+        [operation] = self.admin.ok('GET', f'/operations?all_projects=1&resource_id={share["id"]}')[
+            'operations'
+        ]
         return operation['next_run_at'] if operation['host'] else None

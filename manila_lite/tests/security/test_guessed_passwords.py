@@ -84,9 +84,12 @@ class Passwords(Crowd):
         super().setUpClass()
         cls.secrets = {user: hush.secret(user) for user in cls.USERS}
         cls.file = cls.service.state / 'users'
-        cls.file.write_text(''.join(
-            f'{user}:{bcrypt.hashpw(cls.secrets[user].encode(), bcrypt.gensalt(cls.COSTS[place % 3])).decode()}\n'
-            for place, user in enumerate(cls.USERS)))
+        cls.file.write_text(
+            ''.join(
+                f'{user}:{bcrypt.hashpw(cls.secrets[user].encode(), bcrypt.gensalt(cls.COSTS[place % 3])).decode()}\n'
+                for place, user in enumerate(cls.USERS)
+            )
+        )
 
     def setUp(self):
         super().setUp()
@@ -103,6 +106,7 @@ class Passwords(Crowd):
             if password.startswith(b'slow'):
                 self.over.wait(waiting.LIMIT)
             return real(password, hashed)
+
         return check
 
     def use_passwords(self, conf):
@@ -117,7 +121,10 @@ class Passwords(Crowd):
 
     def guessing(self, port, path='/v2/shares', number=16):
         """Send guesses of one name from one address, whose checks do not end, until some of them are refused."""
-        guesses = [self.crowd.submit(self.log_in, port, 'alice', f'slow{guess}', _THEIRS, path) for guess in range(number)]
+        guesses = [
+            self.crowd.submit(self.log_in, port, 'alice', f'slow{guess}', _THEIRS, path)
+            for guess in range(number)
+        ]
         waiting.until(lambda: any(one.done() for one in guesses) and self.checks, 'some guesses are refused')
         return guesses
 
@@ -127,13 +134,19 @@ class Passwords(Crowd):
         guesses = self.guessing(port)
         for user in self.USERS:
             self.assertEqual(200, self.log_in(port, user)[0], user)
-        self.assertEqual(THREADS // 4, sum(len(checks) for guess, checks in self.checks.items() if guess.startswith(b'slow')))
+        self.assertEqual(
+            THREADS // 4,
+            sum(len(checks) for guess, checks in self.checks.items() if guess.startswith(b'slow')),
+        )
         self.over.set()
         self.assertEqual({401, 503}, {one.result()[0] for one in guesses})
 
     def test_guesses_of_one_name_from_many_addresses_keep_no_other_name_out(self):
         port = self.serve(app.make(self.service.services))
-        guesses = [self.crowd.submit(self.log_in, port, 'alice', f'slow{guess}', f'127.0.1.{guess}') for guess in range(16)]
+        guesses = [
+            self.crowd.submit(self.log_in, port, 'alice', f'slow{guess}', f'127.0.1.{guess}')
+            for guess in range(16)
+        ]
         waiting.until(lambda: any(one.done() for one in guesses), 'some guesses are refused')
         for user in self.USERS[1:]:
             self.assertEqual(200, self.log_in(port, user)[0], user)
@@ -159,7 +172,9 @@ class Passwords(Crowd):
             port = self.serve(app.make(self.service.services))
             self.checks.clear()
             self.assertEqual(200, self.log_in(port, 'user1', source=_THEIRS)[0])
-            checked, last = self.guess(lambda port=port, name=name: self.log_in(port, name, 'wrong', _THEIRS), 3 * BURST)
+            checked, last = self.guess(
+                lambda port=port, name=name: self.log_in(port, name, 'wrong', _THEIRS), 3 * BURST
+            )
             self.assertEqual((BURST, BURST), (checked, len(self.checks[b'wrong'])))
             self.assertEqual('too_many_failed_logins', last[1]['overLimit']['reason'])
             self.assertEqual(429, self.log_in(port, 'alice', source=_THEIRS)[0])
@@ -179,7 +194,9 @@ class Passwords(Crowd):
             with self.subTest(name):
                 self.option(self.service.conf, name, value, 'rate_limits')
                 port = self.serve(app.make(self.service.services))
-                self.assertEqual({401}, {self.log_in(port, 'alice', 'wrong', _THEIRS)[0] for _ in range(3 * BURST)})
+                self.assertEqual(
+                    {401}, {self.log_in(port, 'alice', 'wrong', _THEIRS)[0] for _ in range(3 * BURST)}
+                )
                 self.service.conf.clear_override(name, 'rate_limits')
 
     def test_unknown_name_costs_the_same_hashes_as_a_wrong_password(self):
@@ -190,8 +207,10 @@ class Passwords(Crowd):
         for round_ in ('first', 'again'):
             for user in (*self.USERS, *names):
                 self.assertEqual(401, self.log_in(port, user, f'{round_} {user}')[0])
-        costs = {user: tuple(self.checks[f'{round_} {user}'.encode()] for round_ in ('first', 'again'))
-                 for user in (*self.USERS, *names)}
+        costs = {
+            user: tuple(self.checks[f'{round_} {user}'.encode()] for round_ in ('first', 'again'))
+            for user in (*self.USERS, *names)
+        }
         for user, (first, again) in costs.items():
             self.assertEqual((1, first), (len(first), again), user)
         self.assertEqual({4, 5, 6}, {cost for user in names for cost in costs[user][0]})
@@ -203,8 +222,10 @@ class Passwords(Crowd):
         self.assertEqual([12], self.checks[b'wrong'])
 
     def test_siblings_have_the_same_limits(self):
-        siblings = ((Compute(_NOBODY, agent=False), compute.COMPUTE, '/v2.1/servers'),
-                    (Dataproc(LOGIN.format(url=_NOBODY), engine=False), dataproc.SIBLING, '/v2/p/clusters'))
+        siblings = (
+            (Compute(_NOBODY, agent=False), compute.COMPUTE, '/v2.1/servers'),
+            (Dataproc(LOGIN.format(url=_NOBODY), engine=False), dataproc.SIBLING, '/v2/p/clusters'),
+        )
         for fixture, sibling, path in siblings:
             one = self.useFixture(fixture)
             self.use_passwords(one.conf)
@@ -216,7 +237,9 @@ class Passwords(Crowd):
                 self.assertEqual(200, self.log_in(port, user, path=path)[0], (path, user))
             self.over.set()
             concurrent.futures.wait(guesses)
-            _, (status, *_) = self.guess(lambda port=port, path=path: self.log_in(port, 'alice', 'wrong', _THEIRS, path), 30)
+            _, (status, *_) = self.guess(
+                lambda port=port, path=path: self.log_in(port, 'alice', 'wrong', _THEIRS, path), 30
+            )
             self.assertEqual(429, status)
 
 
@@ -226,11 +249,15 @@ class WithoutLogin(base.ServiceTest):
     PARTS = ()
 
     def test_noauth_listens_on_loopback_only_unless_an_option_says_so(self):
-        siblings = [self.useFixture(fixture) for fixture in (Compute(_NOBODY, agent=False),
-                                                             Dataproc(LOGIN.format(url=_NOBODY), engine=False))]
-        apis = (('osapi_share_listen', None, self.service.services, commandline.Api),
-                ('listen', 'compute', siblings[0].services, compute.COMPUTE.http),
-                ('listen', 'dataproc', siblings[1].services, dataproc.SIBLING.http))
+        siblings = [
+            self.useFixture(fixture)
+            for fixture in (Compute(_NOBODY, agent=False), Dataproc(LOGIN.format(url=_NOBODY), engine=False))
+        ]
+        apis = (
+            ('osapi_share_listen', None, self.service.services, commandline.Api),
+            ('listen', 'compute', siblings[0].services, compute.COMPUTE.http),
+            ('listen', 'dataproc', siblings[1].services, dataproc.SIBLING.http),
+        )
         for option, group, services, make in apis:
             conf = services.conf
             for name, place in ((option, group), ('allow_remote_noauth', 'api')):
@@ -261,9 +288,18 @@ class _Keystone(http.server.BaseHTTPRequestHandler):
         if user == 'slow':
             self.server.over.wait(waiting.LIMIT)
         named = {'id': 'x', 'name': 'x', 'domain': {'id': 'default', 'name': 'Default'}}
-        token = {'methods': ['password'], 'user': named, 'project': named, 'roles': [{'id': 'r', 'name': 'member'}],
-                 'issued_at': '2026-01-01T00:00:00.000000Z', 'expires_at': '2099-01-01T00:00:00.000000Z', 'catalog': []}
-        status, said = (201, {'token': token}) if user == 'ann' else (401, {'error': {'code': 401, 'message': 'no'}})
+        token = {
+            'methods': ['password'],
+            'user': named,
+            'project': named,
+            'roles': [{'id': 'r', 'name': 'member'}],
+            'issued_at': '2026-01-01T00:00:00.000000Z',
+            'expires_at': '2099-01-01T00:00:00.000000Z',
+            'catalog': [],
+        }
+        status, said = (
+            (201, {'token': token}) if user == 'ann' else (401, {'error': {'code': 401, 'message': 'no'}})
+        )
         body = json.dumps(said).encode()
         self.send_response(status)
         self.send_header('Content-Type', 'application/json')
@@ -288,9 +324,11 @@ class Console(Crowd):
         for end in (cls.keystone.server_close, thread.join, cls.keystone.shutdown, cls.keystone.over.set):
             cls.addClassCleanup(end)
         url = f'http://127.0.0.1:{cls.keystone.server_port}'
-        cls.EXTRA = (f'auth_strategy = keystone\n[console]\nenabled = true\nidentity_url = {url}/v3\n[keystone_authtoken]\n'
-                     f'auth_type = none\nendpoint = {url}/v3\nwww_authenticate_uri = {url}\n'
-                     'service_token_roles_required = true\n')
+        cls.EXTRA = (
+            f'auth_strategy = keystone\n[console]\nenabled = true\nidentity_url = {url}/v3\n[keystone_authtoken]\n'
+            f'auth_type = none\nendpoint = {url}/v3\nwww_authenticate_uri = {url}\n'
+            'service_token_roles_required = true\n'
+        )
         super().setUpClass()
 
     def setUp(self):
@@ -300,12 +338,20 @@ class Console(Crowd):
         self.port = self.serve(app.make(self.service.services))
 
     def log_in(self, user, source=_MINE):
-        return ask(self.port, source, 'POST', '/console/session', {
-            'user': user, 'password': hush.secret('console'), 'project_id': 'x'}, X_Manila_Lite_Console='1')
+        return ask(
+            self.port,
+            source,
+            'POST',
+            '/console/session',
+            {'user': user, 'password': hush.secret('console'), 'project_id': 'x'},
+            X_Manila_Lite_Console='1',
+        )
 
     def test_guesses_of_one_address_keep_no_other_out(self):
         guesses = [self.crowd.submit(self.log_in, 'slow', _THEIRS) for _ in range(16)]
-        waiting.until(lambda: any(one.done() for one in guesses) and self.keystone.asked, 'some guesses are refused')
+        waiting.until(
+            lambda: any(one.done() for one in guesses) and self.keystone.asked, 'some guesses are refused'
+        )
         for _ in range(12):
             status, document, _ = self.log_in('ann')
             self.assertEqual(200, status, document)

@@ -91,7 +91,7 @@ class Guests(guests.GuestTest):
         asked = 'wget -q -O - http://169.254.169.254/openstack/latest/meta_data.json'
         self.until(lambda: f'"{red}"' in self.run_in_guest('red', share, asked), 'it is told of itself')
         for record in Path(self.state, 'vm').rglob('qemu.json'):
-            record.unlink()     # the old agent died before it could record the pid
+            record.unlink()  # the old agent died before it could record the pid
         self.me.act(red, 'reboot', {'type': 'HARD'})
         self.on(red, asked=True)
         self.assertFalse(psutil.pid_exists(before), 'the guest from before was not found')
@@ -101,8 +101,11 @@ class Guests(guests.GuestTest):
         blue = self.me.off(name='blue', networks=[{'uuid': 'a'}], **self.boot)
         self.me.attach(blue, share, tag='data')
         self.assertEqual(blue, json.loads(self.on(blue)['META'])['uuid'])
-        self.assert_limited(*self.pids('qemu-system', blue), *self.pids('virtiofsd', blue),
-                            *self.pids('nfs_fuse', self.export(share)))
+        self.assert_limited(
+            *self.pids('qemu-system', blue),
+            *self.pids('virtiofsd', blue),
+            *self.pids('nfs_fuse', self.export(share)),
+        )
         self.assertEqual('5:6:4755', self.run_in_guest('blue', share, _OWNED).strip())
         self.assertIn('br-guests', run('ip', '-n', space, 'link', 'show', 'type', 'tun'))
         return blue

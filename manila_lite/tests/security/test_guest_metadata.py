@@ -33,8 +33,24 @@ class Guest:
         test.addCleanup(run, 'ip', 'netns', 'del', self.name)
         self.qemu = subprocess.Popen(['unshare', '--net', 'sleep', 'infinity'], env=ENV)
         test.addCleanup(self.end)
-        waiting.until(lambda: Path(f'/proc/{self.qemu.pid}/comm').read_text() == 'sleep\n', 'its namespace is there')
-        run('ip', '-n', self.name, 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'tap', 'netns', str(self.qemu.pid))
+        waiting.until(
+            lambda: Path(f'/proc/{self.qemu.pid}/comm').read_text() == 'sleep\n', 'its namespace is there'
+        )
+        run(
+            'ip',
+            '-n',
+            self.name,
+            'link',
+            'add',
+            'eth0',
+            'type',
+            'veth',
+            'peer',
+            'name',
+            'tap',
+            'netns',
+            str(self.qemu.pid),
+        )
         run('ip', '-n', self.name, 'address', 'add', '169.254.0.15/16', 'dev', 'eth0')
         run('ip', '-n', self.name, 'link', 'set', 'eth0', 'up')
 
@@ -82,6 +98,7 @@ class Metadata(testtools.TestCase):
     def test_no_process_is_started_and_answers_are_few(self):
         def children():
             return {child.pid for child in psutil.Process().children(recursive=True)}
+
         before, began = children(), time.monotonic()
         seen = set()
         for _ in range(20):
@@ -135,5 +152,8 @@ class Metadata(testtools.TestCase):
 
     def test_nothing_else_listens(self):
         for port in (22, 111, 8774):
-            self.assertRaises(ConnectionRefusedError, self.one.inside,
-                              lambda port=port: socket.create_connection((dhcp.SERVER, port), timeout=waiting.LIMIT))
+            self.assertRaises(
+                ConnectionRefusedError,
+                self.one.inside,
+                lambda port=port: socket.create_connection((dhcp.SERVER, port), timeout=waiting.LIMIT),
+            )

@@ -8,18 +8,17 @@ import testtools
 
 from manila_lite.tests import process, waiting
 
-_EXTRA = '''osapi_share_workers = 2
+_EXTRA = """osapi_share_workers = 2
 graceful_shutdown_timeout = 1
 [healthcheck]
 backends = disable_by_file
 disable_by_file_path = {away}
-'''
+"""
 #: The watchdog waits for longer than a test lasts.
 _NEVER = '3600'
 
 
 class Held(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.parts = self.useFixture(process.Parts())

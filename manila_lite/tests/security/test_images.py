@@ -16,8 +16,25 @@ from manila_lite.tests.functional.siblings.compute import driver_contract
 from manila_lite.tests.functional.siblings.compute.base import ComputeTest
 
 #: Names that no plain file can have, or that the service keeps for itself.
-HOSTILE = ('../debian', '..', '.', '', '/etc/passwd', 'a/b', 'debian\n', '.half.new', 'a\x00', 'x' * 256, 'trap.qcow2', '-v',
-           'ä', None, 7, ['a'], 'projects/p')
+HOSTILE = (
+    '../debian',
+    '..',
+    '.',
+    '',
+    '/etc/passwd',
+    'a/b',
+    'debian\n',
+    '.half.new',
+    'a\x00',
+    'x' * 256,
+    'trap.qcow2',
+    '-v',
+    'ä',
+    None,
+    7,
+    ['a'],
+    'projects/p',
+)
 
 
 class Names(ComputeTest):
@@ -31,7 +48,9 @@ class Names(ComputeTest):
 
     def saved(self, caller, server, name):
         self.assertEqual(202, self.image(caller, server, name)[0])
-        eventually(lambda: caller.ok('GET', f'/images/{name}')['image']['status'] == 'ACTIVE', f'{name} is not saved')
+        eventually(
+            lambda: caller.ok('GET', f'/images/{name}')['image']['status'] == 'ACTIVE', f'{name} is not saved'
+        )
         caller.wait(server, 'SHUTOFF')
 
     def test_image_with_a_taken_name_is_refused(self):
@@ -49,6 +68,7 @@ class Names(ComputeTest):
         def ask(server):
             start.wait()
             return self.image(self.me, server, 'same')[0]
+
         with concurrent.futures.ThreadPoolExecutor(len(servers)) as pool:
             self.assertEqual([202, 409, 409, 409], sorted(pool.map(ask, servers)))
 
@@ -59,11 +79,15 @@ class Names(ComputeTest):
         self.assertNotIn('golden', self.images(stranger))
         for method in ('GET', 'DELETE'):
             self.assertEqual((404, 'image_not_found'), stranger.refused(method, '/images/golden'))
-        self.assertEqual((404, 'server_not_found'), stranger.refused('POST', f'/servers/{mine}/action',
-                                                                     {'createImage': {'name': 'stolen'}}))
+        self.assertEqual(
+            (404, 'server_not_found'),
+            stranger.refused('POST', f'/servers/{mine}/action', {'createImage': {'name': 'stolen'}}),
+        )
         self.saved(stranger, theirs, 'golden')
-        self.assertEqual({f'{one}/golden' for one in (self.project, stranger.token.split(':')[1])},
-                         {one for one in self.compute.records()['images'] if one.endswith('/golden')})
+        self.assertEqual(
+            {f'{one}/golden' for one in (self.project, stranger.token.split(':')[1])},
+            {one for one in self.compute.records()['images'] if one.endswith('/golden')},
+        )
         self.assertEqual(204, stranger.call('DELETE', '/images/golden')[0])
         eventually(lambda: 'golden' not in self.images(stranger), 'golden is still there')
         self.assertIn('golden', self.images(self.me))
@@ -146,7 +170,11 @@ class Files(fixtures.TestWithFixtures):
     def test_image_cannot_be_the_kernel_of_another_project(self):
         server, _ = self.server('p', write=b'x')
         self.driver.create_image(server, 'kernel')
-        self.assertRaises(errors.Final, self.driver.spawn, Server(uuidutils.generate_uuid(), 'q', 'n', 64, 1, kernel='kernel'))
+        self.assertRaises(
+            errors.Final,
+            self.driver.spawn,
+            Server(uuidutils.generate_uuid(), 'q', 'n', 64, 1, kernel='kernel'),
+        )
 
     def test_deleting_an_image_keeps_those_of_others_with_its_name(self):
         for project in ('p', 'q'):

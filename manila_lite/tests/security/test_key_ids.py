@@ -14,19 +14,36 @@ class KeyIdsTest(base.ServiceTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.admin.ok('POST', '/types', {'share_type': {'name': 'safe', 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'encryption_support': 'share'}}})
+        cls.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'safe',
+                    'extra_specs': {'driver_handles_share_servers': 'False', 'encryption_support': 'share'},
+                }
+            },
+        )
 
     def status(self):
         """Return the status, and the reason of a refusal."""
-        status, document, _ = self.caller().call('POST', '/shares', {'share': {
-            'size': 1, 'share_proto': 'NFS', 'share_type': 'safe', 'encryption_key_ref': uuidutils.generate_uuid()}})
+        status, document, _ = self.caller().call(
+            'POST',
+            '/shares',
+            {
+                'share': {
+                    'size': 1,
+                    'share_proto': 'NFS',
+                    'share_type': 'safe',
+                    'encryption_key_ref': uuidutils.generate_uuid(),
+                }
+            },
+        )
         [answer] = document.values()
         return status, answer.get('reason')
 
 
 class KeyManager(KeyIdsTest):
-
     EXTRA = _KEYS
 
     def test_by_default_key_is_looked_up_where_there_is_a_key_manager(self):
@@ -48,6 +65,5 @@ class KeyManagerByItsOwnSection(KeyIdsTest):
 
 
 class NoKeyManager(KeyIdsTest):
-
     def test_key_is_only_passed_on(self):
         self.assertEqual((200, None), self.status())

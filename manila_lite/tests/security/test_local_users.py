@@ -92,7 +92,9 @@ mount.call('nfs_mkdir2', b'/all', 0o777)
 
 def _run(program, *words, given=''):
     """Run one of the programs above; return its output."""
-    done = subprocess.run([sys.executable, '-c', program, *words], input=given, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, '-c', program, *words], input=given, capture_output=True, text=True
+    )
     if done.returncode:
         raise AssertionError(done.stderr)
     return done.stdout
@@ -103,7 +105,9 @@ class Commands(testtools.TestCase):
 
     def test_every_command_sets_a_closed_umask(self):
         commands = [(name, target) for group, name, target in entry_points() if group == 'console_scripts']
-        self.assertEqual({name: '77' for name, _ in commands}, json.loads(_run(_COMMANDS, json.dumps(commands))))
+        self.assertEqual(
+            {name: '77' for name, _ in commands}, json.loads(_run(_COMMANDS, json.dumps(commands)))
+        )
 
 
 _CONFIG = """[DEFAULT]
@@ -138,7 +142,9 @@ class LocalUser(testtools.TestCase):
         cls.fabric = base.Fabric(nas=1, one=11)
         cls.addClassCleanup(cls.fabric.down)
         cls.fabric.up()
-        cls.lite = process.Lite(_CONFIG.format(state=cls.state, netns=cls.fabric.name('nas'), address=cls.fabric.v4('nas')))
+        cls.lite = process.Lite(
+            _CONFIG.format(state=cls.state, netns=cls.fabric.name('nas'), address=cls.fabric.v4('nas'))
+        )
         cls.addClassCleanup(lambda: base.power_off(cls.state, ('pool.img',)))
         cls.lite.setUp()
         cls.addClassCleanup(cls.lite.cleanUp)
@@ -146,11 +152,16 @@ class LocalUser(testtools.TestCase):
         cls.addClassCleanup(os.umask, cls.old_umask)
         cls.lite.start()
         cls.lite.ok('POST', '/types', process.DEFAULT_TYPE)
-        process.until(lambda: cls.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'the pool is known', cls.lite.tail)
+        process.until(
+            lambda: cls.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'the pool is known', cls.lite.tail
+        )
         made = [cls._share(proto) for proto in ('NFS', 'CIFS')]
         cls.share, cls.other = (cls._name(share) for share in made)
-        rule = cls.lite.ok('POST', f'/shares/{made[0]}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': cls.fabric.v4('one'), 'access_level': 'rw'}})['access']['id']
+        rule = cls.lite.ok(
+            'POST',
+            f'/shares/{made[0]}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': cls.fabric.v4('one'), 'access_level': 'rw'}},
+        )['access']['id']
         cls.lite.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         cls.exports = cls.state / 'lib' / 'alpha' / 'exports'
 
@@ -177,7 +188,16 @@ class LocalUser(testtools.TestCase):
 
     def test_local_user_cannot_open_files_of_the_service(self):
         own = [str(path) for path in self._own()]
-        for suffix in ('manila_lite.sqlite', 'lock', 'bus', 'pool.img', self.share, self.other, 'ganesha.conf', 'smb.conf'):
+        for suffix in (
+            'manila_lite.sqlite',
+            'lock',
+            'bus',
+            'pool.img',
+            self.share,
+            self.other,
+            'ganesha.conf',
+            'smb.conf',
+        ):
             self.assertTrue(any(path.endswith(suffix) for path in own), f'{suffix} is not in {own}')
         self.assertTrue([path for path in own if stat.S_ISSOCK(os.lstat(path).st_mode)])
         self.assertEqual('[]\n', _run(_STRANGER, given=json.dumps(own)))
@@ -193,13 +213,23 @@ class LocalUser(testtools.TestCase):
         """The files are closed by themselves, not only the way to them."""
         for name in ('lib', 'lib/alpha'):
             self.assertEqual(0o700, stat.S_IMODE((self.state / name).stat().st_mode), name)
-        for name in ('pool.img', 'lib/manila_lite.sqlite', 'lib/manila_lite.sqlite-wal', 'lib/manila_lite.sqlite-shm',
-                     'lib/lock', 'lib/alpha/ganesha.conf', 'lib/alpha/cifs/smb.conf', 'lib/alpha/ganesha.json'):
+        for name in (
+            'pool.img',
+            'lib/manila_lite.sqlite',
+            'lib/manila_lite.sqlite-wal',
+            'lib/manila_lite.sqlite-shm',
+            'lib/lock',
+            'lib/alpha/ganesha.conf',
+            'lib/alpha/cifs/smb.conf',
+            'lib/alpha/ganesha.json',
+        ):
             self.assertEqual(0o600, stat.S_IMODE((self.state / name).stat().st_mode), name)
         self.assertEqual(0o640, stat.S_IMODE((self.state / 'log').stat().st_mode))
         said = (self.state / 'log').read_text()
-        self.assertIn(f'{self.state}/lib could be opened by other users of this machine (mode 0755); it has mode 0700 now',
-                      said)
+        self.assertIn(
+            f'{self.state}/lib could be opened by other users of this machine (mode 0755); it has mode 0700 now',
+            said,
+        )
 
     def test_mounts_are_closed_to_programs_and_devices(self):
         mounts = {}

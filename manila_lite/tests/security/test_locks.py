@@ -50,7 +50,9 @@ class LockTest(base.ServiceTest):
         self.before = self.locks()
 
     def rule(self, share, **more):
-        status, document, _ = self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.5', **more})
+        status, document, _ = self.user.action(
+            share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.5', **more}
+        )
         self.assertEqual(200, status, document)
         return document['access']['id']
 
@@ -68,8 +70,13 @@ class LockTest(base.ServiceTest):
     def ask(self, caller, op, version, values, **more):
         """Make a call. Return the status and the reason of a refusal, or the status alone."""
         body = world.body(op, version, {**values, **more})
-        status, document, _ = caller.call(op.method, op.path_at(version).format_map(values), body, headers=_EXPERIMENTAL,
-                                          version=versions.show(version))
+        status, document, _ = caller.call(
+            op.method,
+            op.path_at(version).format_map(values),
+            body,
+            headers=_EXPERIMENTAL,
+            version=versions.show(version),
+        )
         return (status, self.reason(document)) if status >= 400 else status
 
     def refused(self, callers, label, answer, values, *, every=True, **more):
@@ -84,7 +91,10 @@ class LockTest(base.ServiceTest):
 
     def locks(self, **filters):
         asked = ''.join(f'&{name}={value}' for name, value in filters.items())
-        lock_ids = {row['id'] for row in self.admin.ok('GET', f'/resource-locks?all_projects=true{asked}')['resource_locks']}
+        lock_ids = {
+            row['id']
+            for row in self.admin.ok('GET', f'/resource-locks?all_projects=true{asked}')['resource_locks']
+        }
         return lock_ids - self.before
 
 
@@ -114,8 +124,10 @@ class First(LockTest):
     def asked(self):
         """Return, for each line, the ids of a share for which the call would succeed without a lock."""
         plain, snapped, backed_up = self.plain(), self.snapped(), self.backed_up()
-        return {label: snapped if label.endswith('revert') else backed_up if 'backup' in label else plain
-                for label in lock_table.FIRST}
+        return {
+            label: snapped if label.endswith('revert') else backed_up if 'backup' in label else plain
+            for label in lock_table.FIRST
+        }
 
     def test_destructive_calls_on_a_locked_share_are_refused(self):
         """A locked share stays as it is, for every owner of the lock and every caller."""
@@ -137,23 +149,28 @@ class First(LockTest):
     def test_share_with_rules_locked_by_others_cannot_be_deleted_or_reverted(self):
         """A lock of a rule that was there before is on the rule alone."""
         asked = self.asked()
-        placed = {share: self.lock(self.nova, self.rule(share), 'access_rule')
-                  for share in {values['share_id'] for values in asked.values()}}
+        placed = {
+            share: self.lock(self.nova, self.rule(share), 'access_rule')
+            for share in {values['share_id'] for values in asked.values()}
+        }
         for label, answer in lock_table.FIRST.items():
             if self.owner_may(label):
                 self.refused([self.user], label, answer, asked[label], every=False)
         self.assertLessEqual(set(placed.values()), self.locks())
         share = self.user.share()['id']
         self.lock(self.user, self.rule(share), 'access_rule')
-        self.assertEqual(202, self.user.call('DELETE', f'/shares/{share}')[0], 'whose own lock goes with the rule')
+        self.assertEqual(
+            202, self.user.call('DELETE', f'/shares/{share}')[0], 'whose own lock goes with the rule'
+        )
 
     def test_share_in_the_recycle_bin_cannot_be_locked(self):
         """A share in the recycle bin can no longer be locked, nor can a rule of it."""
         share = self.user.share()['id']
         rule = self.rule(share)
         self.assertEqual(202, self.user.action(share, 'soft_delete')[0])
-        for caller, resource_id, kind in itertools.product((self.user, self.nova, self.admin), (share, rule),
-                                                           ('share', 'access_rule')):
+        for caller, resource_id, kind in itertools.product(
+            (self.user, self.nova, self.admin), (share, rule), ('share', 'access_rule')
+        ):
             if (resource_id == share) == (kind == 'share'):
                 self.assertEqual((409, 'too_late_to_lock'), self.lock(caller, resource_id, kind))
         with self.service.services.db.writer() as conn:
@@ -184,8 +201,13 @@ class Lift(LockTest):
         placed = {self.lock(caller, rule, 'access_rule') for caller in (self.nova, self.mate, self.admin)}
         for label in ('POST /shares/{share_id}/action deny_access', 'PUT /share-access-rules/{access_id}'):
             for unrestrict in (False, True):
-                self.refused([self.user], label, lock_table.LIFT[label], {'share_id': share, 'access_id': rule},
-                             unrestrict=unrestrict)
+                self.refused(
+                    [self.user],
+                    label,
+                    lock_table.LIFT[label],
+                    {'share_id': share, 'access_id': rule},
+                    unrestrict=unrestrict,
+                )
         for lock in placed:
             for method in ('PUT', 'DELETE'):
                 label = f'{method} /resource-locks/{{resource_lock_id}}'
@@ -200,12 +222,15 @@ class Lift(LockTest):
         share = self.user.share()['id']
         rule = self.rule(share)
         label = 'POST /share-transfers'
-        for who, resource_id, kind, action in itertools.product((self.admin, self.nova, self.mate), (share, rule),
-                                                                ('share', 'access_rule'), ('delete', 'show')):
+        for who, resource_id, kind, action in itertools.product(
+            (self.admin, self.nova, self.mate), (share, rule), ('share', 'access_rule'), ('delete', 'show')
+        ):
             if (resource_id == share) != (kind == 'share') or (kind, action) == ('share', 'show'):
                 continue
             lock = self.lock(who, resource_id, kind, resource_action=action)
-            self.refused([self.user], label, lock_table.LIFT[label], {'share_id': share}, every=who is self.mate)
+            self.refused(
+                [self.user], label, lock_table.LIFT[label], {'share_id': share}, every=who is self.mate
+            )
             self.assertEqual({lock}, self.locks())
             self.assertEqual(204, who.call('DELETE', f'/resource-locks/{lock}')[0])
         self.assertEqual('available', self.user.ok('GET', f'/shares/{share}')['share']['status'])
@@ -223,8 +248,15 @@ class Lift(LockTest):
             offered = self.offer(share)
             lock = self.lock(who, *((rule, 'access_rule') if on_rule else (share,)))
             for clear in (False, True):
-                self.refused([self.other, self.admin], label, lock_table.LIFT[label], offered, clear_access_rules=clear,
-                             auth_key=offered['auth_key'], every=who is self.mate)
+                self.refused(
+                    [self.other, self.admin],
+                    label,
+                    lock_table.LIFT[label],
+                    offered,
+                    clear_access_rules=clear,
+                    auth_key=offered['auth_key'],
+                    every=who is self.mate,
+                )
             self.assertEqual('p', self.project(share))
             self.assertLessEqual({lock, given_up}, self.locks())
             self.assertEqual(204, who.call('DELETE', f'/resource-locks/{lock}')[0])
@@ -254,7 +286,9 @@ class Lift(LockTest):
         self.lock(self.nova, rule, 'access_rule')
         self.assertEqual(202, self.accept(self.offer(share, by=self.admin)))
         self.assertEqual(set(), self.locks())
-        self.assertEqual('10.0.0.5', self.other.ok('GET', f'/share-access-rules/{rule}')['access']['access_to'])
+        self.assertEqual(
+            '10.0.0.5', self.other.ok('GET', f'/share-access-rules/{rule}')['access']['access_to']
+        )
         self.assertEqual(202, self.other.action(share, 'deny_access', {'access_id': rule})[0])
         self.other.wait(f'/share-access-rules/{rule}', 'access', 'gone', field='state')
         self.assertEqual(202, self.other.call('DELETE', f'/shares/{share}')[0])
@@ -271,11 +305,14 @@ class Lift(LockTest):
 
             def give(share=share, start=start):
                 start.wait()
-                status, document, _ = self.user.call('POST', '/share-transfers', {'transfer': {'share_id': share}})
+                status, document, _ = self.user.call(
+                    'POST', '/share-transfers', {'transfer': {'share_id': share}}
+                )
                 if status != 202:
                     return self.reason(document)
                 made = document['transfer']
                 return self.accept({'transfer_id': made['id'], 'auth_key': made['auth_key']})
+
             with concurrent.futures.ThreadPoolExecutor(4) as pool:
                 given = pool.submit(give)
                 placed = {lock_id for lock_id in pool.map(place, range(3)) if isinstance(lock_id, str)}
@@ -293,20 +330,36 @@ class Used(LockTest):
         path = Path(self.service.state / 'networks.yaml')
         path.write_text(_NETWORKS)
         self.service.conf.set_override('file', str(path), 'standalone_network')
-        kind = self.admin.ok('POST', '/types', {'share_type': {
-            'name': 'served', 'extra_specs': {'driver_handles_share_servers': 'True'}}})['share_type']['id']
-        network = self.user.ok('POST', '/share-networks', {'share_network': {
-            'neutron_net_id': 'net', 'neutron_subnet_id': 'four'}})['share_network']['id']
+        kind = self.admin.ok(
+            'POST',
+            '/types',
+            {'share_type': {'name': 'served', 'extra_specs': {'driver_handles_share_servers': 'True'}}},
+        )['share_type']['id']
+        network = self.user.ok(
+            'POST',
+            '/share-networks',
+            {'share_network': {'neutron_net_id': 'net', 'neutron_subnet_id': 'four'}},
+        )['share_network']['id']
         [subnet] = self.user.ok('GET', f'/share-networks/{network}')['share_network']['share_network_subnets']
-        groups = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
-            'name': 'grouped', 'share_types': ['default']}})['share_group_type']['id']
-        group = self.user.ok('POST', '/share-groups', {'share_group': {'share_group_type_id': groups}})['share_group']['id']
+        groups = self.admin.ok(
+            'POST',
+            '/share-group-types',
+            {'share_group_type': {'name': 'grouped', 'share_types': ['default']}},
+        )['share_group_type']['id']
+        group = self.user.ok('POST', '/share-groups', {'share_group': {'share_group_type_id': groups}})[
+            'share_group'
+        ]['id']
         self.user.wait(f'/share-groups/{group}', 'share_group', 'available')
         served = self.user.share(share_type='served', share_network_id=network)['id']
         self.shares = {served, self.user.share(share_group_id=group)['id']}
         server = self.admin.ok('GET', f'/shares/{served}')['share']['share_server_id']
-        self.values = {'share_group_id': group, 'share_network_id': network, 'share_network_subnet_id': subnet['id'],
-                       'share_server_id': server, 'type_id': kind}
+        self.values = {
+            'share_group_id': group,
+            'share_network_id': network,
+            'share_network_subnet_id': subnet['id'],
+            'share_server_id': server,
+            'type_id': kind,
+        }
 
     def test_deleting_resources_that_a_locked_share_uses_is_refused(self):
         placed = {self.lock(self.nova, share) for share in self.shares}
@@ -331,19 +384,40 @@ class Moves(LockTest):
         for action, size in (('extend', 2), ('shrink', 1)):
             self.assertEqual(202, self.user.action(share, action, {'new_size': size})[0])
             self.user.wait(f'/shares/{share}', 'share', 'available')
-        made = self.admin.ok('POST', '/share-backups', {'share_backup': {'share_id': share}}, headers=_EXPERIMENTAL)
-        base.eventually(lambda: self.admin.ok('GET', f'/share-backups/{made["share_backup"]["id"]}', headers=_EXPERIMENTAL)[
-            'share_backup']['status'] == 'available', 'no backup is made')
+        made = self.admin.ok(
+            'POST', '/share-backups', {'share_backup': {'share_id': share}}, headers=_EXPERIMENTAL
+        )
+        base.eventually(
+            lambda: (
+                self.admin.ok('GET', f'/share-backups/{made["share_backup"]["id"]}', headers=_EXPERIMENTAL)[
+                    'share_backup'
+                ]['status']
+                == 'available'
+            ),
+            'no backup is made',
+        )
         host = self.admin.ok('GET', f'/shares/{share}')['share']['host']
-        wanted = {'host': f'test@{"beta" if "@alpha" in host else "alpha"}', 'writable': False, 'nondisruptive': False,
-                  'preserve_snapshots': True, 'preserve_metadata': True}
-        for action, body, then in (('migration_start', wanted, 'migration_driver_phase1_done'),
-                                   ('migration_complete', None, 'migration_success')):
+        wanted = {
+            'host': f'test@{"beta" if "@alpha" in host else "alpha"}',
+            'writable': False,
+            'nondisruptive': False,
+            'preserve_snapshots': True,
+            'preserve_metadata': True,
+        }
+        for action, body, then in (
+            ('migration_start', wanted, 'migration_driver_phase1_done'),
+            ('migration_complete', None, 'migration_success'),
+        ):
             self.assertEqual(202, self.admin.action(share, action, body)[0])
             self.admin.wait(f'/shares/{share}', 'share', then, field='task_state')
         self.assertEqual(placed, self.locks())
-        self.assertEqual((403, 403), (self.user.call('DELETE', f'/shares/{share}')[0],
-                                      self.user.action(share, 'deny_access', {'access_id': rule, 'unrestrict': True})[0]))
+        self.assertEqual(
+            (403, 403),
+            (
+                self.user.call('DELETE', f'/shares/{share}')[0],
+                self.user.action(share, 'deny_access', {'access_id': rule, 'unrestrict': True})[0],
+            ),
+        )
 
 
 class Free(LockTest):
@@ -366,15 +440,25 @@ class Free(LockTest):
     def locked(self):
         """Return all locked resources, as locks protect them: the project of the share, and to whom it is exported."""
         lock, share, rule = models.resource_locks, models.shares, models.access_rules
-        query = sa.select(lock.c.id, lock.c.resource_action, share.c.id, share.c.project_id, share.c.is_going, rule.c.id,
-                          rule.c.access_type, rule.c.access_to, rule.c.access_level).select_from(
-                              lock.join(share, share.c.id == lock.c.share_id).outerjoin(rule, rule.c.id == lock.c.access_id))
+        query = sa.select(
+            lock.c.id,
+            lock.c.resource_action,
+            share.c.id,
+            share.c.project_id,
+            share.c.is_going,
+            rule.c.id,
+            rule.c.access_type,
+            rule.c.access_to,
+            rule.c.access_level,
+        ).select_from(
+            lock.join(share, share.c.id == lock.c.share_id).outerjoin(rule, rule.c.id == lock.c.access_id)
+        )
         with self.service.services.db.reader() as conn:
             return {row[0]: tuple(row) for row in conn.execute(query)}
 
     def test_permitted_calls_leave_locked_resources_unchanged(self):
         self.assertLess(5, len(self.before))
-        self.service.stop()     # operations stay as they began
+        self.service.stop()  # operations stay as they began
         worked = set()
         for label, caller in itertools.product(lock_table.FREE, (self.user, self.admin)):
             op = [op for op in lock_table.CHANGING if lock_table.label(op) == label][-1]

@@ -17,23 +17,42 @@ EVIL = ''.join(f'{odd}{_FORGED}' for odd in _ODD)
 
 
 class Log(testtools.TestCase):
-
     def test_text_of_others_is_escaped_in_the_log(self):
         """Text of callers, of a share type's specs in the scheduler's message, and of a database error in a traceback."""
         lite = self.useFixture(process.Lite('[alpha]\ndriver = dummy\n[DEFAULT]\ndebug = true\n'))
         lite.start()
         evil = urllib.parse.quote(EVIL)
         lite.ok('POST', '/types', process.DEFAULT_TYPE)
-        lite.ok('POST', '/types', {'share_type': {'name': 'evil', 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'evil': f'<is> {EVIL[:200]}'}}})
+        lite.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'evil',
+                    'extra_specs': {'driver_handles_share_servers': 'False', 'evil': f'<is> {EVIL[:200]}'},
+                }
+            },
+        )
         share = {'size': 1, 'share_proto': 'NFS'}
-        refused = lite.ok('POST', '/shares', {'share': {**share, 'share_type': 'evil', 'name': EVIL[:255]}})['share']['id']
+        refused = lite.ok('POST', '/shares', {'share': {**share, 'share_type': 'evil', 'name': EVIL[:255]}})[
+            'share'
+        ]['id']
         lite.wait(f'/shares/{refused}', 'share', 'error')
-        for path in (f'/shares/{evil}', f'/{evil}/shares', f'/{evil}', f'/shares?name={evil}',
-                     f'/shares/{refused}/metadata/{evil}', f'/share-access-rules?share_id={evil}',
-                     f'/messages?resource_id={evil}'):
+        for path in (
+            f'/shares/{evil}',
+            f'/{evil}/shares',
+            f'/{evil}',
+            f'/shares?name={evil}',
+            f'/shares/{refused}/metadata/{evil}',
+            f'/share-access-rules?share_id={evil}',
+            f'/messages?resource_id={evil}',
+        ):
             self.assertLess(lite.call('GET', path)[0], 500, path)
-        lite.call('POST', f'/shares/{refused}/action', {'allow_access': {'access_type': 'user', 'access_to': EVIL[:200]}})
+        lite.call(
+            'POST',
+            f'/shares/{refused}/action',
+            {'allow_access': {'access_type': 'user', 'access_to': EVIL[:200]}},
+        )
         with sqlite3.connect(lite.state / 'manila_lite.sqlite', timeout=waiting.LIMIT) as database:
             database.execute('ALTER TABLE share_metadata RENAME TO "gone"')
             database.execute(f'CREATE VIEW share_metadata AS SELECT * FROM "nothing{EVIL}"')

@@ -31,8 +31,25 @@ class MountNames(testtools.TestCase):
         """
         place = Path(self.useFixture(fixtures.TempDir()).path, name)
         place.mkdir()
-        done = subprocess.run(['unshare', '--mount', '--propagation', 'private', sys.executable, '-c', _PROGRAM, str(place),
-                               source, str(place), _FORGED], capture_output=True, text=True, timeout=waiting.LIMIT, check=False)
+        done = subprocess.run(
+            [
+                'unshare',
+                '--mount',
+                '--propagation',
+                'private',
+                sys.executable,
+                '-c',
+                _PROGRAM,
+                str(place),
+                source,
+                str(place),
+                _FORGED,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+            check=False,
+        )
         return done.stdout.strip() or done.stderr
 
     def test_names_with_ends_of_lines_forge_no_mount_and_break_nothing(self):
@@ -44,6 +61,8 @@ class MountNames(testtools.TestCase):
 
     def test_table_is_read_as_the_kernel_writes_it(self):
         table = Path(self.useFixture(fixtures.TempDir()).path, 'mountinfo')
-        table.write_bytes(b'36 35 0:1 / /a\\040b\rc rw,relatime shared:1 - fuse.x /dev/x\\043 rw\n'
-                          b'37 35 0:2 / /\xff rw - tmpfs  rw\n')
+        table.write_bytes(
+            b'36 35 0:1 / /a\\040b\rc rw,relatime shared:1 - fuse.x /dev/x\\043 rw\n'
+            b'37 35 0:2 / /\xff rw - tmpfs  rw\n'
+        )
         self.assertEqual([('/a b\rc', '/dev/x#'), ('/\udcff', '')], mounts.mounted(table))

@@ -21,7 +21,7 @@ class Moved(test_host_assisted.HostAssisted):
         share = self.granted()
         place = self.place('alpha', share)
         files.plant(place)
-        for number in range(50):        # not in plant(): an ext4 with backups could not keep so many
+        for number in range(50):  # not in plant(): an ext4 with backups could not keep so many
             os.setxattr(place / 'sub', f'user.{number}', os.urandom(300))
         self.start(share)
         self.task_is(share, test_host_assisted.READY)
@@ -30,8 +30,13 @@ class Moved(test_host_assisted.HostAssisted):
         self.complete(share)
         self.has_moved(share)
         after = kept.look(self.place('beta', share))
-        self.assertEqual({}, {what: kept.differences(before[what], after[what])[:3]
-                              for what in kept.lost(before, after) - kept.DROPS['host']})
+        self.assertEqual(
+            {},
+            {
+                what: kept.differences(before[what], after[what])[:3]
+                for what in kept.lost(before, after) - kept.DROPS['host']
+            },
+        )
 
     def test_share_moves_with_every_kind_of_file_and_their_changes(self):
         self.moved('check_hash = true')
@@ -97,6 +102,6 @@ class Refused(copying.MoveTest):
         self.refuses('nested too deeply', 'd/d/d/')
 
     def test_path_that_is_too_long(self):
-        tenant.nest(self.source, 16, 'y' * 255)     # with the name of the file in it
+        tenant.nest(self.source, 16, 'y' * 255)  # with the name of the file in it
         self.addCleanup(trees.remove, self.source / ('y' * 255))
         self.refuses('have too long a path', 'yyy')

@@ -8,13 +8,63 @@ from manila_lite import values
 from manila_lite.tests.functional.linux import base, cifs_base
 
 #: Addresses and networks of which a server could think something special, as rules of an earlier release may have them.
-ODD = ('0.0.0.0', '0.0.0.0/32', '0.0.0.0/255.255.255.255', '0.0.0.0/31', '0.0.0.0/0', '128.0.0.0/1', '255.255.255.255',
-       '127.0.0.1', '10.99.0.11', '10.99.0.11/32', '10.99.0.12', '10.99.0.10/31',
-       '::', '::/128', '::/127', '::/120', '::1', '::/0', '::/64', '::/96', '8000::/1', '::10.99.0.11', '::ffff:10.99.0.11',
-       '::ffff:0:0/96', '::ffff:0:0/95', '64:ff9b::10.99.0.11', '2002:a63:b::1', 'ff00::/8', 'fd99::/120', 'fd99::11',
-       'fd99::11%eth0', '*', '@group', 'ALL', 'localhost', '*.example.org', '0', '0x0', '', '10.99.0.011', '10.99.0.11 0.0.0.0')
+ODD = (
+    '0.0.0.0',
+    '0.0.0.0/32',
+    '0.0.0.0/255.255.255.255',
+    '0.0.0.0/31',
+    '0.0.0.0/0',
+    '128.0.0.0/1',
+    '255.255.255.255',
+    '127.0.0.1',
+    '10.99.0.11',
+    '10.99.0.11/32',
+    '10.99.0.12',
+    '10.99.0.10/31',
+    '::',
+    '::/128',
+    '::/127',
+    '::/120',
+    '::1',
+    '::/0',
+    '::/64',
+    '::/96',
+    '8000::/1',
+    '::10.99.0.11',
+    '::ffff:10.99.0.11',
+    '::ffff:0:0/96',
+    '::ffff:0:0/95',
+    '64:ff9b::10.99.0.11',
+    '2002:a63:b::1',
+    'ff00::/8',
+    'fd99::/120',
+    'fd99::11',
+    'fd99::11%eth0',
+    '*',
+    '@group',
+    'ALL',
+    'localhost',
+    '*.example.org',
+    '0',
+    '0x0',
+    '',
+    '10.99.0.011',
+    '10.99.0.11 0.0.0.0',
+)
 #: Names of users with a meaning to Samba, on the list of the operator's users.
-WORDS = ('none', 'everyone', 'users', 'network', 'administrators', 'guests', 'nogroup', 'system', 'anonymous', '65534', 'guest')
+WORDS = (
+    'none',
+    'everyone',
+    'users',
+    'network',
+    'administrators',
+    'guests',
+    'nogroup',
+    'system',
+    'anonymous',
+    '65534',
+    'guest',
+)
 
 
 def means(to, address):
@@ -31,13 +81,19 @@ class Addresses(base.ShareTest):
 
     def mounts(self, share):
         """Return the addresses of the client that can mount the share."""
-        return {one for one, v6 in ((self.fabric.v4('one'), False), (self.fabric.v6('one'), True))
-                if self.nfs('one', share, 'list', v6=v6)[0]}
+        return {
+            one
+            for one, v6 in ((self.fabric.v4('one'), False), (self.fabric.v6('one'), True))
+            if self.nfs('one', share, 'list', v6=v6)[0]
+        }
 
     def should(self, *rules):
         """Return the addresses of the client that the rules admit."""
-        return {one for one in (self.fabric.v4('one'), self.fabric.v6('one'))
-                if any(means(to, ipaddress.ip_address(one)) for to in rules)}
+        return {
+            one
+            for one in (self.fabric.v4('one'), self.fabric.v6('one'))
+            if any(means(to, ipaddress.ip_address(one)) for to in rules)
+        }
 
     def test_those_mount_whom_the_rule_means(self):
         for to in ODD:
@@ -79,7 +135,7 @@ class FromBefore(base.ShareTest):
                 self.works('two', share, 'list', v6=True)
             if restart:
                 self.driver.services.protocol_servers.of('NFS').stop()
-            self.make().setup()     # the share manager of this release; nothing has been ensured yet
+            self.make().setup()  # the share manager of this release; nothing has been ensured yet
             for share in (self.made, past):
                 self.refused('NOENT', 'two', share, 'list', v6=True)
                 self.refused('NOENT', 'two', share, 'list')
@@ -101,15 +157,28 @@ class Names(cifs_base.Plain):
     def test_those_connect_whom_the_rule_names(self):
         share = self.cifs()
         for name in WORDS:
-            if name != 'none':      # the command refuses it
+            if name != 'none':  # the command refuses it
                 self.know(name, name)
-        self.users.write_text(self.users.read_text() + self.users.read_text().splitlines()[0].replace('alice', 'none') + '\n')
+        self.users.write_text(
+            self.users.read_text() + self.users.read_text().splitlines()[0].replace('alice', 'none') + '\n'
+        )
         self.driver.report()
         for name in WORDS:
             [result] = self.driver.update_access(share, self.rules((name, 'rw'))).values()
             able = {user for user in (name, 'alice') if self.smb(share, user, 'ls')[0]}
             self.assertEqual({name} if result.error is None else set(), able, (name, result))
-        for name in ('@users', '+users', '&users', '%U', 'S-1-1-0', '*', 'BUILTIN\\Users', 'alice,bobby', 'alice bobby', ''):
+        for name in (
+            '@users',
+            '+users',
+            '&users',
+            '%U',
+            'S-1-1-0',
+            '*',
+            'BUILTIN\\Users',
+            'alice,bobby',
+            'alice bobby',
+            '',
+        ):
             [result] = self.driver.update_access(share, self.rules((name, 'rw'))).values()
             self.assertIsNotNone(result.error, name)
             self.denied(share, 'alice', why='NT_STATUS_')

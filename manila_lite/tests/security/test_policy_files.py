@@ -27,8 +27,14 @@ class PolicyFiles(testtools.TestCase):
         (self.folder / 'policy.d').mkdir()
         self.write(self.file, STRICT, age=100)
         self.log = self.useFixture(fixtures.FakeLogger('manila_lite.policies'))
-        self.service = self.useFixture(service_fixtures.Service(parts=(), extra=(
-            f'[oslo_policy]\npolicy_file = {self.file}\npolicy_dirs = {self.folder}/policy.d\n[DEFAULT]')))
+        self.service = self.useFixture(
+            service_fixtures.Service(
+                parts=(),
+                extra=(
+                    f'[oslo_policy]\npolicy_file = {self.file}\npolicy_dirs = {self.folder}/policy.d\n[DEFAULT]'
+                ),
+            )
+        )
         self.member = base.Api(self.service.app, roles='member,reader')
         self.assertEqual(403, self.status())
 
@@ -54,7 +60,7 @@ class PolicyFiles(testtools.TestCase):
         self.file.write_text(OPEN)
         began = time.monotonic()
         waiting.until(lambda: self.status() == 200, 'the new rules are in force')
-        self.assertLess(time.monotonic() - began, 30)       # catches a file that is never read, not a slow machine
+        self.assertLess(time.monotonic() - began, 30)  # catches a file that is never read, not a slow machine
 
     def test_restored_file_with_an_older_time_is_read(self):
         self.write(self.file, OPEN)
@@ -78,7 +84,14 @@ class PolicyFiles(testtools.TestCase):
         self.assertEqual(200, self.after())
 
     def test_half_written_file_changes_nothing(self):
-        for half in ('"share:get_all": "role:mem', '"share:get_all":', 'share', '- x', '"share:get_all": 5', '{'):
+        for half in (
+            '"share:get_all": "role:mem',
+            '"share:get_all":',
+            'share',
+            '- x',
+            '"share:get_all": 5',
+            '{',
+        ):
             self.write(self.file, half)
             self.assertEqual(403, self.after(), half)
             self.assertIn(str(self.file), self.log.output)

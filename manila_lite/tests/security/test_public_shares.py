@@ -63,18 +63,23 @@ class Clusters(DataprocTest):
         owner = Caller(self.dataproc.app, 'owner')
         for level in ('rw', 'ro'):
             shares = [{'id': share, 'access_level': level}]
-            for path, body in (('/node-group-templates', {'shares': shares}), ('/cluster-templates', {'shares': shares}),
-                               ('/clusters', {'shares': shares, 'node_groups': [group()]}),
-                               ('/clusters', {'node_groups': [group(shares=shares)]})):
+            for path, body in (
+                ('/node-group-templates', {'shares': shares}),
+                ('/cluster-templates', {'shares': shares}),
+                ('/clusters', {'shares': shares, 'node_groups': [group()]}),
+                ('/clusters', {'node_groups': [group(shares=shares)]}),
+            ):
                 status, name, message = me.refused('POST', path, {'name': 'new', **_PLAIN, **body})
                 self.assertEqual((400, 'INVALID_REFERENCE'), (status, name), path)
                 self.assertIn('belongs to another project', message)
                 hidden = me.refused('POST', path, {'name': 'new', **_PLAIN, 'shares': [{'id': private}]})
                 self.assertNotIn('belongs to another project', hidden[2])
         # A template that its owner made public gives nobody access to the share that it names.
-        template = owner.ok('POST', '/cluster-templates', {
-            'name': 'all', **_PLAIN, 'is_public': True, 'shares': [{'id': share}],
-            'node_groups': [group()]})['cluster_template']['id']
+        template = owner.ok(
+            'POST',
+            '/cluster-templates',
+            {'name': 'all', **_PLAIN, 'is_public': True, 'shares': [{'id': share}], 'node_groups': [group()]},
+        )['cluster_template']['id']
         body = {'name': 'trick', **_PLAIN, 'cluster_template_id': template}
         self.assertEqual('INVALID_REFERENCE', me.refused('POST', '/clusters', body)[1])
         self.assertEqual([], me.ok('GET', '/clusters')['clusters'])

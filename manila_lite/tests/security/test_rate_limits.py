@@ -40,20 +40,29 @@ class Flood(base.ServiceTest):
 
     def get(self, port, path='/v2/shares', project='p', source='127.0.0.1', **headers):
         """Send a request from an address. Return status, document and headers."""
-        sent = {'X-Auth-Token': f'u:{project}:member,reader:{hush.MARK}token', 'X-OpenStack-Manila-API-Version': '2.99',
-                **{name.replace('_', '-'): value for name, value in headers.items()}}
-        wire = http.client.HTTPConnection('127.0.0.1', port, timeout=waiting.LIMIT, source_address=(source, 0))
+        sent = {
+            'X-Auth-Token': f'u:{project}:member,reader:{hush.MARK}token',
+            'X-OpenStack-Manila-API-Version': '2.99',
+            **{name.replace('_', '-'): value for name, value in headers.items()},
+        }
+        wire = http.client.HTTPConnection(
+            '127.0.0.1', port, timeout=waiting.LIMIT, source_address=(source, 0)
+        )
         with contextlib.closing(wire):
             wire.request('GET', path, headers=sent)
             answer = wire.getresponse()
             text = answer.read()
-        document = json.loads(text) if text and answer.headers.get_content_type() == 'application/json' else None
+        document = (
+            json.loads(text) if text and answer.headers.get_content_type() == 'application/json' else None
+        )
         return answer.status, document, answer.headers
 
     def let_in(self, port, times=3 * BURST, **request):
         """Return how many of ``times`` requests, several at once, are not refused for being too many."""
         with concurrent.futures.ThreadPoolExecutor(6) as workers:
-            return sum(status != 429 for status, *_ in workers.map(lambda _: self.get(port, **request), range(times)))
+            return sum(
+                status != 429 for status, *_ in workers.map(lambda _: self.get(port, **request), range(times))
+            )
 
     def assertRefused(self, answer, whose):
         status, document, headers = answer
@@ -67,7 +76,6 @@ class Flood(base.ServiceTest):
 
 
 class Addresses(Flood):
-
     def test_requests_are_not_limited_by_default(self):
         self.assertEqual(300, self.let_in(self.serve(), 300))
 
@@ -81,24 +89,45 @@ class Addresses(Flood):
         """All requests of the address are limited, except for the health check and the list of versions."""
         port = self.serve(address_rate=SLOW, address_burst=1)
         self.let_in(port, 2)
-        for path in ('/v2/shares', '/v2/nothing', '/nothing', '/openapi.json', '/identity/users/x', '/healthcheck/more'):
+        for path in (
+            '/v2/shares',
+            '/v2/nothing',
+            '/nothing',
+            '/openapi.json',
+            '/identity/users/x',
+            '/healthcheck/more',
+        ):
             self.assertEqual(429, self.get(port, path)[0], path)
-        for path, status in (('/healthcheck', 200), ('/healthcheck/', 200), ('/', 300), ('/v2', 200), ('/v2/', 200)):
+        for path, status in (
+            ('/healthcheck', 200),
+            ('/healthcheck/', 200),
+            ('/', 300),
+            ('/v2', 200),
+            ('/v2/', 200),
+        ):
             self.assertEqual(status, self.get(port, path)[0], path)
 
     def test_allowance_refills(self):
         port = self.serve(address_rate=50.0, address_burst=1)
         began = time.monotonic()
-        base.eventually(lambda: self.let_in(port, 10) < 10 or time.monotonic() - began > 20, 'nothing is refused')
+        base.eventually(
+            lambda: self.let_in(port, 10) < 10 or time.monotonic() - began > 20, 'nothing is refused'
+        )
         base.eventually(lambda: self.get(port)[0] == 200, 'it stays refused')
 
     def test_forwarded_headers_of_clients_are_ignored(self):
         """Each request claims another address, in each of the possible headers."""
         port = self.serve(address_rate=SLOW, address_burst=BURST)
         names = ('X_Forwarded_For', 'Forwarded', 'X_Real_IP', 'Client_IP', 'True_Client_IP', 'Remote_Addr')
-        said = sum(self.get(port, source='127.0.0.2', **{
-            name: f'{"for=" * (name == "Forwarded")}192.0.2.{number}' for name in names})[0] != 429
-                   for number in range(3 * BURST))
+        said = sum(
+            self.get(
+                port,
+                source='127.0.0.2',
+                **{name: f'{"for=" * (name == "Forwarded")}192.0.2.{number}' for name in names},
+            )[0]
+            != 429
+            for number in range(3 * BURST)
+        )
         self.assertEqual(BURST, said)
 
     def test_address_behind_a_proxy_is_used(self):
@@ -113,7 +142,9 @@ class Addresses(Flood):
 
     def test_ipv6_addresses_of_one_network_share_one_limit(self):
         port = self.serve(address_rate=SLOW, address_burst=BURST, trusted_proxies=['127.0.0.1'])
-        said = sum(self.get(port, X_Forwarded_For=f'2001:db8::{number:x}:1')[0] != 429 for number in range(3 * BURST))
+        said = sum(
+            self.get(port, X_Forwarded_For=f'2001:db8::{number:x}:1')[0] != 429 for number in range(3 * BURST)
+        )
         self.assertEqual(BURST, said)
         self.assertEqual(200, self.get(port, X_Forwarded_For='2001:db8:0:1::1')[0])
 
@@ -133,11 +164,13 @@ class Addresses(Flood):
 
 
 class Projects(Flood):
-
     def test_requests_of_one_project_are_limited(self):
         """All requests of the project count, from any address."""
         port = self.serve(project_rate=SLOW, project_burst=BURST)
-        self.assertEqual(BURST, sum(self.let_in(port, 3, project='greedy', source=f'127.0.0.{host}') for host in range(2, 9)))
+        self.assertEqual(
+            BURST,
+            sum(self.let_in(port, 3, project='greedy', source=f'127.0.0.{host}') for host in range(2, 9)),
+        )
         self.assertRefused(self.get(port, project='greedy'), 'project greedy')
         self.assertEqual(BURST, self.let_in(port, project='modest'))
         self.assertEqual(200, self.get(port, '/healthcheck', project='greedy')[0])
@@ -163,7 +196,9 @@ class Passwords(Flood):
     def setUpClass(cls):
         super().setUpClass()
         cls.file = cls.service.state / 'users'
-        cls.file.write_text(f'alice:{bcrypt.hashpw(hush.secret("alice").encode(), bcrypt.gensalt(4)).decode()}\n')
+        cls.file.write_text(
+            f'alice:{bcrypt.hashpw(hush.secret("alice").encode(), bcrypt.gensalt(4)).decode()}\n'
+        )
 
     def test_password_guesses_over_the_limit_are_refused_unchecked(self):
         """After too many guesses no password is checked, so that the right one is refused as well."""
@@ -189,8 +224,12 @@ class Together(Flood):
             self.useFixture(self.memcached)
         except (Missing, fixtures.MultipleExceptions) as bad:
             raise unittest.SkipTest(f'no memcached: {bad}') from bad
-        options = {'project_rate': SLOW, 'project_burst': BURST, 'memcached_servers': [self.memcached.address],
-                   'memcached_timeout': 0.5}
+        options = {
+            'project_rate': SLOW,
+            'project_burst': BURST,
+            'memcached_servers': [self.memcached.address],
+            'memcached_timeout': 0.5,
+        }
         self.ports = [self.serve(**options) for _ in range(3)]
 
     def all_let_in(self, **request):
@@ -225,6 +264,11 @@ class Together(Flood):
         self.memcached.abort()
         self.assertEqual([BURST] * 3, self.all_let_in(project='greedy'))
         self.memcached.start()
-        base.eventually(lambda: self.all_let_in(project='x') and
-                        self.log.output.count('can be used for rate limits again') == 3, 'it is not asked again')
+        base.eventually(
+            lambda: (
+                self.all_let_in(project='x')
+                and self.log.output.count('can be used for rate limits again') == 3
+            ),
+            'it is not asked again',
+        )
         self.assertEqual(BURST, sum(self.all_let_in(project='y')))

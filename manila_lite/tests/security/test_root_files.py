@@ -38,9 +38,31 @@ linux_cifs_users = {root}/users
 """
 #: What only an API reads.
 _POLICIES = ('policy.d', 'policy.yaml')
-_FOLDERS = ('lib', 'lib/alpha', 'lib/alpha/guard-1', 'log', 'mounts', 'database', 'policy.d', 'reports', 'keys', 'more')
-_FILES = ('conf', 'more/one.conf', 'pool.img', 'passwords', 'policy.yaml', 'users', 'keys/secrets.key', 'log/manila-share.log',
-          'database/sqlite', 'lib/alpha/guard-1/libfsalvfs.so', 'lib/alpha/ganesha.conf')
+_FOLDERS = (
+    'lib',
+    'lib/alpha',
+    'lib/alpha/guard-1',
+    'log',
+    'mounts',
+    'database',
+    'policy.d',
+    'reports',
+    'keys',
+    'more',
+)
+_FILES = (
+    'conf',
+    'more/one.conf',
+    'pool.img',
+    'passwords',
+    'policy.yaml',
+    'users',
+    'keys/secrets.key',
+    'log/manila-share.log',
+    'database/sqlite',
+    'lib/alpha/guard-1/libfsalvfs.so',
+    'lib/alpha/ganesha.conf',
+)
 
 
 class Starts(testtools.TestCase):
@@ -60,8 +82,13 @@ class Starts(testtools.TestCase):
     def start(self, command='share'):
         """Run a command until its end; return what it said."""
         with tempfile.TemporaryFile('w+') as out:
-            process = forks.start(f'manila_lite.cmd.{command}:main', f'--config-file={self.root}/conf',
-                                  f'--config-dir={self.root}/more', stdout=out, stderr=out)
+            process = forks.start(
+                f'manila_lite.cmd.{command}:main',
+                f'--config-file={self.root}/conf',
+                f'--config-dir={self.root}/more',
+                stdout=out,
+                stderr=out,
+            )
             try:
                 status = process.wait(timeout=waiting.LIMIT)
             finally:
@@ -80,10 +107,12 @@ class Starts(testtools.TestCase):
         for name in (*_FOLDERS, *_FILES):
             place = self.root / name
             os.chown(place, _STRANGER, _STRANGER)
-            self.refused(place, 'belongs to the user nobody', command='all_in_one' if name in _POLICIES else 'share')
+            self.refused(
+                place, 'belongs to the user nobody', command='all_in_one' if name in _POLICIES else 'share'
+            )
             os.chown(place, 0, 0)
         said = self.start()[1]
-        self.assertNotIn('another user', said)      # of the tables that are missing
+        self.assertNotIn('another user', said)  # of the tables that are missing
 
     def test_all_the_way_up(self):
         os.chown(self.root, _STRANGER, _STRANGER)
@@ -91,7 +120,13 @@ class Starts(testtools.TestCase):
         self.refused(self.root, 'belongs to the user nobody', command='all_in_one')
 
     def test_nobody_else_can_write(self):
-        for name, mode in (('lib', 0o777), ('lib', 0o1777), ('log', 0o770), ('conf', 0o620), ('users', 0o602)):
+        for name, mode in (
+            ('lib', 0o777),
+            ('lib', 0o1777),
+            ('log', 0o770),
+            ('conf', 0o620),
+            ('users', 0o602),
+        ):
             place = self.root / name
             before = place.stat().st_mode & 0o7777
             os.chown(place, 0, _STRANGER)
@@ -124,7 +159,9 @@ class Starts(testtools.TestCase):
     def test_a_user_who_is_not_root_may_use_what_belongs_to_him(self):
         place = self.root / 'lib'
         os.chown(place, _STRANGER, _STRANGER)
-        program = ('import os; from pathlib import Path; from manila_lite.host import ownership; os.setuid(65534); '
-                   f'ownership.check(Path({str(place)!r}), "state_path"); print("allowed")')
+        program = (
+            'import os; from pathlib import Path; from manila_lite.host import ownership; os.setuid(65534); '
+            f'ownership.check(Path({str(place)!r}), "state_path"); print("allowed")'
+        )
         done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True)
         self.assertEqual(('allowed\n', ''), (done.stdout, done.stderr))

@@ -30,14 +30,27 @@ linux_cifs_port = {cifs}
 linux_cifs_users = $state_path/users
 linux_graceless = true
 """
-_RULES = {'NFS': {'access_type': 'ip', 'access_to': '127.0.0.1'}, 'CIFS': {'access_type': 'user', 'access_to': 'alice'}}
+_RULES = {
+    'NFS': {'access_type': 'ip', 'access_to': '127.0.0.1'},
+    'CIFS': {'access_type': 'user', 'access_to': 'alice'},
+}
 #: Data of shares: whose they are is the clients' matter. The mounts are nosuid, nodev and noexec.
 _OF_CLIENTS = 'alpha/exports/*', 'alpha/pool/shares/*'
 #: Files that are removed, if there are any, and made.
 _MADE_ANEW = {Path('pool.img.new')}
 #: Present files that must be among those found, or the search is no good.
-_KNOWN = {'manila_lite.conf', 'manila_lite.sqlite', 'pool.img', 'secrets.key', 'users', 'alpha/ganesha.conf', 'alpha/bus.conf',
-          'alpha/ganesha.json', 'alpha/cifs/smb.conf', 'alpha/cifs/private/passwd'}
+_KNOWN = {
+    'manila_lite.conf',
+    'manila_lite.sqlite',
+    'pool.img',
+    'secrets.key',
+    'users',
+    'alpha/ganesha.conf',
+    'alpha/bus.conf',
+    'alpha/ganesha.json',
+    'alpha/cifs/smb.conf',
+    'alpha/cifs/private/passwd',
+}
 
 
 class Paths(testtools.TestCase):
@@ -60,7 +73,9 @@ class Paths(testtools.TestCase):
         self.serve()
         self.lite.ok('POST', '/types', process.DEFAULT_TYPE)
         for protocol, rule in _RULES.items():
-            share = self.lite.ok('POST', '/shares', {'share': {'share_proto': protocol, 'size': 1}})['share']['id']
+            share = self.lite.ok('POST', '/shares', {'share': {'share_proto': protocol, 'size': 1}})['share'][
+                'id'
+            ]
             self.lite.wait(f'/shares/{share}', 'share', 'available')
             self.lite.ok('POST', f'/shares/{share}/action', {'allow_access': {**rule, 'access_level': 'rw'}})
             self.lite.wait(f'/shares/{share}', 'share', 'active', 'access_rules_status')
@@ -74,8 +89,16 @@ class Paths(testtools.TestCase):
         self.assertTrue(any(path.name == 'libfsalvfs.so' for path in mine))
         self.assertTrue(any(path.name == 'ganesha.nfsd' for path in found))
         # In a checkout of another user the code is theirs: whoever runs this trusts it.
-        self.assertEqual([], [flaw for path in sorted(found) if not path.is_relative_to(self.state) and
-                              not path.is_relative_to(ROOT) and (flaw := ownership.find_flaw(path))])
+        self.assertEqual(
+            [],
+            [
+                flaw
+                for path in sorted(found)
+                if not path.is_relative_to(self.state)
+                and not path.is_relative_to(ROOT)
+                and (flaw := ownership.find_flaw(path))
+            ],
+        )
         for path in sorted(mine - _MADE_ANEW):
             if not any(path.match(one) for one in _OF_CLIENTS):
                 self.assertEqual('', self.taken(self.state / path))
@@ -111,4 +134,8 @@ class Paths(testtools.TestCase):
                 path.unlink()
         said = done.stderr
         wanted = f'{path} belongs to the user nobody, and root uses nothing that another user can change'
-        return '' if done.returncode == 1 and said.count('\n') == 1 and wanted in said else f'{path}: {done.returncode} {said}'
+        return (
+            ''
+            if done.returncode == 1 and said.count('\n') == 1 and wanted in said
+            else f'{path}: {done.returncode} {said}'
+        )

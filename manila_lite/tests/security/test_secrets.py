@@ -29,8 +29,9 @@ class InTheDatabase(base.ServiceTest):
 
     def made(self, password):
         """Return the id of a security service with this password."""
-        return self.user.ok('POST', _URL, {'security_service': {'type': 'ldap', 'name': 'n', 'password': password}}
-                            )['security_service']['id']
+        return self.user.ok(
+            'POST', _URL, {'security_service': {'type': 'ldap', 'name': 'n', 'password': password}}
+        )['security_service']['id']
 
     def password(self, service_id, api=None):
         """Return the password that the API shows."""
@@ -61,7 +62,11 @@ class InTheDatabase(base.ServiceTest):
         password = hush.secret('password')
         service_id = self.made(password)
         self.assertEqual(password, self.password(service_id))
-        [listed] = [one for one in self.user.ok('GET', f'{_URL}/detail')['security_services'] if one['id'] == service_id]
+        [listed] = [
+            one
+            for one in self.user.ok('GET', f'{_URL}/detail')['security_services']
+            if one['id'] == service_id
+        ]
         self.assertEqual(password, listed['password'])
         other = hush.secret('password')
         self.user.ok('PUT', f'{_URL}/{service_id}', {'security_service': {'password': other}})
@@ -80,18 +85,23 @@ class InTheDatabase(base.ServiceTest):
         before, key = driver.update_access, hush.secret('key')
 
         def update_access(share, rules):
-            return {rule_id: type(result)(error=result.error, access_key=key)
-                    for rule_id, result in before(share, rules).items()}
+            return {
+                rule_id: type(result)(error=result.error, access_key=key)
+                for rule_id, result in before(share, rules).items()
+            }
 
         driver.update_access = update_access
         self.addCleanup(setattr, driver, 'update_access', before)
         share = self.user.share()['id']
-        rule = self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '192.0.2.1', 'access_level': 'rw'}
-                                )[1]['access']['id']
+        rule = self.user.action(
+            share, 'allow_access', {'access_type': 'ip', 'access_to': '192.0.2.1', 'access_level': 'rw'}
+        )[1]['access']['id']
         self.user.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         self.assertEqual(key, self.user.ok('GET', f'/share-access-rules/{rule}')['access']['access_key'])
         for asked, number in ((key, 1), ('another', 0)):
-            access_list = self.user.ok('GET', f'/share-access-rules?share_id={share}&access_key={asked}')['access_list']
+            access_list = self.user.ok('GET', f'/share-access-rules?share_id={share}&access_key={asked}')[
+                'access_list'
+            ]
             self.assertEqual(number, len(access_list))
         self.assertNotIn(key.encode(), self.everywhere())
 
@@ -99,7 +109,7 @@ class InTheDatabase(base.ServiceTest):
         old = hush.secret('password')
         plain = hush.secret('plain')
         encrypted, before = self.made(old), self.made(None)
-        with self.service.services.db.writer() as conn:     # as an older release wrote it
+        with self.service.services.db.writer() as conn:  # as an older release wrote it
             table = models.security_services
             conn.execute(table.update().where(table.c.id == before).values(password=plain))
         self.assertEqual(plain, self.password(before))
@@ -107,7 +117,9 @@ class InTheDatabase(base.ServiceTest):
         first, keys = self.kept(encrypted), self.file.read_text()
         fresh = self.manage('secret', 'new_key').strip()
         self.file.write_text(f'{fresh}\n{keys}')
-        self.assertEqual((old, plain), (self.password(encrypted), self.password(before)))   # the service has not been told
+        self.assertEqual(
+            (old, plain), (self.password(encrypted), self.password(before))
+        )  # the service has not been told
         self.assertRegex(self.manage('secret', 'reencrypt'), r'[1-9]\d* secrets were encrypted again')
         self.assertIn('\n0 secrets were encrypted again', self.manage('secret', 'reencrypt'))
         self.file.write_text(f'{fresh}\n')
@@ -123,14 +135,22 @@ class InTheDatabase(base.ServiceTest):
     def test_calls_with_secrets_are_refused_with_503_without_the_key(self):
         service_id, other = self.made(hush.secret('password')), key_file.new()
         keys = self.file.read_text()
-        for spoil, why in ((lambda: self.file.write_text(f'{other}\n'), 'another key'), (self.file.unlink, 'is not there')):
+        for spoil, why in (
+            (lambda: self.file.write_text(f'{other}\n'), 'another key'),
+            (self.file.unlink, 'is not there'),
+        ):
             spoil()
-            for method, path, body in (('GET', f'{_URL}/{service_id}', None), ('POST', _URL, {'security_service': {
-                    'type': 'ldap', 'password': hush.secret('password')}})):
+            for method, path, body in (
+                ('GET', f'{_URL}/{service_id}', None),
+                ('POST', _URL, {'security_service': {'type': 'ldap', 'password': hush.secret('password')}}),
+            ):
                 status, said, _ = self.user.call(method, path, body)
                 self.assertEqual(503, status, said)
                 self.assertNotIn(str(self.file), str(said))
-            self.assertEqual(200, self.user.call('PUT', f'{_URL}/{self.made(None)}', {'security_service': {'name': 'm'}})[0])
+            self.assertEqual(
+                200,
+                self.user.call('PUT', f'{_URL}/{self.made(None)}', {'security_service': {'name': 'm'}})[0],
+            )
             self.assertIn(why, self.manage('secret', 'reencrypt', status=2))
             self.assertIn(why, self.manage('db', 'sync', status=2))
         self.file.touch(mode=0o600)
@@ -162,7 +182,9 @@ class InTheDatabase(base.ServiceTest):
 
     def test_key_file_has_mode_0600_and_the_owner_of_its_directory(self):
         status = self.file.stat()
-        self.assertEqual((0o600, self.service.state.stat().st_uid), (stat.S_IMODE(status.st_mode), status.st_uid))
+        self.assertEqual(
+            (0o600, self.service.state.stat().st_uid), (stat.S_IMODE(status.st_mode), status.st_uid)
+        )
 
 
 class OtherHosts(manage.AloneTest):

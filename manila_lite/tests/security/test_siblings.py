@@ -45,7 +45,11 @@ class Attacked:
     def ask(self, method, path, body=None, project='p'):
         """Send a request on a connection of its own. Return status and headers."""
         wire = http.client.HTTPConnection('127.0.0.1', self.port, timeout=_LONG)
-        headers = {'X-Auth-Token': f'u:{project}:member,reader', **self.VERSION, 'Content-Type': 'application/json'}
+        headers = {
+            'X-Auth-Token': f'u:{project}:member,reader',
+            **self.VERSION,
+            'Content-Type': 'application/json',
+        }
         try:
             wire.request(method, path, None if body is None else json.dumps(body), headers)
             answer = wire.getresponse()
@@ -57,8 +61,11 @@ class Attacked:
     def assert_answered(self):
         """Check that honest clients are answered at once, in the best of some rounds: the machine may be busy."""
         for _ in range(_ROUNDS):
-            answers = [(path, *crowds.ask(self.port, path, 'u:q:member,reader')) for _ in range(5)
-                       for path in ('/healthcheck', self.LIST)]
+            answers = [
+                (path, *crowds.ask(self.port, path, 'u:q:member,reader'))
+                for _ in range(5)
+                for path in ('/healthcheck', self.LIST)
+            ]
             bad = [one for one in answers if one[1] != 200 or one[2] > _SECOND]
             if not bad:
                 break
@@ -68,7 +75,9 @@ class Attacked:
         self.serve()
         for kind in crowds.ATTACKS:
             with crowds.Crowd(self.port, kind, _CROWD) as crowd:
-                base.eventually(lambda crowd=crowd: crowd.made >= _CROWD or not crowd.is_alive(), f'{kind}: {crowd.made}')
+                base.eventually(
+                    lambda crowd=crowd: crowd.made >= _CROWD or not crowd.is_alive(), f'{kind}: {crowd.made}'
+                )
                 self.assert_answered()
 
     def test_hanging_share_service_does_not_block_other_requests(self):
@@ -80,7 +89,7 @@ class Attacked:
             self.assert_answered()
             first = next(one for one in asked if one.done()).result()
             self.assertEqual((503, '1'), (first[0], first[1]['Retry-After']))
-            self.silent.close()     # requests that wait end at once, before their deadline
+            self.silent.close()  # requests that wait end at once, before their deadline
             self.assertEqual({503}, {one.result()[0] for one in asked})
 
     def test_requests_over_the_project_limit_are_refused(self):
@@ -91,12 +100,11 @@ class Attacked:
         self.assertEqual([200] * 5 + [429] * 3, [status for status, _ in answers])
         self.assertTrue(3500 < int(answers[-1][1]['Retry-After']) <= 3600)
         self.assertEqual(200, self.ask('GET', self.LIST, project='q')[0])
-        for path in ('/healthcheck', '/'):      # these are health checks
+        for path in ('/healthcheck', '/'):  # these are health checks
             self.assertLess(self.ask('GET', path)[0], 400, path)
 
 
 class Compute(Attacked, testtools.TestCase):
-
     VERSION = {'OpenStack-API-Version': 'compute 2.97'}
     LIST = '/v2.1/servers'
     sibling = compute_cmd.COMPUTE
@@ -111,7 +119,6 @@ class Compute(Attacked, testtools.TestCase):
 
 
 class Dataproc(Attacked, testtools.TestCase):
-
     VERSION = {}
     LIST = '/v2/cluster-templates'
     sibling = dataproc_cmd.SIBLING
@@ -121,5 +128,13 @@ class Dataproc(Attacked, testtools.TestCase):
 
     def waiting(self):
         """Return a request that waits for the share service."""
-        return 'POST', '/v2/node-group-templates', {
-            'name': 'n', 'plugin_name': 'plain', 'plugin_version': '1.0', 'shares': [{'id': uuidutils.generate_uuid()}]}
+        return (
+            'POST',
+            '/v2/node-group-templates',
+            {
+                'name': 'n',
+                'plugin_name': 'plain',
+                'plugin_version': '1.0',
+                'shares': [{'id': uuidutils.generate_uuid()}],
+            },
+        )

@@ -42,7 +42,9 @@ class Cifs(Strangers, cifs_base.Plain):
     def test_all_connections_have_a_limit(self):
         share = self.cifs()
         self.allow(share, ('alice', 'rw'))
-        strangers = [self.stranger(host, 445, PER_ADDRESS, v6=v6) for host in ('one', 'two') for v6 in (False, True)]
+        strangers = [
+            self.stranger(host, 445, PER_ADDRESS, v6=v6) for host in ('one', 'two') for v6 in (False, True)
+        ]
         waiting.until(lambda: sum(map(self.closed, strangers)) > 0, 'the last ones are closed')
         self.assertLess(self.served(), 70)
         for process in strangers:

@@ -41,7 +41,16 @@ class Neighbours(server_base.ServerTest):
         self.addCleanup(self.machine.unplug, name)
         space, port, server = self.machine.space(name), self.port(name), server_base.address(subnet, 5)
         taken, length = server_base.address(victim, 77), '128' if ':' in server else '32'
-        base.ip('-n', space, 'addr', 'add', f'{taken}/{length}', 'dev', port, *(('nodad',) if ':' in server else ()))
+        base.ip(
+            '-n',
+            space,
+            'addr',
+            'add',
+            f'{taken}/{length}',
+            'dev',
+            port,
+            *(('nodad',) if ':' in server else ()),
+        )
         base.ip('-n', space, 'route', 'add', f'{server}/{length}', 'dev', port, 'src', taken)
         # The server may answer no question with the taken address, so the attacker asks none.
         base.ip('-n', space, 'neigh', 'add', server, 'lladdr', self.hardware_address(server), 'dev', port)
@@ -52,7 +61,9 @@ class Neighbours(server_base.ServerTest):
 
     def hardware_address(self, address):
         """Return the MAC address of the server's interface."""
-        for link in json.loads(base.command('ip', '-n', f'manila-{self.server.id}', '-json', 'address', 'show')):
+        for link in json.loads(
+            base.command('ip', '-n', f'manila-{self.server.id}', '-json', 'address', 'show')
+        ):
             if any(one.get('local') == address for one in link['addr_info']):
                 return link['address']
         raise AssertionError(f'the server has no address {address}')
@@ -60,8 +71,13 @@ class Neighbours(server_base.ServerTest):
     def attack(self, subnet, *words, seconds=waiting.LIMIT):
         """Speak NFS with the server; return (success, output), or None if it does not answer."""
         try:
-            return nfs_client.call(server_base.address(subnet, 5), f'/shares/{self.made.id}', *words,
-                                   netns=self.machine.space(f'{subnet}-evil'), seconds=seconds)
+            return nfs_client.call(
+                server_base.address(subnet, 5),
+                f'/shares/{self.made.id}',
+                *words,
+                netns=self.machine.space(f'{subnet}-evil'),
+                seconds=seconds,
+            )
         except subprocess.TimeoutExpired:
             return None
 
@@ -72,7 +88,10 @@ class Neighbours(server_base.ServerTest):
 
     def rules(self, *words):
         """Run ip(8) for the policy rules of the server, in both families."""
-        return [base.command('ip', '-n', f'manila-{self.server.id}', family, 'rule', *words) for family in ('-4', '-6')]
+        return [
+            base.command('ip', '-n', f'manila-{self.server.id}', family, 'rule', *words)
+            for family in ('-4', '-6')
+        ]
 
     def accept_all(self):
         """Remove the rules, as an older release would leave the server, or somebody by hand."""
@@ -83,7 +102,9 @@ class Neighbours(server_base.ServerTest):
         for subnet in ('four', 'six'):
             self.machine.client(f'{subnet}-friend', subnet, 77)
             self.addCleanup(self.machine.unplug, f'{subnet}-friend')
-            self.works(f'{subnet}-friend', server_base.address(subnet, 5), self.made, 'write', subnet, 'hello')
+            self.works(
+                f'{subnet}-friend', server_base.address(subnet, 5), self.made, 'write', subnet, 'hello'
+            )
 
     def test_ensure_heals_missing_rules_also_after_a_restart(self):
         self.accept_all()
@@ -107,9 +128,13 @@ class Neighbours(server_base.ServerTest):
 
     def test_hosts_behind_a_gateway_are_accepted_on_each_interface(self):
         for subnet in ('four', 'more'):
-            base.ip('-n', self.machine.space(f'{subnet}-evil'), 'link', 'set', self.port(f'{subnet}-evil'), 'down')
+            base.ip(
+                '-n', self.machine.space(f'{subnet}-evil'), 'link', 'set', self.port(f'{subnet}-evil'), 'down'
+            )
         router = self.machine.space('router')
-        base.command('nsenter', f'--net=/run/netns/{router}', 'sysctl', '--quiet', '--write', 'net.ipv4.ip_forward=1')
+        base.command(
+            'nsenter', f'--net=/run/netns/{router}', 'sysctl', '--quiet', '--write', 'net.ipv4.ip_forward=1'
+        )
         base.ip('-n', self.machine.fabric, 'link', 'add', 'outside', 'type', 'bridge')
         base.ip('-n', self.machine.fabric, 'link', 'set', 'outside', 'up')
         for subnet in ('four', 'more'):

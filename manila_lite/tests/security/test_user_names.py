@@ -11,7 +11,11 @@ class Names(cifs_base.Plain):
     def test_rules_for_known_and_unknown_users_have_the_same_result(self):
         theirs, mine = self.cifs(), self.cifs()
         self.allow(theirs, ('alice', 'rw'), ('bobby', 'ro'))
-        guesses = [(name, level) for name in ('alice', 'BOBBY', 'eveline', 'al.ice', 'x' * 63) for level in ('rw', 'ro')]
+        guesses = [
+            (name, level)
+            for name in ('alice', 'BOBBY', 'eveline', 'al.ice', 'x' * 63)
+            for level in ('rw', 'ro')
+        ]
         for guess in guesses:
             [result] = self.driver.update_access(mine, self.rules(guess)).values()
             self.assertIsNone(result.error, guess)
@@ -25,7 +29,7 @@ class Names(cifs_base.Plain):
         share = self.cifs()
         self.allow(share, ('frida', 'rw'))
         for name in ('alice', 'bobby'):
-            self.denied(share, name)        # as of a share for somebody whom the server knows
+            self.denied(share, name)  # as of a share for somebody whom the server knows
         self.denied(share, 'frida', why='NT_STATUS_LOGON_FAILURE')
         self.know('frida', 'frida')
         self.ensured(share, ('frida', 'rw'))

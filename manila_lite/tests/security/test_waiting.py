@@ -38,7 +38,11 @@ class Attack(base.ServiceTest):
 
     def ask(self, method, path, token, body=None):
         """Send a request on a connection of its own. Return status, document, headers and seconds."""
-        headers = {'X-Auth-Token': token, 'X-OpenStack-Manila-API-Version': '2.99', 'Content-Type': 'application/json'}
+        headers = {
+            'X-Auth-Token': token,
+            'X-OpenStack-Manila-API-Version': '2.99',
+            'Content-Type': 'application/json',
+        }
         wire = http.client.HTTPConnection('127.0.0.1', self.server.port, timeout=LONG)
         began = time.monotonic()
         try:
@@ -66,10 +70,14 @@ class Attack(base.ServiceTest):
 
     def refusals(self, waiting, most):
         """Return the refused requests: all but ``most``, refused at once."""
-        base.eventually(lambda: len([one for one in waiting if not one.done()]) <= most, f'more than {most} wait')
+        base.eventually(
+            lambda: len([one for one in waiting if not one.done()]) <= most, f'more than {most} wait'
+        )
         refused = [one.result() for one in waiting if one.done()]
         for status, document, headers, seconds in refused:
-            self.assertEqual((503, 'too_many_waiting'), (status, document['serviceUnavailable']['reason']), document)
+            self.assertEqual(
+                (503, 'too_many_waiting'), (status, document['serviceUnavailable']['reason']), document
+            )
             self.assertEqual('1', headers['Retry-After'])
             self.assertLess(seconds, AT_ONCE)
         return refused
@@ -78,14 +86,25 @@ class Attack(base.ServiceTest):
 class Backends(Attack, served.ServedTest):
     """``alpha`` hangs, ``beta`` does not."""
 
-    BACKENDS = {name: f'driver_handles_share_servers = true\nshare_backend_name = {name}\n' for name in ('alpha', 'beta')}
+    BACKENDS = {
+        name: f'driver_handles_share_servers = true\nshare_backend_name = {name}\n'
+        for name in ('alpha', 'beta')
+    }
     EXTRA = f'[api]\nsubnet_check_timeout = {LONG}\nmigration_check_timeout = {LONG}\n'
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.admin.ok('POST', '/types', {'share_type': {'name': 'beta', 'extra_specs': {
-            'driver_handles_share_servers': 'True', 'share_backend_name': 'beta'}}})
+        cls.admin.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'beta',
+                    'extra_specs': {'driver_handles_share_servers': 'True', 'share_backend_name': 'beta'},
+                }
+            },
+        )
 
     def token(self, project):
         return f'u:{project}:member,reader:{hush.MARK}token'
@@ -98,8 +117,12 @@ class Backends(Attack, served.ServedTest):
         return self.token(project), [self.subnet(project, network) for network, *_ in made]
 
     def subnet(self, project, network):
-        return ('POST', f'/v2/share-networks/{network}/subnets', self.token(project), {
-            'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-small'}})
+        return (
+            'POST',
+            f'/v2/share-networks/{network}/subnets',
+            self.token(project),
+            {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-small'}},
+        )
 
     def test_one_project_cannot_hold_all_threads(self):
         """One project may have some requests wait, but not all threads; requests to other backends are answered meanwhile."""
@@ -136,32 +159,50 @@ class Backends(Attack, served.ServedTest):
         token, asked = self.questions(3 * THREADS)
         waiting = self.storm(asked)
         path = asked[0][1].removesuffix('/subnets') + '/action'
-        status, document, _, seconds = self.ask('POST', path, token, {'share_network_subnet_create_check': {
-            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-small'}})
+        status, document, _, seconds = self.ask(
+            'POST',
+            path,
+            token,
+            {
+                'share_network_subnet_create_check': {
+                    'neutron_net_id': 'blue',
+                    'neutron_subnet_id': 'blue-small',
+                }
+            },
+        )
         self.assertEqual((202, None), (status, document['compatible']), document)
         self.assertLess(seconds, AT_ONCE)
         self.service.knob('alpha', '')
         concurrent.futures.wait(waiting)
 
-
     def test_many_checks_do_not_block_other_requests(self):
         """Each check asks and is answered without waiting, however many backends are slow."""
         self.fault('check_update_share_server_network_allocations:hang')
         token, asked = self.questions(3 * THREADS)
-        body = {'share_network_subnet_create_check': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-small'}}
-        checks = [self.crowd.submit(self.ask, 'POST', path.removesuffix('/subnets') + '/action', token, body)
-                  for _, path, *_ in asked]
+        body = {
+            'share_network_subnet_create_check': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-small'}
+        }
+        checks = [
+            self.crowd.submit(self.ask, 'POST', path.removesuffix('/subnets') + '/action', token, body)
+            for _, path, *_ in asked
+        ]
         self.all_are_served(token)
         for one in checks:
             status, document, _, seconds = one.result()
-            self.assertEqual((202, None, True), (status, document.get('compatible'), seconds < AT_ONCE), (seconds, document))
+            self.assertEqual(
+                (202, None, True),
+                (status, document.get('compatible'), seconds < AT_ONCE),
+                (seconds, document),
+            )
         self.service.knob('alpha', '')
 
 
 class ServerMigrations(Attack, served.ServedTest):
     """Migrations of share servers and their checks, by one administrator."""
 
-    BACKENDS = dict.fromkeys(('alpha', 'beta'), 'driver_handles_share_servers = true\nmax_shares_per_share_server = 1\n')
+    BACKENDS = dict.fromkeys(
+        ('alpha', 'beta'), 'driver_handles_share_servers = true\nmax_shares_per_share_server = 1\n'
+    )
     EXTRA = f'[api]\nmigration_check_timeout = {LONG}\n'
 
     def test_migrations_and_checks_of_share_servers_do_not_block_other_requests(self):
@@ -175,7 +216,9 @@ class ServerMigrations(Attack, served.ServedTest):
             to = next(f'test@{name}' for name in self.BACKENDS if f'test@{name}' != server.host)
             body = {'host': to, 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}
             for action in ('migration_check', 'migration_start'):
-                asked += [('POST', f'/v2/share-servers/{server.id}/action', self.admin.token, {action: body})] * THREADS
+                asked += [
+                    ('POST', f'/v2/share-servers/{server.id}/action', self.admin.token, {action: body})
+                ] * THREADS
         waiting = self.storm(asked)
         self.all_are_served(self.admin.token)
         self.assertEqual(len(asked) - 2, len(self.refusals(waiting, 2)))
@@ -195,15 +238,30 @@ class Migrations(Attack):
         self.service.knob('alpha', 'share_migration_check_compatibility:hang')
         self.service.knob('beta', 'share_migration_check_compatibility:hang')
         self.addCleanup(lambda: [self.service.knob(name, '') for name in ('alpha', 'beta')])
-        pools = {pool['name'].partition('#')[0]: pool['name']
-                 for pool in self.admin.ok('GET', '/scheduler-stats/pools')['pools']}
+        pools = {
+            pool['name'].partition('#')[0]: pool['name']
+            for pool in self.admin.ok('GET', '/scheduler-stats/pools')['pools']
+        }
         asked = []
         for share in shares:
             home = self.admin.ok('GET', f'/shares/{share["id"]}')['share']['host']
             to = next(pool for host, pool in pools.items() if host != home.partition('#')[0])
-            asked += [('POST', f'/v2/shares/{share["id"]}/action', self.admin.token, {'migration_start': {
-                'host': to, 'writable': False, 'nondisruptive': False, 'preserve_metadata': True,
-                'preserve_snapshots': False}})] * THREADS
+            asked += [
+                (
+                    'POST',
+                    f'/v2/shares/{share["id"]}/action',
+                    self.admin.token,
+                    {
+                        'migration_start': {
+                            'host': to,
+                            'writable': False,
+                            'nondisruptive': False,
+                            'preserve_metadata': True,
+                            'preserve_snapshots': False,
+                        }
+                    },
+                )
+            ] * THREADS
         waiting = self.storm(asked)
         self.all_are_served(self.admin.token)
         self.refusals(waiting, 2)
@@ -213,8 +271,7 @@ class Migrations(Attack):
 
 
 class _Silent(http.server.BaseHTTPRequestHandler):
-    """A server that accepts every token; from ``server.silent`` to ``server.over`` it accepts connections and does not answer.
-    """
+    """A server that accepts every token; from ``server.silent`` to ``server.over`` it does not answer."""
 
     protocol_version = 'HTTP/1.1'
 
@@ -226,8 +283,15 @@ class _Silent(http.server.BaseHTTPRequestHandler):
         url = f'http://127.0.0.1:{self.server.server_port}/v3'
         version = {'id': 'v3.14', 'status': 'stable', 'links': [{'rel': 'self', 'href': url}]}
         named = {'id': 'x', 'name': 'x', 'domain': {'id': 'default', 'name': 'Default'}}
-        token = {'methods': ['password'], 'user': named, 'project': named, 'roles': [{'id': 'r', 'name': 'member'}],
-                 'issued_at': '2026-01-01T00:00:00.000000Z', 'expires_at': '2099-01-01T00:00:00.000000Z', 'catalog': []}
+        token = {
+            'methods': ['password'],
+            'user': named,
+            'project': named,
+            'roles': [{'id': 'r', 'name': 'member'}],
+            'issued_at': '2026-01-01T00:00:00.000000Z',
+            'expires_at': '2099-01-01T00:00:00.000000Z',
+            'catalog': [],
+        }
         said = {'token': token} if self.path.endswith('/auth/tokens') else {'version': version}
         if self.path == '/':
             said = {'versions': {'values': [version]}}
@@ -265,12 +329,23 @@ class _Beside(Attack):
 class Networks(_Beside):
     """Neutron hangs."""
 
-    OPTIONS = ('[network]\nplugin = neutron\n[neutron]\nauth_type = none\nendpoint_override = {url}\n'
-               f'timeout = {LONG}\n')
+    OPTIONS = (
+        '[network]\nplugin = neutron\n[neutron]\nauth_type = none\nendpoint_override = {url}\n'
+        f'timeout = {LONG}\n'
+    )
 
     def network(self, project):
-        return 'POST', '/v2/share-networks', f'u:{project}:member,reader:{hush.MARK}token', {'share_network': {
-            'neutron_net_id': uuidutils.generate_uuid(), 'neutron_subnet_id': uuidutils.generate_uuid()}}
+        return (
+            'POST',
+            '/v2/share-networks',
+            f'u:{project}:member,reader:{hush.MARK}token',
+            {
+                'share_network': {
+                    'neutron_net_id': uuidutils.generate_uuid(),
+                    'neutron_subnet_id': uuidutils.generate_uuid(),
+                }
+            },
+        )
 
     def test_hanging_neutron_does_not_block_other_requests(self):
         """Other projects may wait beside the greediest one."""
@@ -288,15 +363,19 @@ class Networks(_Beside):
 class Logins(_Beside):
     """Keystone hangs."""
 
-    OPTIONS = ('auth_strategy = keystone\n[keystone_authtoken]\nauth_type = none\nendpoint = {url}/v3\n'
-               'www_authenticate_uri = {url}\nservice_token_roles_required = true\n')
+    OPTIONS = (
+        'auth_strategy = keystone\n[keystone_authtoken]\nauth_type = none\nendpoint = {url}/v3\n'
+        'www_authenticate_uri = {url}\nservice_token_roles_required = true\n'
+    )
 
     def test_hanging_keystone_does_not_block_known_tokens(self):
         known, _, _ = tokens = [f'{hush.MARK}{uuidutils.generate_uuid(dashed=False)}' for _ in range(3)]
         for token in tokens:
             self.all_are_served(token)
         self.other.silent.set()
-        waiting = self.storm([('GET', '/v2/shares', f'{hush.MARK}unknown{number}') for number in range(5 * THREADS)])
+        waiting = self.storm(
+            [('GET', '/v2/shares', f'{hush.MARK}unknown{number}') for number in range(5 * THREADS)]
+        )
         self.all_are_served(known)
         self.refusals(waiting, THREADS - 1)
         self.other.over.set()

@@ -15,11 +15,33 @@ import psutil
 from manila_lite.tests import process, waiting
 
 _COMMAND = 'import sys; from manila_lite.cmd.all_in_one import main; sys.exit(main())'
-_CALLS = ('open', 'openat', 'openat2', 'creat', 'execve', 'execveat', 'truncate', 'chmod', 'fchmodat', 'chown', 'lchown',
-          'fchownat', 'mkdir', 'mkdirat', 'mount', 'rename', 'renameat', 'renameat2', 'connect', 'bind')
+_CALLS = (
+    'open',
+    'openat',
+    'openat2',
+    'creat',
+    'execve',
+    'execveat',
+    'truncate',
+    'chmod',
+    'fchmodat',
+    'chown',
+    'lchown',
+    'fchownat',
+    'mkdir',
+    'mkdirat',
+    'mount',
+    'rename',
+    'renameat',
+    'renameat2',
+    'connect',
+    'bind',
+)
 #: A call with the directory that a relative path is in, if strace names it, and the first path.
-_LINE = re.compile(r'\d+ +(?P<call>\w+)\((?:(?:AT_FDCWD|\d+)<(?P<at>[^>]*)>, )?(?:\d+<[^>]*>, \{sa_family=AF_UNIX, sun_path=)?'
-                   r'"(?P<path>(?:[^"\\]|\\.)*)"(?P<rest>.*)')
+_LINE = re.compile(
+    r'\d+ +(?P<call>\w+)\((?:(?:AT_FDCWD|\d+)<(?P<at>[^>]*)>, )?(?:\d+<[^>]*>, \{sa_family=AF_UNIX, sun_path=)?'
+    r'"(?P<path>(?:[^"\\]|\\.)*)"(?P<rest>.*)'
+)
 #: File systems of the kernel.
 _KERNEL = {('proc',), ('sys',), ('dev',)}
 
@@ -34,11 +56,26 @@ class TracedLite(process.Lite):
 
     def spawn(self):
         """Start the process, and do not wait for it. Its parent traces it, and what it starts, from aside."""
-        words = ['strace', '--daemonize', '--follow-forks', '--seccomp-bpf', '--decode-fds=path', '--string-limit=4096', '-qqq',
-                 f'--trace={",".join(_CALLS)}', f'--output={self._trace}', '--output-append-mode']
+        words = [
+            'strace',
+            '--daemonize',
+            '--follow-forks',
+            '--seccomp-bpf',
+            '--decode-fds=path',
+            '--string-limit=4096',
+            '-qqq',
+            f'--trace={",".join(_CALLS)}',
+            f'--output={self._trace}',
+            '--output-append-mode',
+        ]
         with self.log.open('ab') as log:
-            self.process = subprocess.Popen([*words, sys.executable, '-c', _COMMAND, f'--config-file={self.config}'],
-                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd='/')
+            self.process = subprocess.Popen(
+                [*words, sys.executable, '-c', _COMMAND, f'--config-file={self.config}'],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd='/',
+            )
 
     def stop(self):
         """End it and its daemons, and wait until strace has written all."""
@@ -65,13 +102,20 @@ class TracedLite(process.Lite):
             if not (seen := _LINE.match(line)) or not seen['path']:
                 continue
             path = Path(seen['at'] or '/', seen['path'])
-            if 'O_EXCL' in seen['rest'] or (seen['call'].startswith('mkdir') and seen['rest'].endswith('= 0')):
+            if 'O_EXCL' in seen['rest'] or (
+                seen['call'].startswith('mkdir') and seen['rest'].endswith('= 0')
+            ):
                 made.add(path)
             else:
                 found.add(path)
         temporary = {path for path in made if _is_shared(path.parent)}
-        return {path for path in found if path.parts[1:2] not in _KERNEL and not _is_shared(path)
-                and not temporary & {path, *path.parents}}
+        return {
+            path
+            for path in found
+            if path.parts[1:2] not in _KERNEL
+            and not _is_shared(path)
+            and not temporary & {path, *path.parents}
+        }
 
 
 def _is_shared(folder):

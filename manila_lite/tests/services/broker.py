@@ -26,6 +26,7 @@ disk_free_limit.absolute = 10MB
 vm_memory_high_watermark.absolute = 1GB
 log.file.level = warning
 """
+_ERLANG = '-kernel inet_dist_use_interface {127,0,0,1} +sbwt none +sbwtdcpu none +sbwtdio none'
 
 
 class Epmd(Daemon):
@@ -71,16 +72,21 @@ class RabbitMQ(Daemon):
     def environment(self) -> Mapping[str, str]:
         """Return the places of all files, and the setting by which the shell script becomes the server."""
         return {
-            'RUNNING_UNDER_SYSTEMD': 'true', 'RABBITMQ_CONF_ENV_FILE': '/dev/null',
-            'RABBITMQ_NODENAME': self._node, 'RABBITMQ_CONFIG_FILE': f'{self.home}/rabbitmq.conf',
-            'RABBITMQ_ADVANCED_CONFIG_FILE': f'{self.home}/none', 'RABBITMQ_ENABLED_PLUGINS_FILE': str(self._plugins),
-            'RABBITMQ_MNESIA_BASE': f'{self.home}/data', 'RABBITMQ_LOG_BASE': f'{self.home}/log',
-            'RABBITMQ_PID_FILE': f'{self.home}/pid', 'RABBITMQ_GENERATED_CONFIG_DIR': f'{self.home}/config',
+            'RUNNING_UNDER_SYSTEMD': 'true',
+            'RABBITMQ_CONF_ENV_FILE': '/dev/null',
+            'RABBITMQ_NODENAME': self._node,
+            'RABBITMQ_CONFIG_FILE': f'{self.home}/rabbitmq.conf',
+            'RABBITMQ_ADVANCED_CONFIG_FILE': f'{self.home}/none',
+            'RABBITMQ_ENABLED_PLUGINS_FILE': str(self._plugins),
+            'RABBITMQ_MNESIA_BASE': f'{self.home}/data',
+            'RABBITMQ_LOG_BASE': f'{self.home}/log',
+            'RABBITMQ_PID_FILE': f'{self.home}/pid',
+            'RABBITMQ_GENERATED_CONFIG_DIR': f'{self.home}/config',
             'RABBITMQ_DIST_PORT': str(self.ports.get('distribution', '')),
-            'ERL_EPMD_PORT': str(self._epmd.ports['port']), 'ERL_EPMD_ADDRESS': '127.0.0.1',
+            'ERL_EPMD_PORT': str(self._epmd.ports['port']),
+            'ERL_EPMD_ADDRESS': '127.0.0.1',
             # Idle schedulers spin by default, at the expense of the tests.
-            'RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS':
-                '-kernel inet_dist_use_interface {127,0,0,1} +sbwt none +sbwtdcpu none +sbwtdio none',
+            'RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS': _ERLANG,
         }
 
     def answers(self) -> bool:
@@ -113,9 +119,13 @@ def order(admin_url: str, method: str, path: str, body: Any = None) -> Any:
     parts = urllib.parse.urlsplit(admin_url)
     login = base64.b64encode(f'{parts.username}:{parts.password}'.encode()).decode()
     request = urllib.request.Request(
-        f'http://{parts.hostname}:{parts.port}{parts.path}/{path}', method=method,
+        f'http://{parts.hostname}:{parts.port}{parts.path}/{path}',
+        method=method,
         data=None if body is None else json.dumps(body).encode(),
-        headers={'Authorization': f'Basic {login}', 'Content-Type': 'application/json'})
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=waiting.LIMIT) as answer:
+        headers={'Authorization': f'Basic {login}', 'Content-Type': 'application/json'},
+    )
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+        request, timeout=waiting.LIMIT
+    ) as answer:
         text = answer.read()
     return json.loads(text) if text else None

@@ -26,8 +26,20 @@ from manila_lite.tests.services.daemon import Broken, Daemon, Missing, program
 
 _PROGRAMS = ('ceph-mon', 'ceph-mgr', 'ceph-mds', 'ceph-osd', 'ceph', 'ceph-authtool', 'monmaptool')
 #: Modules of the manager: all others only cost memory and time at the start.
-_MODULES = ('mgr_module.py', 'mgr_util.py', 'volumes', 'orchestrator', 'status', 'balancer', 'crash', 'devicehealth',
-            'pg_autoscaler', 'progress', 'rbd_support', 'telemetry')
+_MODULES = (
+    'mgr_module.py',
+    'mgr_util.py',
+    'volumes',
+    'orchestrator',
+    'status',
+    'balancer',
+    'crash',
+    'devicehealth',
+    'pg_autoscaler',
+    'progress',
+    'rbd_support',
+    'telemetry',
+)
 #: The module for NFS clusters, and the pool where it looks for them.
 NFS_MODULE, NFS_POOL = 'nfs', '.nfs'
 _MODULES_OF_DEBIAN = Path('/usr/share/ceph/mgr')
@@ -35,13 +47,18 @@ _LOOPBACK = {4: '127.0.0.1', 6: '[::1]'}
 #: Seconds for an answer of a cluster that is asked again and again.
 _POLL = 15
 #: What the share service's own user may do, as the page for operators says.
-SERVICE_CAPS = {'mon': 'allow r', 'mgr': 'allow rw', 'mds': 'allow *',
-                'osd': 'allow rw namespace=fsvolumens_* tag cephfs data=*'}
+SERVICE_CAPS = {
+    'mon': 'allow r',
+    'mgr': 'allow rw',
+    'mds': 'allow *',
+    'osd': 'allow rw namespace=fsvolumens_* tag cephfs data=*',
+}
 _DAEMONS = {
     'mon.': {'mon': 'allow *'},
     'client.admin': {'mon': 'allow *', 'osd': 'allow *', 'mds': 'allow *', 'mgr': 'allow *'},
     'mgr.x': {'mon': 'allow profile mgr', 'osd': 'allow *', 'mds': 'allow *'},
-    'osd.0': {'mon': 'allow profile osd', 'osd': 'allow *', 'mgr': 'allow profile osd'}}
+    'osd.0': {'mon': 'allow profile osd', 'osd': 'allow *', 'mgr': 'allow profile osd'},
+}
 _MDS = {'mon': 'allow profile mds', 'osd': 'allow rw tag cephfs *=*', 'mgr': 'allow profile mds'}
 
 #: A client's file: where the cluster is, and the file with its key.
@@ -101,12 +118,20 @@ class CephDaemon(Daemon):
     """One daemon of a cluster, in the cluster's directory."""
 
     PORTS = ()
-    END = signal.SIGKILL        # a clean end takes six seconds
+    END = signal.SIGKILL  # a clean end takes six seconds
 
     def __init__(self, cluster: 'Ceph', kind: str, ident: str):
         super().__init__()
         self._cluster = cluster
-        self._words = [*cluster.inside, program(f'ceph-{kind}'), '--conf', str(cluster.server_conf), '-i', ident, '-f']
+        self._words = [
+            *cluster.inside,
+            program(f'ceph-{kind}'),
+            '--conf',
+            str(cluster.server_conf),
+            '-i',
+            ident,
+            '-f',
+        ]
         self.name = f'{kind}.{ident}'
 
     def _setUp(self) -> None:
@@ -133,9 +158,17 @@ class Ceph(fixtures.Fixture):
     ``admin_conf`` is the file of ``client.admin``; ``conf`` that of ``client.manila``, the share service's own user.
     """
 
-
-    def __init__(self, filesystems: Sequence[str] = ('a',), *, store: str = 'memstore', standbys: int = 0, grace: float = 15,
-                 family: int = 4, address: str = '', netns: str = ''):
+    def __init__(
+        self,
+        filesystems: Sequence[str] = ('a',),
+        *,
+        store: str = 'memstore',
+        standbys: int = 0,
+        grace: float = 15,
+        family: int = 4,
+        address: str = '',
+        netns: str = '',
+    ):
         """Remember what to make. ``address``: another one than the loopback, of the network namespace ``netns``."""
         super().__init__()
         self._address = address
@@ -172,16 +205,32 @@ class Ceph(fixtures.Fixture):
         users = _DAEMONS | {f'mds.{name}': _MDS for name in self._servers} | {'client.manila': SERVICE_CAPS}
         self._run('ceph-authtool', '--create-keyring', str(keys))
         for name, caps in users.items():
-            self._run('ceph-authtool', str(keys), '--name', name, '--gen-key',
-                      *(word for service, cap in caps.items() for word in ('--cap', service, cap)))
+            self._run(
+                'ceph-authtool',
+                str(keys),
+                '--name',
+                name,
+                '--gen-key',
+                *(word for service, cap in caps.items() for word in ('--cap', service, cap)),
+            )
         self.server_conf = self.home / 'server.conf'
-        self.server_conf.write_text(_CLIENT.format(fsid=self.fsid, monitor=self.monitor, keyring=keys) + _SERVER.format(
-            home=self.home, address=host.strip('[]'), store=self._store, grace=self._grace,
-            four=str(self._family == 4).lower(), six=str(self._family == 6).lower()))
-        self.admin_conf = self.client_conf('admin', self._run('ceph-authtool', str(keys), '--name', 'client.admin',
-                                                              '--print-key').strip())
-        self.conf = self.client_conf('manila', self._run('ceph-authtool', str(keys), '--name', 'client.manila',
-                                                         '--print-key').strip())
+        self.server_conf.write_text(
+            _CLIENT.format(fsid=self.fsid, monitor=self.monitor, keyring=keys)
+            + _SERVER.format(
+                home=self.home,
+                address=host.strip('[]'),
+                store=self._store,
+                grace=self._grace,
+                four=str(self._family == 4).lower(),
+                six=str(self._family == 6).lower(),
+            )
+        )
+        self.admin_conf = self.client_conf(
+            'admin', self._run('ceph-authtool', str(keys), '--name', 'client.admin', '--print-key').strip()
+        )
+        self.conf = self.client_conf(
+            'manila', self._run('ceph-authtool', str(keys), '--name', 'client.manila', '--print-key').strip()
+        )
 
         if ceph_line.parser():
             self._line = ceph_line.Line(self.admin_conf, 'admin', self._netns)
@@ -189,34 +238,58 @@ class Ceph(fixtures.Fixture):
     def _start_daemons(self) -> None:
         osd = uuidutils.generate_uuid()
         made = str(self.home / 'monmap')
-        self._run('monmaptool', '--create', '--fsid', self.fsid, '--enable-all-features', '--addv', 'a', self.monitor, made)
-        self._server('ceph-mon', '-i', 'a', '--mkfs', '--monmap', made, '--keyring', str(self.home / 'keyring'))
+        self._run(
+            'monmaptool',
+            '--create',
+            '--fsid',
+            self.fsid,
+            '--enable-all-features',
+            '--addv',
+            'a',
+            self.monitor,
+            made,
+        )
+        self._server(
+            'ceph-mon', '-i', 'a', '--mkfs', '--monmap', made, '--keyring', str(self.home / 'keyring')
+        )
         self._daemon('mon', 'a')
         self._daemon('mgr', 'x')
-        self._commands('config set mgr mgr/devicehealth/enable_monitoring false --force', f'osd new {osd} 0',
-                       *(line for name in self._filesystems for line in self._new(name)))
+        self._commands(
+            'config set mgr mgr/devicehealth/enable_monitoring false --force',
+            f'osd new {osd} 0',
+            *(line for name in self._filesystems for line in self._new(name)),
+        )
         self._server('ceph-osd', '-i', '0', '--mkfs', '--osd-uuid', osd)
         self._daemon('osd', '0')
         for name in self._servers:
             self._daemon('mds', name)
-        self.addCleanup(self._hang_up)      # first of all: the library waits for nobody then
+        self.addCleanup(self._hang_up)  # first of all: the library waits for nobody then
         self.wait_usable()
 
     @staticmethod
     def _new(filesystem: str) -> list[str]:
-        return [f'osd pool create {filesystem}.meta 4', f'osd pool create {filesystem}.data 4',
-                f'fs new {filesystem} {filesystem}.meta {filesystem}.data']
+        return [
+            f'osd pool create {filesystem}.meta 4',
+            f'osd pool create {filesystem}.data 4',
+            f'fs new {filesystem} {filesystem}.meta {filesystem}.data',
+        ]
 
     def add_shared_pool(self, name: str) -> None:
         """Add a pool for what several hosts of the share service share, and let the service use it."""
         caps = SERVICE_CAPS | {'osd': f'{SERVICE_CAPS["osd"]}, allow rw pool={name}'}
-        self._commands(f'osd pool create {name} 4', f'osd pool application enable {name} manila_lite',
-                       'auth caps client.manila ' + ' '.join(f"{service} '{cap}'" for service, cap in caps.items()))
+        self._commands(
+            f'osd pool create {name} 4',
+            f'osd pool application enable {name} manila_lite',
+            'auth caps client.manila ' + ' '.join(f"{service} '{cap}'" for service, cap in caps.items()),
+        )
 
     def remove_shared_pool(self, name: str) -> None:
         """Remove the pool, and take what the service may do to it away."""
-        self._commands('auth caps client.manila ' + ' '.join(f"{service} '{cap}'" for service, cap in SERVICE_CAPS.items()),
-                       f'osd pool rm {name} {name} --yes-i-really-really-mean-it')
+        self._commands(
+            'auth caps client.manila '
+            + ' '.join(f"{service} '{cap}'" for service, cap in SERVICE_CAPS.items()),
+            f'osd pool rm {name} {name} --yes-i-really-really-mean-it',
+        )
 
     @property
     def has_nfs(self) -> bool:
@@ -228,13 +301,25 @@ class Ceph(fixtures.Fixture):
         if self.has_nfs:
             return
         (self.home / 'modules' / NFS_MODULE).symlink_to(_MODULES_OF_DEBIAN / NFS_MODULE)
-        self._commands(f'osd pool create {NFS_POOL} 4', f'osd pool application enable {NFS_POOL} nfs',
-                       f'mgr module enable {NFS_MODULE} --force')
+        self._commands(
+            f'osd pool create {NFS_POOL} 4',
+            f'osd pool application enable {NFS_POOL} nfs',
+            f'mgr module enable {NFS_MODULE} --force',
+        )
 
     def add_nfs_cluster(self, name: str) -> None:
         """Make an NFS cluster without gateways, once its module is enabled."""
-        self._run('rados', '--conf', str(self.admin_conf), '--pool', NFS_POOL, '--namespace', name, 'create',
-                  f'conf-nfs.{name}')
+        self._run(
+            'rados',
+            '--conf',
+            str(self.admin_conf),
+            '--pool',
+            NFS_POOL,
+            '--namespace',
+            name,
+            'create',
+            f'conf-nfs.{name}',
+        )
         waiting.until(lambda: self._has_nfs_cluster(name), self._why_not, pause=0.1)
 
     def _has_nfs_cluster(self, name: str) -> bool:
@@ -254,7 +339,7 @@ class Ceph(fixtures.Fixture):
     def kill(self, name: str) -> None:
         """Kill a daemon, as in a crash."""
         self.daemons[name].abort()
-        self._hang_up()     # a command to a manager that was killed may hang
+        self._hang_up()  # a command to a manager that was killed may hang
 
     def start(self, name: str) -> None:
         """Start a daemon that was killed."""
@@ -266,7 +351,9 @@ class Ceph(fixtures.Fixture):
             waiting.until(lambda name=name: self._is_usable(name), self._why_not, pause=0.1)
 
     def _is_usable(self, filesystem: str) -> bool:
-        dead = [daemon for daemon in self.daemons.values() if daemon.process and daemon.process.poll() is not None]
+        dead = [
+            daemon for daemon in self.daemons.values() if daemon.process and daemon.process.poll() is not None
+        ]
         if dead:
             raise Broken(f'{dead[0].name} ended: {dead[0].tail()}')
         return self._succeeds('fs', 'subvolume', 'ls', filesystem)
@@ -313,9 +400,25 @@ class Ceph(fixtures.Fixture):
             return Answer(errno.ETIMEDOUT, said=str(silent))
 
     def _run_ceph(self, words: Sequence[str], seconds: float) -> Answer:
-        done = subprocess.run([*self.inside, program('ceph'), '--conf', str(self.admin_conf), '--connect-timeout', '20',
-                               '--format', 'json', *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=seconds, env=self._environment(), check=False)
+        done = subprocess.run(
+            [
+                *self.inside,
+                program('ceph'),
+                '--conf',
+                str(self.admin_conf),
+                '--connect-timeout',
+                '20',
+                '--format',
+                'json',
+                *words,
+            ],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            env=self._environment(),
+            check=False,
+        )
         return Answer(done.returncode, done.stdout, done.stderr)
 
     def _hang_up(self) -> None:
@@ -330,20 +433,32 @@ class Ceph(fixtures.Fixture):
         self._run(name, '--conf', str(self.server_conf), *words)
 
     def _run(self, name: str, *words: str) -> str:
-        done = subprocess.run([*self.inside, program(name), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              errors='replace', timeout=waiting.LIMIT, cwd=self.home, env=self._environment(), check=False)
+        done = subprocess.run(
+            [*self.inside, program(name), *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors='replace',
+            timeout=waiting.LIMIT,
+            cwd=self.home,
+            env=self._environment(),
+            check=False,
+        )
         if done.returncode:
             raise Broken(f'{name}: exit {done.returncode}: {done.stdout[-1000:]}{done.stderr[-2000:]}')
         return done.stdout
 
     def _environment(self) -> Mapping[str, str]:
-        return {'PATH': '/usr/sbin:/usr/bin:/sbin:/bin', 'LC_ALL': 'C.UTF-8', 'HOME': str(self.home),
-                'TMPDIR': str(self.home)}
+        return {
+            'PATH': '/usr/sbin:/usr/bin:/sbin:/bin',
+            'LC_ALL': 'C.UTF-8',
+            'HOME': str(self.home),
+            'TMPDIR': str(self.home),
+        }
 
 
 class FuseMount(fixtures.Fixture):
     """A native mount by ``ceph-fuse``, as a tenant makes it: with an id and its key, from the export location of a share."""
-
 
     def __init__(self, ceph: Ceph, filesystem: str, ident: str, key: str, path: str, *more: str):
         super().__init__()
@@ -360,10 +475,28 @@ class FuseMount(fixtures.Fixture):
         self.root.mkdir()
         conf = self.home / 'ceph.conf'
         (self.home / 'keyring').write_text(f'[client.{self._ident}]\n\tkey = {self._key}\n')
-        conf.write_text(_CLIENT.format(fsid=self._ceph.fsid, monitor=self._ceph.monitor, keyring=self.home / 'keyring')
-                        + f'log file = {self.home}/log\nadmin socket =\nclient mount timeout = 15\n')
-        self._words = [program('setpriv'), '--pdeathsig', 'KILL', '--', program('ceph-fuse'), '-f', '--conf', str(conf),
-                       '--id', self._ident, '--client_fs', self._filesystem, '-r', self._path, *self._more, str(self.root)]
+        conf.write_text(
+            _CLIENT.format(fsid=self._ceph.fsid, monitor=self._ceph.monitor, keyring=self.home / 'keyring')
+            + f'log file = {self.home}/log\nadmin socket =\nclient mount timeout = 15\n'
+        )
+        self._words = [
+            program('setpriv'),
+            '--pdeathsig',
+            'KILL',
+            '--',
+            program('ceph-fuse'),
+            '-f',
+            '--conf',
+            str(conf),
+            '--id',
+            self._ident,
+            '--client_fs',
+            self._filesystem,
+            '-r',
+            self._path,
+            *self._more,
+            str(self.root),
+        ]
         self.addCleanup(self.end)
 
     def mount(self) -> Path:
@@ -373,7 +506,8 @@ class FuseMount(fixtures.Fixture):
         """
         with (self.home / 'out').open('wb') as out:
             self.process = subprocess.Popen(
-                self._words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+                self._words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
+            )
         waiting.until(lambda: self.root.is_mount() or self.process.poll() is not None, self.said, pause=0.02)
         if not self.root.is_mount():
             raise PermissionError(f'ceph-fuse: exit {self.process.returncode}: {self.said()}')
@@ -394,10 +528,12 @@ class FuseMount(fixtures.Fixture):
         with contextlib.suppress(subprocess.TimeoutExpired):
             # limit: it goes by force after it
             subprocess.run(['umount', str(self.root)], capture_output=True, timeout=5, check=False)
-            self.process.wait(5)    # limit: it goes by force after it
+            self.process.wait(5)  # limit: it goes by force after it
         self.process.kill()
         self.process.wait()
-        subprocess.run(['umount', '--lazy', str(self.root)], capture_output=True, timeout=waiting.LIMIT, check=False)
+        subprocess.run(
+            ['umount', '--lazy', str(self.root)], capture_output=True, timeout=waiting.LIMIT, check=False
+        )
 
 
 #: Classes of tests that use the shared cluster.

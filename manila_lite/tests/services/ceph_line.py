@@ -19,8 +19,14 @@ from manila_lite.drivers.cephfs.cluster import bindings, deadline
 from manila_lite.drivers.cephfs.cluster.answers import Answer
 from manila_lite.tests import nfs_client
 
-_OPTIONS = {'log_file': '', 'log_to_stderr': 'false', 'err_to_stderr': 'false', 'admin_socket': '',
-            'client_mount_timeout': '20', 'mon_client_hunt_interval': '0.5'}
+_OPTIONS = {
+    'log_file': '',
+    'log_to_stderr': 'false',
+    'err_to_stderr': 'false',
+    'admin_socket': '',
+    'client_mount_timeout': '20',
+    'mon_client_hunt_interval': '0.5',
+}
 
 
 class Silent(Exception):
@@ -82,16 +88,27 @@ class Line:
             return Answer(22, said=f'no command of {target[0]} is like this: {" ".join(words)}')
         return self._send(target, argdict={**command, 'format': 'json'})
 
-    def _command(self, target: tuple[str, str], words: Sequence[str], *, anew: bool = False) -> Mapping[str, Any] | None:
+    def _command(
+        self, target: tuple[str, str], words: Sequence[str], *, anew: bool = False
+    ) -> Mapping[str, Any] | None:
         """Return the command as a daemon takes it; None if it has none of these words. ``anew``: a module may have come."""
         if anew or target[0] not in self._commands:
             told = self._send(target, prefix='get_command_descriptions')
             if told.number:
                 raise RuntimeError(told.said)
-            self._commands[target[0]] = [(_first(one['sig']), one) for one in json.loads(told.output).values()]
-        alike = {f'cmd{number}': one for number, (first, one) in enumerate(self._commands[target[0]])
-                 if first == words[:len(first)]}
-        return parser().validate_command(parser().parse_json_funcsigs(json.dumps(alike), 'cli'), words) if alike else None
+            self._commands[target[0]] = [
+                (_first(one['sig']), one) for one in json.loads(told.output).values()
+            ]
+        alike = {
+            f'cmd{number}': one
+            for number, (first, one) in enumerate(self._commands[target[0]])
+            if first == words[: len(first)]
+        }
+        return (
+            parser().validate_command(parser().parse_json_funcsigs(json.dumps(alike), 'cli'), words)
+            if alike
+            else None
+        )
 
     def _send(self, target: tuple[str, str], **what: Any) -> Answer:
         number, output, said = parser().json_command(self._connected(), target=target, **what)
@@ -100,7 +117,9 @@ class Line:
     def _connected(self) -> Any:
         with self._lock:
             if self._rados is None:
-                rados = bindings.load('rados').Rados(name=f'client.{self._user}', conffile=str(self._conf), conf=_OPTIONS)
+                rados = bindings.load('rados').Rados(
+                    name=f'client.{self._user}', conffile=str(self._conf), conf=_OPTIONS
+                )
                 rados.connect()
                 self._rados = rados
             return self._rados

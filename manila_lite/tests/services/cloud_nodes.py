@@ -55,14 +55,25 @@ exec su -s /bin/sh -c 'exec "$@"' -- root sudo "$@"
 def make(images):
     """Make ``kernel`` and ``initrd`` of such a node in the directory."""
     accounts = nodes.ACCOUNTS.replace('root:x:', 'root::')
-    plain = {'etc/ssh/sshd_config': nodes.SSHD, 'etc/passwd': accounts, 'etc/group': f'root:x:0:\n{USER}:x:1000:\n',
-             'etc/fstab': nodes.FSTAB, 'etc/netconfig': Path('/etc/netconfig').read_text(), 'etc/os-release': 'ID=debian\n'}
+    plain = {
+        'etc/ssh/sshd_config': nodes.SSHD,
+        'etc/passwd': accounts,
+        'etc/group': f'root:x:0:\n{USER}:x:1000:\n',
+        'etc/fstab': nodes.FSTAB,
+        'etc/netconfig': Path('/etc/netconfig').read_text(),
+        'etc/os-release': 'ID=debian\n',
+    }
     programs = {'usr/bin/apt-get': _APT, 'usr/bin/sudo': _SUDO}
-    kernel, initrd = initramfs.build(nodes.MODULES, nodes.BEGIN + _TOLD + nodes.END, {
-        **initramfs.with_libraries(*nodes.PROGRAMS),
-        **{path: (0o100644, text.encode()) for path, text in plain.items()},
-        **{path: (0o100755, text.encode()) for path, text in programs.items()},
-        # setuid: of its commands only su keeps root's rights.
-        'bin/busybox': (0o104755, Path(initramfs.program('busybox')).read_bytes())})
+    kernel, initrd = initramfs.build(
+        nodes.MODULES,
+        nodes.BEGIN + _TOLD + nodes.END,
+        {
+            **initramfs.with_libraries(*nodes.PROGRAMS),
+            **{path: (0o100644, text.encode()) for path, text in plain.items()},
+            **{path: (0o100755, text.encode()) for path, text in programs.items()},
+            # setuid: of its commands only su keeps root's rights.
+            'bin/busybox': (0o104755, Path(initramfs.program('busybox')).read_bytes()),
+        },
+    )
     (images / 'kernel').write_bytes(kernel.read_bytes())
     (images / 'initrd').write_bytes(initrd)

@@ -53,13 +53,13 @@ def exit_on_signals() -> None:
 
 
 def _exit(signo: int, frame: FrameType | None) -> None:
-    signal.signal(signo, signal.SIG_IGN)        # a second signal would interrupt the end
+    signal.signal(signo, signal.SIG_IGN)  # a second signal would interrupt the end
     raise SystemExit(128 + signo)
 
 
 def serves(port: int, path: str) -> bool:
     """Say whether an HTTP server on a port of the loopback answers 200 for the path."""
-    probe = http.client.HTTPConnection('127.0.0.1', port, timeout=5)     # limit: a try; the caller repeats it
+    probe = http.client.HTTPConnection('127.0.0.1', port, timeout=5)  # limit: a try; the caller repeats it
     try:
         probe.request('GET', path)
         return probe.getresponse().status == http.HTTPStatus.OK
@@ -133,14 +133,21 @@ class Daemon(fixtures.Fixture):
         :raises Broken: it does not in time, or it ended.
         """
         with (self.home / 'out').open('ab') as out:
-            self.process = subprocess.Popen(self._as_user(self.command()), cwd=self.home, env=self._environment(),
-                                            stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+            self.process = subprocess.Popen(
+                self._as_user(self.command()),
+                cwd=self.home,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
         end = time.monotonic() + waiting.LIMIT
         while not self.answers():
             status = self.process.poll()
             if status is not None or time.monotonic() > end:
                 raise Broken(f'{type(self).__name__}: exit {status}\n{self.tail()}')
-            time.sleep(0.05)    # sleeps: between two looks; the process is watched at each
+            time.sleep(0.05)  # sleeps: between two looks; the process is watched at each
 
     def stop(self) -> None:
         """End the server cleanly, or kill it if it does not end."""
@@ -176,8 +183,17 @@ class Daemon(fixtures.Fixture):
 
         :raises Broken: it failed.
         """
-        done = subprocess.run(self._as_user(command), cwd=self.home, env=self._environment(), stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, errors='replace', timeout=waiting.LIMIT, check=False)
+        done = subprocess.run(
+            self._as_user(command),
+            cwd=self.home,
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors='replace',
+            timeout=waiting.LIMIT,
+            check=False,
+        )
         if done.returncode:
             raise Broken(f'{command[0]}: exit {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-2000:]}')
 
@@ -190,8 +206,13 @@ class Daemon(fixtures.Fixture):
         return path
 
     def _environment(self) -> dict[str, str]:
-        return {'PATH': f'{os.environ.get("PATH", os.defpath)}:{_PLACES}', 'LC_ALL': 'C.UTF-8',
-                'HOME': str(self.home), 'TMPDIR': str(self.home), **self.environment()}
+        return {
+            'PATH': f'{os.environ.get("PATH", os.defpath)}:{_PLACES}',
+            'LC_ALL': 'C.UTF-8',
+            'HOME': str(self.home),
+            'TMPDIR': str(self.home),
+            **self.environment(),
+        }
 
     def _as_user(self, command: Sequence[str]) -> list[str]:
         # The kernel ends the server when the thread that started it ends, for any reason.

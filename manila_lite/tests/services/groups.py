@@ -29,8 +29,13 @@ OF_PROGRAMS = {
 def want(group: str) -> None:
     """Have a group put in place if it is missing or old. Processes that want one wait for each other."""
     if script := os.environ.get(SETUP):
-        subprocess.run([script, '--python', f'--{group}'], env=os.environ | {'MANILA_LITE_VENV': sys.prefix},
-                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
+        subprocess.run(
+            [script, '--python', f'--{group}'],
+            env=os.environ | {'MANILA_LITE_VENV': sys.prefix},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            check=False,
+        )
 
 
 def want_program(name: str) -> None:

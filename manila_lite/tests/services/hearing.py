@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A listener to notifications, through oslo.messaging like any program."""
 
-
 import fixtures
 import oslo_messaging
 
@@ -29,7 +28,8 @@ class Heard(fixtures.Fixture):
             self.addCleanup(self._conf.clear_override, name, _GROUP)
         way = oslo_messaging.get_notification_transport(self._conf)
         listener = oslo_messaging.get_notification_listener(
-            way, [oslo_messaging.Target(topic='notifications')], [self], executor='threading')
+            way, [oslo_messaging.Target(topic='notifications')], [self], executor='threading'
+        )
         listener.start()
         self.addCleanup(listener.wait)
         self.addCleanup(listener.stop)
@@ -43,7 +43,15 @@ class Heard(fixtures.Fixture):
         self._keep('ERROR', publisher_id, event_type, payload, ctxt)
 
     def _keep(self, priority, publisher, event, payload, ctxt):
-        self.events.append({'priority': priority, 'publisher': publisher, 'event': event, 'payload': payload, 'context': ctxt})
+        self.events.append(
+            {
+                'priority': priority,
+                'publisher': publisher,
+                'event': event,
+                'payload': payload,
+                'context': ctxt,
+            }
+        )
 
     def of(self, **payload):
         """Return the notifications whose payload has these values."""
@@ -51,9 +59,11 @@ class Heard(fixtures.Fixture):
 
     def wait(self, event, **payload):
         """Wait for a notification of this type with these values; return the first."""
+
         def heard():
             return next((found for found in self.of(**payload) if found['event'] == event), None)
 
         def told():
             return f'{event} with {payload}; heard: {[(one["event"], one["payload"]) for one in self.events]}'
+
         return waiting.until(heard, told)

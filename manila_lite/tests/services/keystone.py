@@ -13,8 +13,14 @@ from manila_lite.tests.services.daemon import Daemon, serves
 
 REGION = 'RegionOne'
 #: Roles of each user by project. An admin is a manager too, a manager a member, and a member a reader.
-USERS = {'demo': {'demo': 'member'}, 'viewer': {'demo': 'reader'}, 'boss': {'demo': 'manager'}, 'other': {'other': 'member'},
-         'nova': {'service': 'service'}, 'manila': {'service': 'service'}}
+USERS = {
+    'demo': {'demo': 'member'},
+    'viewer': {'demo': 'reader'},
+    'boss': {'demo': 'manager'},
+    'other': {'other': 'member'},
+    'nova': {'service': 'service'},
+    'manila': {'service': 'service'},
+}
 #: The types under which clients look for this API, with the service's name. None is ``share``, that was version 1.
 CATALOG = {'sharev2': 'manilav2', 'shared-file-system': 'manila'}
 #: The user with all rights, in a project of the same name.
@@ -111,8 +117,19 @@ class Keystone(Daemon):
 
     def command(self) -> list[str]:
         """Return the command line of Keystone."""
-        return [str(self._python), '-W', 'ignore', '-c', _SERVE, f'{self.home}/keystone.sqlite', f'{self.home}/keystone.conf',
-                str(self.ports['port']), ADMIN, REGION, str(self._threads)]
+        return [
+            str(self._python),
+            '-W',
+            'ignore',
+            '-c',
+            _SERVE,
+            f'{self.home}/keystone.sqlite',
+            f'{self.home}/keystone.conf',
+            str(self.ports['port']),
+            ADMIN,
+            REGION,
+            str(self._threads),
+        ]
 
     def environment(self) -> Mapping[str, str]:
         """Return the administrator's password."""
@@ -134,13 +151,24 @@ class Keystone(Daemon):
 
     def login(self, user: str, project: str) -> dict[str, str]:
         """Return the data for a login, with keystoneauth's names."""
-        return {'auth_url': self.url, 'username': user, 'password': self.password, 'project_name': project,
-                'user_domain_name': 'Default', 'project_domain_name': 'Default'}
+        return {
+            'auth_url': self.url,
+            'username': user,
+            'password': self.password,
+            'project_name': project,
+            'user_domain_name': 'Default',
+            'project_domain_name': 'Default',
+        }
 
     def connect(self, user: str, project: str, **more: Any) -> openstack.connection.Connection:
         """Return a client of openstacksdk that logs in with a password; ``more`` are its options."""
-        return openstack.connect(auth=self.login(user, project), region_name=REGION, load_yaml_config=False,
-                                 load_envvars=False, **more)
+        return openstack.connect(
+            auth=self.login(user, project),
+            region_name=REGION,
+            load_yaml_config=False,
+            load_envvars=False,
+            **more,
+        )
 
     def announce(self, url: str, kinds: Mapping[str, str] = CATALOG) -> None:
         """Make ``url`` the only endpoint of the API in the catalog, under each of the types."""
@@ -151,7 +179,9 @@ class Keystone(Daemon):
         for kind, name in kinds.items():
             service = identity.create_service(type=kind, name=name)
             for interface in ('public', 'internal', 'admin'):
-                identity.create_endpoint(service_id=service.id, interface=interface, url=url, region_id=REGION)
+                identity.create_endpoint(
+                    service_id=service.id, interface=interface, url=url, region_id=REGION
+                )
 
     def _populate(self, identity: Any) -> None:
         roles = {role.name: role.id for role in identity.roles()}

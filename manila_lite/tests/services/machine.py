@@ -44,8 +44,12 @@ exit $status
 """
 #: The end of what a command has printed when it waits for a password: 'Re-type new password: ', 'Enter it again: '.
 _ASKS = re.compile(r'(?i)(password|again)[^\n]*: ?$')
-_ENV = {'HOME': '/root', 'LANG': 'C.UTF-8', 'SHELL': '/bin/bash',
-        'PATH': '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'}
+_ENV = {
+    'HOME': '/root',
+    'LANG': 'C.UTF-8',
+    'SHELL': '/bin/bash',
+    'PATH': '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+}
 
 
 class Disk(fixtures.Fixture):
@@ -93,15 +97,20 @@ class Machine(fixtures.Fixture):
     def _prepare(self, root: Path) -> None:
         """Write what an administrator finds or has set: names, a place for packages, and answers that no page is about."""
         for path, text in {
-                'etc/hostname': f'{NAMES[0]}\n',
-                'etc/hosts': ''.join(f'{address} {name}\n' for address, name in [
-                    ('127.0.0.1', 'localhost'), ('::1', 'localhost'), *((ADDRESSES[0], name) for name in NAMES)]),
-                'etc/pip.conf': f'[global]\nno-index = true\nfind-links = {_PYTHON}\ndisable-pip-version-check = true\n'
-                                '[install]\nno-compile = true\n',
-                'etc/systemd/system/documentation.service':
-                    '[Service]\nType=oneshot\nRemainAfterExit=yes\n' + ''.join(
-                        f'ExecStart=/sbin/ip address add {address}/24 dev lo\n' for address in ADDRESSES),
-                }.items():
+            'etc/hostname': f'{NAMES[0]}\n',
+            'etc/hosts': ''.join(
+                f'{address} {name}\n'
+                for address, name in [
+                    ('127.0.0.1', 'localhost'),
+                    ('::1', 'localhost'),
+                    *((ADDRESSES[0], name) for name in NAMES),
+                ]
+            ),
+            'etc/pip.conf': f'[global]\nno-index = true\nfind-links = {_PYTHON}\ndisable-pip-version-check = true\n'
+            '[install]\nno-compile = true\n',
+            'etc/systemd/system/documentation.service': '[Service]\nType=oneshot\nRemainAfterExit=yes\n'
+            + ''.join(f'ExecStart=/sbin/ip address add {address}/24 dev lo\n' for address in ADDRESSES),
+        }.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text)
         wants = root / 'etc/systemd/system/sysinit.target.wants'
@@ -110,27 +119,64 @@ class Machine(fixtures.Fixture):
 
     def _boot(self, *states: str) -> None:
         """Start the machine, and wait until systemd says that it is in one of these states."""
-        layers = {'lowerdir': self._debian / 'tree', 'upperdir': self.home / 'upper', 'workdir': self.home / 'work'}
+        layers = {
+            'lowerdir': self._debian / 'tree',
+            'upperdir': self.home / 'upper',
+            'workdir': self.home / 'work',
+        }
         options = ','.join([*(f'{name}={path}' for name, path in layers.items()), 'volatile'])
         words = [
             # It ends with the tests, however these end.
-            program('setpriv'), '--pdeathsig', 'KILL', '--', program('unshare'), '--mount',
-            program('sh'), '-c', _START, 'sh', str(self._cgroup / 'cgroup.procs'), options, str(self.home / 'root'),
-            self._nspawn_path, '--quiet', '--boot', f'--directory={self.home / "root"}',
-            f'--machine={self.name}', '--register=no', '--keep-unit', '--private-network', '--resolv-conf=off',
-            '--timezone=off', '--link-journal=no', '--console=pipe', f'--bind-ro={self._debian / "python"}:{_PYTHON}',
+            program('setpriv'),
+            '--pdeathsig',
+            'KILL',
+            '--',
+            program('unshare'),
+            '--mount',
+            program('sh'),
+            '-c',
+            _START,
+            'sh',
+            str(self._cgroup / 'cgroup.procs'),
+            options,
+            str(self.home / 'root'),
+            self._nspawn_path,
+            '--quiet',
+            '--boot',
+            f'--directory={self.home / "root"}',
+            f'--machine={self.name}',
+            '--register=no',
+            '--keep-unit',
+            '--private-network',
+            '--resolv-conf=off',
+            '--timezone=off',
+            '--link-journal=no',
+            '--console=pipe',
+            f'--bind-ro={self._debian / "python"}:{_PYTHON}',
             # NFS-Ganesha finds files by their handles.
-            '--system-call-filter=open_by_handle_at', f'--bind-ro={_BTRFS}',
-            *(f'--bind={device}:{inside}' for inside, device in self._disks.items())]
+            '--system-call-filter=open_by_handle_at',
+            f'--bind-ro={_BTRFS}',
+            *(f'--bind={device}:{inside}' for inside, device in self._disks.items()),
+        ]
         with (self.home / 'console').open('ab') as console:
-            self._nspawn = subprocess.Popen(words, env=os.environ | {'SYSTEMD_NSPAWN_UNIFIED_HIERARCHY': '1'},
-                                            stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True)
+            self._nspawn = subprocess.Popen(
+                words,
+                env=os.environ | {'SYSTEMD_NSPAWN_UNIFIED_HIERARCHY': '1'},
+                stdin=subprocess.DEVNULL,
+                stdout=console,
+                stderr=console,
+                start_new_session=True,
+            )
         waiting.until(lambda: self._is_up(states), self.tail)
 
     def reboot(self) -> None:
         """Shut the machine down, and boot it again with what it has written."""
-        subprocess.run(self._shell('systemctl reboot'), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                       timeout=waiting.LIMIT)
+        subprocess.run(
+            self._shell('systemctl reboot'),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=waiting.LIMIT,
+        )
         self._nspawn.wait(waiting.LIMIT)
         # It forbids a second mount, since the layer may not be on the disk; that matters only if this machine has crashed.
         shutil.rmtree(self.home / 'work/work/incompat')
@@ -152,19 +198,38 @@ class Machine(fixtures.Fixture):
 
     def enter(self, *namespaces: str) -> list[str]:
         """Return the beginning of a command line that runs inside: in these of the machine's namespaces, or in all."""
-        return [program('nsenter'), f'--target={self._leader()}', *(f'--{name}' for name in namespaces or ('all',)), '--']
+        return [
+            program('nsenter'),
+            f'--target={self._leader()}',
+            *(f'--{name}' for name in namespaces or ('all',)),
+            '--',
+        ]
 
     def run(self, command: str, typed: str = '', seconds: float = 600) -> subprocess.CompletedProcess:
         """Run a command in root's shell, with ``typed`` as its input; return it with its output."""
-        return subprocess.run(self._shell(command), input=typed, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors='replace', timeout=seconds)
+        return subprocess.run(
+            self._shell(command),
+            input=typed,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors='replace',
+            timeout=seconds,
+        )
 
     def converse(self, command: str, password: str, seconds: float = 600) -> subprocess.CompletedProcess:
         """Run a command at a terminal, and type the password each time it asks for one; return it with its output."""
         words = self._shell(f'script --quiet --return --command {shlex.quote(command)} /dev/null')
         said = ''
-        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors='replace', bufsize=1) as process:
+        with subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors='replace',
+            bufsize=1,
+        ) as process:
             guard = threading.Timer(seconds, process.kill)
             guard.start()
             # A program that is about to ask throws away what was typed before.
@@ -178,8 +243,17 @@ class Machine(fixtures.Fixture):
         return subprocess.CompletedProcess(words, process.returncode, said)
 
     def _shell(self, command: str) -> list[str]:
-        return [*self.enter(), '/usr/bin/env', '-i', *(f'{name}={value}' for name, value in _ENV.items()), 'setsid', '--wait',
-                'bash', '-c', _TYPED.format(command=command)]
+        return [
+            *self.enter(),
+            '/usr/bin/env',
+            '-i',
+            *(f'{name}={value}' for name, value in _ENV.items()),
+            'setsid',
+            '--wait',
+            'bash',
+            '-c',
+            _TYPED.format(command=command),
+        ]
 
     def file(self, path: str) -> Path:
         """Return where a file of the machine is from outside, for reading and writing."""
@@ -213,8 +287,13 @@ class Machine(fixtures.Fixture):
 
 def copy_checkout(root: Path, into: Path) -> None:
     """Copy the files of a checkout that git knows or would add."""
-    listed = subprocess.run(['git', '-C', root, 'ls-files', '-z', '--cached', '--others', '--exclude-standard'], check=True,
-                            capture_output=True, text=True, timeout=waiting.LIMIT).stdout
+    listed = subprocess.run(
+        ['git', '-C', root, 'ls-files', '-z', '--cached', '--others', '--exclude-standard'],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=waiting.LIMIT,
+    ).stdout
     for name in filter(None, listed.split('\0')):
         if (root / name).is_file():
             (into / name).parent.mkdir(parents=True, exist_ok=True)
@@ -233,11 +312,16 @@ def _removed(folder: Path) -> bool:
 
 def _cgroup() -> Path:
     """Return the cgroup of this process, of version 2."""
-    mounted = next(line.split()[1] for line in Path('/proc/self/mounts').read_text().splitlines()
-                   if line.split()[2] == 'cgroup2')
+    mounted = next(
+        line.split()[1]
+        for line in Path('/proc/self/mounts').read_text().splitlines()
+        if line.split()[2] == 'cgroup2'
+    )
     mine = next(line for line in Path('/proc/self/cgroup').read_text().splitlines() if line.startswith('0::'))
     return Path(mounted, mine.removeprefix('0::').lstrip('/'))
 
 
 def _out(*words: str) -> str:
-    return subprocess.run(words, check=True, capture_output=True, text=True, timeout=waiting.LIMIT).stdout.strip()
+    return subprocess.run(
+        words, check=True, capture_output=True, text=True, timeout=waiting.LIMIT
+    ).stdout.strip()

@@ -102,5 +102,10 @@ class Neutron(Daemon):
 
     def client(self) -> Any:
         """Return openstacksdk's client of Neutron."""
-        return openstack.connect(auth_type='none', auth={}, network_endpoint_override=self.url, load_yaml_config=False,
-                                 load_envvars=False).network
+        return openstack.connect(
+            auth_type='none',
+            auth={},
+            network_endpoint_override=self.url,
+            load_yaml_config=False,
+            load_envvars=False,
+        ).network

@@ -86,13 +86,34 @@ class NfsGateway(Daemon):
         """Return the command line."""
         self.log.unlink(missing_ok=True)
         url = f'rados://{NFS_POOL}/{self._name}/conf-nfs.{self._name}'
-        conf = self.write('ganesha.conf', _CONF.format(
-            plugins=fsal.plugin().parent, ceph_conf=self._conf, user=self._user, pool=NFS_POOL, cluster=self._name,
-            node=self._netns or 'here', port=_PORT if self._netns else self.ports['port'],
-            watch='' if self._deaf else f'watch_url = "{url}"; ', url=url))
+        conf = self.write(
+            'ganesha.conf',
+            _CONF.format(
+                plugins=fsal.plugin().parent,
+                ceph_conf=self._conf,
+                user=self._user,
+                pool=NFS_POOL,
+                cluster=self._name,
+                node=self._netns or 'here',
+                port=_PORT if self._netns else self.ports['port'],
+                watch='' if self._deaf else f'watch_url = "{url}"; ',
+                url=url,
+            ),
+        )
         inside = [program('nsenter'), f'--net=/run/netns/{self._netns}', '--'] if self._netns else []
-        return [*inside, program('ganesha.nfsd'), '-F', '-f', str(conf), '-L', str(self.log), '-p', str(self.home / 'pid'),
-                '-N', 'NIV_EVENT']
+        return [
+            *inside,
+            program('ganesha.nfsd'),
+            '-F',
+            '-f',
+            str(conf),
+            '-L',
+            str(self.log),
+            '-p',
+            str(self.home / 'pid'),
+            '-N',
+            'NIV_EVENT',
+        ]
 
     def environment(self) -> Mapping[str, str]:
         """Return where the cluster is, and the bus."""

@@ -77,12 +77,25 @@ class Image:
         private, self.public = key_pair()
         self.key_file.touch(0o600)
         self.key_file.write_text(private)
-        plain = {'etc/ssh/sshd_config': SSHD, 'etc/ssh/authorized_keys': self.public, 'etc/passwd': ACCOUNTS,
-                 'etc/group': 'root:x:0:\nnogroup:x:65534:\n', 'etc/fstab': FSTAB,
-                 'etc/netconfig': Path('/etc/netconfig').read_text()}
-        self.kernel, self.initrd = initramfs.build(MODULES, BEGIN + _OWN + END, {
-            **initramfs.with_libraries(*PROGRAMS), **{path: (0o100600 if 'ssh' in path else 0o100644, text.encode())
-                                                     for path, text in plain.items()}})
+        plain = {
+            'etc/ssh/sshd_config': SSHD,
+            'etc/ssh/authorized_keys': self.public,
+            'etc/passwd': ACCOUNTS,
+            'etc/group': 'root:x:0:\nnogroup:x:65534:\n',
+            'etc/fstab': FSTAB,
+            'etc/netconfig': Path('/etc/netconfig').read_text(),
+        }
+        self.kernel, self.initrd = initramfs.build(
+            MODULES,
+            BEGIN + _OWN + END,
+            {
+                **initramfs.with_libraries(*PROGRAMS),
+                **{
+                    path: (0o100600 if 'ssh' in path else 0o100644, text.encode())
+                    for path, text in plain.items()
+                },
+            },
+        )
 
 
 class Node:
@@ -97,27 +110,66 @@ class Node:
         private, self.host_key = key_pair()
         initrd = image.folder / f'{name}.initrd'
         # The kernel unpacks several archives, one after the other.
-        initrd.write_bytes(image.initrd + initramfs.archive({
-            'etc/ssh/host_key': (0o100600, private.encode()),
-            'etc/node': (0o100644, f'name={name}\ncidr={cidr}\n'.encode())}))
+        initrd.write_bytes(
+            image.initrd
+            + initramfs.archive(
+                {
+                    'etc/ssh/host_key': (0o100600, private.encode()),
+                    'etc/node': (0o100644, f'name={name}\ncidr={cidr}\n'.encode()),
+                }
+            )
+        )
         self._ip('tuntap', 'add', self._tap, 'mode', 'tap')
         self._ip('link', 'set', self._tap, 'master', bridge, 'up')
         self._process = subprocess.Popen(
-            ['nsenter', f'--net=/run/netns/{netns}', initramfs.QEMU, '-accel', 'tcg', '-M', 'q35', '-cpu', 'max', '-m', '256M',
-             '-nodefaults', '-display', 'none', '-serial', f'file:{self._console}',
-             '-monitor', f'unix:{image.folder / name}.monitor,server=on,wait=off',
-             '-kernel', str(image.kernel), '-initrd', str(initrd),
-             '-append', 'console=ttyS0 quiet panic=-1 no_timer_check random.trust_cpu=on',
-             '-netdev', f'tap,id=n,ifname={self._tap},script=no,downscript=no',
-             '-device', f'virtio-net-pci,netdev=n,mac=52:54:00:{mark[12:14]}:{mark[14:16]}:{mark[16:18]},romfile='],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=(image.folder / f'{name}.qemu').open('w'))
+            [
+                'nsenter',
+                f'--net=/run/netns/{netns}',
+                initramfs.QEMU,
+                '-accel',
+                'tcg',
+                '-M',
+                'q35',
+                '-cpu',
+                'max',
+                '-m',
+                '256M',
+                '-nodefaults',
+                '-display',
+                'none',
+                '-serial',
+                f'file:{self._console}',
+                '-monitor',
+                f'unix:{image.folder / name}.monitor,server=on,wait=off',
+                '-kernel',
+                str(image.kernel),
+                '-initrd',
+                str(initrd),
+                '-append',
+                'console=ttyS0 quiet panic=-1 no_timer_check random.trust_cpu=on',
+                '-netdev',
+                f'tap,id=n,ifname={self._tap},script=no,downscript=no',
+                '-device',
+                f'virtio-net-pci,netdev=n,mac=52:54:00:{mark[12:14]}:{mark[14:16]}:{mark[16:18]},romfile=',
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=(image.folder / f'{name}.qemu').open('w'),
+        )
 
     def _ip(self, *words):
-        subprocess.run(['ip', '-n', self._netns, *words], check=True, capture_output=True, timeout=waiting.LIMIT)
+        subprocess.run(
+            ['ip', '-n', self._netns, *words], check=True, capture_output=True, timeout=waiting.LIMIT
+        )
 
     def inventory(self):
         """Return the node's entry for an inventory file."""
-        return {'address': self.address, 'user': 'root', 'key_file': str(self._image.key_file), 'host_key': self.host_key}
+        return {
+            'address': self.address,
+            'user': 'root',
+            'key_file': str(self._image.key_file),
+            'host_key': self.host_key,
+        }
 
     def boots(self):
         """Return how often the node has booted."""
@@ -129,7 +181,7 @@ class Node:
         while self.boots() < boots:
             if self._process.poll() is not None or time.monotonic() > end:
                 raise AssertionError(f'{self.name} did not come up: {self.tail()}')
-            time.sleep(0.1)     # sleeps: between two looks; the guest is watched at each
+            time.sleep(0.1)  # sleeps: between two looks; the guest is watched at each
 
     def pull(self):
         """Reset the node, as by its button."""
@@ -143,11 +195,15 @@ class Node:
 
     def tail(self):
         """Return the end of the output of the node and its QEMU."""
-        return ''.join(path.read_text(errors='replace')[-2000:] for path in (
-            self._console, self._image.folder / f'{self.name}.qemu'))
+        return ''.join(
+            path.read_text(errors='replace')[-2000:]
+            for path in (self._console, self._image.folder / f'{self.name}.qemu')
+        )
 
     def end(self):
         """Kill the node, as by pulling the plug, and delete its interface."""
         self._process.kill()
         self._process.wait()
-        subprocess.run(['ip', '-n', self._netns, 'link', 'delete', self._tap], capture_output=True, timeout=waiting.LIMIT)
+        subprocess.run(
+            ['ip', '-n', self._netns, 'link', 'delete', self._tap], capture_output=True, timeout=waiting.LIMIT
+        )

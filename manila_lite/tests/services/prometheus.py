@@ -32,18 +32,38 @@ class Prometheus(Daemon):
 
     def prepare(self) -> None:
         """Write configuration and rules."""
-        rules = self.write('rules.yaml', yaml.safe_dump({'groups': [{'name': 'tests', 'rules': list(self._rules)}]}))
-        self._config = self.write('prometheus.yaml', yaml.safe_dump({
-            'global': {'scrape_interval': f'{_SCRAPE}s', 'scrape_timeout': f'{_SCRAPE}s',
-                       'evaluation_interval': f'{_EVALUATE}s'},
-            'rule_files': [str(rules)],
-            'scrape_configs': [{'job_name': 'lite', 'static_configs': [
-                {'targets': [f'127.0.0.1:{port}' for port in self._targets]}]}]}))
+        rules = self.write(
+            'rules.yaml', yaml.safe_dump({'groups': [{'name': 'tests', 'rules': list(self._rules)}]})
+        )
+        self._config = self.write(
+            'prometheus.yaml',
+            yaml.safe_dump(
+                {
+                    'global': {
+                        'scrape_interval': f'{_SCRAPE}s',
+                        'scrape_timeout': f'{_SCRAPE}s',
+                        'evaluation_interval': f'{_EVALUATE}s',
+                    },
+                    'rule_files': [str(rules)],
+                    'scrape_configs': [
+                        {
+                            'job_name': 'lite',
+                            'static_configs': [{'targets': [f'127.0.0.1:{port}' for port in self._targets]}],
+                        }
+                    ],
+                }
+            ),
+        )
 
     def command(self) -> list[str]:
         """Return the command line."""
-        return [self._program, f'--config.file={self._config}', f'--storage.tsdb.path={self.home}/data', '--log.level=warn',
-                f'--web.listen-address=127.0.0.1:{self.ports["port"]}']
+        return [
+            self._program,
+            f'--config.file={self._config}',
+            f'--storage.tsdb.path={self.home}/data',
+            '--log.level=warn',
+            f'--web.listen-address=127.0.0.1:{self.ports["port"]}',
+        ]
 
     def answers(self) -> bool:
         """Say whether the server is ready."""
@@ -64,5 +84,8 @@ class Prometheus(Daemon):
 
     def firing(self) -> set[tuple[str, str]]:
         """Return the alerts that fire: their names, and the values of their label ``binary``."""
-        return {(alert['labels']['alertname'], alert['labels'].get('binary', '')) for alert in self.ask('alerts')['alerts']
-                if alert['state'] == 'firing'}
+        return {
+            (alert['labels']['alertname'], alert['labels'].get('binary', ''))
+            for alert in self.ask('alerts')['alerts']
+            if alert['state'] == 'firing'
+        }

@@ -51,7 +51,9 @@ class SpaceNode:
         self._write('passwd', nodes.ACCOUNTS)
         self._write('group', 'root:x:0:\nnogroup:x:65534:\n')
         self._write('fstab', nodes.FSTAB)
-        self._write('mount.nfs', _MOUNT.format(root=Path(nodes.__file__).parents[3], python=sys.executable), 0o755)
+        self._write(
+            'mount.nfs', _MOUNT.format(root=Path(nodes.__file__).parents[3], python=sys.executable), 0o755
+        )
         (self._etc / 'mtab').symlink_to('/proc/self/mounts')
         self._start()
 
@@ -63,13 +65,38 @@ class SpaceNode:
     def _start(self):
         with self._log.open('a') as log:
             self._process = subprocess.Popen(
-                ['nsenter', f'--net=/run/netns/{self._netns}', 'unshare', '--mount', '--propagation', 'slave', '--pid',
-                 '--fork', '--kill-child', '--mount-proc', 'sh', '-c', _SCRIPT, 'node', str(self._etc),
-                 os.path.realpath(program('mount.nfs')), program('sshd')], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                [
+                    'nsenter',
+                    f'--net=/run/netns/{self._netns}',
+                    'unshare',
+                    '--mount',
+                    '--propagation',
+                    'slave',
+                    '--pid',
+                    '--fork',
+                    '--kill-child',
+                    '--mount-proc',
+                    'sh',
+                    '-c',
+                    _SCRIPT,
+                    'node',
+                    str(self._etc),
+                    os.path.realpath(program('mount.nfs')),
+                    program('sshd'),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
 
     def inventory(self):
         """Return the node's entry for an inventory file."""
-        return {'address': self.address, 'user': 'root', 'key_file': str(self._key_file), 'host_key': self.host_key}
+        return {
+            'address': self.address,
+            'user': 'root',
+            'key_file': str(self._key_file),
+            'host_key': self.host_key,
+        }
 
     def fstab(self):
         """Return the node's /etc/fstab."""

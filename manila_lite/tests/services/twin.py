@@ -14,7 +14,19 @@ from pathlib import Path
 from manila_lite.tests import waiting
 from manila_lite.tests.services import initramfs
 
-_CIFS = ('cifs', 'nls_utf8', 'cmac', 'ccm', 'gcm', 'ctr', 'ecb', 'ghash_generic', 'sha512_generic', 'md4', 'des_generic')
+_CIFS = (
+    'cifs',
+    'nls_utf8',
+    'cmac',
+    'ccm',
+    'gcm',
+    'ctr',
+    'ecb',
+    'ghash_generic',
+    'sha512_generic',
+    'md4',
+    'des_generic',
+)
 MODULES = ('virtio_pci', 'virtiofs', 'overlay', 'nfsv4', 'btrfs', 'loop', 'veth', 'bridge', *_CIFS)
 _VIRTIOFSD = '/usr/lib/qemu/virtiofsd'
 _MEMORY = '2048M'
@@ -55,7 +67,10 @@ sleep 1
 
 def missing():
     """Return a text about all that this machine lacks for its twin, or ''."""
-    lacks = [initramfs.missing(MODULES), '' if Path(_VIRTIOFSD).exists() else 'virtiofsd (package qemu-system-common)']
+    lacks = [
+        initramfs.missing(MODULES),
+        '' if Path(_VIRTIOFSD).exists() else 'virtiofsd (package qemu-system-common)',
+    ]
     return ', '.join(filter(None, lacks))
 
 
@@ -68,23 +83,60 @@ def run(folder, words, env, patience):
     script = _SCRIPT.format(exports=exports, here=shlex.quote(os.getcwd()), words=shlex.join(words))
     image, initrd = initramfs.build(MODULES, _INIT, {'script': (0o100644, script.encode())})
     (folder / 'initrd').write_bytes(initrd)
-    with _started(folder, _VIRTIOFSD, f'--socket-path={folder / "socket"}', '-f', '-o',
-                  'source=/,cache=always,xattr,sandbox=chroot') as served:
-        with contextlib.suppress(waiting.Late):     # the machine's output is returned then
+    with _started(
+        folder,
+        _VIRTIOFSD,
+        f'--socket-path={folder / "socket"}',
+        '-f',
+        '-o',
+        'source=/,cache=always,xattr,sandbox=chroot',
+    ) as served:
+        with contextlib.suppress(waiting.Late):  # the machine's output is returned then
             waiting.until(lambda: (folder / 'socket').exists() or served.poll() is not None, 'the socket')
-        with _started(folder, *_qemu(folder, image)) as machine, contextlib.suppress(subprocess.TimeoutExpired):
+        with (
+            _started(folder, *_qemu(folder, image)) as machine,
+            contextlib.suppress(subprocess.TimeoutExpired),
+        ):
             machine.wait(patience)
     return _ended(folder)
 
 
 def _qemu(folder, image):
-    return (initramfs.QEMU, '-accel', 'tcg,thread=multi', '-smp', '2', '-M', 'q35', '-cpu', 'max',
-            '-m', _MEMORY, '-nodefaults', '-no-reboot', '-display', 'none',
-            '-object', f'memory-backend-memfd,id=memory,size={_MEMORY},share=on', '-numa', 'node,memdev=memory',
-            '-chardev', f'socket,id=files,path={folder / "socket"}', '-device', 'vhost-user-fs-pci,chardev=files,tag=machine',
-            '-serial', f'file:{folder / "console"}', '-serial', f'file:{folder / "said"}',
-            '-kernel', str(image), '-initrd', str(folder / 'initrd'),
-            '-append', 'console=ttyS0 quiet panic=-1 no_timer_check random.trust_cpu=on')
+    return (
+        initramfs.QEMU,
+        '-accel',
+        'tcg,thread=multi',
+        '-smp',
+        '2',
+        '-M',
+        'q35',
+        '-cpu',
+        'max',
+        '-m',
+        _MEMORY,
+        '-nodefaults',
+        '-no-reboot',
+        '-display',
+        'none',
+        '-object',
+        f'memory-backend-memfd,id=memory,size={_MEMORY},share=on',
+        '-numa',
+        'node,memdev=memory',
+        '-chardev',
+        f'socket,id=files,path={folder / "socket"}',
+        '-device',
+        'vhost-user-fs-pci,chardev=files,tag=machine',
+        '-serial',
+        f'file:{folder / "console"}',
+        '-serial',
+        f'file:{folder / "said"}',
+        '-kernel',
+        str(image),
+        '-initrd',
+        str(folder / 'initrd'),
+        '-append',
+        'console=ttyS0 quiet panic=-1 no_timer_check random.trust_cpu=on',
+    )
 
 
 @contextlib.contextmanager
@@ -102,7 +154,8 @@ def _started(folder, *words):
 def _ended(folder):
     said, console, trouble = (
         (folder / name).read_text(errors='replace').replace('\r', '') if (folder / name).exists() else ''
-        for name in ('said', 'console', 'trouble'))
+        for name in ('said', 'console', 'trouble')
+    )
     before, mark, status = said.rpartition('ENDED ')
     if not mark:
         return None, f'{said}\n{console[-2000:]}\n{trouble[-1000:]}'

@@ -13,15 +13,22 @@ _KINDS = {kind.kind: kind for kind in (History, SharesHistory)}
 
 
 def _arguments():
-    parser = argparse.ArgumentParser(prog='tools/simulate', description='Histories of the engine of durable work, or of '
-                                                                        'shares.')
-    parser.add_argument('--kind', choices=_KINDS, default=History.kind, help='what lives through them (default: engine)')
-    parser.add_argument('--seed', type=int, help='of the first history; each further one has the next (default: any)')
-    parser.add_argument('--histories', type=int, help='how many (default: 200, or as many as there is time for)')
+    parser = argparse.ArgumentParser(
+        prog='tools/simulate', description='Histories of the engine of durable work, or of shares.'
+    )
+    parser.add_argument(
+        '--kind', choices=_KINDS, default=History.kind, help='what lives through them (default: engine)'
+    )
+    parser.add_argument(
+        '--seed', type=int, help='of the first history; each further one has the next (default: any)'
+    )
+    parser.add_argument(
+        '--histories', type=int, help='how many (default: 200, or as many as there is time for)'
+    )
     parser.add_argument('--hours', type=float, help='for how long')
     arguments = parser.parse_args()
     if arguments.seed is None:
-        arguments.seed = random.randrange(10 ** 9)
+        arguments.seed = random.randrange(10**9)
     if arguments.histories is None:
         arguments.histories = sys.maxsize if arguments.hours else 200
     return arguments
@@ -47,7 +54,9 @@ def main():
     print(f'first seed {seed}')
     kind = _KINDS[wanted.kind]
     with kind.deployment_class() as deployment:
-        while number < wanted.histories and (not wanted.hours or time.monotonic() - began < wanted.hours * 3600):
+        while number < wanted.histories and (
+            not wanted.hours or time.monotonic() - began < wanted.hours * 3600
+        ):
             history = kind(seed, deployment)
             why = history.run()
             number += 1

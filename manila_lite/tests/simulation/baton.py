@@ -25,8 +25,8 @@ class Task:
     def __init__(self, name, process):
         self.name = name
         self.process = process
-        self.condition = None       # the task goes on when this holds,
-        self.until = None           # or at this time
+        self.condition = None  # the task goes on when this holds,
+        self.until = None  # or at this time
         self.ended = self.doomed = False
         self.go = threading.Lock()
         self.go.acquire()
@@ -43,7 +43,7 @@ class Baton:
     def __init__(self, rng, limit, sticky):
         self._rng = rng
         self._limit = limit
-        self._sticky = sticky       # probability that the present task goes on
+        self._sticky = sticky  # probability that the present task goes on
         self.now = 0.0
         self.steps = 0
         self.tasks = []

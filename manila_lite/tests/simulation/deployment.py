@@ -35,7 +35,7 @@ retry_delay = 0.5
 class Deployment(fixtures.Fixture):
     """A database with tables, whose statements are points of the history in ``use``."""
 
-    more = ''                   # configuration
+    more = ''  # configuration
     table_class = rows.Table
 
     def _setUp(self):
@@ -44,7 +44,9 @@ class Deployment(fixtures.Fixture):
         config = f'{state}/manila_lite.conf'
         with open(config, 'w', encoding='utf-8') as file:
             file.write(_CONFIG.format(state=state, more=self.more))
-        conf = setup.configure([f'--config-file={config}'], transport_url='inproc://', conf=cfg.ConfigOpts(), logged=False)
+        conf = setup.configure(
+            [f'--config-file={config}'], transport_url='inproc://', conf=cfg.ConfigOpts(), logged=False
+        )
         self._turn = environment.Lock()
         db = engine.Database(conf, lock=lambda: self._turn)
         self.addCleanup(db.dispose)

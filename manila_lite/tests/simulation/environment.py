@@ -5,7 +5,7 @@ import datetime
 
 from manila_lite.engine.environment import Environment
 
-EPOCH = datetime.datetime(2030, 1, 1)       # noqa: DTZ001 - as in the database
+EPOCH = datetime.datetime(2030, 1, 1)  # noqa: DTZ001 - as in the database
 
 
 class Lock:
@@ -110,7 +110,9 @@ class WorkerPool:
     def submit(self, call, ops, loaded):
         process, baton = self._process, self._process.baton
         self._tasks = [task for task in self._tasks if not task.ended]
-        task = baton.spawn(process, f'{process.name}.{self._name}-{process.number()}', lambda: call(ops, loaded))
+        task = baton.spawn(
+            process, f'{process.name}.{self._name}-{process.number()}', lambda: call(ops, loaded)
+        )
         self._tasks.append(task)
         process.model.worker_started(task, ops[0], self._count)
 
@@ -139,10 +141,10 @@ class SimulatedEnvironment(Environment):
         return self._baton.now
 
     def boottime(self):
-        return self.monotonic()         # no machine sleeps; that a process is frozen shows the same
+        return self.monotonic()  # no machine sleeps; that a process is frozen shows the same
 
     def thread_time(self):
-        return self._baton.steps        # every call seems slow, so that kept values may be as old as possible
+        return self._baton.steps  # every call seems slow, so that kept values may be as old as possible
 
     def lock(self):
         return Lock(self._baton)

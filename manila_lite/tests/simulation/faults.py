@@ -17,7 +17,7 @@ class Faults:
         self._left = dict.fromkeys(STATEMENT, 6) | dict.fromkeys(PROCESS, 3)
         #: Rates of wake-ups that are lost, and that come twice.
         self.lost, self.twice = rng.choice((0, 0.3, 1)), rng.choice((0, 0.3))
-        self.last = -1000.0         # time of the last fault
+        self.last = -1000.0  # time of the last fault
         self.now = lambda: 0.0
         #: Functions that let a process suffer a fault, by its kind.
         self.befall = {}

@@ -41,7 +41,7 @@ class GapBaton(baton.Baton):
         super().__init__(Straight(), _POINTS, 1.0)
         self.at = at
         self.signal = self.held = None
-        self.counts = False         # points are counted from here on
+        self.counts = False  # points are counted from here on
         self.points = 0
 
     def point(self, what):
@@ -52,8 +52,11 @@ class GapBaton(baton.Baton):
         if self.signal is not None and self.held is None and self.points >= self.at:
             self.held = me
         if self.held is not None and not self.failure:
-            others = [task for task in (self.signal, *self.tasks)
-                      if task in self.tasks and task is not self.held and self._due(task) <= self.now]
+            others = [
+                task
+                for task in (self.signal, *self.tasks)
+                if task in self.tasks and task is not self.held and self._due(task) <= self.now
+            ]
             if others:
                 return others[0]
         return super()._next(me)
@@ -126,12 +129,12 @@ class GapDeployment(Deployment):
 class GapHistory:
     """A runner of one queue, which gets a signal at the point ``at``. Subclasses say what it does, and what the signal is."""
 
-    behind = 0.0        # seconds that the clock of the process that signals is behind
+    behind = 0.0  # seconds that the clock of the process that signals is behind
 
     def __init__(self, at, deployment):
         self.baton, self.faults, self.model = GapBaton(at), Quiet, self
         self.pending, self.asked, self.seen = {}, 0, -1
-        self.busy = None            # the operation whose step is under way
+        self.busy = None  # the operation whose step is under way
         self._deployment = deployment
         self.services = context.Services(conf=deployment.services.conf, db=deployment.services.db, bus=self)
         self.db = self.services.db
@@ -147,7 +150,9 @@ class GapHistory:
         """Check that what is under way has a claim that holds."""
         if self.busy is not None:
             row = self._deployment.table.read()[self.busy]
-            holds = row.owner and seconds(row.lease_expires_at) > environment.EPOCH.timestamp() + self.baton.now
+            holds = (
+                row.owner and seconds(row.lease_expires_at) > environment.EPOCH.timestamp() + self.baton.now
+            )
             if not holds:
                 self.baton.fail(f'{row.kind} is under way, and its lease is over')
 
@@ -158,7 +163,9 @@ class GapHistory:
 
     def wake(self, topic, host, operation_id=None, lane=None):
         if self.runner is not None:
-            Operations(lambda ids: self.runner.wake(), self.runner.wake).wake({}, [operation_id], [lane] if lane else [])
+            Operations(lambda ids: self.runner.wake(), self.runner.wake).wake(
+                {}, [operation_id], [lane] if lane else []
+            )
 
     # The history --------------------------------------------------------------------------------------
 
@@ -186,8 +193,10 @@ class GapHistory:
         self.baton.counts = True
         self.baton.wait(lambda: self.baton.points >= self.baton.at, REST)
         if not self.baton.wait(self.answered, ANSWER):
-            self.baton.fail(f'no answer {ANSWER} s after the signal at point {self.baton.at}: '
-                            f'{[(row.kind, row.state, row.owner) for row in self._deployment.table.read().values()]}')
+            self.baton.fail(
+                f'no answer {ANSWER} s after the signal at point {self.baton.at}: '
+                f'{[(row.kind, row.state, row.owner) for row in self._deployment.table.read().values()]}'
+            )
 
     def give(self):
         """Give the signal."""

@@ -25,8 +25,8 @@ class History:
 
     kind = 'engine'
     world_class, model_class, deployment_class = World, Model, Deployment
-    steps = 10000               # points, at most
-    requests = (2, 5)           # at least and at most
+    steps = 10000  # points, at most
+    requests = (2, 5)  # at least and at most
 
     def __init__(self, seed, deployment):
         self.seed = seed
@@ -58,8 +58,10 @@ class History:
         self._deployment.use(self)
         # Shares are ensured in the order of their ids.
         ids = random.Random(self.seed)
-        with (fixtures.MonkeyPatch('uuid.uuid4', lambda: uuid.UUID(int=ids.getrandbits(128), version=4)),
-              contextlib.suppress(Stopped)):
+        with (
+            fixtures.MonkeyPatch('uuid.uuid4', lambda: uuid.UUID(int=ids.getrandbits(128), version=4)),
+            contextlib.suppress(Stopped),
+        ):
             self._live()
         failure = self.baton.failure
         self.baton.end()
@@ -74,8 +76,12 @@ class History:
         self.baton.wait(self._all_ended, 60)
         self.faults.off()
         if not self.baton.wait(self._all_ended, _SECONDS):
-            open_ones = [f'{self.model.name_of(row.id)} ({row.kind}, {row.topic}, step {row.step}, {row.attempts} tries, '
-                         f'owner {row.owner})' for row in self.model.rows.values() if row.state == rows.OPEN]
+            open_ones = [
+                f'{self.model.name_of(row.id)} ({row.kind}, {row.topic}, step {row.step}, {row.attempts} tries, '
+                f'owner {row.owner})'
+                for row in self.model.rows.values()
+                if row.state == rows.OPEN
+            ]
             self.baton.fail(f'not ended {_SECONDS} s after the last fault: {", ".join(open_ones)}')
             self.baton.point('')
         self._last()
@@ -92,16 +98,36 @@ class History:
     # Requests of users --------------------------------------------------------------------------------
 
     def _ask(self):
-        self._rng.choice((self._make, self._make, self._change, self._change, self._sync, self._sync_again, self._strange,
-                          self._hurry))()
+        self._rng.choice(
+            (
+                self._make,
+                self._make,
+                self._change,
+                self._change,
+                self._sync,
+                self._sync_again,
+                self._strange,
+                self._hurry,
+            )
+        )()
 
     def _begin(self, kind, begin=engine.begin, topic=plans.SHARE, **more):
         project = self._rng.choice('abc')
-        ctx = context.RequestContext(project_id=project, user_id='u', services=self.world.services, overwrite=False)
+        ctx = context.RequestContext(
+            project_id=project, user_id='u', services=self.world.services, overwrite=False
+        )
         number = len(self.model.facts)
         with self._db.writer() as conn:
-            wake = begin(conn, ctx, kind, 'thing', f'thing-{number}', topic=topic,
-                         host=self.world.host if topic == plans.SHARE else '', **more)
+            wake = begin(
+                conn,
+                ctx,
+                kind,
+                'thing',
+                f'thing-{number}',
+                topic=topic,
+                host=self.world.host if topic == plans.SHARE else '',
+                **more,
+            )
         wake.send(ctx)
         return wake
 

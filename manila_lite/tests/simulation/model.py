@@ -12,16 +12,16 @@ class Facts:
     """An operation, beside its row. ``number`` is its name, the same in each run of a seed."""
 
     number: int
-    claims: int = 0                 # number of its claims,
-    claim_of: dict = dataclasses.field(default_factory=dict)    # and of the last one of each process
-    held: float = 0.0               # when its lease was last written
-    asked: int = 0                  # the commit at which it was last requested,
-    began: int = 0                  # and its first step last begun
-    made: set = dataclasses.field(default_factory=set)          # its steps that are done at the backend
-    given_up: set = dataclasses.field(default_factory=set)      # steps whose undoing failed for good
-    ended: list = dataclasses.field(default_factory=list)       # ends that its plan wrote
+    claims: int = 0  # number of its claims,
+    claim_of: dict = dataclasses.field(default_factory=dict)  # and of the last one of each process
+    held: float = 0.0  # when its lease was last written
+    asked: int = 0  # the commit at which it was last requested,
+    began: int = 0  # and its first step last begun
+    made: set = dataclasses.field(default_factory=set)  # its steps that are done at the backend
+    given_up: set = dataclasses.field(default_factory=set)  # steps whose undoing failed for good
+    ended: list = dataclasses.field(default_factory=list)  # ends that its plan wrote
     unreadable: bool = False
-    met: str = ''                   # last fault of the thread that worked on it
+    met: str = ''  # last fault of the thread that worked on it
 
 
 @dataclasses.dataclass
@@ -33,13 +33,13 @@ class Worker:
     serial: str
     lane: str
     most: int
-    busy: bool = False              # a step is under way
-    last: str = 'ok'                # result of its last step
-    sent: str = ''                  # its direction when it asked to pass the work on
-    late: int = 0                   # steps that it began after the loss of its claim
-    released: bool = False          # its process has given up the claim
-    well: tuple = ()                # the step that succeeded, until that is saved
-    cut: bool = False               # it lost its connection
+    busy: bool = False  # a step is under way
+    last: str = 'ok'  # result of its last step
+    sent: str = ''  # its direction when it asked to pass the work on
+    late: int = 0  # steps that it began after the loss of its claim
+    released: bool = False  # its process has given up the claim
+    well: tuple = ()  # the step that succeeded, until that is saved
+    cut: bool = False  # it lost its connection
 
 
 class Run:
@@ -58,7 +58,7 @@ class Run:
         self._worker.well = (self._at, self._way) if outcome == 'ok' else ()
         facts = self._model.facts[self._worker.operation_id]
         if self._model.is_late(self._worker):
-            return                  # its successor decides the state of the step
+            return  # its successor decides the state of the step
         if self._way == 'do':
             facts.made |= set() if nothing else {self._at}
         elif outcome == 'ok':
@@ -76,12 +76,12 @@ class Model:
         self.table = table
         self.rows = {}
         self.facts = {}
-        self.workers = {}           # by thread
-        self.pending = {}           # by thread: writes that are not committed yet
-        self.groups = {}            # by thread: the operations for which it writes, of threads of its process
+        self.workers = {}  # by thread
+        self.pending = {}  # by thread: writes that are not committed yet
+        self.groups = {}  # by thread: the operations for which it writes, of threads of its process
         self.processes = {}
         self.commits = 0
-        self.asking = False         # a user asks for an operation that may be open
+        self.asking = False  # a user asks for an operation that may be open
 
     def name_of(self, operation_id):
         """Return the operation's name, the same in each run of the seed."""
@@ -112,8 +112,11 @@ class Model:
         own = self.workers.get(task)
         if own is None or own.operation_id == operation_id or operation_id not in self.groups.get(task, ()):
             return own
-        return next(worker for one, worker in self.workers.items()
-                    if one.process is task.process and not one.ended and worker.operation_id == operation_id)
+        return next(
+            worker
+            for one, worker in self.workers.items()
+            if one.process is task.process and not one.ended and worker.operation_id == operation_id
+        )
 
     @contextlib.contextmanager
     def group(self, operation_ids):
@@ -159,7 +162,9 @@ class Model:
         """Read the table after a commit, and check all changes."""
         before, self.rows = self.rows, self.table.read()
         self.commits += 1
-        for operation_id in self.groups.get(task) or ([self.workers[task].operation_id] if task in self.workers else ()):
+        for operation_id in self.groups.get(task) or (
+            [self.workers[task].operation_id] if task in self.workers else ()
+        ):
             self.worker_on(task, operation_id).well = ()
         written = self.pending.pop(task, [])
         for operation_id in self.rows:

@@ -25,8 +25,8 @@ class Backend:
         self._faults = faults
         self._model = model
         self._db = db
-        self._moods = {}        # by operation: nothing fails, anything may, or one step always does
-        self._unwritable = {}   # by operation: nothing, its end, or its passing to another queue
+        self._moods = {}  # by operation: nothing fails, anything may, or one step always does
+        self._unwritable = {}  # by operation: nothing, its end, or its passing to another queue
 
     def run(self, work, topic, at, way):
         """Do or undo a step, or fail, or ask for another attempt."""
@@ -51,6 +51,7 @@ class Backend:
             if work.error is None:
                 self._refuse('passing on', work)
             write(conn, topic, host)
+
         work.send, work.pass_on = queue, pass_on
 
     def _refuse(self, what, work):
@@ -106,7 +107,7 @@ class Backend:
         except (errors.LostClaim, *TRANSIENT):
             raise
         except Exception:
-            run.end('fail', nothing=True)       # a statement that the database refuses is a failure of the step
+            run.end('fail', nothing=True)  # a statement that the database refuses is a failure of the step
             raise
         run.end('ok')
 
@@ -131,11 +132,13 @@ def _plan(world, kind, *steps):
     def done_many(conn, works):
         for work in works:
             world.backend.write_end(rows.DONE, work)
+
     return engine.Plan(kind, steps, done, failed, prepare, done_many)
 
 
 def plans(topic, world):
     """Return the plans of processes of the topic."""
+
     def step(at, undo=True, pass_on=None, back=False):
         def do(work):
             world.backend.run(work, topic, at, 'do')
@@ -149,13 +152,17 @@ def plans(topic, world):
                 work.data['back'] = work.data.get('back', 0) + 1
                 work.send = (SCHEDULER, '')
                 world.model.sent(world.baton.current, 'undo')
+
         return engine.Step(do, undone if undo else None, name(at))
 
     plan = functools.partial(_plan, world)
     if topic == SCHEDULER:
         return [plan(PLACED, step(0), step(1, undo=False, pass_on=(SHARE, world.host)))]
-    return [plan(PLACED, step(0, back=True), step(1)), plan(CHANGED, step(0), step(1, undo=False), step(2)),
-            plan(SYNCED, step(0, undo=False))]
+    return [
+        plan(PLACED, step(0, back=True), step(1)),
+        plan(CHANGED, step(0), step(1, undo=False), step(2)),
+        plan(SYNCED, step(0, undo=False)),
+    ]
 
 
 #: Steps that can be undone, by kind and topic.

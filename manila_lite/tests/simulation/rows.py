@@ -50,8 +50,10 @@ class Table:
 
     def read(self):
         """Return the operations by id, the oldest first."""
-        return {row[0]: Row(*row) for row in self._conn.execute(
-            f'SELECT {", ".join(Row._fields)} FROM operations ORDER BY rowid')}
+        return {
+            row[0]: Row(*row)
+            for row in self._conn.execute(f'SELECT {", ".join(Row._fields)} FROM operations ORDER BY rowid')
+        }
 
     def clear(self):
         """Delete all operations."""

@@ -9,9 +9,11 @@ from sqlalchemy import event
 from manila_lite.tests.simulation import environment
 
 #: Errors that SQLAlchemy takes for a broken connection; of a lock that was not free; and of an unknown kind.
-_ERRORS = {'cut': (sqlite3.ProgrammingError, 'Cannot operate on a closed database.'),
-           'locked': (sqlite3.OperationalError, 'database is locked'),
-           'refused': (sqlite3.OperationalError, 'disk I/O error')}
+_ERRORS = {
+    'cut': (sqlite3.ProgrammingError, 'Cannot operate on a closed database.'),
+    'locked': (sqlite3.OperationalError, 'database is locked'),
+    'refused': (sqlite3.OperationalError, 'disk I/O error'),
+}
 
 
 def _error(fault):
@@ -49,8 +51,8 @@ class Wire:
 
     def __init__(self, turn):
         self.history = None
-        self.time = lambda: environment.EPOCH       # of the clock of the database
-        self.turn = turn            # the lock at which writers queue up
+        self.time = lambda: environment.EPOCH  # of the clock of the database
+        self.turn = turn  # the lock at which writers queue up
 
     def statement(self, text):
         """Let the statement reach the database, or raise an error."""
@@ -62,7 +64,7 @@ class Wire:
         self._meet(text.split('\n', 1)[0][:40])
         if text == 'BEGIN IMMEDIATE' and self.turn.holder is not self.history.baton.current:
             self.history.model.met('locked')
-            raise _error('locked')       # the wait for others was as long as SQLite's
+            raise _error('locked')  # the wait for others was as long as SQLite's
 
     def commit(self, commit):
         """Commit or fail; or commit, and raise an error all the same."""

@@ -16,7 +16,9 @@ def _nothing(*_):
 
 
 def _plan(kind, *steps):
-    return Plan(kind, tuple(Step(do, name=f'step_{number}') for number, do in enumerate(steps)), _nothing, _nothing)
+    return Plan(
+        kind, tuple(Step(do, name=f'step_{number}') for number, do in enumerate(steps)), _nothing, _nothing
+    )
 
 
 class Runs(gaps.GapHistory):
@@ -43,6 +45,7 @@ class Waits(Runs):
                 told = self.asked
             if not told:
                 raise errors.Again(_HOUR)
+
         return [_plan('wait', wait)]
 
     def first(self):
@@ -82,6 +85,7 @@ class TriesAgain(Runs):
         def fail_once(work):
             if work.op.attempts == 1:
                 raise RuntimeError('not now')
+
         return [_plan('fail', fail_once)]
 
     def first(self):
@@ -103,6 +107,7 @@ class AskedAgain(Runs):
                 work.hold(conn)
                 work.op = rows.get(conn, work.op.id)
                 self.seen = self.asked
+
         return [_plan('sync', look)]
 
     def first(self):
@@ -128,6 +133,7 @@ class AskedAgainInVain(AskedAgain):
 
         def fail(work):
             raise errors.Final('never')
+
         return [_plan('sync', look, fail)]
 
 
@@ -139,6 +145,7 @@ class FindsWork(Runs):
     def plans(self):
         def slow(work):
             self.baton.sleep(2.0)
+
         return [_plan('slow', slow), _plan('next', _nothing)]
 
     def first(self):
@@ -167,6 +174,7 @@ class ThreadIsFreed(Runs):
     def plans(self):
         def held(work):
             self.baton.wait(lambda: self.asked)
+
         return [_plan('held', held), _plan('next', _nothing)]
 
     def first(self):
@@ -190,16 +198,18 @@ class ThreadIsFreedAtAWakeUp(ThreadIsFreed):
     """A thread is freed while the wake-up for the next work finds that there is none."""
 
     def look(self):
-        runner, self.runner = self.runner, None     # nobody is told yet
+        runner, self.runner = self.runner, None  # nobody is told yet
         self.operation = self.begin('next')
         self.runner = runner
-        self.baton.spawn(self.process, 'bus', lambda: self.wake(gaps.TOPIC, gaps.HOST, self.operation, engine.WORK))
+        self.baton.spawn(
+            self.process, 'bus', lambda: self.wake(gaps.TOPIC, gaps.HOST, self.operation, engine.WORK)
+        )
 
 
 class Stops(Runs):
     """The process is stopped: work under way keeps its lease, however long it takes, and then the runner ends."""
 
-    seconds = 8.0           # longer than a lease
+    seconds = 8.0  # longer than a lease
     stopped = False
 
     def plans(self):
@@ -208,6 +218,7 @@ class Stops(Runs):
             self.baton.sleep(self.seconds)
             self.committed(None)
             self.busy = None
+
         return [_plan('long', long, long)]
 
     def first(self):
@@ -225,8 +236,21 @@ class StopsWhileIdle(Stops):
     seconds = 0.0
 
 
-SCENARIOS = (Waits, WaitsFromTheStart, WaitsAndClocksDiffer, TriesAgain, AskedAgain, AskedAgainInVain, FindsWork,
-             FindsQuickWork, FindsItsTurn, ThreadIsFreed, ThreadIsFreedAtAWakeUp, Stops, StopsWhileIdle)
+SCENARIOS = (
+    Waits,
+    WaitsFromTheStart,
+    WaitsAndClocksDiffer,
+    TriesAgain,
+    AskedAgain,
+    AskedAgainInVain,
+    FindsWork,
+    FindsQuickWork,
+    FindsItsTurn,
+    ThreadIsFreed,
+    ThreadIsFreedAtAWakeUp,
+    Stops,
+    StopsWhileIdle,
+)
 
 
 class GapsTest(testtools.TestCase):

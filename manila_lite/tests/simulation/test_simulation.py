@@ -34,9 +34,14 @@ class Histories:
 
 def in_parts(histories, parts):
     """Return so many classes of tests by their names, with all these histories between them."""
-    return {f'Part{part + 1:02}': type(f'Part{part + 1:02}', (histories, testtools.TestCase),
-                                       {'__module__': histories.__module__, 'part': part, 'parts': parts})
-            for part in range(parts)}
+    return {
+        f'Part{part + 1:02}': type(
+            f'Part{part + 1:02}',
+            (histories, testtools.TestCase),
+            {'__module__': histories.__module__, 'part': part, 'parts': parts},
+        )
+        for part in range(parts)
+    }
 
 
 class EngineHistories(Histories):

@@ -22,9 +22,9 @@ class Process:
         self.topic, self.host = topic, host
         self.immune = immune
         self.dead = self.leaving = False
-        self.frozen = 0.0           # until when it is frozen
-        self.offset = 0.0           # seconds that its clock is ahead
-        self.offsets = [0.0]        # the same, ever since it began
+        self.frozen = 0.0  # until when it is frozen
+        self.offset = 0.0  # seconds that its clock is ahead
+        self.offsets = [0.0]  # the same, ever since it began
         self.baton, self.model = world.baton, world.model
         self._world = world
         self._count = itertools.count()
@@ -48,9 +48,15 @@ class Process:
 
     def make_runner(self, plans_of_topic, service):
         """Return a runner of the queue."""
-        runner = self.runner_class(self._world.services, self.topic, self.host, plans_of_topic, service,
-                                   environment.SimulatedEnvironment(self))
-        ends = runner.executor._ends        # only its own calls show who writes for whom
+        runner = self.runner_class(
+            self._world.services,
+            self.topic,
+            self.host,
+            plans_of_topic,
+            service,
+            environment.SimulatedEnvironment(self),
+        )
+        ends = runner.executor._ends  # only its own calls show who writes for whom
         together, alone = ends._end_together, ends._end
 
         def end_together(group):
@@ -60,6 +66,7 @@ class Process:
         def end(one):
             with self.model.group([one.work.op.id]):
                 return alone(one)
+
         ends._end_together, ends._end = end_together, end
         return runner
 
@@ -87,7 +94,12 @@ class World:
         self.one_machine = rng.random() < 0.5
         self._count = itertools.count(1)
         self.outside = Process(self, 'outside', immune=True)
-        faults.befall = {'killed': self._killed, 'frozen': self._frozen, 'jumped': self._jumped, 'stopped': self._stopped}
+        faults.befall = {
+            'killed': self._killed,
+            'frozen': self._frozen,
+            'jumped': self._jumped,
+            'stopped': self._stopped,
+        }
 
     def make_backend(self, db):
         """Return the simulated backend."""
@@ -138,6 +150,7 @@ class World:
         def stop():
             process.stop()
             process.dead = True
+
         self.baton.spawn(process, f'{process.name}.stop', stop)
 
     def _start_successor(self, process):
@@ -146,6 +159,7 @@ class World:
         def succeed():
             self.baton.sleep(seconds)
             self.add(process.topic, process.host)
+
         self.baton.spawn(self.outside, f'successor of {process.name}', succeed)
 
     # The bus ------------------------------------------------------------------------------------
@@ -163,8 +177,12 @@ class World:
 
         def deliver():
             self.baton.sleep(seconds)
-            there = [one for one in self.model.processes.values()
-                     if (one.topic, one.host) == (topic, host) and one.endpoint and not one.dead]
+            there = [
+                one
+                for one in self.model.processes.values()
+                if (one.topic, one.host) == (topic, host) and one.endpoint and not one.dead
+            ]
             if there:
                 self.rng.choice(there).endpoint.wake({}, [operation_id], [lane] if lane else [])
+
         self.baton.spawn(self.outside, 'bus', deliver)

@@ -29,7 +29,6 @@ class _Machine:
 
 
 class Lending(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         folder = Path(self.useFixture(fixtures.TempDir()).path)

@@ -19,7 +19,6 @@ def logged():
 
 
 class Working(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         # Tests that ran in this thread before may have let a library make contexts.
@@ -27,10 +26,12 @@ class Working(testtools.TestCase):
 
     def test_context_is_not_logged_before_work_begins(self):
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
+
             def make():
                 context.RequestContext(request_id='req-1')
                 context.RequestContext(request_id='req-2', overwrite=False)
                 return logged()
+
             self.assertIsNone(pool.submit(make).result())
 
     def test_context_and_task_are_set_during_work_and_restored_after_it(self):
@@ -48,6 +49,7 @@ class Working(testtools.TestCase):
         def fail():
             with context.working(context.RequestContext(request_id='req-1'), 'x'):
                 raise ValueError
+
         self.assertRaises(ValueError, fail)
         self.assertIsNone(logged())
         self.assertEqual([], context.tasks())
@@ -68,11 +70,12 @@ class Working(testtools.TestCase):
                 going.set()
                 go.wait(waiting.LIMIT)
                 return logged()
+
         with concurrent.futures.ThreadPoolExecutor(1, 'hand') as pool:
             there = pool.submit(work)
             self.assertTrue(going.wait(waiting.LIMIT))
             self.assertIsNone(logged())
-            task, = context.tasks()
+            (task,) = context.tasks()
             self.assertIn('hand', task.thread)
             go.set()
             self.assertEqual('req-1', there.result())

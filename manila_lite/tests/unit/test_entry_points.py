@@ -42,7 +42,9 @@ class EntryPointsTest(testtools.TestCase):
         self.assertIs(OSError, self._load('square'))
 
     def test_refusal_of_an_unknown_name_lists_the_known_names(self):
-        self.assertEqual('shape = cube: no such shape; known: circle, line, oval, square', self._refused('cube'))
+        self.assertEqual(
+            'shape = cube: no such shape; known: circle, line, oval, square', self._refused('cube')
+        )
         self.assertEqual([], entry_points.names('manila_lite.tests.none'))
 
     def test_code_that_cannot_be_imported_is_refused(self):

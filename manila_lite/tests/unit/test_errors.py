@@ -7,11 +7,14 @@ import testtools
 
 from manila_lite import errors
 
-CLASSES = [found for _, found in inspect.getmembers(errors, inspect.isclass) if issubclass(found, errors.ManilaLiteError)]
+CLASSES = [
+    found
+    for _, found in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(found, errors.ManilaLiteError)
+]
 
 
 class Errors(testtools.TestCase):
-
     def test_codes_are_unique_symbols(self):
         codes = [found.code for found in CLASSES]
         self.assertEqual(len(codes), len(set(codes)), sorted(codes))
@@ -21,11 +24,36 @@ class Errors(testtools.TestCase):
     def test_codes_are_unchanged(self):
         """Clients match on these: a change here breaks them."""
         self.assertEqual(
-            ['already_exists', 'conflict', 'entity_missing', 'forbidden', 'invalid_input', 'microversion_out_of_range',
-             'not_found', 'over_quota', 'service_unavailable', 'unauthorized', 'wrong_state'],
-            sorted(getattr(errors, name).code for name in (
-                'NotFound', 'Invalid', 'Unprocessable', 'Forbidden', 'Unauthorized', 'Conflict', 'WrongState', 'Exists',
-                'OverQuota', 'NotAcceptable', 'Unavailable')))
+            [
+                'already_exists',
+                'conflict',
+                'entity_missing',
+                'forbidden',
+                'invalid_input',
+                'microversion_out_of_range',
+                'not_found',
+                'over_quota',
+                'service_unavailable',
+                'unauthorized',
+                'wrong_state',
+            ],
+            sorted(
+                getattr(errors, name).code
+                for name in (
+                    'NotFound',
+                    'Invalid',
+                    'Unprocessable',
+                    'Forbidden',
+                    'Unauthorized',
+                    'Conflict',
+                    'WrongState',
+                    'Exists',
+                    'OverQuota',
+                    'NotAcceptable',
+                    'Unavailable',
+                )
+            ),
+        )
 
     def test_every_class_has_its_own_docstring(self):
         for found in CLASSES:
@@ -41,7 +69,9 @@ class Errors(testtools.TestCase):
 
     def test_not_found_has_the_message_and_code_of_its_resource(self):
         found = errors.NotFound.of('access rule', 'x')
-        self.assertEqual(('Access rule x could not be found.', 'access_rule_not_found'), (str(found), found.code))
+        self.assertEqual(
+            ('Access rule x could not be found.', 'access_rule_not_found'), (str(found), found.code)
+        )
 
     def test_final_errors_have_a_detail_and_again_is_not_final(self):
         self.assertEqual('017', errors.Final('x', detail='017').detail)
@@ -55,5 +85,6 @@ class Errors(testtools.TestCase):
         def read():
             with errors.in_request('share_id'):
                 raise errors.NotFound.of('share', 's')
+
         bad = self.assertRaises(errors.Invalid, read)
         self.assertEqual(('share_id: Share s could not be found.', 'share_not_found'), (str(bad), bad.code))

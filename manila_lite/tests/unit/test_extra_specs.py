@@ -41,7 +41,6 @@ OPERATORS = [
 
 
 class TestOperators(testscenarios.WithScenarios, testtools.TestCase):
-
     scenarios = [(text, {'text': text, 'good': good, 'bad': bad}) for text, good, bad in OPERATORS]
 
     def test_good_values_match(self):
@@ -55,40 +54,58 @@ class TestOperators(testscenarios.WithScenarios, testtools.TestCase):
 
 
 class TestUnreadable(testscenarios.WithScenarios, testtools.TestCase):
-
-    scenarios = [(text, {'text': text, 'why': why}) for text, why in [
-        ('>= much', 'much is not a number'), ('<is> perhaps', 'perhaps is neither True nor False'),
-        ('<is>', '<is> has no value'), ('== ', '== has no value'),
-        ('<range-in> [ 1 2 ]', 'there is no operator <range-in>')]]
+    scenarios = [
+        (text, {'text': text, 'why': why})
+        for text, why in [
+            ('>= much', 'much is not a number'),
+            ('<is> perhaps', 'perhaps is neither True nor False'),
+            ('<is>', '<is> has no value'),
+            ('== ', '== has no value'),
+            ('<range-in> [ 1 2 ]', 'there is no operator <range-in>'),
+        ]
+    ]
 
     def test_no_value_matches_and_the_reason_is_returned(self):
         for value in (True, 5, 'much', 'perhaps', [1, 2], ''):
             self.assertFalse(extra_specs.matches(value, self.text))
-        self.assertEqual(f'the share type asks key={self.text!r}, which cannot be read: {self.why}',
-                         extra_specs.unmet('key', self.text, {'key': True}))
+        self.assertEqual(
+            f'the share type asks key={self.text!r}, which cannot be read: {self.why}',
+            extra_specs.unmet('key', self.text, {'key': True}),
+        )
 
 
 class TestUnmet(testtools.TestCase):
-
     def test_one_of_several_values_is_enough(self):
         self.assertIsNone(extra_specs.unmet('dedupe', '<is> True', {'dedupe': [False, True]}))
 
     def test_reason_has_the_spec_and_both_values(self):
-        self.assertEqual("the share type asks dedupe='<is> True', the pool reports False",
-                         extra_specs.unmet('dedupe', '<is> True', {'dedupe': False}))
+        self.assertEqual(
+            "the share type asks dedupe='<is> True', the pool reports False",
+            extra_specs.unmet('dedupe', '<is> True', {'dedupe': False}),
+        )
 
     def test_reason_says_that_the_capability_is_not_reported(self):
         for reported in ({}, {'dedupe': None}):
-            self.assertEqual("the share type asks dedupe='!= 1', the pool reports no dedupe",
-                             extra_specs.unmet('dedupe', '!= 1', reported))
+            self.assertEqual(
+                "the share type asks dedupe='!= 1', the pool reports no dedupe",
+                extra_specs.unmet('dedupe', '!= 1', reported),
+            )
 
 
 class TestScopes(testtools.TestCase):
-
     def test_capabilities_scope_is_removed_and_other_scopes_are_ignored(self):
-        self.assertEqual({'a': '1', 'b': '2'}, extra_specs.capability_specs(
-            {'a': '1', 'capabilities:b': '2', 'netapp:c': '3', 'provisioning:max_share_size': '4',
-             'capabilities:x:y': '5'}))
+        self.assertEqual(
+            {'a': '1', 'b': '2'},
+            extra_specs.capability_specs(
+                {
+                    'a': '1',
+                    'capabilities:b': '2',
+                    'netapp:c': '3',
+                    'provisioning:max_share_size': '4',
+                    'capabilities:x:y': '5',
+                }
+            ),
+        )
 
 
 FIGURES = strategies.integers(-1000, 1000) | strategies.floats(-1e6, 1e6).map(lambda value: round(value, 3))
@@ -109,7 +126,9 @@ class TestLikeOslo(testtools.TestCase):
         text = f'{sign} {asked}'
         self.assertEqual(specs_matcher.match(str(held), text), extra_specs.matches(held, text))
 
-    @hypothesis.given(strategies.sampled_from(['s==', 's!=', 's<=', 's<', 's>=', 's>', '<in>', '<or>']), WORDS, WORDS)
+    @hypothesis.given(
+        strategies.sampled_from(['s==', 's!=', 's<=', 's<', 's>=', 's>', '<in>', '<or>']), WORDS, WORDS
+    )
     @hypothesis.settings(database=None, deadline=None, max_examples=200)
     def test_texts_are_compared_as_in_oslo(self, sign, held, asked):
         text = f'{sign} {asked}'
@@ -123,7 +142,6 @@ class TestLikeOslo(testtools.TestCase):
 
 
 class IsTrue(testtools.TestCase):
-
     def test_all_spellings_of_true_and_false_are_recognised(self):
         for text in ('True', 'true', '<is> True', '<IS>true', ' yes ', '1', '<is> on'):
             self.assertTrue(extra_specs.is_true(text, strict=True), text)

@@ -12,12 +12,13 @@ def value(name, **labels):
 
 
 class Labels(testtools.TestCase):
-
     def test_unknown_methods_are_counted_as_other(self):
         before = value('manila_lite_requests_total', route='/v2/x', method='other', status='405')
         for method in ('BREW', 'get', 'X' * 1000):
             metrics.request('/v2/x', method, 405, 0.1)
-        self.assertEqual(before + 3, value('manila_lite_requests_total', route='/v2/x', method='other', status='405'))
+        self.assertEqual(
+            before + 3, value('manila_lite_requests_total', route='/v2/x', method='other', status='405')
+        )
 
     def test_database_errors_are_labelled_by_class_not_by_message(self):
         before = value('manila_lite_database_errors_total', error='KeyError')
@@ -27,14 +28,17 @@ class Labels(testtools.TestCase):
 
 
 class Values(testtools.TestCase):
-
     def test_wake_ups_are_counted_by_outcome(self):
-        sent, failed = (value('manila_lite_rpc_wakeups_total', outcome=outcome) for outcome in ('sent', 'failed'))
+        sent, failed = (
+            value('manila_lite_rpc_wakeups_total', outcome=outcome) for outcome in ('sent', 'failed')
+        )
         metrics.wake_up(sent=True)
         metrics.wake_up(sent=False)
         metrics.wake_up(sent=False)
-        self.assertEqual((sent + 1, failed + 2),
-                         tuple(value('manila_lite_rpc_wakeups_total', outcome=outcome) for outcome in ('sent', 'failed')))
+        self.assertEqual(
+            (sent + 1, failed + 2),
+            tuple(value('manila_lite_rpc_wakeups_total', outcome=outcome) for outcome in ('sent', 'failed')),
+        )
 
     def test_clock_set_back_adds_no_negative_wait(self):
         before = value('manila_lite_operation_wait_seconds_sum', kind='x')

@@ -23,7 +23,7 @@ def named(path):
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and any(map(_SECONDS.match, above(lines, node.lineno - 1))):
             for name, value in zip(*map(parts, (node.targets[0], node.value)), strict=False):
-                with contextlib.suppress(ValueError):       # it is computed from other numbers
+                with contextlib.suppress(ValueError):  # it is computed from other numbers
                     found[ast.unparse(name)] = ast.literal_eval(value)
     return {name: number for name, number in found.items() if isinstance(number, (int, float))}
 
@@ -38,7 +38,6 @@ def parts(node):
 
 
 class Pauses(testtools.TestCase):
-
     def test_each_pause_is_longer_than_zero(self):
         seen = {}
         for path in sorted(_HOME.rglob('*.py')):
@@ -47,5 +46,7 @@ class Pauses(testtools.TestCase):
                 seen.update((f'{where}.{name}', number) for name, number in named(path).items())
         self.assertEqual({}, {name: number for name, number in seen.items() if number <= 0})
         # Constants are found: also one of several in a line.
-        self.assertLessEqual({'manila_lite.manager.plans.share_servers._SOON', 'manila_lite.manager.plans.access.MOVED_SOON'},
-                             set(seen))
+        self.assertLessEqual(
+            {'manila_lite.manager.plans.share_servers._SOON', 'manila_lite.manager.plans.access.MOVED_SOON'},
+            set(seen),
+        )

@@ -30,7 +30,6 @@ def enforcer_of(check):
 
 
 class Enforced(testtools.TestCase):
-
     def enforce(self, times):
         enforcer = enforcer_of('!')
         enforcer.rules['x'] = Stumbles(times)
@@ -55,14 +54,27 @@ class Counted(_checks.Check):
 
 
 class Decided(testtools.TestCase):
-
     def decide(self, enforcer, *, own=True, **caller):
-        ctx = context.RequestContext(**{'user_id': 'u', 'project_id': 'p', 'roles': ['member'], **caller}, overwrite=False)
-        return enforcer.decide('x', ctx, {'project_id': ctx.project_id, 'user_id': ctx.user_id} if own else {}, own=own)
+        ctx = context.RequestContext(
+            **{'user_id': 'u', 'project_id': 'p', 'roles': ['member'], **caller}, overwrite=False
+        )
+        return enforcer.decide(
+            'x', ctx, {'project_id': ctx.project_id, 'user_id': ctx.user_id} if own else {}, own=own
+        )
 
     def test_decision_of_one_caller_is_not_that_of_another(self):
-        names = ('user_id', 'user_domain_id', 'system_scope', 'domain_id', 'project_id', 'project_domain_id',
-                 'service_user_id', 'service_user_domain_id', 'service_project_id', 'service_project_domain_id')
+        names = (
+            'user_id',
+            'user_domain_id',
+            'system_scope',
+            'domain_id',
+            'project_id',
+            'project_domain_id',
+            'service_user_id',
+            'service_user_domain_id',
+            'service_project_id',
+            'service_project_domain_id',
+        )
         for name in names:
             enforcer = enforcer_of(f"'wanted':%({name})s or {name}:wanted")
             for value, decision in (('other', False), ('wanted', True), ('other', False)):
@@ -92,9 +104,12 @@ class Decided(testtools.TestCase):
         self.assertFalse(self.decide(enforcer))
 
     def test_checks_that_ask_others_are_asked_each_time(self):
-        for make in (lambda check: check, lambda check: _checks.NotCheck(_checks.NotCheck(check)),
-                     lambda check: _checks.OrCheck([_checks.FalseCheck(), check]),
-                     lambda check: _checks.AndCheck([_checks.TrueCheck(), check])):
+        for make in (
+            lambda check: check,
+            lambda check: _checks.NotCheck(_checks.NotCheck(check)),
+            lambda check: _checks.OrCheck([_checks.FalseCheck(), check]),
+            lambda check: _checks.AndCheck([_checks.TrueCheck(), check]),
+        ):
             enforcer = enforcer_of('rule:y')
             enforcer.set_rules({'y': make(Counted('asks', 'others'))}, overwrite=False)
             self.assertEqual([True, False], [self.decide(enforcer) for _ in range(2)])

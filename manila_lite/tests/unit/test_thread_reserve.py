@@ -14,7 +14,6 @@ from manila_lite.tests import waiting
 
 
 class Turns(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.MonkeyPatch('manila_lite.thread_reserve.time', self))
@@ -38,8 +37,14 @@ class Turns(testtools.TestCase):
         return str(refusal)
 
     def test_limits_are_computed_from_the_number_of_threads(self):
-        for threads, bounds in ((1, (1, 1, 1)), (2, (1, 1, 1)), (3, (2, 1, 1)), (4, (3, 2, 1)), (8, (7, 4, 2)),
-                                (64, (63, 32, 16))):
+        for threads, bounds in (
+            (1, (1, 1, 1)),
+            (2, (1, 1, 1)),
+            (3, (2, 1, 1)),
+            (4, (3, 2, 1)),
+            (8, (7, 4, 2)),
+            (64, (63, 32, 16)),
+        ):
             found = thread_reserve.ThreadReserve(threads)
             self.assertEqual(bounds, (found.all, found.most, found.each), threads)
         found = thread_reserve.ThreadReserve(8, 3, 3)
@@ -85,7 +90,9 @@ class Turns(testtools.TestCase):
 
     def test_short_concurrent_logins_are_all_served(self):
         """Of twenty quick callers at once, of whom one may be inside, none is refused."""
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.thread_reserve.PATIENCE', (waiting.LIMIT, waiting.LIMIT)))
+        self.useFixture(
+            fixtures.MonkeyPatch('manila_lite.thread_reserve.PATIENCE', (waiting.LIMIT, waiting.LIMIT))
+        )
         found, refused = thread_reserve.ThreadReserve(2), []
 
         def go():

@@ -8,7 +8,6 @@ from manila_lite.tests import waiting
 
 
 class Until(testtools.TestCase):
-
     def limit(self, seconds):
         self.useFixture(fixtures.MonkeyPatch('manila_lite.tests.waiting.LIMIT', seconds))
 
@@ -28,8 +27,11 @@ class Until(testtools.TestCase):
 
         def looks():
             seen.append(1)
+
         self.limit(0.01)
-        late = self.assertRaises(waiting.Late, waiting.until, looks, lambda: f'{len(seen)} looks', pause=0.001)
+        late = self.assertRaises(
+            waiting.Late, waiting.until, looks, lambda: f'{len(seen)} looks', pause=0.001
+        )
         self.assertEqual(f'not within 0.01 s: {len(seen)} looks', str(late))
 
     def test_condition_is_tested_again_after_the_time_limit(self):
@@ -40,14 +42,17 @@ class Until(testtools.TestCase):
 
     def test_ignored_errors_count_as_false_and_others_are_raised(self):
         answers = iter((0, 1))
-        self.assertEqual(1, waiting.until(lambda: 1 / next(answers), 'it', ignoring=(ZeroDivisionError,), pause=0.001))
+        self.assertEqual(
+            1, waiting.until(lambda: 1 / next(answers), 'it', ignoring=(ZeroDivisionError,), pause=0.001)
+        )
         self.limit(0.01)
-        self.assertRaises(waiting.Late, waiting.until, lambda: 1 / 0, 'it', ignoring=(ZeroDivisionError,), pause=0.001)
+        self.assertRaises(
+            waiting.Late, waiting.until, lambda: 1 / 0, 'it', ignoring=(ZeroDivisionError,), pause=0.001
+        )
         self.assertRaises(ZeroDivisionError, waiting.until, lambda: 1 / 0, 'it')
 
 
 class UntilDeleted(testtools.TestCase):
-
     def test_it_ends_when_the_resource_is_gone_or_has_no_status(self):
         going = iter(((200, {'share': {'status': 'deleting'}}), (404, {'itemNotFound': {}})))
         waiting.until_deleted(lambda: next(going), '/shares/a')
@@ -55,13 +60,16 @@ class UntilDeleted(testtools.TestCase):
         waiting.until_deleted(lambda: (200, {'metadata': {'a': 'b'}}, {}), '/shares/a/metadata/a')
 
     def test_failed_deletion_is_reported_at_once(self):
-        failed = self.assertRaises(waiting.Late, waiting.until_deleted,
-                                   lambda: (200, {'share': {'status': 'error_deleting'}}), '/shares/a')
+        failed = self.assertRaises(
+            waiting.Late,
+            waiting.until_deleted,
+            lambda: (200, {'share': {'status': 'error_deleting'}}),
+            '/shares/a',
+        )
         self.assertEqual('/shares/a is error_deleting, not deleted', str(failed))
 
 
 class Pauses(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.now, self.pauses = 0, []

@@ -92,8 +92,10 @@ class Service:
 
 
 #: All services, in the order of an upgrade.
-SERVICES = (*(Service(role, machine) for role in ('api', 'scheduler') for machine in ('one', 'left')),
-            *(Service('share', machine) for machine in MACHINES))
+SERVICES = (
+    *(Service(role, machine) for role in ('api', 'scheduler') for machine in ('one', 'left')),
+    *(Service('share', machine) for machine in MACHINES),
+)
 
 
 def _port() -> int:
@@ -165,8 +167,17 @@ class Cluster(fixtures.Fixture):
         self.balancer = Balancer()
         self.ports = {name: _port() for name in MACHINES}
         self.running: dict[Service, forks.Process] = {}
-        self._own = {name: _CONFIG.format(state=self.state, port=self.ports[name], database=self.url, bus=bus,
-                                          host=machine.host, backend=machine.backend) for name, machine in MACHINES.items()}
+        self._own = {
+            name: _CONFIG.format(
+                state=self.state,
+                port=self.ports[name],
+                database=self.url,
+                bus=bus,
+                host=machine.host,
+                backend=machine.backend,
+            )
+            for name, machine in MACHINES.items()
+        }
         self.configure()
         self.addCleanup(lambda: [hush.check(log) for log in self.state.glob('*.log')])
         self.addCleanup(self._end)
@@ -190,14 +201,20 @@ class Cluster(fixtures.Fixture):
 
     def run(self, command: str, *words: str, old: bool = False) -> subprocess.CompletedProcess[str]:
         """Run ``manila-manage`` or ``manila-status`` on the first machine; return status and output."""
-        return forks.run(f'manila_lite.cmd.{command}:main', f'--config-file={self.file("one")}', *words,
-                         tree=self.before.path if old else None)
+        return forks.run(
+            f'manila_lite.cmd.{command}:main',
+            f'--config-file={self.file("one")}',
+            *words,
+            tree=self.before.path if old else None,
+        )
 
     def manage(self, *words: str, old: bool = False) -> str:
         """Run a command of ``manila-manage``, which must succeed; return its output."""
         done = self.run('manage', *words, old=old)
         if done.returncode:
-            raise AssertionError(f'manila-manage {" ".join(words)}: {done.returncode}\n{done.stdout}{done.stderr}')
+            raise AssertionError(
+                f'manila-manage {" ".join(words)}: {done.returncode}\n{done.stdout}{done.stderr}'
+            )
         return done.stdout
 
     # Services
@@ -205,8 +222,14 @@ class Cluster(fixtures.Fixture):
     def _launch(self, service: Service, *, old: bool) -> None:
         with self._log(service).open('ab') as log:
             self.running[service] = forks.start(
-                f'manila_lite.cmd.{service.role}:main', f'--config-file={self.file(service.machine)}', stdout=log, stderr=log,
-                new_session=True, tree=self.before.path if old else None)
+                f'manila_lite.cmd.{service.role}:main',
+                f'--config-file={self.file(service.machine)}',
+                stdout=log,
+                stderr=log,
+                new_session=True,
+                tree=self.before.path if old else None,
+            )
+
     def _log(self, service: Service) -> Path:
         return self.state / f'{service.role}.{service.machine}.log'
 
@@ -231,7 +254,9 @@ class Cluster(fixtures.Fixture):
             if service.role == 'api':
                 self.balancer.remove(self.ports[service.machine])
                 self._wait_for_new_children({service: self._reload(service)})
-        self._wait_for_new_children({service: self._reload(service) for service in SERVICES if service.role != 'api'})
+        self._wait_for_new_children(
+            {service: self._reload(service) for service in SERVICES if service.role != 'api'}
+        )
 
     def _reload(self, service: Service) -> set[psutil.Process]:
         """Send SIGHUP; return the children that will end."""
@@ -241,8 +266,12 @@ class Cluster(fixtures.Fixture):
 
     def _wait_for_new_children(self, old: dict[Service, set[psutil.Process]]) -> None:
         for service, children in old.items():
-            self.until(lambda service=service, children=children: not children & set(process.children(self.running[service])),
-                       f'{service} has new children')
+            self.until(
+                lambda service=service, children=children: (
+                    not children & set(process.children(self.running[service]))
+                ),
+                f'{service} has new children',
+            )
             self._wait_until_ready(service)
 
     def _wait_until_ready(self, service: Service) -> None:
@@ -250,8 +279,12 @@ class Cluster(fixtures.Fixture):
         self.until(lambda: process.children(self.running[service]), f'{service} has children')
         if service.role == 'api':
             port = self.ports[service.machine]
-            self.until(lambda: self._send(port, 'GET', '/healthcheck', prefix='')[0] == 200, f'{service} answers')
-            self.until(lambda: self._send(port, 'GET', '/readiness', prefix='')[0] != 503, f'{service} is ready')
+            self.until(
+                lambda: self._send(port, 'GET', '/healthcheck', prefix='')[0] == 200, f'{service} answers'
+            )
+            self.until(
+                lambda: self._send(port, 'GET', '/readiness', prefix='')[0] != 503, f'{service} is ready'
+            )
             self.balancer.add(port)
             return
         machine, seen = MACHINES[service.machine], timeutils.utcnow()
@@ -282,12 +315,19 @@ class Cluster(fixtures.Fixture):
         with self.balancer.port() as port:
             return self._send(port, method, path, body, project)
 
-    def _send(self, port: int, method: str, path: str, body: Any = None, project: str = 'admin',
-              prefix: str = '/v2') -> tuple[int, Any]:
+    def _send(
+        self, port: int, method: str, path: str, body: Any = None, project: str = 'admin', prefix: str = '/v2'
+    ) -> tuple[int, Any]:
         request = urllib.request.Request(
-            f'http://127.0.0.1:{port}{prefix}{path}', method=method, data=None if body is None else json.dumps(body).encode(),
-            headers={'X-Auth-Token': f'u:{project}:admin,member,reader:{hush.MARK}token',
-                     'X-OpenStack-Manila-API-Version': _VERSION, 'Content-Type': 'application/json'})
+            f'http://127.0.0.1:{port}{prefix}{path}',
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={
+                'X-Auth-Token': f'u:{project}:admin,member,reader:{hush.MARK}token',
+                'X-OpenStack-Manila-API-Version': _VERSION,
+                'Content-Type': 'application/json',
+            },
+        )
         try:
             with urllib.request.urlopen(request, timeout=waiting.LIMIT) as answer:
                 status, text = answer.status, answer.read()
@@ -309,12 +349,17 @@ class Cluster(fixtures.Fixture):
 
         :raises AssertionError: it did not in time, or a service has ended by itself.
         """
+
         def look() -> Any:
-            if gone := [str(service) for service, running in self.running.items() if running.poll() is not None]:
+            if gone := [
+                str(service) for service, running in self.running.items() if running.poll() is not None
+            ]:
                 raise AssertionError(f'ended: {gone}\n{self.tail()}')
             return ready()
-        return waiting.until(look, lambda: f'{what}\n{self.tail()}', pause=0.05,
-                             ignoring=(OSError, sa.exc.OperationalError))
+
+        return waiting.until(
+            look, lambda: f'{what}\n{self.tail()}', pause=0.05, ignoring=(OSError, sa.exc.OperationalError)
+        )
 
     def begin(self) -> None:
         """Set up all of the release before: schema, services, and a share type."""
@@ -345,6 +390,7 @@ class Cluster(fixtures.Fixture):
         def quiet() -> bool:
             left[:] = [what for rows in truth.read(self.engine).values() for what in rows.unsettled()]
             return not left
+
         with contextlib.suppress(waiting.Late):
             waiting.until(quiet, 'quiet', pause=0.3)
         yield from (f'stuck: {what}' for what in left)
@@ -356,20 +402,32 @@ class Cluster(fixtures.Fixture):
             if project:
                 yield from truth.quota(self, project, rows)
             for resource_type in ('share', 'instance', 'snapshot', 'rule'):
-                yield from (f'{resource_type} {resource_id} is in {state}'
-                            for resource_id, state in rows.of(resource_type).items() if state in truth.FAILURES)
-            yield from (f'operation {op.kind} of {op.resource_id} is {op.state}: {op.error}' for op in rows.operations
-                        if op.state == 'failed' and op.error != 'superseded')
+                yield from (
+                    f'{resource_type} {resource_id} is in {state}'
+                    for resource_id, state in rows.of(resource_type).items()
+                    if state in truth.FAILURES
+                )
+            yield from (
+                f'operation {op.kind} of {op.resource_id} is {op.state}: {op.error}'
+                for op in rows.operations
+                if op.state == 'failed' and op.error != 'superseded'
+            )
         for finding in json.loads(self.run('manage', 'doctor', '--format', 'json').stdout):
             if finding['wrong']:
                 yield f'doctor: {finding}'
 
     def complaints(self) -> list[str]:
         """Return the lines of all logs that are errors, or about messages that were not understood."""
-        return [f'{log.name}: {line}' for log in sorted(self.state.glob('*.log'))
-                for line in log.read_text(errors='replace').splitlines()
-                if _COMPLAINT.search(line) and _FINE not in line]
+        return [
+            f'{log.name}: {line}'
+            for log in sorted(self.state.glob('*.log'))
+            for line in log.read_text(errors='replace').splitlines()
+            if _COMPLAINT.search(line) and _FINE not in line
+        ]
 
     def tail(self) -> str:
         """Return the ends of all logs."""
-        return '\n'.join(f'{log.name}: {log.read_text(errors="replace")[-2500:]}' for log in sorted(self.state.glob('*.log')))
+        return '\n'.join(
+            f'{log.name}: {log.read_text(errors="replace")[-2500:]}'
+            for log in sorted(self.state.glob('*.log'))
+        )

@@ -18,8 +18,13 @@ _LOOK = 0.3
 _PAUSE = 1.0
 #: Shares that a user makes at once, so that they are placed and made in batches; and how many of these batches stay.
 _AT_ONCE, _KEPT = 3, 2
-_MOVED = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': True, 'preserve_metadata': True,
-          'force_host_assisted_migration': False}
+_MOVED = {
+    'writable': False,
+    'nondisruptive': False,
+    'preserve_snapshots': True,
+    'preserve_metadata': True,
+    'force_host_assisted_migration': False,
+}
 
 
 _ID = re.compile(r'[0-9a-f]{8}-[0-9a-f-]{27}')
@@ -47,7 +52,9 @@ class Requests:
 class Record:
     """What became of the requests of all clients. ``refused``: also those without an answer. ``failed``: what they led to."""
 
-    requests: dict[str, Requests] = dataclasses.field(default_factory=lambda: collections.defaultdict(Requests))
+    requests: dict[str, Requests] = dataclasses.field(
+        default_factory=lambda: collections.defaultdict(Requests)
+    )
     refused: list[str] = dataclasses.field(default_factory=list)
     failed: list[str] = dataclasses.field(default_factory=list)
     #: Shares that were made and used, and migrations that ended.
@@ -59,7 +66,14 @@ class Client:
 
     _noting = threading.Lock()
 
-    def __init__(self, cluster: Cluster, project: str, record: Record, ended: threading.Event, abandoned: threading.Event):
+    def __init__(
+        self,
+        cluster: Cluster,
+        project: str,
+        record: Record,
+        ended: threading.Event,
+        abandoned: threading.Event,
+    ):
         self.cluster = cluster
         self.project = project
         self.record = record
@@ -114,11 +128,13 @@ class Client:
 
     def wait(self, path: str, key: str, field: str, wanted: str) -> Any:
         """Wait until a field of the resource has the value. Return the resource."""
+
         def look() -> Any:
             found = self.ask('GET', path)[1][key]
             if 'error' in str(found[field]):
                 raise Unfulfilled(f'{path}: {field} is {found[field]}')
             return found if found[field] == wanted else None
+
         return self.until(look, f'{path}: {field} {wanted}')
 
     def wait_gone(self, path: str) -> None:
@@ -138,7 +154,9 @@ class Client:
 
     def make(self, resource_type: str, bodies: Iterable[dict[str, Any]]) -> list[str]:
         """Make resources, and wait until all are available. Return their paths."""
-        made = [self.ask('POST', f'/{resource_type}s', {resource_type: body})[1][resource_type] for body in bodies]
+        made = [
+            self.ask('POST', f'/{resource_type}s', {resource_type: body})[1][resource_type] for body in bodies
+        ]
         paths = [f'/{resource_type}s/{one["id"]}' for one in made]
         for path in paths:
             self.wait(path, resource_type, 'status', 'available')
@@ -159,8 +177,13 @@ class User(Client):
     def round(self) -> None:
         """Make and use a few shares at once; delete the oldest of those made before, if there are many."""
         shares = self.make('share', [{'size': 1, 'share_proto': 'NFS'}] * _AT_ONCE)
-        rules = [self.act(share, 'allow_access', {'access_type': 'ip', 'access_to': address, 'access_level': 'rw'})['access']
-                 for share in shares for address in ('10.0.0.1', '10.0.0.2')]
+        rules = [
+            self.act(
+                share, 'allow_access', {'access_type': 'ip', 'access_to': address, 'access_level': 'rw'}
+            )['access']
+            for share in shares
+            for address in ('10.0.0.1', '10.0.0.2')
+        ]
         snapshots = self.make('snapshot', [{'share_id': _id(share)} for share in shares])
         for share in shares:
             self.wait(share, 'share', 'access_rules_status', 'active')
@@ -168,7 +191,9 @@ class User(Client):
             self.act(share, 'deny_access', {'access_id': rule['id']})
             self.act(share, 'extend', {'new_size': 2})
         for share in shares:
-            self.until(lambda share=share: self.ask('GET', share)[1]['share']['size'] == 2, f'{share} has 2 GiB')
+            self.until(
+                lambda share=share: self.ask('GET', share)[1]['share']['size'] == 2, f'{share} has 2 GiB'
+            )
             self.wait(share, 'share', 'status', 'available')
         self._made.append((shares, snapshots))
         if len(self._made) > _KEPT:
@@ -186,7 +211,7 @@ class Mover(Client):
 
     def round(self) -> None:
         """Move the share once, to the other backend."""
-        share, self._share = self._share or self._make(), ''     # after a failure it takes another
+        share, self._share = self._share or self._make(), ''  # after a failure it takes another
         here = self.wait(share, 'share', 'status', 'available')['host'].partition('#')[0]
         machine = MACHINES['left' if here == 'one@alpha' else 'one']
         self.act(share, 'migration_start', {**_MOVED, 'host': f'{machine.host}@{machine.backend}'})
@@ -196,11 +221,14 @@ class Mover(Client):
         if (host := self.wait(share, 'share', 'status', 'available')['host']).partition('#')[0] == here:
             raise Unfulfilled(f'{share} is still on {host}')
         # The next move is refused as long as the source is not yet deleted.
-        self.until(lambda: len(self.ask('GET', f'{share}/instances')[1]['share_instances']) == 1, 'the source is deleted')
+        self.until(
+            lambda: len(self.ask('GET', f'{share}/instances')[1]['share_instances']) == 1,
+            'the source is deleted',
+        )
         self._share = share
 
     def _make(self) -> str:
-        share, = self.make('share', [{'size': 1, 'share_proto': 'NFS'}])
+        (share,) = self.make('share', [{'size': 1, 'share_proto': 'NFS'}])
         self.make('snapshot', [{'share_id': _id(share)}])
         self.act(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.3', 'access_level': 'rw'})
         self.wait(share, 'share', 'access_rules_status', 'active')
@@ -215,8 +243,10 @@ class Load:
         self._cluster = cluster
         self._ended, self._abandoned = threading.Event(), threading.Event()
         how = (self.record, self._ended, self._abandoned)
-        self._clients: list[Client] = [*(User(cluster, f'project{number}', *how) for number in range(users)),
-                                       Mover(cluster, 'moves', *how)]
+        self._clients: list[Client] = [
+            *(User(cluster, f'project{number}', *how) for number in range(users)),
+            Mover(cluster, 'moves', *how),
+        ]
 
     def start(self) -> None:
         """Start the clients."""
@@ -238,7 +268,9 @@ class Load:
         """Wait until the users have ended so many rounds more, and the administrator so many; return early at a problem."""
         before, known = self.record.rounds.copy(), len(self.problems)
         wanted = before + collections.Counter({User.__name__: rounds, Mover.__name__: moves})
-        self._cluster.until(lambda: self.record.rounds >= wanted or len(self.problems) > known, f'more than {before}')
+        self._cluster.until(
+            lambda: self.record.rounds >= wanted or len(self.problems) > known, f'more than {before}'
+        )
 
     @property
     def problems(self) -> list[str]:

@@ -35,7 +35,9 @@ def git(*words: str) -> bytes:
     :raises subprocess.CalledProcessError: it failed.
     """
     # The checkout may belong to another user, as in a container.
-    return subprocess.run(['git', '-c', f'safe.directory={ROOT}', *words], cwd=ROOT, check=True, capture_output=True).stdout
+    return subprocess.run(
+        ['git', '-c', f'safe.directory={ROOT}', *words], cwd=ROOT, check=True, capture_output=True
+    ).stdout
 
 
 def need_history(test: testtools.TestCase) -> None:
@@ -70,23 +72,35 @@ class Tree(fixtures.Fixture):
         """
         version, commit = self.release
         try:
-            return git('archive', '--format=tar', commit, '--', 'setup.cfg', 'manila_lite', ':(exclude)manila_lite/tests')
+            return git(
+                'archive',
+                '--format=tar',
+                commit,
+                '--',
+                'setup.cfg',
+                'manila_lite',
+                ':(exclude)manila_lite/tests',
+            )
         except (OSError, subprocess.CalledProcessError) as bad:
             why = getattr(bad, 'stderr', b'').decode(errors='replace').strip() or bad
             raise AssertionError(
                 f'The release before, {version}, is commit {commit}, and git cannot read it here ({why}). Run '
-                f'"git fetch --unshallow" in a shallow clone, else "git fetch origin {commit}".') from None
+                f'"git fetch --unshallow" in a shallow clone, else "git fetch origin {commit}".'
+            ) from None
 
     def _write_metadata(self) -> None:
         """Write what an installation would: the version, and the entry points, by which drivers and filters are found."""
         setup = configparser.ConfigParser(delimiters=('=',))
-        setup.optionxform = str     # type: ignore[assignment, method-assign]
+        setup.optionxform = str  # type: ignore[assignment, method-assign]
         setup.read(self.path / 'setup.cfg')
         folder = self.path / f'manila_lite-{self.release.version}.dist-info'
         folder.mkdir()
-        (folder / 'METADATA').write_text(f'Metadata-Version: 2.1\nName: manila-lite\nVersion: {self.release.version}\n')
-        (folder / 'entry_points.txt').write_text(''.join(
-            f'[{group}]{lines}\n' for group, lines in setup['entry_points'].items()))
+        (folder / 'METADATA').write_text(
+            f'Metadata-Version: 2.1\nName: manila-lite\nVersion: {self.release.version}\n'
+        )
+        (folder / 'entry_points.txt').write_text(
+            ''.join(f'[{group}]{lines}\n' for group, lines in setup['entry_points'].items())
+        )
 
     @property
     def told(self) -> str | None:
@@ -105,5 +119,7 @@ class Tree(fixtures.Fixture):
         text = (self.path / 'manila_lite' / 'rpc' / 'endpoint.py').read_text()
         found = re.search(r"^VERSION = '([0-9.]+)'$", text, re.MULTILINE)
         if found is None:
-            raise AssertionError(f'rpc/endpoint.py of release {self.release.version} does not tell its VERSION')
+            raise AssertionError(
+                f'rpc/endpoint.py of release {self.release.version} does not tell its VERSION'
+            )
         return found[1]

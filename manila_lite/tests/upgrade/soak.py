@@ -40,8 +40,11 @@ class Soak:
             self.load.abandon()
             raise
         self.load.stop()
-        return {'failures of clients': self.load.problems, 'errors at the end': list(self.cluster.problems()),
-                'errors in logs': self.cluster.complaints()}
+        return {
+            'failures of clients': self.load.problems,
+            'errors at the end': list(self.cluster.problems()),
+            'errors in logs': self.cluster.complaints(),
+        }
 
     def _asked(self) -> int:
         return sum(requests.count for requests in list(self.load.record.requests.values()))
@@ -54,8 +57,10 @@ class Soak:
             one = found[kind]
             yield f'{kind:60} {one.count:8} {one.refused:8} {one.unanswered:9} {one.slowest:6.2f} s'
         every = found.values()
-        yield (f'{"all":60} {sum(one.count for one in every):8} {sum(one.refused for one in every):8} '
-               f'{sum(one.unanswered for one in every):9} {max(one.slowest for one in every):6.2f} s')
+        yield (
+            f'{"all":60} {sum(one.count for one in every):8} {sum(one.refused for one in every):8} '
+            f'{sum(one.unanswered for one in every):9} {max(one.slowest for one in every):6.2f} s'
+        )
 
 
 def run(servers: Servers, seconds: float) -> int:
@@ -68,8 +73,10 @@ def run(servers: Servers, seconds: float) -> int:
         for line in soak.table():
             print(line)
         rounds = soak.load.record.rounds
-        print(f'from {cluster.before.release.version}: {soak.ways} ways, there or back; {rounds["User"]} rounds of users, '
-              f'{rounds["Mover"]} migrations')
+        print(
+            f'from {cluster.before.release.version}: {soak.ways} ways, there or back; {rounds["User"]} rounds of users, '
+            f'{rounds["Mover"]} migrations'
+        )
         print(', '.join(f'{where}: {len(found)}' for where, found in problems.items()))
         for found in problems.values():
             for problem in found:

@@ -39,7 +39,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint('id', name='pk_messages'),
     )
     op.create_index('ix_messages_expires_at', 'messages', ['expires_at'], unique=False)
-    op.create_index('ix_messages_project_id_created_at', 'messages', ['project_id', 'created_at'], unique=False)
+    op.create_index(
+        'ix_messages_project_id_created_at', 'messages', ['project_id', 'created_at'], unique=False
+    )
     op.create_index('ix_messages_resource_id', 'messages', ['resource_id'], unique=False)
     op.create_table(
         'operations',
@@ -71,7 +73,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint('id', name='pk_operations'),
         sa.UniqueConstraint('open_key', name='uq_operations_open_key'),
     )
-    op.create_index('ix_operations_due', 'operations', ['topic', 'host', 'state', 'next_run_at'], unique=False)
+    op.create_index(
+        'ix_operations_due', 'operations', ['topic', 'host', 'state', 'next_run_at'], unique=False
+    )
     op.create_index('ix_operations_finished_at', 'operations', ['finished_at'], unique=False)
     op.create_index('ix_operations_resource_id', 'operations', ['resource_id'], unique=False)
     op.create_table(
@@ -144,7 +148,9 @@ def upgrade() -> None:
         sa.Column('is_public', sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column('snapshot_id', sa.String(length=36), nullable=True),
         sa.Column('snapshot_support', sa.Boolean(), server_default=sa.false(), nullable=False),
-        sa.Column('create_share_from_snapshot_support', sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column(
+            'create_share_from_snapshot_support', sa.Boolean(), server_default=sa.false(), nullable=False
+        ),
         sa.Column('revert_to_snapshot_support', sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column('mount_snapshot_support', sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column('replication_type', sa.String(length=255), nullable=True),
@@ -155,7 +161,9 @@ def upgrade() -> None:
         sa.Column('source_backup_id', sa.String(length=36), nullable=True),
         sa.Column('mount_point_name', sa.String(length=255), nullable=True),
         sa.Column('encryption_key_ref', sa.String(length=36), nullable=True),
-        sa.Column('snapshot_inherit_share_access_support', sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column(
+            'snapshot_inherit_share_access_support', sa.Boolean(), server_default=sa.false(), nullable=False
+        ),
         sa.PrimaryKeyConstraint('id', name='pk_shares'),
     )
     op.create_index('ix_shares_created_at', 'shares', ['created_at'], unique=False)
@@ -173,7 +181,9 @@ def upgrade() -> None:
         sa.Column('access_level', sa.String(length=8), nullable=False),
         sa.Column('access_key', sa.String(length=255), nullable=True),
         sa.Column('state', sa.String(length=255), nullable=False),
-        sa.ForeignKeyConstraint(['share_id'], ['shares.id'], name='fk_access_rules_share_id', ondelete='CASCADE'),
+        sa.ForeignKeyConstraint(
+            ['share_id'], ['shares.id'], name='fk_access_rules_share_id', ondelete='CASCADE'
+        ),
         sa.PrimaryKeyConstraint('id', name='pk_access_rules'),
     )
     op.create_index('ix_access_rules_share_id', 'access_rules', ['share_id'], unique=False)
@@ -218,10 +228,16 @@ def upgrade() -> None:
         sa.Column('launched_at', TIME, nullable=True),
         sa.Column('terminated_at', TIME, nullable=True),
         sa.ForeignKeyConstraint(
-            ['availability_zone_id'], ['availability_zones.id'], name='fk_share_instances_availability_zone_id'
+            ['availability_zone_id'],
+            ['availability_zones.id'],
+            name='fk_share_instances_availability_zone_id',
         ),
-        sa.ForeignKeyConstraint(['share_id'], ['shares.id'], name='fk_share_instances_share_id', ondelete='CASCADE'),
-        sa.ForeignKeyConstraint(['share_type_id'], ['share_types.id'], name='fk_share_instances_share_type_id'),
+        sa.ForeignKeyConstraint(
+            ['share_id'], ['shares.id'], name='fk_share_instances_share_id', ondelete='CASCADE'
+        ),
+        sa.ForeignKeyConstraint(
+            ['share_type_id'], ['share_types.id'], name='fk_share_instances_share_type_id'
+        ),
         sa.PrimaryKeyConstraint('id', name='pk_share_instances'),
     )
     op.create_index('ix_share_instances_host_status', 'share_instances', ['host', 'status'], unique=False)
@@ -232,7 +248,9 @@ def upgrade() -> None:
         sa.Column('owner_id', sa.String(length=36), nullable=False),
         sa.Column('key', sa.String(length=255), nullable=False),
         sa.Column('value', sa.String(length=1023), nullable=False),
-        sa.ForeignKeyConstraint(['owner_id'], ['shares.id'], name='fk_share_metadata_owner_id', ondelete='CASCADE'),
+        sa.ForeignKeyConstraint(
+            ['owner_id'], ['shares.id'], name='fk_share_metadata_owner_id', ondelete='CASCADE'
+        ),
         sa.PrimaryKeyConstraint('owner_id', 'key', name='pk_share_metadata'),
     )
     op.create_index('ix_share_metadata_key_value', 'share_metadata', ['key', 'owner_id'], unique=False)
@@ -246,13 +264,18 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint('owner_id', 'key', name='pk_share_type_extra_specs'),
     )
-    op.create_index('ix_share_type_extra_specs_key_value', 'share_type_extra_specs', ['key', 'owner_id'], unique=False)
+    op.create_index(
+        'ix_share_type_extra_specs_key_value', 'share_type_extra_specs', ['key', 'owner_id'], unique=False
+    )
     op.create_table(
         'share_type_projects',
         sa.Column('share_type_id', sa.String(length=36), nullable=False),
         sa.Column('project_id', sa.String(length=255), nullable=False),
         sa.ForeignKeyConstraint(
-            ['share_type_id'], ['share_types.id'], name='fk_share_type_projects_share_type_id', ondelete='CASCADE'
+            ['share_type_id'],
+            ['share_types.id'],
+            name='fk_share_type_projects_share_type_id',
+            ondelete='CASCADE',
         ),
         sa.PrimaryKeyConstraint('share_type_id', 'project_id', name='pk_share_type_projects'),
     )
@@ -276,7 +299,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint('id', name='pk_snapshots'),
     )
     op.create_index('ix_snapshots_created_at', 'snapshots', ['created_at'], unique=False)
-    op.create_index('ix_snapshots_project_id_created_at', 'snapshots', ['project_id', 'created_at'], unique=False)
+    op.create_index(
+        'ix_snapshots_project_id_created_at', 'snapshots', ['project_id', 'created_at'], unique=False
+    )
     op.create_index('ix_snapshots_share_id', 'snapshots', ['share_id'], unique=False)
     op.create_table(
         'access_rule_metadata',
@@ -288,7 +313,9 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint('owner_id', 'key', name='pk_access_rule_metadata'),
     )
-    op.create_index('ix_access_rule_metadata_key_value', 'access_rule_metadata', ['key', 'owner_id'], unique=False)
+    op.create_index(
+        'ix_access_rule_metadata_key_value', 'access_rule_metadata', ['key', 'owner_id'], unique=False
+    )
     op.create_table(
         'export_locations',
         sa.Column('id', sa.String(length=36), nullable=False),
@@ -307,7 +334,9 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint('id', name='pk_export_locations'),
     )
-    op.create_index('ix_export_locations_share_instance_id', 'export_locations', ['share_instance_id'], unique=False)
+    op.create_index(
+        'ix_export_locations_share_instance_id', 'export_locations', ['share_instance_id'], unique=False
+    )
     op.create_table(
         'snapshot_metadata',
         sa.Column('owner_id', sa.String(length=36), nullable=False),
@@ -325,7 +354,10 @@ def upgrade() -> None:
         sa.Column('key', sa.String(length=255), nullable=False),
         sa.Column('value', sa.String(length=1023), nullable=False),
         sa.ForeignKeyConstraint(
-            ['owner_id'], ['export_locations.id'], name='fk_export_location_metadata_owner_id', ondelete='CASCADE'
+            ['owner_id'],
+            ['export_locations.id'],
+            name='fk_export_location_metadata_owner_id',
+            ondelete='CASCADE',
         ),
         sa.PrimaryKeyConstraint('owner_id', 'key', name='pk_export_location_metadata'),
     )

@@ -36,7 +36,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint('id', name='pk_security_services'),
     )
     op.create_index(
-        'ix_security_services_project_id_created_at', 'security_services', ['project_id', 'created_at'], unique=False
+        'ix_security_services_project_id_created_at',
+        'security_services',
+        ['project_id', 'created_at'],
+        unique=False,
     )
     op.create_table(
         'share_networks',
@@ -53,7 +56,10 @@ def upgrade() -> None:
     )
     op.create_index('ix_share_networks_created_at', 'share_networks', ['created_at'], unique=False)
     op.create_index(
-        'ix_share_networks_project_id_created_at', 'share_networks', ['project_id', 'created_at'], unique=False
+        'ix_share_networks_project_id_created_at',
+        'share_networks',
+        ['project_id', 'created_at'],
+        unique=False,
     )
     op.create_table(
         'share_network_security_services',
@@ -71,7 +77,9 @@ def upgrade() -> None:
             name='fk_share_network_security_services_share_network_id',
             ondelete='CASCADE',
         ),
-        sa.PrimaryKeyConstraint('share_network_id', 'security_service_id', name='pk_share_network_security_services'),
+        sa.PrimaryKeyConstraint(
+            'share_network_id', 'security_service_id', name='pk_share_network_security_services'
+        ),
     )
     op.create_index(
         'ix_share_network_security_services_security_service_id',
@@ -95,7 +103,9 @@ def upgrade() -> None:
         sa.Column('mtu', sa.Integer(), nullable=True),
         sa.Column('ip_version', sa.Integer(), nullable=True),
         sa.ForeignKeyConstraint(
-            ['availability_zone_id'], ['availability_zones.id'], name='fk_share_network_subnets_availability_zone_id'
+            ['availability_zone_id'],
+            ['availability_zones.id'],
+            name='fk_share_network_subnets_availability_zone_id',
         ),
         sa.ForeignKeyConstraint(
             ['share_network_id'],
@@ -106,13 +116,22 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint('id', name='pk_share_network_subnets'),
     )
     op.create_index(
-        'ix_share_network_subnets_availability_zone_id', 'share_network_subnets', ['availability_zone_id'], unique=False
+        'ix_share_network_subnets_availability_zone_id',
+        'share_network_subnets',
+        ['availability_zone_id'],
+        unique=False,
     )
     op.create_index(
-        'ix_share_network_subnets_neutron_subnet_id', 'share_network_subnets', ['neutron_subnet_id'], unique=False
+        'ix_share_network_subnets_neutron_subnet_id',
+        'share_network_subnets',
+        ['neutron_subnet_id'],
+        unique=False,
     )
     op.create_index(
-        'ix_share_network_subnets_share_network_id', 'share_network_subnets', ['share_network_id'], unique=False
+        'ix_share_network_subnets_share_network_id',
+        'share_network_subnets',
+        ['share_network_id'],
+        unique=False,
     )
     op.create_table(
         'share_servers',
@@ -127,11 +146,19 @@ def upgrade() -> None:
         sa.Column('identifier', sa.String(length=255), nullable=True),
         sa.Column('is_auto_deletable', sa.Boolean(), server_default=sa.true(), nullable=False),
         sa.Column('security_service_update_support', sa.Boolean(), server_default=sa.false(), nullable=False),
-        sa.Column('network_allocation_update_support', sa.Boolean(), server_default=sa.false(), nullable=False),
-        sa.Column('share_server_multiple_subnet_support', sa.Boolean(), server_default=sa.false(), nullable=False),
-        sa.Column('share_replicas_migration_support', sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column(
+            'network_allocation_update_support', sa.Boolean(), server_default=sa.false(), nullable=False
+        ),
+        sa.Column(
+            'share_server_multiple_subnet_support', sa.Boolean(), server_default=sa.false(), nullable=False
+        ),
+        sa.Column(
+            'share_replicas_migration_support', sa.Boolean(), server_default=sa.false(), nullable=False
+        ),
         sa.Column('encryption_key_ref', sa.String(length=36), nullable=True),
-        sa.ForeignKeyConstraint(['share_network_id'], ['share_networks.id'], name='fk_share_servers_share_network_id'),
+        sa.ForeignKeyConstraint(
+            ['share_network_id'], ['share_networks.id'], name='fk_share_servers_share_network_id'
+        ),
         sa.PrimaryKeyConstraint('id', name='pk_share_servers'),
     )
     op.create_index('ix_share_servers_host_status', 'share_servers', ['host', 'status'], unique=False)
@@ -176,7 +203,9 @@ def upgrade() -> None:
         ['share_network_subnet_id'],
         unique=False,
     )
-    op.create_index('ix_network_allocations_share_server_id', 'network_allocations', ['share_server_id'], unique=False)
+    op.create_index(
+        'ix_network_allocations_share_server_id', 'network_allocations', ['share_server_id'], unique=False
+    )
     op.create_table(
         'share_network_subnet_metadata',
         sa.Column('owner_id', sa.String(length=36), nullable=False),
@@ -191,7 +220,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint('owner_id', 'key', name='pk_share_network_subnet_metadata'),
     )
     op.create_index(
-        'ix_share_network_subnet_metadata_key_value', 'share_network_subnet_metadata', ['key', 'owner_id'], unique=False
+        'ix_share_network_subnet_metadata_key_value',
+        'share_network_subnet_metadata',
+        ['key', 'owner_id'],
+        unique=False,
     )
     op.create_table(
         'share_server_details',
@@ -203,7 +235,9 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint('owner_id', 'key', name='pk_share_server_details'),
     )
-    op.create_index('ix_share_server_details_key_value', 'share_server_details', ['key', 'owner_id'], unique=False)
+    op.create_index(
+        'ix_share_server_details_key_value', 'share_server_details', ['key', 'owner_id'], unique=False
+    )
     op.create_table(
         'share_server_share_network_subnet_mappings',
         sa.Column('share_server_id', sa.String(length=36), nullable=False),
@@ -213,9 +247,14 @@ def upgrade() -> None:
             ['share_network_subnet_id'], ['share_network_subnets.id'], name='fk_server_subnet_mappings_subnet'
         ),
         sa.ForeignKeyConstraint(
-            ['share_server_id'], ['share_servers.id'], name='fk_server_subnet_mappings_server', ondelete='CASCADE'
+            ['share_server_id'],
+            ['share_servers.id'],
+            name='fk_server_subnet_mappings_server',
+            ondelete='CASCADE',
         ),
-        sa.PrimaryKeyConstraint('share_server_id', 'share_network_subnet_id', name='pk_server_subnet_mappings'),
+        sa.PrimaryKeyConstraint(
+            'share_server_id', 'share_network_subnet_id', name='pk_server_subnet_mappings'
+        ),
     )
     op.create_index(
         'ix_server_subnet_mappings_subnet',
@@ -223,5 +262,9 @@ def upgrade() -> None:
         ['share_network_subnet_id'],
         unique=False,
     )
-    op.create_index('ix_share_instances_share_network_id', 'share_instances', ['share_network_id'], unique=False)
-    op.create_index('ix_share_instances_share_server_id', 'share_instances', ['share_server_id'], unique=False)
+    op.create_index(
+        'ix_share_instances_share_network_id', 'share_instances', ['share_network_id'], unique=False
+    )
+    op.create_index(
+        'ix_share_instances_share_server_id', 'share_instances', ['share_server_id'], unique=False
+    )

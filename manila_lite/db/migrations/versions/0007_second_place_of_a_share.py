@@ -9,4 +9,6 @@ down_revision = '0006'
 
 
 def upgrade() -> None:
-    op.add_column('share_instances', sa.Column('is_aside', sa.Boolean(), server_default=sa.false(), nullable=False))
+    op.add_column(
+        'share_instances', sa.Column('is_aside', sa.Boolean(), server_default=sa.false(), nullable=False)
+    )

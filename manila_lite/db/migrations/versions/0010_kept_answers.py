@@ -24,5 +24,6 @@ def upgrade() -> None:
         sa.Column('claimed_until', TIME, nullable=False),
         sa.Column('code', sa.Integer(), nullable=True),
         sa.Column('body', TEXT, nullable=True),
-        sa.PrimaryKeyConstraint('id', name=op.f('pk_kept_answers')))
+        sa.PrimaryKeyConstraint('id', name=op.f('pk_kept_answers')),
+    )
     op.create_index(op.f('ix_kept_answers_expires_at'), 'kept_answers', ['expires_at'])

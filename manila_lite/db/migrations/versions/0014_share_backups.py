@@ -31,7 +31,8 @@ def upgrade() -> None:
         sa.Column('restore_progress', sa.String(length=32), nullable=False),
         sa.Column('target_share_id', sa.String(length=36), nullable=True),
         sa.ForeignKeyConstraint(['share_id'], ['shares.id'], name='fk_share_backups_share_id'),
-        sa.PrimaryKeyConstraint('id', name='pk_share_backups'))
+        sa.PrimaryKeyConstraint('id', name='pk_share_backups'),
+    )
     op.create_index('ix_share_backups_share_id', 'share_backups', ['share_id'])
     op.create_index('ix_share_backups_target_share_id', 'share_backups', ['target_share_id'])
     op.create_index('ix_share_backups_project_id_created_at', 'share_backups', ['project_id', 'created_at'])

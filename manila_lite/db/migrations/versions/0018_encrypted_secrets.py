@@ -13,8 +13,13 @@ def upgrade() -> None:
         'secret_checks',
         sa.Column('id', sa.String(length=36), nullable=False),
         sa.Column('value', sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint('id', name='pk_secret_checks'))
-    if op.get_bind().dialect.name == 'sqlite':      # it takes any length, and would rebuild the table to change it
+        sa.PrimaryKeyConstraint('id', name='pk_secret_checks'),
+    )
+    if (
+        op.get_bind().dialect.name == 'sqlite'
+    ):  # it takes any length, and would rebuild the table to change it
         return
     for table, column in (('security_services', 'password'), ('access_rules', 'access_key')):
-        op.alter_column(table, column, type_=sa.Text(), existing_type=sa.String(length=255), existing_nullable=True)
+        op.alter_column(
+            table, column, type_=sa.Text(), existing_type=sa.String(length=255), existing_nullable=True
+        )

@@ -10,6 +10,8 @@ down_revision = '0022'
 
 def upgrade() -> None:
     for name in ('in_default_network', 'is_going'):
-        op.add_column('share_network_subnets', sa.Column(name, sa.Boolean(), server_default=sa.false(), nullable=False))
+        op.add_column(
+            'share_network_subnets', sa.Column(name, sa.Boolean(), server_default=sa.false(), nullable=False)
+        )
     for name in ('wanted_net_id', 'wanted_subnet_id'):
         op.add_column('share_network_subnets', sa.Column(name, sa.String(length=36), nullable=True))

@@ -21,7 +21,8 @@ def upgrade() -> None:
         sa.Column('number', sa.Integer(), nullable=False),
         sa.Column('gigabytes', sa.BigInteger(), nullable=False),
         sa.Column('growth', sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint('id', name='pk_quota_changes'))
+        sa.PrimaryKeyConstraint('id', name='pk_quota_changes'),
+    )
     op.create_index('ix_quota_changes_project_id', 'quota_changes', ['project_id'])
     quota_triggers.create(op.get_bind())
     quota_triggers.fill(op.get_bind())

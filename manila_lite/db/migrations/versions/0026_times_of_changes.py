@@ -6,8 +6,17 @@ from alembic import op
 revision = '0026'
 down_revision = '0025'
 
-_TABLES = ('operations', 'shares', 'share_instances', 'snapshots', 'share_networks', 'share_servers', 'share_groups',
-           'share_group_snapshots', 'share_backups')
+_TABLES = (
+    'operations',
+    'shares',
+    'share_instances',
+    'snapshots',
+    'share_networks',
+    'share_servers',
+    'share_groups',
+    'share_group_snapshots',
+    'share_backups',
+)
 
 
 def upgrade() -> None:

@@ -10,4 +10,7 @@ down_revision = '0026'
 
 def upgrade() -> None:
     op.add_column('share_instances', sa.Column('copier', sa.String(length=255), nullable=True))
-    op.add_column('share_instances', sa.Column('copier_key', sa.Text().with_variant(sa.String(255), 'sqlite'), nullable=True))
+    op.add_column(
+        'share_instances',
+        sa.Column('copier_key', sa.Text().with_variant(sa.String(255), 'sqlite'), nullable=True),
+    )

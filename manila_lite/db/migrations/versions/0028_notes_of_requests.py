@@ -22,9 +22,14 @@ def upgrade() -> None:
         sa.Column('code', sa.Integer(), nullable=True),
         sa.Column('request_id', sa.String(length=255), nullable=True),
         sa.Column('project_id', sa.String(length=255), nullable=True),
-        sa.Column('seconds', sa.Float().with_variant(mysql.DOUBLE(asdecimal=False), 'mysql', 'mariadb'), nullable=False),
+        sa.Column(
+            'seconds',
+            sa.Float().with_variant(mysql.DOUBLE(asdecimal=False), 'mysql', 'mariadb'),
+            nullable=False,
+        ),
         sa.Column('requests', sa.Integer(), nullable=False),
         sa.Column('slow', sa.Integer(), nullable=False),
         sa.Column('failed', sa.Integer(), nullable=False),
-        sa.PrimaryKeyConstraint('id', name='pk_request_notes'))
+        sa.PrimaryKeyConstraint('id', name='pk_request_notes'),
+    )
     op.create_index('ix_request_notes_created_at', 'request_notes', ['created_at'])

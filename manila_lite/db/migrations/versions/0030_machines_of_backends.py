@@ -22,4 +22,5 @@ def upgrade() -> None:
         sa.Column('stage', sa.String(length=16), nullable=False),
         sa.Column('problem', sa.String(length=255), nullable=True),
         sa.Column('drained', sa.Boolean(), server_default=sa.false(), nullable=False),
-        sa.PrimaryKeyConstraint('backend_host', 'machine', name='pk_backend_machines'))
+        sa.PrimaryKeyConstraint('backend_host', 'machine', name='pk_backend_machines'),
+    )

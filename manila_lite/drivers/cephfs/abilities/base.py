@@ -30,8 +30,13 @@ class ComposedDriver(EnsuresOneByOne, ShareDriver):
     def report(self) -> Sequence[values.Pool]:
         """Return a pool for each data pool, and look after servers of the protocol."""
         self.services.lifecycle.keep_up()
-        return report.report(self.backend.conf, self.services.pools, self.services.protocol, capabilities_of(self),
-                             self.services.lifecycle.findings())
+        return report.report(
+            self.backend.conf,
+            self.services.pools,
+            self.services.protocol,
+            capabilities_of(self),
+            self.services.lifecycle.findings(),
+        )
 
     def fingerprint(self) -> Mapping[str, str]:
         """Return the values that exports depend on."""
@@ -47,7 +52,9 @@ class ComposedDriver(EnsuresOneByOne, ShareDriver):
         """Shut all clients out, and delete the subvolume; Ceph frees its space afterwards."""
         self.services.shares.delete(share)
 
-    def update_access(self, share: values.Share, rules: Sequence[values.AccessRule]) -> Mapping[str, values.RuleResult]:
+    def update_access(
+        self, share: values.Share, rules: Sequence[values.AccessRule]
+    ) -> Mapping[str, values.RuleResult]:
         """Put exactly these rules in force, also for open sessions."""
         return self.services.access.update(share, rules)
 

@@ -23,7 +23,9 @@ class CephfsResizing(ComposedDriver, Resizes):
 class CephfsShareManagement(ComposedDriver, ManagesShares):
     """The calls of ``ManagesShares``. There is one driver option, ``size`` in GiB."""
 
-    def manage_share(self, share: values.Share, export_path: str, options: Mapping[str, str]) -> values.ManagedShare:
+    def manage_share(
+        self, share: values.Share, export_path: str, options: Mapping[str, str]
+    ) -> values.ManagedShare:
         """Mark the subvolume as the share, set its limit, and serve it to nobody."""
         return self.services.managed_shares.manage(share, export_path, options)
 

@@ -20,7 +20,9 @@ class CephfsSnapshots(ComposedDriver, Snapshots, Clones):
         """Delete the snapshot, once no share is copied from it."""
         self.services.snapshots.delete(snapshot)
 
-    def create_share_from_snapshot(self, share: values.Share, snapshot: values.Snapshot) -> Sequence[values.ExportLocation]:
+    def create_share_from_snapshot(
+        self, share: values.Share, snapshot: values.Snapshot
+    ) -> Sequence[values.ExportLocation]:
         """Have the cluster copy the snapshot; the call is to be repeated until it has."""
         return self.services.snapshots.create_share(share, snapshot)
 
@@ -28,7 +30,9 @@ class CephfsSnapshots(ComposedDriver, Snapshots, Clones):
 class CephfsSnapshotManagement(CephfsShareManagement, ManagesSnapshots):
     """The calls of ``ManagesSnapshots``. There are no driver options."""
 
-    def manage_snapshot(self, snapshot: values.Snapshot, options: Mapping[str, str]) -> values.ManagedSnapshot:
+    def manage_snapshot(
+        self, snapshot: values.Snapshot, options: Mapping[str, str]
+    ) -> values.ManagedSnapshot:
         """Mark the snapshot of the subvolume as managed."""
         return self.services.managed_snapshots.manage(snapshot, options)
 

@@ -15,8 +15,10 @@ from pathlib import Path
 from types import ModuleType
 
 #: Where distributions keep Python packages of the system.
-PLACES = (Path('/usr/lib/python3/dist-packages'), *(
-    Path(f'/usr/{lib}/python3.{sys.version_info.minor}/site-packages') for lib in ('lib64', 'lib')))
+PLACES = (
+    Path('/usr/lib/python3/dist-packages'),
+    *(Path(f'/usr/{lib}/python3.{sys.version_info.minor}/site-packages') for lib in ('lib64', 'lib')),
+)
 
 _lock = threading.Lock()
 
@@ -39,8 +41,12 @@ def load(name: str) -> ModuleType | None:
 
 def _shared_objects(name: str) -> list[Path]:
     # The last suffix, a plain ".so", says nothing about the version of Python.
-    return [path for place in PLACES for suffix in importlib.machinery.EXTENSION_SUFFIXES[:-1]
-            if (path := place / f'{name}{suffix}').exists()]
+    return [
+        path
+        for place in PLACES
+        for suffix in importlib.machinery.EXTENSION_SUFFIXES[:-1]
+        if (path := place / f'{name}{suffix}').exists()
+    ]
 
 
 def _load(name: str, path: Path) -> ModuleType:
@@ -48,6 +54,6 @@ def _load(name: str, path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f'{path} is no module')
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module      # ``cephfs`` imports ``rados`` by its name
+    sys.modules[name] = module  # ``cephfs`` imports ``rados`` by its name
     spec.loader.exec_module(module)
     return module

@@ -49,17 +49,23 @@ class Cluster:
 
         :raises Refused: it says no. :raises Away: it does not answer in time; the command may be done all the same.
         """
-        return self._do(prefix, lambda way, seconds: way.manager(_command(prefix, arguments), seconds, file)).content
+        return self._do(
+            prefix, lambda way, seconds: way.manager(_command(prefix, arguments), seconds, file)
+        ).content
 
     def monitor(self, prefix: str, **arguments: Any) -> Any:
         """Have a monitor do a command, as ``manager`` does."""
-        return self._do(prefix, lambda way, seconds: way.monitor(_command(prefix, arguments), seconds)).content
+        return self._do(
+            prefix, lambda way, seconds: way.monitor(_command(prefix, arguments), seconds)
+        ).content
 
     def metadata_server(self, rank: str, prefix: str, **arguments: Any) -> str:
         """Have the metadata server with a rank, as ``filesystem:0``, do a command, as ``manager`` does. Returns its output as
         it came: it may hold words of clients.
         """
-        return self._do(prefix, lambda way, seconds: way.metadata_server(rank, _command(prefix, arguments), seconds)).output
+        return self._do(
+            prefix, lambda way, seconds: way.metadata_server(rank, _command(prefix, arguments), seconds)
+        ).output
 
     def directory_size(self, filesystem: str, path: str) -> int | None:
         """Return the bytes in a directory and below, if that can be seen at this moment: it is for information only."""
@@ -94,16 +100,20 @@ class Cluster:
                 why = f'"{prefix}" is not possible now: {answer.said or answer.number}'
             time.sleep(min(pause, max(0.0, end - time.monotonic())))
             pause = min(pause * 2, _PAUSE_MOST)
-        raise Away(f'The Ceph cluster did not do "{prefix}" within {patience:g} s. Look at "ceph status": the manager, its '
-                   f'module "volumes" and a metadata server must be active. Last answer: {why}')
+        raise Away(
+            f'The Ceph cluster did not do "{prefix}" within {patience:g} s. Look at "ceph status": the manager, its '
+            f'module "volumes" and a metadata server must be active. Last answer: {why}'
+        )
 
     def _current(self) -> Way:
         with self._lock:
             if self._way is None:
                 self._way = self._make()
             if self._way is None:
-                raise Away('Neither the Python bindings of Ceph nor the program ceph are installed: apt-get install '
-                           'python3-rados python3-cephfs ceph-common')
+                raise Away(
+                    'Neither the Python bindings of Ceph nor the program ceph are installed: apt-get install '
+                    'python3-rados python3-cephfs ceph-common'
+                )
             return self._way
 
     def _drop(self, way: Way) -> None:

@@ -15,7 +15,13 @@ import sys
 from typing import Any
 
 #: No files and no output of the library. And directories are moved although there are limits of size on the way.
-_CONF = {'log_file': '', 'log_to_stderr': 'false', 'err_to_stderr': 'false', 'admin_socket': '', 'client_quota': 'false'}
+_CONF = {
+    'log_file': '',
+    'log_to_stderr': 'false',
+    'err_to_stderr': 'false',
+    'admin_socket': '',
+    'client_quota': 'false',
+}
 
 
 class Connection:
@@ -25,7 +31,9 @@ class Connection:
         self._patience = asked['patience']
         self.wait()
         self.cephfs, self.rados = importlib.import_module('cephfs'), importlib.import_module('rados')
-        self.cluster = self.rados.Rados(name=asked['entity'], clustername=asked['cluster'], conffile=asked['conf'], conf=_CONF)
+        self.cluster = self.rados.Rados(
+            name=asked['entity'], clustername=asked['cluster'], conffile=asked['conf'], conf=_CONF
+        )
         self.cluster.connect()
         self.mount = self.cephfs.LibCephFS(rados_inst=self.cluster)
         self.mount.mount(filesystem_name=asked['filesystem'].encode())

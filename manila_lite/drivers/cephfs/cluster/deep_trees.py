@@ -19,7 +19,7 @@ import stat
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:       # the Python of the system does not find it
+if TYPE_CHECKING:  # the Python of the system does not find it
     from manila_lite.drivers.cephfs.cluster.connected import Connection
 
 #: Where managers keep what they delete: of a file system, and of a subvolume with snapshots.
@@ -63,7 +63,9 @@ class Walk:
     def flatten_trash(self, path: bytes) -> int:
         """Do so with all that is deleted. Subvolumes with snapshots have a trash of their own, to which links lead."""
         links = [os.path.join(_TRASH, name) for name in self._connection.names(_TRASH, stat.S_IFLNK)]
-        return self.flatten(_TRASH) + sum(self._flatten(self._connection.mount.readlink(link, 4096)) for link in links)
+        return self.flatten(_TRASH) + sum(
+            self._flatten(self._connection.mount.readlink(link, 4096)) for link in links
+        )
 
     def _within(self, path: bytes) -> list[bytes]:
         return [os.path.join(path, name) for name in self._all_in(path) if name != _TRASH_OF_SUBVOLUME]
@@ -109,7 +111,8 @@ class Walk:
 
 def _verb(act: Callable[[Walk, bytes], int]) -> Callable[['Connection', dict[str, Any]], int]:
     return lambda connection, asked: act(
-        Walk(connection, asked['levels'], exact=asked['exact']), asked['path'].encode())
+        Walk(connection, asked['levels'], exact=asked['exact']), asked['path'].encode()
+    )
 
 
 VERBS = {'look': _verb(Walk.look), 'flatten': _verb(Walk.flatten), 'flatten trash': _verb(Walk.flatten_trash)}

@@ -21,8 +21,11 @@ class Identity:
     def of(cls, conf: 'CephfsOptions') -> 'Identity':
         """Return that of a backend."""
         cluster = conf.cephfs_cluster_name or 'ceph'
-        return cls(Path(conf.cephfs_conf_path or f'/etc/ceph/{cluster}.conf'), cluster,
-                   conf.cephfs_auth_id.removeprefix('client.'))
+        return cls(
+            Path(conf.cephfs_conf_path or f'/etc/ceph/{cluster}.conf'),
+            cluster,
+            conf.cephfs_auth_id.removeprefix('client.'),
+        )
 
     @property
     def entity(self) -> str:

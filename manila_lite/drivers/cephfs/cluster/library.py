@@ -13,7 +13,13 @@ from manila_lite.drivers.cephfs.cluster.deadline import Hangs, call
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 
 #: The library must write no files and no output of its own, whatever the configuration says for daemons.
-_QUIET = {'log_file': '', 'log_to_file': 'false', 'log_to_stderr': 'false', 'err_to_stderr': 'false', 'admin_socket': ''}
+_QUIET = {
+    'log_file': '',
+    'log_to_file': 'false',
+    'log_to_stderr': 'false',
+    'err_to_stderr': 'false',
+    'admin_socket': '',
+}
 #: Seconds that connecting may take beyond the time that the library was given, which it keeps roughly.
 _MARGIN = 2.0
 
@@ -38,13 +44,19 @@ class Library:
 
     def metadata_server(self, rank: str, command: Mapping[str, Any], seconds: float) -> Answer:
         """Send a command to the metadata server with the rank."""
-        return self._send(lambda to: to.client(self._cephfs).mds_command(rank, json.dumps(command), ''), seconds)
+        return self._send(
+            lambda to: to.client(self._cephfs).mds_command(rank, json.dumps(command), ''), seconds
+        )
 
     def directory_size(self, filesystem: str, path: str, seconds: float) -> int | None:
         """Return the bytes in a directory and below."""
         connection = self._connection(seconds)
-        size = self._ask(lambda: connection.use(lambda to: to.mounted(self._cephfs, filesystem).getxattr(
-            path, 'ceph.dir.rbytes')), seconds)
+        size = self._ask(
+            lambda: connection.use(
+                lambda to: to.mounted(self._cephfs, filesystem).getxattr(path, 'ceph.dir.rbytes')
+            ),
+            seconds,
+        )
         return int(size)
 
     def close(self) -> None:
@@ -62,13 +74,19 @@ class Library:
     def _connection(self, seconds: float) -> '_Connection':
         with self._lock:
             if self._open is None:
-                self._open = self._ask(lambda: self._connect(seconds), seconds + _MARGIN, late=lambda opened: opened.close())
+                self._open = self._ask(
+                    lambda: self._connect(seconds), seconds + _MARGIN, late=lambda opened: opened.close()
+                )
             return self._open
 
     def _connect(self, seconds: float) -> '_Connection':
         mine = self._identity
-        rados = self._rados.Rados(name=mine.entity, clustername=mine.cluster, conffile=str(mine.conf_path),
-                                  conf={**_QUIET, 'client_mount_timeout': str(max(1, int(seconds)))})
+        rados = self._rados.Rados(
+            name=mine.entity,
+            clustername=mine.cluster,
+            conffile=str(mine.conf_path),
+            conf={**_QUIET, 'client_mount_timeout': str(max(1, int(seconds)))},
+        )
         try:
             rados.connect()
         except BaseException:
@@ -76,7 +94,9 @@ class Library:
             raise
         return _Connection(rados)
 
-    def _ask(self, work: Callable[[], Any], seconds: float, *, late: Callable[[Any], None] | None = None) -> Any:
+    def _ask(
+        self, work: Callable[[], Any], seconds: float, *, late: Callable[[Any], None] | None = None
+    ) -> Any:
         """Do the work within the seconds.
 
         :raises Away: there was no answer. :raises Refused: the library says no.
@@ -98,7 +118,7 @@ class _Connection:
         self._mounted: Any = None
         self._lock = threading.Lock()
         self._client_lock = threading.Lock()
-        self._users = 1         # the owner is one, until it closes
+        self._users = 1  # the owner is one, until it closes
 
     def client(self, cephfs: ModuleType) -> Any:
         """Return the file system client that reaches metadata servers. It mounts nothing."""

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:       # the Python of the system does not find it
+if TYPE_CHECKING:  # the Python of the system does not find it
     from manila_lite.drivers.cephfs.cluster.connected import Connection
 
 _VOLUMES, _TRASH = b'/volumes', b'/volumes/_deleting'
@@ -73,7 +73,7 @@ def _remove_all(connection: 'Connection', pool: Any, namespace: str) -> int:
     pool.set_namespace(namespace)
     for one in pool.list_objects():
         connection.wait()
-        pool.set_locator_key(one.locator_key or '')     # whoever wrote it may have chosen its place
+        pool.set_locator_key(one.locator_key or '')  # whoever wrote it may have chosen its place
         try:
             pool.remove_object(one.key)
         except connection.rados.ObjectNotFound:
@@ -95,20 +95,26 @@ def _count_all(connection: 'Connection', pool: Any, namespace: str) -> int:
 
 def _remove(connection: 'Connection', pools: list[Any], asked: dict[str, Any]) -> _Found:
     users = Users(connection, counted=False).objects
-    return {name: None if name in users else sum(_remove_all(connection, pool, name) for pool in pools)
-            for name in asked['namespaces']}
+    return {
+        name: None if name in users else sum(_remove_all(connection, pool, name) for pool in pools)
+        for name in asked['namespaces']
+    }
 
 
 def _count(connection: 'Connection', pools: list[Any], asked: dict[str, Any]) -> _Found:
     users = Users(connection, counted=True).objects
-    return {name: sum(_count_all(connection, pool, name) for pool in pools) - most for name, most in users.items()}
+    return {
+        name: sum(_count_all(connection, pool, name) for pool in pools) - most for name, most in users.items()
+    }
 
 
-def _verb(act: Callable[['Connection', list[Any], dict[str, Any]], _Found]) -> Callable[
-        ['Connection', dict[str, Any]], _Found | None]:
+def _verb(
+    act: Callable[['Connection', list[Any], dict[str, Any]], _Found],
+) -> Callable[['Connection', dict[str, Any]], _Found | None]:
     def asked_for(connection: 'Connection', asked: dict[str, Any]) -> _Found | None:
         pools = [connection.cluster.open_ioctx(name) for name in asked['pools']]
         return act(connection, pools, asked) if all(may_look(connection, pool) for pool in pools) else None
+
     return asked_for
 
 

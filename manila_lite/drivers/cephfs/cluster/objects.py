@@ -14,7 +14,13 @@ _MISSING, _DENIED = 'No such file or directory', 'Operation not permitted'
 #: Objects are small; this is the most that is read of one.
 _MOST = 64 << 20
 #: The library must write no files and no output of its own, whatever the configuration says for daemons.
-_QUIET = {'log_file': '', 'log_to_file': 'false', 'log_to_stderr': 'false', 'err_to_stderr': 'false', 'admin_socket': ''}
+_QUIET = {
+    'log_file': '',
+    'log_to_file': 'false',
+    'log_to_stderr': 'false',
+    'err_to_stderr': 'false',
+    'admin_socket': '',
+}
 
 
 class NotAllowed(CommandFailed):
@@ -27,7 +33,9 @@ class Objects:
     ``seconds``: how long one call waits for the cluster.
     """
 
-    def __init__(self, ceph_conf: str, cluster: str, auth_id: str, pool: str, namespace: str, *, seconds: int = 10):
+    def __init__(
+        self, ceph_conf: str, cluster: str, auth_id: str, pool: str, namespace: str, *, seconds: int = 10
+    ):
         self.ceph_conf = ceph_conf
         self.cluster = cluster
         self.auth_id = auth_id
@@ -103,9 +111,15 @@ class Objects:
                 raise kind(f'{what} in the pool {self.pool}: {bad}') from bad
 
     def _connect(self, rados: Any) -> tuple[Any, Any]:
-        limits = dict.fromkeys(('client_mount_timeout', 'rados_osd_op_timeout', 'rados_mon_op_timeout'), str(self._seconds))
-        connection = rados.Rados(name=f'client.{self.auth_id}', clustername=self.cluster, conffile=self.ceph_conf,
-                                 conf=_QUIET | limits)
+        limits = dict.fromkeys(
+            ('client_mount_timeout', 'rados_osd_op_timeout', 'rados_mon_op_timeout'), str(self._seconds)
+        )
+        connection = rados.Rados(
+            name=f'client.{self.auth_id}',
+            clustername=self.cluster,
+            conffile=self.ceph_conf,
+            conf=_QUIET | limits,
+        )
         try:
             connection.connect()
             context = connection.open_ioctx(self.pool)
@@ -124,11 +138,28 @@ class Objects:
     # By the program ---------------------------------------------------------------------------
 
     def _run(self, *words: str, content: bytes = b'') -> bytes:
-        command = ('rados', '--conf', self.ceph_conf, '--cluster', self.cluster, '--name', f'client.{self.auth_id}',
-                   '--pool', self.pool, '--namespace', self.namespace)
+        command = (
+            'rados',
+            '--conf',
+            self.ceph_conf,
+            '--cluster',
+            self.cluster,
+            '--name',
+            f'client.{self.auth_id}',
+            '--pool',
+            self.pool,
+            '--namespace',
+            self.namespace,
+        )
         try:
-            done = subprocess.run((*command, *words), env=ENV, input=content, capture_output=True, timeout=self._seconds,
-                                  check=False)
+            done = subprocess.run(
+                (*command, *words),
+                env=ENV,
+                input=content,
+                capture_output=True,
+                timeout=self._seconds,
+                check=False,
+            )
         except (OSError, subprocess.TimeoutExpired) as bad:
             raise CommandFailed(f'rados {words[0]} {words[1]}: {bad}') from bad
         if done.returncode:

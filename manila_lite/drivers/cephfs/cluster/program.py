@@ -41,12 +41,32 @@ class Program:
 
     def _run(self, asked: list[str], seconds: float, content: str = '') -> Answer:
         mine = self._identity
-        line = ['ceph', '--conf', str(mine.conf_path), '--cluster', mine.cluster, '--name', mine.entity,
-                '--connect-timeout', str(max(1, int(seconds))), '--format', 'json', *asked]
+        line = [
+            'ceph',
+            '--conf',
+            str(mine.conf_path),
+            '--cluster',
+            mine.cluster,
+            '--name',
+            mine.entity,
+            '--connect-timeout',
+            str(max(1, int(seconds))),
+            '--format',
+            'json',
+            *asked,
+        ]
         try:
             # A key is among the answers, so they are kept out of exceptions and logs.
-            done = subprocess.run(line, env={**ENV, 'CEPH_ARGS': ''}, input=content, capture_output=True, text=True,
-                                  errors='replace', timeout=seconds, check=False)
+            done = subprocess.run(
+                line,
+                env={**ENV, 'CEPH_ARGS': ''},
+                input=content,
+                capture_output=True,
+                text=True,
+                errors='replace',
+                timeout=seconds,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
             raise Away(f'The Ceph cluster does not answer: no answer within {seconds:g} s') from None
         except OSError as bad:
@@ -59,7 +79,9 @@ class Program:
 
 def words(command: Mapping[str, Any]) -> list[str]:
     """Return a command as words of the program. Values are named, so that none is taken for an option."""
-    named = [_word(name, value) for name, value in command.items() if name not in ('prefix', 'format', 'filters')]
+    named = [
+        _word(name, value) for name, value in command.items() if name not in ('prefix', 'format', 'filters')
+    ]
     return [*command['prefix'].split(), *filter(None, named), *command.get('filters', ())]
 
 

@@ -34,8 +34,15 @@ def take(interface: str, addresses: Sequence[str]) -> list[str]:
     lacking = [address for address in addresses if address not in there]
     for address in lacking:
         wanted = ipaddress.ip_address(address)
-        run('ip', 'address', 'add', f'{address}/{wanted.max_prefixlen}', 'dev', interface,
-            *(('nodad',) if wanted.version == 6 else ()))
+        run(
+            'ip',
+            'address',
+            'add',
+            f'{address}/{wanted.max_prefixlen}',
+            'dev',
+            interface,
+            *(('nodad',) if wanted.version == 6 else ()),
+        )
     for address in lacking:
         announce(interface, address)
     return lacking
@@ -49,7 +56,14 @@ def leave(interface: str, addresses: Sequence[str]) -> None:
         return
     for address in addresses:
         if address in there:
-            run('ip', 'address', 'delete', f'{address}/{ipaddress.ip_address(address).max_prefixlen}', 'dev', interface)
+            run(
+                'ip',
+                'address',
+                'delete',
+                f'{address}/{ipaddress.ip_address(address).max_prefixlen}',
+                'dev',
+                interface,
+            )
 
 
 def announce(interface: str, address: str) -> None:
@@ -64,9 +78,21 @@ def _announce_v4(interface: str, address: bytes) -> None:
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as line:
         line.bind((interface, _ARP))
         mac = line.getsockname()[4]
-        for kind, target in ((_REQUEST, _NOBODY), (_REPLY, mac)):       # neighbours differ in which of them they believe
-            line.send(_BROADCAST + mac + struct.pack('>H', _ARP) + _ETHERNET_V4 + struct.pack('>H', kind) +
-                      mac + address + target + address)
+        for kind, target in (
+            (_REQUEST, _NOBODY),
+            (_REPLY, mac),
+        ):  # neighbours differ in which of them they believe
+            line.send(
+                _BROADCAST
+                + mac
+                + struct.pack('>H', _ARP)
+                + _ETHERNET_V4
+                + struct.pack('>H', kind)
+                + mac
+                + address
+                + target
+                + address
+            )
 
 
 def _announce_v6(interface: str, address: bytes) -> None:
@@ -78,5 +104,10 @@ def _announce_v6(interface: str, address: bytes) -> None:
         line.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, socket.if_nametoindex(interface))
         line.bind((socket.inet_ntop(socket.AF_INET6, address), 0))
         # The kernel fills in the checksum.
-        line.sendto(struct.pack('>BBHB3x', _ADVERTISEMENT, 0, 0, _OVERRIDE) + address +
-                    struct.pack('>BB', _OWN_LINK_LAYER, 1) + mac, (_ALL_NODES, 0))
+        line.sendto(
+            struct.pack('>BBHB3x', _ADVERTISEMENT, 0, 0, _OVERRIDE)
+            + address
+            + struct.pack('>BB', _OWN_LINK_LAYER, 1)
+            + mac,
+            (_ALL_NODES, 0),
+        )

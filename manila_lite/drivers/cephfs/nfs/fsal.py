@@ -60,7 +60,9 @@ def vet(text: str) -> str:
     :raises CommandFailed: it cannot.
     """
     if not _PLAIN.fullmatch(text):
-        raise CommandFailed(f'NFS-Ganesha cannot be given {text!r}: it has quotes, backslashes or control characters')
+        raise CommandFailed(
+            f'NFS-Ganesha cannot be given {text!r}: it has quotes, backslashes or control characters'
+        )
     return text
 
 
@@ -71,8 +73,15 @@ class CephFsal(Fsal):
     by the number of the export, and the cluster refuses a second session of the same name.
     """
 
-    def __init__(self, ceph_conf: str, filesystem: str, node: str, key_of: Callable[[str], Key], guard: ConnectionGuard,
-                 records: Records | None = None):
+    def __init__(
+        self,
+        ceph_conf: str,
+        filesystem: str,
+        node: str,
+        key_of: Callable[[str], Key],
+        guard: ConnectionGuard,
+        records: Records | None = None,
+    ):
         self._ceph_conf = vet(ceph_conf)
         self._filesystem = vet(filesystem)
         self._node = vet(node)
@@ -114,11 +123,18 @@ class CephFsal(Fsal):
         A comment makes a server with another limit of connections another server.
         """
         kept = self._records
-        records = '' if kept is None else (
-            f'RADOS_KV {{ ceph_conf = "{self._ceph_conf}"; userid = "{vet(kept.auth_id)}"; pool = "{vet(kept.pool)}"; '
-            f'namespace = "{vet(kept.namespace)}"; nodeid = "{self._node}"; }}\n')
-        return (f'# connections: {self._guard.mark}\nCEPH {{ Ceph_Conf = "{self._ceph_conf}"; }}\n'
-                f'MDCACHE {{ Dir_Chunk = 0; }}\n{records}')
+        records = (
+            ''
+            if kept is None
+            else (
+                f'RADOS_KV {{ ceph_conf = "{self._ceph_conf}"; userid = "{vet(kept.auth_id)}"; pool = "{vet(kept.pool)}"; '
+                f'namespace = "{vet(kept.namespace)}"; nodeid = "{self._node}"; }}\n'
+            )
+        )
+        return (
+            f'# connections: {self._guard.mark}\nCEPH {{ Ceph_Conf = "{self._ceph_conf}"; }}\n'
+            f'MDCACHE {{ Dir_Chunk = 0; }}\n{records}'
+        )
 
     @property
     def defaults(self) -> str:
@@ -127,13 +143,19 @@ class CephFsal(Fsal):
 
     def recovery(self, state: Path) -> str:
         """Return the settings for records in the cluster, or else in the server's own folder."""
-        return 'RecoveryBackend = rados_ng;' if self._records else f'RecoveryBackend = fs; RecoveryRoot = "{state}/recov";'
+        return (
+            'RecoveryBackend = rados_ng;'
+            if self._records
+            else f'RecoveryBackend = fs; RecoveryRoot = "{state}/recov";'
+        )
 
     def block(self, name: str) -> str:
         """Return the FSAL block with the id and the key of the export."""
         key = self._key_of(name)
-        return (f'FSAL {{ Name = CEPH; Filesystem = "{self._filesystem}"; User_Id = "{vet(key.auth_id)}"; '
-                f'Secret_Access_Key = "{vet(key.secret)}"; }}')
+        return (
+            f'FSAL {{ Name = CEPH; Filesystem = "{self._filesystem}"; User_Id = "{vet(key.auth_id)}"; '
+            f'Secret_Access_Key = "{vet(key.secret)}"; }}'
+        )
 
     def name_of(self, path: str) -> str:
         """Return '': the path in the file system is not named after the share."""

@@ -45,17 +45,33 @@ class Gateway:
     ``node``: see ``CephFsal``. ``objects`` are those that all hosts of the backend share; None if it has one host only.
     """
 
-    def __init__(self, state: Path, conf: NfsOptions, *, ceph_conf: str, filesystem: str, node: str,
-                 key_of: Callable[[str], Key], objects: Objects | None):
+    def __init__(
+        self,
+        state: Path,
+        conf: NfsOptions,
+        *,
+        ceph_conf: str,
+        filesystem: str,
+        node: str,
+        key_of: Callable[[str], Key],
+        objects: Objects | None,
+    ):
         self._state = state
         self._conf = conf
         self._objects = objects
         records = Records(objects.pool, objects.namespace, objects.auth_id) if objects else None
         guard = ConnectionGuard(state, conf.cephfs_nfs_connections_per_address)
-        self.server = Ganesha(state, conf.cephfs_nfs_port, CephFsal(ceph_conf, filesystem, node, key_of, guard, records),
-                              netns=conf.cephfs_nfs_netns, graceless=conf.cephfs_nfs_graceless,
-                              grace=conf.cephfs_nfs_grace_period, mirror=ObjectMirror(objects) if objects else None,
-                              most=conf.cephfs_nfs_max_exports, patience=_FIRST_ANSWER)
+        self.server = Ganesha(
+            state,
+            conf.cephfs_nfs_port,
+            CephFsal(ceph_conf, filesystem, node, key_of, guard, records),
+            netns=conf.cephfs_nfs_netns,
+            graceless=conf.cephfs_nfs_graceless,
+            grace=conf.cephfs_nfs_grace_period,
+            mirror=ObjectMirror(objects) if objects else None,
+            most=conf.cephfs_nfs_max_exports,
+            patience=_FIRST_ANSWER,
+        )
         self._keeper = Daemon(state / 'keeper.pid')
         self._former: bytes | None = None
         self._keeping = threading.Lock()
@@ -133,7 +149,9 @@ class Gateway:
             former = self._objects.get(keeper.HOLDER)
         except CommandFailed as bad:
             needs = f"client.{self._objects.auth_id} needs osd 'allow rw pool={self._objects.pool}'"
-            raise CommandFailed(f'ganesha_rados_store_pool_name: {bad}; the pool must exist, and {needs}') from bad
+            raise CommandFailed(
+                f'ganesha_rados_store_pool_name: {bad}; the pool must exist, and {needs}'
+            ) from bad
         if former is not None and former.decode(errors='replace') == self._token:
             fencing.drop(self._state)
             return 0.0
@@ -158,7 +176,13 @@ class Gateway:
     def _task(self) -> keeper.Task | None:
         if self._objects is None or not self._conf.cephfs_nfs_interface:
             return None
-        return keeper.Task(str(self._state), self._token, self._conf.cephfs_nfs_interface, addresses(self._conf), self._objects)
+        return keeper.Task(
+            str(self._state),
+            self._token,
+            self._conf.cephfs_nfs_interface,
+            addresses(self._conf),
+            self._objects,
+        )
 
     def _is_kept(self) -> bool:
         task = self._task
@@ -183,13 +207,17 @@ class Gateway:
         end = time.monotonic() + _READY
         while not kept.exists():
             if self._keeper.process() is None or time.monotonic() > end:
-                raise CommandFailed(f'{", ".join(task.addresses)} cannot be added to {task.interface}: '
-                                    f'see {self._state}/keeper.log')
+                raise CommandFailed(
+                    f'{", ".join(task.addresses)} cannot be added to {task.interface}: '
+                    f'see {self._state}/keeper.log'
+                )
             time.sleep(0.02)
 
     # Exports ----------------------------------------------------------------------------------
 
-    def serve(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
+    def serve(
+        self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None
+    ) -> Mapping[int, str]:
         """Export the path to exactly these clients; see ``Exports.put``."""
         return self.server.export(name, path, clients, mounted_as)
 
@@ -201,14 +229,18 @@ class Gateway:
         try:
             self.server.exports.vet_room(name)
         except errors.Final as full:
-            raise errors.Final(f'{full} Delete shares, raise cephfs_nfs_max_exports if the host has memory to spare, or add a '
-                               'backend on another host.') from full
+            raise errors.Final(
+                f'{full} Delete shares, raise cephfs_nfs_max_exports if the host has memory to spare, or add a '
+                'backend on another host.'
+            ) from full
 
     def forget(self, name: str) -> None:
         """Stop exporting this; its files are deleted."""
         self.server.forget(name)
 
-    def defects_of(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> list[str]:
+    def defects_of(
+        self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None
+    ) -> list[str]:
         """Return in words the repairs that ``serve`` would make.
 
         :raises CommandFailed: the server does not answer.

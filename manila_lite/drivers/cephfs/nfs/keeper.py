@@ -118,7 +118,7 @@ class Keeper:
             fencing.note(home, _ELSEWHERE)
             if server := Daemon(home / 'ganesha.json').process():
                 server.kill()
-        with contextlib.suppress(CommandFailed):        # the other host does not wait for ever
+        with contextlib.suppress(CommandFailed):  # the other host does not wait for ever
             self._task.objects.put(FREED, self._task.token.encode())
 
 

@@ -39,7 +39,9 @@ class ObjectMirror(Mirror):
         """Change one export in the copy."""
         with self._lock:
             before = self._texts if self._texts is not None else self._read() or {}
-            after = {other: kept for other, kept in before.items() if other != name} | ({} if text is None else {name: text})
+            after = {other: kept for other, kept in before.items() if other != name} | (
+                {} if text is None else {name: text}
+            )
             if after != before:
                 self._write(after)
             self._texts = after
@@ -51,8 +53,10 @@ class ObjectMirror(Mirror):
         try:
             known = json.loads(content)
         except ValueError as bad:
-            raise CommandFailed(f'the object {_OBJECT} in the namespace {self._objects.namespace} of the pool '
-                                f'{self._objects.pool} is damaged; delete it: exports are made again') from bad
+            raise CommandFailed(
+                f'the object {_OBJECT} in the namespace {self._objects.namespace} of the pool '
+                f'{self._objects.pool} is damaged; delete it: exports are made again'
+            ) from bad
         return {str(name): str(text) for name, text in known.items()}
 
     def _write(self, texts: dict[str, str]) -> None:

@@ -29,16 +29,24 @@ def problems_at(cluster: Cluster, conf: NfsOptions) -> Iterator[values.Problem]:
     modules = cluster.monitor('mgr module ls')
     if _MODULE not in (*modules.get('always_on_modules', ()), *modules.get('enabled_modules', ())):
         # Ceph itself would say that this is so for a moment, as it is while a manager starts.
-        yield values.Problem(f"cephfs_nfs_cluster_id: the module {_MODULE} of Ceph's manager is not enabled",
-                             f'ceph mgr module enable {_MODULE}')
+        yield values.Problem(
+            f"cephfs_nfs_cluster_id: the module {_MODULE} of Ceph's manager is not enabled",
+            f'ceph mgr module enable {_MODULE}',
+        )
         return
     name = conf.cephfs_nfs_cluster_id
     try:
         cluster.manager('nfs export ls', cluster_id=name)
     except Refused as refused:
-        why = 'does not exist' if refused.number == errno.ENOENT else f'cannot be used ({_last_line(refused.said)})'
-        yield values.Problem(f'cephfs_nfs_cluster_id: the NFS cluster {name} {why}',
-                             '"ceph nfs cluster ls" shows those that there are; "ceph nfs cluster create" makes one')
+        why = (
+            'does not exist'
+            if refused.number == errno.ENOENT
+            else f'cannot be used ({_last_line(refused.said)})'
+        )
+        yield values.Problem(
+            f'cephfs_nfs_cluster_id: the NFS cluster {name} {why}',
+            '"ceph nfs cluster ls" shows those that there are; "ceph nfs cluster create" makes one',
+        )
 
 
 def _last_line(said: str) -> str:

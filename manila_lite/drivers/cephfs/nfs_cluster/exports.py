@@ -27,8 +27,14 @@ _LINE = '%url "rados://nfs-ganesha/{}/export-65535"\n\n'
 _SPARE = 8
 #: Largest number of an export. The module would give the number of a deleted export to the next one; file handles name it.
 _NUMBERS = 65535
-_COMMON: Mapping[str, Any] = {'access_type': 'none', 'squash': 'none', 'security_label': False, 'protocols': [4],
-                              'transports': ['TCP'], 'sectype': ['sys']}
+_COMMON: Mapping[str, Any] = {
+    'access_type': 'none',
+    'squash': 'none',
+    'security_label': False,
+    'protocols': [4],
+    'transports': ['TCP'],
+    'sectype': ['sys'],
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,10 +52,19 @@ class Export:
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> 'Export':
         """Return the export that the module describes."""
-        clients = tuple((tuple(map(str, client['addresses'])), str(client['access_type']).lower())
-                        for client in told.get('clients') or ())
-        return cls(int(told['export_id']), str(told['fsal'].get('user_id', '')), str(told['pseudo']), str(told['path']),
-                   str(told['fsal'].get('fs_name', '')), clients, _is_common(told))
+        clients = tuple(
+            (tuple(map(str, client['addresses'])), str(client['access_type']).lower())
+            for client in told.get('clients') or ()
+        )
+        return cls(
+            int(told['export_id']),
+            str(told['fsal'].get('user_id', '')),
+            str(told['pseudo']),
+            str(told['path']),
+            str(told['fsal'].get('fs_name', '')),
+            clients,
+            _is_common(told),
+        )
 
     def leads_to(self, filesystem: str, path: str) -> bool:
         """Say whether it exports this directory."""
@@ -81,9 +96,11 @@ class Exports:
         """
         most = _LIST_BYTES // len(_LINE.format(self.name)) - _SPARE
         if len(self._all()) >= most:
-            raise errors.Final(f'The NFS cluster {self.name} cannot have more than {most} exports: with more, some releases of '
-                               'Ceph lose exports when one is removed. Delete shares, or add a backend with another NFS '
-                               'cluster.')
+            raise errors.Final(
+                f'The NFS cluster {self.name} cannot have more than {most} exports: with more, some releases of '
+                'Ceph lose exports when one is removed. Delete shares, or add a backend with another NFS '
+                'cluster.'
+            )
 
     def create(self, pseudo: str, path: str, clients: Sequence[Client]) -> Export:
         """Export the directory, which is not exported by this path yet, to these clients.
@@ -100,8 +117,10 @@ class Exports:
             raise errors.Final(f'The NFS cluster {self.name} has lost the export {pseudo}.')
         if made.user in {told['fsal'].get('user_id') for told in there}:
             self.remove(pseudo)
-            raise errors.Final(f'The NFS cluster {self.name} gives several exports one CephX id, {made.user}, so a client of '
-                               'one share could reach others. Use a release of Ceph that gives each export its own.')
+            raise errors.Final(
+                f'The NFS cluster {self.name} gives several exports one CephX id, {made.user}, so a client of '
+                'one share could reach others. Use a release of Ceph that gives each export its own.'
+            )
         return made
 
     def change(self, known: Export, clients: Sequence[Client]) -> None:
@@ -120,13 +139,33 @@ class Exports:
         """Return all exports of the cluster as the module tells them, whosever they are."""
         return self._ask('ls', detailed=True) or ()
 
-    def _apply(self, pseudo: str, path: str, clients: Sequence[Client], user: Mapping[str, str] | None = None,
-               **more: int) -> None:
+    def _apply(
+        self,
+        pseudo: str,
+        path: str,
+        clients: Sequence[Client],
+        user: Mapping[str, str] | None = None,
+        **more: int,
+    ) -> None:
         # Releases that let exports share a mount, and with it an id, are told by the path of the mount not to.
         fsal = {'name': 'CEPH', 'fs_name': self.filesystem, 'cmount_path': path, **(user or {})}
-        entries = [{'addresses': addresses, 'access_type': level, 'squash': 'none'} for addresses, level in clients]
-        self._ask('apply', json.dumps({**_COMMON, 'cluster_id': self.name, 'pseudo': pseudo, 'path': path, 'fsal': fsal,
-                                       'clients': entries, **more}).encode())
+        entries = [
+            {'addresses': addresses, 'access_type': level, 'squash': 'none'} for addresses, level in clients
+        ]
+        self._ask(
+            'apply',
+            json.dumps(
+                {
+                    **_COMMON,
+                    'cluster_id': self.name,
+                    'pseudo': pseudo,
+                    'path': path,
+                    'fsal': fsal,
+                    'clients': entries,
+                    **more,
+                }
+            ).encode(),
+        )
 
     def _ask(self, verb: str, file: bytes = b'', /, **arguments: Any) -> Any:
         return self._cluster.manager(f'nfs export {verb}', file, cluster_id=self.name, **arguments)

@@ -66,7 +66,11 @@ class Gateways:
         closes = bool(known and (owed or not known.is_common or _closes(known.clients, clients)))
         if known and closes:
             self._evictions.plan(subvolume.name, owed | {known.user})
-        served = known if known and self._change(known, clients) and self._follow(name, known, closes=closes) else None
+        served = (
+            known
+            if known and self._change(known, clients) and self._follow(name, known, closes=closes)
+            else None
+        )
         if served is None:
             served = self._exports.create(pseudo, subvolume.path, clients)
             self._await_served(served, absent_is_well=closes)
@@ -81,8 +85,11 @@ class Gateways:
         """Remove the export and its id, and end the sessions of gateways that do not let go of it. They are kept out of the
         subvolume of this name.
         """
-        users = {known.user for one in (self._witness(name), pseudo)
-                 if (known := self._exports.find(one)) and not self._drop(known)}
+        users = {
+            known.user
+            for one in (self._witness(name), pseudo)
+            if (known := self._exports.find(one)) and not self._drop(known)
+        }
         if users and subvolume:
             self._evictions.done(subvolume, users)
 
@@ -103,7 +110,12 @@ class Gateways:
         try:
             self._exports.change(known, clients)
         except Refused as refused:
-            LOG.warning('%s: the export by the NFS cluster %s is made anew: %s', known.pseudo, self._exports.name, refused)
+            LOG.warning(
+                '%s: the export by the NFS cluster %s is made anew: %s',
+                known.pseudo,
+                self._exports.name,
+                refused,
+            )
             self._drop(known)
             return False
         return True
@@ -117,8 +129,10 @@ class Gateways:
         """Wait until a gateway has the export. With ``absent_is_well`` there may be none: nobody has access, then."""
         if _await(lambda: self._sessions.are_any(export.user), _FOLLOW):
             return
-        why = (f'No gateway of the NFS cluster {self._exports.name} exports {export.pseudo}. Look at "ceph orch ps": do its '
-               'gateways run, and do they watch its configuration in the pool?')
+        why = (
+            f'No gateway of the NFS cluster {self._exports.name} exports {export.pseudo}. Look at "ceph orch ps": do its '
+            'gateways run, and do they watch its configuration in the pool?'
+        )
         if not absent_is_well:
             raise Away(why)
         LOG.error(why)
@@ -130,16 +144,23 @@ class Gateways:
         if not self._sessions.are_any(known.user):
             if not closes:
                 self._await_served(known)
-            return True     # a gateway that starts reads the export as it is now
+            return True  # a gateway that starts reads the export as it is now
         late = self._late(name, known)
         if late:
-            LOG.error('Share %s: gateways of the NFS cluster %s do not follow changes, and %s. Restart those on %s', name,
-                      self._exports.name, 'lose the share' if closes else 'may not admit all clients', _machines(late))
+            LOG.error(
+                'Share %s: gateways of the NFS cluster %s do not follow changes, and %s. Restart those on %s',
+                name,
+                self._exports.name,
+                'lose the share' if closes else 'may not admit all clients',
+                _machines(late),
+            )
         if not closes:
             return True
         if late:
-            self._exports.remove(known.pseudo)      # first of all, with its key
-        self._sessions.end([*late, *(session for session in self._sessions.of(known.user) if session.is_stale)])
+            self._exports.remove(known.pseudo)  # first of all, with its key
+        self._sessions.end(
+            [*late, *(session for session in self._sessions.of(known.user) if session.is_stale)]
+        )
         if late:
             self._let_go(known.user)
         return not late
@@ -149,7 +170,7 @@ class Gateways:
         that have ended, most likely.
         """
         pseudo = self._witness(name)
-        self._exports.remove(pseudo)        # of a process that was killed
+        self._exports.remove(pseudo)  # of a process that was killed
         witness = self._exports.create(pseudo, export.path, ())
         late: list[Session] = []
 
@@ -157,6 +178,7 @@ class Gateways:
             served = [session for session in self._sessions.of(export.user) if not session.is_stale]
             late[:] = _late(served, self._sessions.of(witness.user))
             return not late
+
         try:
             _await(followed, _FOLLOW)
         finally:

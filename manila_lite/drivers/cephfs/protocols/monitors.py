@@ -21,10 +21,13 @@ def by_family(monmap: Mapping[str, Any]) -> dict[int, tuple[str, ...]]:
 
 def _best(monitor: Mapping[str, Any], version: int) -> str | None:
     vector = monitor.get('public_addrs', {}).get('addrvec') or [
-        {'type': 'v1', 'addr': monitor.get('public_addr', monitor.get('addr', '')).partition('/')[0]}]
+        {'type': 'v1', 'addr': monitor.get('public_addr', monitor.get('addr', '')).partition('/')[0]}
+    ]
     mine = {entry['type']: entry['addr'] for entry in reversed(_of_version(vector, version))}
     return next((mine[kind] for kind in _TYPES if kind in mine), None)
 
 
 def _of_version(vector: Iterable[Mapping[str, str]], version: int) -> list[Mapping[str, str]]:
-    return [entry for entry in vector if entry.get('addr') and entry['addr'].startswith('[') == (version == 6)]
+    return [
+        entry for entry in vector if entry.get('addr') and entry['addr'].startswith('[') == (version == 6)
+    ]

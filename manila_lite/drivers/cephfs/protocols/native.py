@@ -28,7 +28,9 @@ from manila_lite.drivers.interface import Backend
 _TYPE = 'cephx'
 #: Levels of rules, as Ceph names them.
 _LEVELS = {'rw': 'rw', 'ro': 'r'}
-_TAKEN = 'Ceph id {} is not free: it is in use by another project, or outside of this service. Choose another id.'
+_TAKEN = (
+    'Ceph id {} is not free: it is in use by another project, or outside of this service. Choose another id.'
+)
 _SAFE_TENANT = re.compile(r'[A-Za-z0-9_-]{1,64}')
 
 
@@ -63,8 +65,12 @@ class Native(Protocol):
             self._read_monitors()
         options = self._mount_options.get(self.NAME)
         more = {values.MOUNT_OPTIONS: options} if options else {}
-        return [values.ExportLocation(f'{",".join(addresses)}:{subvolume.path}', preferred=number == 0, metadata=more)
-                for number, addresses in enumerate(self._monitors.values())]
+        return [
+            values.ExportLocation(
+                f'{",".join(addresses)}:{subvolume.path}', preferred=number == 0, metadata=more
+            )
+            for number, addresses in enumerate(self._monitors.values())
+        ]
 
     @property
     def _mount_options(self) -> dict[str, str]:
@@ -74,8 +80,11 @@ class Native(Protocol):
 
     def capabilities(self) -> Mapping[str, Any]:
         """Return which IP versions the monitors have."""
-        return {'ipv4_support': 4 in self._monitors, 'ipv6_support': 6 in self._monitors,
-                values.MOUNT_OPTIONS: self._mount_options}
+        return {
+            'ipv4_support': 4 in self._monitors,
+            'ipv6_support': 6 in self._monitors,
+            values.MOUNT_OPTIONS: self._mount_options,
+        }
 
     def dependencies(self) -> Mapping[str, str]:
         """Return the addresses of the monitors, as read last."""
@@ -83,14 +92,18 @@ class Native(Protocol):
 
     # Access -----------------------------------------------------------------------------------
 
-    def apply(self, share: values.Share, subvolume: Subvolume,
-              rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
+    def apply(
+        self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
+    ) -> dict[str, values.RuleResult]:
         """Shut out the ids that lose something, then let the others in. Returns the key of each id."""
         wanted, results = self._sorted(rules)
         with tried_until_done(share.id):
             present = self._settled(share, subvolume, wanted)
-            losing = planned(subvolume.marks) | {auth_id for auth_id, level in present.items()
-                                                 if auth_id not in wanted or (level, wanted[auth_id].level) == ('rw', 'ro')}
+            losing = planned(subvolume.marks) | {
+                auth_id
+                for auth_id, level in present.items()
+                if auth_id not in wanted or (level, wanted[auth_id].level) == ('rw', 'ro')
+            }
             results |= self._shut_out(share, subvolume.name, losing, present, wanted)
             self._ids.note(subvolume.name, noted(subvolume.marks), wanted.keys())
             if losing:
@@ -98,15 +111,21 @@ class Native(Protocol):
         for auth_id, rule in wanted.items():
             if auth_id not in losing:
                 results[rule.id] = self._let_in(share, subvolume.name, rule, present.get(auth_id))
-        self._ids.note(subvolume.name, wanted.keys(), {rule.to for rule in wanted.values() if not results[rule.id].error})
+        self._ids.note(
+            subvolume.name, wanted.keys(), {rule.to for rule in wanted.values() if not results[rule.id].error}
+        )
         return results
 
-    def _settled(self, share: values.Share, subvolume: Subvolume, wanted: Mapping[str, values.AccessRule]) -> dict[str, str]:
+    def _settled(
+        self, share: values.Share, subvolume: Subvolume, wanted: Mapping[str, values.AccessRule]
+    ) -> dict[str, str]:
         """Return the ids that the subvolume is open to, with their levels. Those of which that is not known, since a manager of
         the cluster died, are let in: then they can be shut out. Those that are wanted will be let in anyway.
         """
         present = self._ids.levels(subvolume.name)
-        for auth_id in sorted(noted(subvolume.marks) - present.keys() - wanted.keys() - planned(subvolume.marks)):
+        for auth_id in sorted(
+            noted(subvolume.marks) - present.keys() - wanted.keys() - planned(subvolume.marks)
+        ):
             try:
                 self._ids.let_in(subvolume.name, auth_id, _LEVELS['ro'], _tenant(share.project_id))
             except Refused as refused:
@@ -116,12 +135,16 @@ class Native(Protocol):
                 present[auth_id] = _LEVELS['ro']
         return present
 
-    def _sorted(self, rules: Sequence[values.AccessRule]) -> tuple[dict[str, values.AccessRule], dict[str, values.RuleResult]]:
+    def _sorted(
+        self, rules: Sequence[values.AccessRule]
+    ) -> tuple[dict[str, values.AccessRule], dict[str, values.RuleResult]]:
         """Return the rules that can be granted, by auth id, and the results of the others."""
         wanted: dict[str, values.AccessRule] = {}
         results: dict[str, values.RuleResult] = {}
         for rule in rules:
-            objection = self._objection(rule) or (f'Ceph id {rule.to} has another rule.' if rule.to in wanted else None)
+            objection = self._objection(rule) or (
+                f'Ceph id {rule.to} has another rule.' if rule.to in wanted else None
+            )
             if objection:
                 results[rule.id] = values.RuleResult(error=objection)
             else:
@@ -140,10 +163,18 @@ class Native(Protocol):
         return None
 
     def _is_reserved(self, auth_id: str) -> bool:
-        return any(fnmatch.fnmatchcase(auth_id, pattern) for pattern in self.backend.conf.cephfs_reserved_auth_ids)
+        return any(
+            fnmatch.fnmatchcase(auth_id, pattern) for pattern in self.backend.conf.cephfs_reserved_auth_ids
+        )
 
-    def _shut_out(self, share: values.Share, name: str, losing: frozenset[str], present: Mapping[str, str],
-                  wanted: Mapping[str, values.AccessRule]) -> dict[str, values.RuleResult]:
+    def _shut_out(
+        self,
+        share: values.Share,
+        name: str,
+        losing: frozenset[str],
+        present: Mapping[str, str],
+        wanted: Mapping[str, values.AccessRule],
+    ) -> dict[str, values.RuleResult]:
         """Take access away from these ids, and end their sessions. Return the results of the rules that they still have."""
         results = {}
         if losing:
@@ -156,7 +187,9 @@ class Native(Protocol):
             self.sessions.evict(auth_id)
         return results
 
-    def _let_in(self, share: values.Share, name: str, rule: values.AccessRule, had: str | None) -> values.RuleResult:
+    def _let_in(
+        self, share: values.Share, name: str, rule: values.AccessRule, had: str | None
+    ) -> values.RuleResult:
         """Give the id of the rule its level. ``had``: the level that it has already, if any."""
         if had is None and rule.to in self._managers():
             return values.RuleResult(error=_TAKEN.format(rule.to))
@@ -166,7 +199,7 @@ class Native(Protocol):
             if refused.number != errno.EPERM:
                 raise
             if had == _LEVELS[rule.level]:
-                return values.RuleResult()      # of another project, which had the share before
+                return values.RuleResult()  # of another project, which had the share before
             if had:
                 self.evictions.plan(name, {rule.to})
                 self._ids.shut_out(name, rule.to)
@@ -185,19 +218,29 @@ class Native(Protocol):
         wanted, results = self._sorted(rules)
         return results | {rule.id: values.RuleResult() for rule in wanted.values()}
 
-    def confirm(self, share: values.Share, subvolume: Subvolume,
-                rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
+    def confirm(
+        self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
+    ) -> dict[str, values.RuleResult]:
         """Return the key of each id: the service may have died before it stored a new one."""
         wanted, results = self._sorted(rules)
-        return results | {rule.id: self._let_in(share, subvolume.name, rule, _LEVELS[rule.level]) for rule in wanted.values()}
+        return results | {
+            rule.id: self._let_in(share, subvolume.name, rule, _LEVELS[rule.level])
+            for rule in wanted.values()
+        }
 
-    def defects(self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]) -> list[str]:
+    def defects(
+        self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
+    ) -> list[str]:
         """Return which ids have not the access that the rules say."""
         wanted, _ = self._sorted(rules)
         should = {(auth_id, _LEVELS[rule.level]) for auth_id, rule in wanted.items()}
         different = {auth_id for auth_id, _ in should ^ set(self._ids.levels(subvolume.name).items())}
-        return [f'The access of Ceph id {auth_id} was not that of its rule.'
-                for auth_id in sorted(different | planned(subvolume.marks) | (noted(subvolume.marks) - wanted.keys()))]
+        return [
+            f'The access of Ceph id {auth_id} was not that of its rule.'
+            for auth_id in sorted(
+                different | planned(subvolume.marks) | (noted(subvolume.marks) - wanted.keys())
+            )
+        ]
 
     def forget(self, share: values.Share, subvolume: Subvolume) -> None:
         """Shut all ids out. One that is left could be given to nobody else."""
@@ -206,4 +249,6 @@ class Native(Protocol):
 
 def _tenant(project_id: str) -> str:
     """Return the project as it is noted in the cluster. Ids of projects are safe; any other text is digested."""
-    return project_id if _SAFE_TENANT.fullmatch(project_id) else hashlib.sha256(project_id.encode()).hexdigest()
+    return (
+        project_id if _SAFE_TENANT.fullmatch(project_id) else hashlib.sha256(project_id.encode()).hexdigest()
+    )

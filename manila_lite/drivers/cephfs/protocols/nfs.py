@@ -40,9 +40,15 @@ class Nfs(NfsMounts):
     @functools.cached_property
     def gateway(self) -> Gateway:
         """The gateway of this backend. The cluster must answer: it knows the file system."""
-        return Gateway(self.backend.state_dir.resolve(), self.backend.conf,
-                       ceph_conf=str(Identity.of(self.backend.conf).conf_path), filesystem=self.subvolumes.filesystem,
-                       node=f'manila_lite.{self.backend.host}', key_of=self._keys.of, objects=self._objects)
+        return Gateway(
+            self.backend.state_dir.resolve(),
+            self.backend.conf,
+            ceph_conf=str(Identity.of(self.backend.conf).conf_path),
+            filesystem=self.subvolumes.filesystem,
+            node=f'manila_lite.{self.backend.host}',
+            key_of=self._keys.of,
+            objects=self._objects,
+        )
 
     def set_up(self) -> None:
         """Start the gateway with the exports of an earlier run, or adopt it.
@@ -87,8 +93,9 @@ class Nfs(NfsMounts):
 
     # Access -----------------------------------------------------------------------------------
 
-    def apply(self, share: values.Share, subvolume: Subvolume,
-              rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
+    def apply(
+        self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
+    ) -> dict[str, values.RuleResult]:
         """Export the share to exactly these clients, also for open sessions."""
         self.gateway.ensure()
         self.gateway.admit(share.id)
@@ -101,12 +108,20 @@ class Nfs(NfsMounts):
             if not self._keys.renew(share.id, subvolume):
                 raise
             refused = self._serve(share, subvolume, blocks)
-        return results | {blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()}
+        return results | {
+            blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()
+        }
 
-    def _serve(self, share: values.Share, subvolume: Subvolume, blocks: Sequence[ganesha_clients.Block]) -> Mapping[int, str]:
-        return self.gateway.serve(share.id, _path(subvolume), [block.text for block in blocks], mounted_as(share, subvolume))
+    def _serve(
+        self, share: values.Share, subvolume: Subvolume, blocks: Sequence[ganesha_clients.Block]
+    ) -> Mapping[int, str]:
+        return self.gateway.serve(
+            share.id, _path(subvolume), [block.text for block in blocks], mounted_as(share, subvolume)
+        )
 
-    def defects(self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]) -> list[str]:
+    def defects(
+        self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
+    ) -> list[str]:
         """Return what the share's export lacks, or the whole gateway."""
         if common := self.gateway.defects:
             return list(common)
@@ -116,8 +131,9 @@ class Nfs(NfsMounts):
         if others := there - {export_keys.auth_id(share.id)}:
             return [_OTHERS.format(', '.join(sorted(others)))]
         blocks, _ = ganesha_clients.blocks(rules)
-        return self.gateway.defects_of(share.id, _path(subvolume), [block.text for block in blocks],
-                                       mounted_as(share, subvolume))
+        return self.gateway.defects_of(
+            share.id, _path(subvolume), [block.text for block in blocks], mounted_as(share, subvolume)
+        )
 
     def forget(self, share: values.Share, subvolume: Subvolume) -> None:
         """Remove the export, delete its key and end its sessions."""
@@ -134,8 +150,13 @@ def _objects(backend: Backend) -> Objects | None:
     if not backend.conf.ganesha_rados_store_enable:
         return None
     mine = Identity.of(backend.conf)
-    return Objects(str(mine.conf_path), mine.cluster, mine.auth_id, backend.conf.ganesha_rados_store_pool_name,
-                   f'manila_lite.{backend.host}')
+    return Objects(
+        str(mine.conf_path),
+        mine.cluster,
+        mine.auth_id,
+        backend.conf.ganesha_rados_store_pool_name,
+        f'manila_lite.{backend.host}',
+    )
 
 
 def _path(subvolume: Subvolume) -> Path:

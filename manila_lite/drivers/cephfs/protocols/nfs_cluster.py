@@ -40,7 +40,9 @@ class NfsCluster(NfsMounts):
     def gateways(self) -> Gateways:
         """The gateways of the NFS cluster. Ceph must answer: it knows the file system."""
         name = self.backend.conf.cephfs_nfs_cluster_id
-        return Gateways(Exports(self.cluster, name, self.subvolumes.filesystem), self.sessions, self.evictions)
+        return Gateways(
+            Exports(self.cluster, name, self.subvolumes.filesystem), self.sessions, self.evictions
+        )
 
     def set_up(self) -> None:
         """Stop the gateway that ran here before the option named an NFS cluster.
@@ -57,8 +59,9 @@ class NfsCluster(NfsMounts):
         """Check that the NFS cluster can have one more export."""
         self.gateways.admit(by_id(share))
 
-    def apply(self, share: values.Share, subvolume: Subvolume,
-              rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
+    def apply(
+        self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
+    ) -> dict[str, values.RuleResult]:
         """Export the share to exactly these clients, also for open sessions."""
         chosen, results = ganesha_clients.clients(rules)
         vet(subvolume.path)
@@ -68,7 +71,9 @@ class NfsCluster(NfsMounts):
         self._former_keys.shut_out(subvolume, self._former_keys.ids(subvolume) - planned(subvolume.marks))
         return results
 
-    def defects(self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]) -> list[str]:
+    def defects(
+        self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
+    ) -> list[str]:
         """Return the defects of the share's export."""
         chosen, _ = ganesha_clients.clients(rules)
         return self.gateways.defects_of(subvolume, mounted_as(share, subvolume), _clients(chosen))
@@ -79,7 +84,10 @@ class NfsCluster(NfsMounts):
 
     def discard(self, share: values.Share) -> None:
         """Remove the export, which leads nowhere."""
-        for path in {by_id(share), *('/' + location.path.partition(':/')[2] for location in share.export_locations)}:
+        for path in {
+            by_id(share),
+            *('/' + location.path.partition(':/')[2] for location in share.export_locations),
+        }:
             self.gateways.forget(share.id, path)
 
 

@@ -27,7 +27,9 @@ class NfsMounts(Protocol):
 
     def export_locations(self, share: values.Share, subvolume: Subvolume) -> list[values.ExportLocation]:
         """Return one location for each address of the NFS server, IPv4 first."""
-        return export_locations.at(share, addresses(self.backend.conf), self._ports, mounted_as(share, subvolume))
+        return export_locations.at(
+            share, addresses(self.backend.conf), self._ports, mounted_as(share, subvolume)
+        )
 
     @property
     def _ports(self) -> Mapping[str, int]:
@@ -38,14 +40,20 @@ class NfsMounts(Protocol):
     def capabilities(self) -> Mapping[str, Any]:
         """Return which IP versions the NFS server has."""
         known = addresses(self.backend.conf)
-        return {'ipv4_support': any(':' not in one for one in known), 'ipv6_support': any(':' in one for one in known),
-                values.MOUNT_OPTIONS: export_locations.mount_options(self._ports)}
+        return {
+            'ipv4_support': any(':' not in one for one in known),
+            'ipv6_support': any(':' in one for one in known),
+            values.MOUNT_OPTIONS: export_locations.mount_options(self._ports),
+        }
 
     def dependencies(self) -> Mapping[str, str]:
         """Return which NFS server it is, and its addresses."""
         conf = self.backend.conf
-        return {'nfs_cluster': conf.cephfs_nfs_cluster_id or '', 'addresses': ','.join(addresses(conf)),
-                'ports': str(self._ports)}
+        return {
+            'nfs_cluster': conf.cephfs_nfs_cluster_id or '',
+            'addresses': ','.join(addresses(conf)),
+            'ports': str(self._ports),
+        }
 
     def path_of(self, export_path: str) -> str:
         """Return the path in the file system of a share that is mounted by its id, else the path as given."""

@@ -32,8 +32,11 @@ def tried_until_done(share_id: str) -> Iterator[None]:
     except errors.Again:
         raise
     except Exception as bad:
-        LOG.exception('Share %s: a client that loses its access may still be inside. It is tried again until it is not. Look '
-                      'at "ceph status", and at the sessions of the metadata servers', share_id)
+        LOG.exception(
+            'Share %s: a client that loses its access may still be inside. It is tried again until it is not. Look '
+            'at "ceph status", and at the sessions of the metadata servers',
+            share_id,
+        )
         raise errors.Again(_LATER, f'Clients that lose their access may still be inside: {bad}') from bad
 
 
@@ -91,8 +94,9 @@ class Protocol(abc.ABC):
         """Return where clients mount the share, preferred first."""
 
     @abc.abstractmethod
-    def apply(self, share: values.Share, subvolume: Subvolume,
-              rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
+    def apply(
+        self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
+    ) -> dict[str, values.RuleResult]:
         """Serve the share to exactly the clients of these rules; all others are shut out at once, also open sessions.
 
         Returns a result for every rule, as ``ShareDriver.update_access``.
@@ -102,13 +106,16 @@ class Protocol(abc.ABC):
     def vet(self, rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
         """Return the result for every rule of a share that is in order. Changes nothing, and asks no cluster."""
 
-    def confirm(self, share: values.Share, subvolume: Subvolume,
-                rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
+    def confirm(
+        self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
+    ) -> dict[str, values.RuleResult]:
         """Return the result for every rule of a share that is in order, with its key. No client notices."""
         return self.vet(rules)
 
     @abc.abstractmethod
-    def defects(self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]) -> list[str]:
+    def defects(
+        self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
+    ) -> list[str]:
         """Return in words what ``apply`` would repair. Changes nothing."""
 
     @abc.abstractmethod

@@ -17,12 +17,16 @@ class ShareAccess:
         self._protocol = protocol
         self._locks = locks
 
-    def update(self, share: values.Share, rules: Sequence[values.AccessRule]) -> Mapping[str, values.RuleResult]:
+    def update(
+        self, share: values.Share, rules: Sequence[values.AccessRule]
+    ) -> Mapping[str, values.RuleResult]:
         """Put exactly these rules in force, also for open sessions. Returns a result for every rule."""
         # An id that is let in while the share goes would be left in the cluster for ever.
         with self._locks.of(share.id):
             with tried_until_done(share.id):
                 subvolume = self._subvolumes.find(share)
             if subvolume is None and rules:
-                raise errors.Final(f'Share {share.id}: its data is not in the file system {self._subvolumes.filesystem}.')
+                raise errors.Final(
+                    f'Share {share.id}: its data is not in the file system {self._subvolumes.filesystem}.'
+                )
             return self._protocol.apply(share, subvolume, rules) if subvolume else {}

@@ -36,10 +36,13 @@ class Ensuring:
             limits = self._limit_again(share, subvolume)
             results, of_rules = self._rules_again(share, subvolume, target.rules)
         locations = tuple(self._protocol.export_locations(share, subvolume))
-        return values.EnsureResult(locations, results, repaired=(*limits, *of_rules, *_moved(share, locations)))
+        return values.EnsureResult(
+            locations, results, repaired=(*limits, *of_rules, *_moved(share, locations))
+        )
 
-    def _rules_again(self, share: values.Share, subvolume: Subvolume,
-                     rules: Sequence[values.AccessRule]) -> tuple[dict[str, values.RuleResult], list[str]]:
+    def _rules_again(
+        self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
+    ) -> tuple[dict[str, values.RuleResult], list[str]]:
         """Return the result for every rule, and what was repaired."""
         defects = self._protocol.defects(share, subvolume, rules)
         if not defects:
@@ -63,8 +66,11 @@ class Ensuring:
     def _differences(self, target: values.EnsureTarget) -> list[str]:
         subvolume = self._subvolumes.require(target.share)
         limit = self._limit_difference(target.share, subvolume)
-        return [*([limit] if limit else []), *self._protocol.defects(target.share, subvolume, target.rules),
-                *_moved(target.share, self._protocol.export_locations(target.share, subvolume))]
+        return [
+            *([limit] if limit else []),
+            *self._protocol.defects(target.share, subvolume, target.rules),
+            *_moved(target.share, self._protocol.export_locations(target.share, subvolume)),
+        ]
 
     def _limit_again(self, share: values.Share, subvolume: Subvolume) -> Sequence[str]:
         difference = self._limit_difference(share, subvolume)
@@ -84,4 +90,8 @@ class Ensuring:
 def _moved(share: values.Share, locations: Sequence[values.ExportLocation]) -> list[str]:
     """Return in words that the share's paths have changed; nothing if the caller gave no known paths."""
     known, now = [one.path for one in share.export_locations], [one.path for one in locations]
-    return [f'It was known as {", ".join(known)}; it is {", ".join(now)}.'] if known and sorted(known) != sorted(now) else []
+    return (
+        [f'It was known as {", ".join(known)}; it is {", ".join(now)}.']
+        if known and sorted(known) != sorted(now)
+        else []
+    )

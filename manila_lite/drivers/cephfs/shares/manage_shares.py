@@ -14,7 +14,14 @@ from manila_lite.drivers.cephfs.names import vet_id
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.shares.shares import is_unmanaged
 from manila_lite.drivers.cephfs.volumes.pools import Pools
-from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, SHARE, UNMANAGED, Subvolume, Subvolumes, parts_of
+from manila_lite.drivers.cephfs.volumes.subvolumes import (
+    GIB,
+    SHARE,
+    UNMANAGED,
+    Subvolume,
+    Subvolumes,
+    parts_of,
+)
 from manila_lite.drivers.recent_sizes import RecentSizes
 
 _SIZE = 'size'
@@ -24,14 +31,18 @@ _OPTIONS = frozenset({_SIZE})
 class ManagedShares:
     """The managing and unmanaging of one backend's shares."""
 
-    def __init__(self, subvolumes: Subvolumes, pools: Pools, protocol: Protocol, sizes: RecentSizes, locks: Locks):
+    def __init__(
+        self, subvolumes: Subvolumes, pools: Pools, protocol: Protocol, sizes: RecentSizes, locks: Locks
+    ):
         self._subvolumes = subvolumes
         self._pools = pools
         self._protocol = protocol
         self._sizes = sizes
         self._locks = locks
 
-    def manage(self, share: values.Share, export_path: str, options: Mapping[str, str]) -> values.ManagedShare:
+    def manage(
+        self, share: values.Share, export_path: str, options: Mapping[str, str]
+    ) -> values.ManagedShare:
         """Mark the subvolume as the share, set its limit, and serve it to nobody: the rules of before are revoked."""
         vet_id(share.id)
         if share.proto != self._protocol.NAME:
@@ -51,20 +62,28 @@ class ManagedShares:
         """
         parts = parts_of(self._protocol.path_of(export_path))
         if parts is None:
-            raise errors.Final(f'{export_path!r} is no path of a subvolume, as /volumes/GROUP/NAME/DIRECTORY, with or without '
-                               'the monitors before it.')
+            raise errors.Final(
+                f'{export_path!r} is no path of a subvolume, as /volumes/GROUP/NAME/DIRECTORY, with or without '
+                'the monitors before it.'
+            )
         group, name, *_ = parts
         if group != self._subvolumes.group:
-            raise errors.Final(f'{group} is not the subvolume group of this backend, which is {self._subvolumes.group}.')
+            raise errors.Final(
+                f'{group} is not the subvolume group of this backend, which is {self._subvolumes.group}.'
+            )
         subvolume = self._subvolumes.get(name)
         if subvolume is None or not subvolume.path:
-            raise errors.Final(f'There is no subvolume {name} in the file system {self._subvolumes.filesystem}.')
+            raise errors.Final(
+                f'There is no subvolume {name} in the file system {self._subvolumes.filesystem}.'
+            )
         if subvolume.path != '/' + '/'.join(('volumes', *parts)):
             raise errors.Final(f'The path of subvolume {name} is {subvolume.path}.')
         if not is_unmanaged(subvolume) and subvolume.marks[SHARE] != share.id:
             raise errors.Final(f'Subvolume {name} is a share that is managed already.')
         if subvolume.data_pool not in self._pools.names():
-            raise errors.Final(f'Subvolume {name} is in the pool {subvolume.data_pool}, which is not one of this backend.')
+            raise errors.Final(
+                f'Subvolume {name} is in the pool {subvolume.data_pool}, which is not one of this backend.'
+            )
         if subvolume.data_pool != share.pool:
             raise errors.Final(f'Subvolume {name} is in the pool {subvolume.data_pool}, not {share.pool}.')
         return subvolume

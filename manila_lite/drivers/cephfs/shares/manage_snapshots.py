@@ -25,7 +25,9 @@ class ManagedSnapshots:
         subvolume = self._subvolumes.require(share)
         marks = self._snapshots.marks(subvolume.name, name) if SAFE_NAME.fullmatch(name) else None
         if marks is None:
-            raise errors.Final(f'Share {share.id} has no snapshot {name!r} in the file system {self._subvolumes.filesystem}.')
+            raise errors.Final(
+                f'Share {share.id} has no snapshot {name!r} in the file system {self._subvolumes.filesystem}.'
+            )
         if not is_unmanaged(marks) and marks[SNAPSHOT] != snapshot.id:
             raise errors.Final(f'Snapshot {name} is managed already.')
         self._snapshots.mark(subvolume.name, name, snapshot.id)

@@ -30,8 +30,17 @@ class Shares:
     #: Seconds for which a call waits for a copy. Then it is to be made again: a copy occupies no thread of the service.
     COPY_SECONDS = 1.0
 
-    def __init__(self, subvolumes: Subvolumes, trees: Trees, objects: Objects, pools: Pools, protocol: Protocol,
-                 conf: CephfsOptions, sizes: RecentSizes, locks: Locks):
+    def __init__(
+        self,
+        subvolumes: Subvolumes,
+        trees: Trees,
+        objects: Objects,
+        pools: Pools,
+        protocol: Protocol,
+        conf: CephfsOptions,
+        sizes: RecentSizes,
+        locks: Locks,
+    ):
         self._subvolumes = subvolumes
         self._trees = trees
         self._objects = objects
@@ -50,7 +59,9 @@ class Shares:
         if share.proto != self._protocol.NAME:
             raise errors.Final(f'This backend does not serve {share.proto}, only {self._protocol.NAME}.')
         if share.pool not in self._pools.names():
-            raise errors.Final(f'There is no pool {share.pool!r} here, only {", ".join(self._pools.names())}.')
+            raise errors.Final(
+                f'There is no pool {share.pool!r} here, only {", ".join(self._pools.names())}.'
+            )
 
     def create(self, share: values.Share) -> Sequence[values.ExportLocation]:
         """Create an empty share, with a RADOS namespace of its own, to which its clients are confined."""
@@ -67,8 +78,14 @@ class Shares:
         return self._served(share, subvolume)
 
     def _make(self, share: values.Share) -> Subvolume:
-        self._subvolumes.ask('create', share.id, size=share.size * GIB, mode=self._conf.cephfs_volume_mode,
-                             pool_layout=share.pool, namespace_isolated=True)
+        self._subvolumes.ask(
+            'create',
+            share.id,
+            size=share.size * GIB,
+            mode=self._conf.cephfs_volume_mode,
+            pool_layout=share.pool,
+            namespace_isolated=True,
+        )
         return self._subvolumes.require(share)
 
     def _served(self, share: values.Share, subvolume: Subvolume) -> Sequence[values.ExportLocation]:
@@ -80,8 +97,9 @@ class Shares:
 
     # Copies -----------------------------------------------------------------------------------
 
-    def create_from_snapshot(self, share: values.Share, snapshot: values.Snapshot, name: str | None,
-                             source: Subvolume | None) -> Sequence[values.ExportLocation]:
+    def create_from_snapshot(
+        self, share: values.Share, snapshot: values.Snapshot, name: str | None, source: Subvolume | None
+    ) -> Sequence[values.ExportLocation]:
         """Have the cluster copy the snapshot, called ``name`` there, of the subvolume ``source``.
 
         :raises errors.Again: it still copies.
@@ -93,10 +111,14 @@ class Shares:
             self._remove(share.id)
         if state in (None, _HALF):
             if name is None or source is None:
-                raise errors.Final(f'Snapshot {snapshot.id} is not in the file system {self._subvolumes.filesystem}.')
+                raise errors.Final(
+                    f'Snapshot {snapshot.id} is not in the file system {self._subvolumes.filesystem}.'
+                )
             if source.data_pool and source.data_pool != share.pool:
                 # Ceph would give clients of the copy the whole pool.
-                raise errors.Final(f'A share from snapshot {snapshot.id} can only be in the pool {source.data_pool}.')
+                raise errors.Final(
+                    f'A share from snapshot {snapshot.id} can only be in the pool {source.data_pool}.'
+                )
             self._trees.vet_snapshot(source.name, name)
             self._begin_copy(share, snapshot, source.name, name)
         self._await_copy(share, source, name)
@@ -131,13 +153,18 @@ class Shares:
         pause = _LOOK
         while (state := self._copy_state(share.id)) != 'complete':
             if state == _HALF:
-                raise errors.Again(_LATER, f'Share {share.id} is copied anew: a manager of the cluster died as it began.')
+                raise errors.Again(
+                    _LATER, f'Share {share.id} is copied anew: a manager of the cluster died as it began.'
+                )
             if state is None or state in _ENDED_BADLY:
                 self._remove(share.id)
                 raise errors.Final('The cluster could not copy the snapshot.')
             if time.monotonic() > end:
-                raise errors.Again(_LATER, f'Share {share.id} is being copied: {state}.',
-                                   progress=self._progress(share.id, source, snapshot))
+                raise errors.Again(
+                    _LATER,
+                    f'Share {share.id} is being copied: {state}.',
+                    progress=self._progress(share.id, source, snapshot),
+                )
             time.sleep(pause)
             pause = min(pause * 2, _LOOK_MOST)
 
@@ -145,7 +172,10 @@ class Shares:
         """Return how far the copy is, if that is known."""
         if source is None or snapshot is None:
             return None
-        done, total = self._subvolumes.size_so_far(name), self._subvolumes.snapshot_size(source.name, snapshot)
+        done, total = (
+            self._subvolumes.size_so_far(name),
+            self._subvolumes.snapshot_size(source.name, snapshot),
+        )
         if done is None or not total:
             return None
         return {'percent': min(99, 100 * done // total), 'bytes_done': min(done, total), 'bytes_total': total}
@@ -159,7 +189,7 @@ class Shares:
             subvolume = self._subvolumes.find(share)
             half = subvolume is None and self._is_half(share.id)
             if subvolume is None and not half:
-                subvolume = self._subvolumes.find(share)    # a copy may have ended between these looks
+                subvolume = self._subvolumes.find(share)  # a copy may have ended between these looks
             if subvolume:
                 self._protocol.forget(share, subvolume)
                 self._objects.plan(subvolume.namespace)
@@ -229,7 +259,9 @@ class Shares:
 
 
 def _too_full(subvolume: Subvolume, new_size: int) -> errors.RefusedShrink:
-    return errors.RefusedShrink(f'The share holds {subvolume.used / GIB:.2f} GiB, more than the {new_size} GiB asked for.')
+    return errors.RefusedShrink(
+        f'The share holds {subvolume.used / GIB:.2f} GiB, more than the {new_size} GiB asked for.'
+    )
 
 
 def is_unmanaged(subvolume: Subvolume) -> bool:

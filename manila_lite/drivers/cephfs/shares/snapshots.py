@@ -42,17 +42,19 @@ class Snapshots:
         """
         subvolume, name = self.find(snapshot)
         if subvolume is None:
-            self._objects.remove(namespace_of(snapshot.share.id))       # the process may have died before it did
+            self._objects.remove(namespace_of(snapshot.share.id))  # the process may have died before it did
         if subvolume is None or name is None:
             return
         try:
             self._subvolumes.ask('snapshot rm', subvolume.name, snap_name=name, force=True)
         except Refused as refused:
             if refused.number == errno.EAGAIN:
-                raise errors.Again(_LATER, f'Snapshot {snapshot.id} is still being copied to a share.') from refused
+                raise errors.Again(
+                    _LATER, f'Snapshot {snapshot.id} is still being copied to a share.'
+                ) from refused
             if refused.number != errno.ENOENT:
                 raise
-        if subvolume.is_retained:       # the last one takes the subvolume with it
+        if subvolume.is_retained:  # the last one takes the subvolume with it
             self._objects.remove(namespace_of(subvolume.name))
 
     def create_share(self, share: values.Share, snapshot: values.Snapshot) -> Sequence[values.ExportLocation]:
@@ -73,7 +75,7 @@ class Snapshots:
 
     def _is(self, snapshot: values.Snapshot, subvolume: Subvolume, name: str) -> bool:
         """Say whether the snapshot of this name, if there is one, is the given one."""
-        if subvolume.is_retained:       # Ceph does not show the marks any more
+        if subvolume.is_retained:  # Ceph does not show the marks any more
             return any(one['name'] == name for one in self._subvolumes.ask('snapshot ls', subvolume.name))
         marks = self.marks(subvolume.name, name)
         return marks is not None and marks.get(SNAPSHOT, name) == snapshot.id
@@ -83,7 +85,9 @@ class Snapshots:
     def marks(self, subvolume: str, name: str) -> Mapping[str, str] | None:
         """Return the marks of the snapshot of this name, whosever it is; None if there is none."""
         try:
-            found: Mapping[str, str] | None = self._subvolumes.ask('snapshot metadata ls', subvolume, snap_name=name)
+            found: Mapping[str, str] | None = self._subvolumes.ask(
+                'snapshot metadata ls', subvolume, snap_name=name
+            )
         except Refused as refused:
             if refused.number == errno.ENOENT:
                 return None
@@ -92,7 +96,9 @@ class Snapshots:
 
     def mark(self, subvolume: str, name: str, snapshot_id: str) -> None:
         """Mark the snapshot of this name as the one with the id, or as unmanaged."""
-        self._subvolumes.ask('snapshot metadata set', subvolume, snap_name=name, key_name=SNAPSHOT, value=snapshot_id)
+        self._subvolumes.ask(
+            'snapshot metadata set', subvolume, snap_name=name, key_name=SNAPSHOT, value=snapshot_id
+        )
 
 
 def name_of(snapshot: values.Snapshot) -> str:

@@ -29,8 +29,11 @@ class AuthIds:
 
     def levels(self, name: str) -> dict[str, str]:
         """Return the ids that the subvolume is open to, with their levels as Ceph names them."""
-        return {auth_id: level for entry in self._subvolumes.ask('authorized_list', name) or ()
-                for auth_id, level in entry.items()}
+        return {
+            auth_id: level
+            for entry in self._subvolumes.ask('authorized_list', name) or ()
+            for auth_id, level in entry.items()
+        }
 
     def let_in(self, name: str, auth_id: str, level: str, tenant: str) -> str:
         """Open the subvolume to the id. Returns its key.
@@ -43,7 +46,9 @@ class AuthIds:
         return key
 
     def _authorize(self, name: str, auth_id: str, level: str, tenant: str) -> str:
-        return str(self._subvolumes.ask('authorize', name, auth_id=auth_id, access_level=level, tenant_id=tenant))
+        return str(
+            self._subvolumes.ask('authorize', name, auth_id=auth_id, access_level=level, tenant_id=tenant)
+        )
 
     def shut_out(self, name: str, auth_id: str) -> None:
         """Close the subvolume to the id, if it is open. Sessions that it has go on."""

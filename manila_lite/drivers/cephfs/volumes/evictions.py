@@ -46,7 +46,7 @@ class Evictions:
         self._sessions = sessions
         self._ids = AuthIds(subvolumes)
         self._locks = Locks()
-        self._followed: set[str] = set()        # names of subvolumes
+        self._followed: set[str] = set()  # names of subvolumes
 
     def plan(self, name: str, auth_ids: Iterable[str]) -> None:
         """Note that sessions of these ids must be ended: before access is taken away, so that a crash forgets nothing."""
@@ -55,8 +55,13 @@ class Evictions:
     def done(self, name: str, shut_out: Collection[str], kept: Collection[str] = ()) -> None:
         """Note that the sessions of ids are ended, and follow these from now on. Forget the ids that keep their access."""
         until = end_of_tickets(self._cluster) if shut_out else None
-        self._change(name, lambda known: {**{one: known[one] for one in known if one not in kept},
-                                          **dict.fromkeys(shut_out, until)})
+        self._change(
+            name,
+            lambda known: {
+                **{one: known[one] for one in known if one not in kept},
+                **dict.fromkeys(shut_out, until),
+            },
+        )
 
     def follow(self, subvolume: Subvolume) -> None:
         """Follow the ids that an earlier process has noted."""
@@ -71,7 +76,11 @@ class Evictions:
             try:
                 self._keep_out_of(name)
             except (Away, Refused) as bad:
-                LOG.warning('Subvolume %s: clients that were shut out may be back; they are looked for later: %s', name, bad)
+                LOG.warning(
+                    'Subvolume %s: clients that were shut out may be back; they are looked for later: %s',
+                    name,
+                    bad,
+                )
 
     def _keep_out_of(self, name: str) -> None:
         subvolume = self._subvolumes.get(name)
@@ -87,7 +96,10 @@ class Evictions:
             elif auth_id not in present:
                 self._end_returned(auth_id, subvolume.path)
         if over:
-            self._change(name, lambda known: {one: known[one] for one in known if (one, known[one]) not in over.items()})
+            self._change(
+                name,
+                lambda known: {one: known[one] for one in known if (one, known[one]) not in over.items()},
+            )
 
     def _end_returned(self, auth_id: str, path: str) -> None:
         """End the sessions of an id without access to the path, except for those that are surely about another one."""
@@ -100,8 +112,12 @@ class Evictions:
             self._sessions.end(back)
 
     def _is_elsewhere(self, session: Session, path: str) -> bool:
-        return (session.root.strip('/') != '' and not session.is_below(path) and not path.startswith(f'{session.root}/')
-                and self._sessions.is_surely_at_its_root(session))
+        return (
+            session.root.strip('/') != ''
+            and not session.is_below(path)
+            and not path.startswith(f'{session.root}/')
+            and self._sessions.is_surely_at_its_root(session)
+        )
 
     def _change(self, name: str, change: Callable[[_Known], _Known]) -> None:
         """Note other ids of a subvolume."""
@@ -144,7 +160,7 @@ def text_of(known: _Known) -> str:
 
 def _known(marks: Mapping[str, str]) -> _Known:
     told = json.loads(bytes.fromhex(marks.get(TO_EVICT, '')) or '{}')
-    return told if isinstance(told, dict) else dict.fromkeys(told)      # a list is of an older release
+    return told if isinstance(told, dict) else dict.fromkeys(told)  # a list is of an older release
 
 
 def _followed(known: _Known) -> dict[str, float]:

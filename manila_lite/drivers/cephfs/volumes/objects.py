@@ -34,14 +34,18 @@ _COUNT_EVERY, _FIRST, _MEANWHILE = 86400.0, 3600.0, 60.0
 _TOLERATED = 100
 #: What the service needs for that.
 CAPABILITY = f'allow rw namespace={namespaces.OF_SHARES}* tag cephfs data=*'
-_NO_RIGHT = ('The service may not look into the RADOS namespaces of shares, so it does not remove what clients wrote there '
-             f'beside CephFS. Give it the capability osd \'{CAPABILITY}\' with "ceph auth caps"')
+_NO_RIGHT = (
+    'The service may not look into the RADOS namespaces of shares, so it does not remove what clients wrote there '
+    f'beside CephFS. Give it the capability osd \'{CAPABILITY}\' with "ceph auth caps"'
+)
 
 
 class Objects:
     """The objects of the shares of one backend, ``host``. Safe for threads."""
 
-    def __init__(self, cluster: Cluster, subvolumes: Subvolumes, pools: Pools, identity: Identity, host: str = ''):
+    def __init__(
+        self, cluster: Cluster, subvolumes: Subvolumes, pools: Pools, identity: Identity, host: str = ''
+    ):
         self._cluster = cluster
         self._subvolumes = subvolumes
         self._pools = pools
@@ -56,9 +60,14 @@ class Objects:
 
     def problems(self) -> list[str]:
         """Return what an administrator has to do, in words."""
-        return [*([_NO_RIGHT] if self._denied else []), *(
-            f'RADOS namespace {name} has {number} objects more than CephFS: a client wrote them with the key of its share, '
-            'beside its size' for name, number in sorted((self.strange or {}).items()))]
+        return [
+            *([_NO_RIGHT] if self._denied else []),
+            *(
+                f'RADOS namespace {name} has {number} objects more than CephFS: a client wrote them with the key of its share, '
+                'beside its size'
+                for name, number in sorted((self.strange or {}).items())
+            ),
+        ]
 
     def plan(self, namespace: str) -> None:
         """Note, durably, to remove objects of the namespace when all tickets have ended that clients have now, or whenever no
@@ -83,10 +92,10 @@ class Objects:
 
         :raises Away: the cluster does not answer.
         """
-        if not namespace.startswith(namespaces.OF_SHARES):      # nothing else is ever removed
+        if not namespace.startswith(namespaces.OF_SHARES):  # nothing else is ever removed
             return
         self._asked.add(namespace)
-        with self._lock:        # one look at all subvolumes is for all shares that are being deleted
+        with self._lock:  # one look at all subvolumes is for all shares that are being deleted
             if namespace in self._asked:
                 self._remove(sorted(self._asked.copy()), side_programs.WHOLE)
 
@@ -132,14 +141,23 @@ class Objects:
         self._denied = found is None
         if found is None:
             return {}
-        self.strange = {name: number for name, number in found.items()
-                        if name.startswith(namespaces.OF_SHARES) and number > _TOLERATED}
+        self.strange = {
+            name: number
+            for name, number in found.items()
+            if name.startswith(namespaces.OF_SHARES) and number > _TOLERATED
+        }
         return self.strange
 
     def _ask(self, verb: str, seconds: float, **asked: Sequence[str]) -> dict[str, int] | None:
         told: dict[str, int] | None = side_programs.ask(
-            namespaces, self._identity, self._subvolumes.filesystem, seconds, verb=verb,
-            pools=self._pools.of_filesystem(), **asked)
+            namespaces,
+            self._identity,
+            self._subvolumes.filesystem,
+            seconds,
+            verb=verb,
+            pools=self._pools.of_filesystem(),
+            **asked,
+        )
         return told
 
 

@@ -56,10 +56,14 @@ class Pools:
         self._known |= self._told()
         unknown = [name for name in self.names() if name not in self._known]
         if missing := set(unknown).difference(self.of_filesystem() if unknown else ()):
-            raise errors.Final(f'cephfs_data_pools: the file system {self._subvolumes.filesystem} has no pool {min(missing)}.')
+            raise errors.Final(
+                f'cephfs_data_pools: the file system {self._subvolumes.filesystem} has no pool {min(missing)}.'
+            )
         if unknown:
-            raise Away(f'The Ceph cluster does not tell yet how full its pool {unknown[0]} is. Look at "ceph df" and "ceph '
-                       'status": a manager and an OSD must be active.')
+            raise Away(
+                f'The Ceph cluster does not tell yet how full its pool {unknown[0]} is. Look at "ceph df" and "ceph '
+                'status": a manager and an OSD must be active.'
+            )
         return {name: self._known[name] for name in self.names()}
 
     def _told(self) -> dict[str, Capacity]:

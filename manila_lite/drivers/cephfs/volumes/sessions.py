@@ -28,11 +28,35 @@ _GONE, _PAUSE = 20.0, 0.2
 #: The key of what a client says of itself. Each session has it.
 _WORDS = 'client_metadata'
 #: What metadata servers tell of a session, of all releases. Anything else may be forged.
-_KEYS = frozenset({
-    'id', 'entity', 'state', 'num_leases', 'num_caps', 'caps', 'request_load_avg', 'uptime', 'requests_in_flight',
-    'num_completed_requests', 'num_completed_flushes', 'reconnecting', 'recall_caps', 'release_caps', 'recall_caps_throttle',
-    'recall_caps_throttle2o', 'session_cache_liveness', 'cap_acquisition', 'last_trim_completed_requests_tid',
-    'last_trim_completed_flushes_tid', 'delegated_inos', 'inst', 'completed_requests', 'prealloc_inos', _WORDS})
+_KEYS = frozenset(
+    {
+        'id',
+        'entity',
+        'state',
+        'num_leases',
+        'num_caps',
+        'caps',
+        'request_load_avg',
+        'uptime',
+        'requests_in_flight',
+        'num_completed_requests',
+        'num_completed_flushes',
+        'reconnecting',
+        'recall_caps',
+        'release_caps',
+        'recall_caps_throttle',
+        'recall_caps_throttle2o',
+        'session_cache_liveness',
+        'cap_acquisition',
+        'last_trim_completed_requests_tid',
+        'last_trim_completed_flushes_tid',
+        'delegated_inos',
+        'inst',
+        'completed_requests',
+        'prealloc_inos',
+        _WORDS,
+    }
+)
 
 
 class Unreadable(errors.ManilaLiteError):
@@ -77,8 +101,10 @@ class Sessions:
         while self.are_any(auth_id):
             self._end_all(auth_id)
             if time.monotonic() > end:
-                raise Away(f'Clients of Ceph id {auth_id} still have sessions, although they were evicted. Look at "ceph '
-                           'tell mds.FILESYSTEM:RANK client ls".')
+                raise Away(
+                    f'Clients of Ceph id {auth_id} still have sessions, although they were evicted. Look at "ceph '
+                    'tell mds.FILESYSTEM:RANK client ls".'
+                )
             time.sleep(_PAUSE)
 
     def _end_all(self, auth_id: str) -> None:
@@ -94,17 +120,31 @@ class Sessions:
 
         :raises Unreadable: a client may have forged something.
         """
-        return [_session(server, auth_id, told) for server in self._servers() for told in read(self._list(server, auth_id))]
+        return [
+            _session(server, auth_id, told)
+            for server in self._servers()
+            for told in read(self._list(server, auth_id))
+        ]
 
     def is_surely_at_its_root(self, session: Session) -> bool:
         """Say whether a session of this number says by itself, and not by a word that looks so, that it is at its root."""
-        return bool(self._list(session.server, session.auth_id, f'id={session.number}', f'client_metadata.root={session.root}'))
+        return bool(
+            self._list(
+                session.server,
+                session.auth_id,
+                f'id={session.number}',
+                f'client_metadata.root={session.root}',
+            )
+        )
 
     def end(self, sessions: Iterable[Session]) -> None:
         """End these sessions, if they are of their id."""
         for session in sessions:
-            self._cluster.metadata_server(session.server, 'client evict',
-                                          filters=[f'auth_name={session.auth_id}', f'id={session.number}'])
+            self._cluster.metadata_server(
+                session.server,
+                'client evict',
+                filters=[f'auth_name={session.auth_id}', f'id={session.number}'],
+            )
 
     def _list(self, server: str, auth_id: str, *filters: str) -> str:
         """Return the list of sessions as it came, or '' for an empty one."""
@@ -115,7 +155,9 @@ class Sessions:
     def can_be_asked_for(self) -> bool:
         """Whether all metadata servers are there. One that is away is waited for."""
         served = self._map()
-        active = {server['rank'] for server in served.get('info', {}).values() if server['state'] == 'up:active'}
+        active = {
+            server['rank'] for server in served.get('info', {}).values() if server['state'] == 'up:active'
+        }
         return bool(served) and active >= set(served['in'])
 
     def _servers(self) -> Sequence[str]:
@@ -123,8 +165,14 @@ class Sessions:
 
     def _map(self) -> Mapping[str, Any]:
         """Return what the monitors know of the metadata servers of the file system."""
-        return next((one['mdsmap'] for one in self._cluster.monitor('fs dump')['filesystems']
-                     if one['mdsmap']['fs_name'] == self._subvolumes.filesystem), {})
+        return next(
+            (
+                one['mdsmap']
+                for one in self._cluster.monitor('fs dump')['filesystems']
+                if one['mdsmap']['fs_name'] == self._subvolumes.filesystem
+            ),
+            {},
+        )
 
 
 def read(text: str) -> list[Mapping[str, Any]]:
@@ -135,7 +183,9 @@ def read(text: str) -> list[Mapping[str, Any]]:
     objects: list[Mapping[str, Any]] = []
     try:
         told = json.loads(text, object_pairs_hook=lambda pairs: _unique(pairs, objects)) if text else []
-        if not all(one.keys() <= _KEYS and one[_WORDS].items() is not None and int(one['id']) > 0 for one in told):
+        if not all(
+            one.keys() <= _KEYS and one[_WORDS].items() is not None and int(one['id']) > 0 for one in told
+        ):
             raise ValueError('it has a key that metadata servers do not tell')
         if sum(_WORDS in one for one in objects) != len(told):
             raise ValueError('it has a session within another one')
@@ -159,4 +209,6 @@ def _session(server: str, auth_id: str, told: Mapping[str, Any]) -> Session:
         raise Unreadable(f'The address of a session cannot be read: {bad}') from None
     says = told[_WORDS]
     machine = f'{says.get("hostname", "?")} at {address}, process {says.get("pid", "?")}'
-    return Session(server, int(told['id']), machine, str(says.get('root', '')), told.get('state') == 'stale', auth_id)
+    return Session(
+        server, int(told['id']), machine, str(says.get('root', '')), told.get('state') == 'stale', auth_id
+    )

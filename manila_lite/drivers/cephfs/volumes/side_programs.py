@@ -26,21 +26,37 @@ def can_run() -> bool:
     return True
 
 
-def ask(program: ModuleType, identity: Identity, filesystem: str, seconds: float = WHOLE, **asked: Any) -> Any:
+def ask(
+    program: ModuleType, identity: Identity, filesystem: str, seconds: float = WHOLE, **asked: Any
+) -> Any:
     """Have the program connect as the service, and do what is asked. Returns its answer, of JSON.
 
     :raises Away: the cluster does not answer, or it takes longer.
     """
-    asked |= {'conf': str(identity.conf_path), 'cluster': identity.cluster, 'entity': identity.entity,
-              'filesystem': filesystem, 'patience': _PATIENCE}
+    asked |= {
+        'conf': str(identity.conf_path),
+        'cluster': identity.cluster,
+        'entity': identity.entity,
+        'filesystem': filesystem,
+        'patience': _PATIENCE,
+    }
     try:
         # Its errors may name files of tenants, as their bytes are.
-        done = subprocess.run([PYTHON, '-I', str(connected.__file__), str(program.__file__)], input=json.dumps(asked),
-                              env={**ENV, 'CEPH_ARGS': ''}, capture_output=True, text=True, errors='backslashreplace',
-                              timeout=seconds, check=False)
+        done = subprocess.run(
+            [PYTHON, '-I', str(connected.__file__), str(program.__file__)],
+            input=json.dumps(asked),
+            env={**ENV, 'CEPH_ARGS': ''},
+            capture_output=True,
+            text=True,
+            errors='backslashreplace',
+            timeout=seconds,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired) as bad:
         raise Away(f'A look into the file system {filesystem} is not possible: {bad}') from bad
     if done.returncode:
-        raise Away(f'A look into the file system {filesystem} is not possible: '
-                   f'{done.stderr[-500:] or f"exit status {done.returncode}"}')
+        raise Away(
+            f'A look into the file system {filesystem} is not possible: '
+            f'{done.stderr[-500:] or f"exit status {done.returncode}"}'
+        )
     return json.loads(done.stdout)

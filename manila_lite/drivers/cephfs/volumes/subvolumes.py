@@ -80,7 +80,7 @@ class Subvolumes:
 
     def filesystems(self) -> list[str]:
         """Return the names of all file systems of the cluster."""
-        return sorted(one['name'] for one in self._cluster.monitor('fs ls'))     # a manager may be away
+        return sorted(one['name'] for one in self._cluster.monitor('fs ls'))  # a manager may be away
 
     @property
     def group(self) -> str:
@@ -90,18 +90,24 @@ class Subvolumes:
     def make_group(self) -> None:
         """Create the group that the option names, if it does not exist."""
         if self._conf.cephfs_subvolume_group:
-            self._cluster.manager('fs subvolumegroup create', vol_name=self.filesystem,
-                                  group_name=self._conf.cephfs_subvolume_group, mode='755')
+            self._cluster.manager(
+                'fs subvolumegroup create',
+                vol_name=self.filesystem,
+                group_name=self._conf.cephfs_subvolume_group,
+                mode='755',
+            )
 
     def ask(self, verb: str, name: str, **arguments: Any) -> Any:
         """Do a command of ``fs subvolume`` to the subvolume of this name in the group."""
-        return self._cluster.manager(f'fs subvolume {verb}', vol_name=self.filesystem, sub_name=name, **self._in_group,
-                                     **arguments)
+        return self._cluster.manager(
+            f'fs subvolume {verb}', vol_name=self.filesystem, sub_name=name, **self._in_group, **arguments
+        )
 
     def clone_status(self, name: str) -> Mapping[str, Any]:
         """Return the state of a subvolume that is copied from a snapshot, or was."""
-        status: Mapping[str, Any] = self._cluster.manager('fs clone status', vol_name=self.filesystem, clone_name=name,
-                                                          **self._in_group)['status']
+        status: Mapping[str, Any] = self._cluster.manager(
+            'fs clone status', vol_name=self.filesystem, clone_name=name, **self._in_group
+        )['status']
         return status
 
     def cancel_clone(self, name: str) -> None:
@@ -111,8 +117,13 @@ class Subvolumes:
     def clone(self, source: str, snapshot: str, target: str) -> None:
         """Have the cluster begin to copy a snapshot of the subvolume ``source`` to a new subvolume."""
         target_group = self._conf.cephfs_subvolume_group
-        self.ask('snapshot clone', source, snap_name=snapshot, target_sub_name=target,
-                 **({'target_group_name': target_group} if target_group else {}))
+        self.ask(
+            'snapshot clone',
+            source,
+            snap_name=snapshot,
+            target_sub_name=target,
+            **({'target_group_name': target_group} if target_group else {}),
+        )
 
     @property
     def _in_group(self) -> dict[str, str]:
@@ -131,7 +142,10 @@ class Subvolumes:
 
     def names(self) -> list[str]:
         """Return the names of all subvolumes of the group."""
-        return [one['name'] for one in self._cluster.manager('fs subvolume ls', vol_name=self.filesystem, **self._in_group)]
+        return [
+            one['name']
+            for one in self._cluster.manager('fs subvolume ls', vol_name=self.filesystem, **self._in_group)
+        ]
 
     def get(self, name: str) -> Subvolume | None:
         """Return the subvolume of this name, whosever it is; None if there is none, or it is still being copied."""
@@ -141,15 +155,22 @@ class Subvolumes:
             info = self.ask('info', name)
             marks = self.ask('metadata ls', name) if info.get('path') else {}
         except Refused as refused:
-            if refused.number == errno.ENODATA:     # it is a directory without layout
+            if refused.number == errno.ENODATA:  # it is a directory without layout
                 return Subvolume(name, '', None, 0, '', {}, is_half=True)
             if refused.number in (errno.ENOENT, errno.EAGAIN):
                 return None
             raise
         path = '' if info.get('state') == _RETAINED else info['path']
-        quota = info.get('bytes_quota')     # or "infinite"
-        return Subvolume(name, path, quota if isinstance(quota, int) else None, info.get('bytes_used') or 0,
-                         info.get('data_pool') or '', marks or {}, namespace=info.get('pool_namespace') or '')
+        quota = info.get('bytes_quota')  # or "infinite"
+        return Subvolume(
+            name,
+            path,
+            quota if isinstance(quota, int) else None,
+            info.get('bytes_used') or 0,
+            info.get('data_pool') or '',
+            marks or {},
+            namespace=info.get('pool_namespace') or '',
+        )
 
     def find(self, share: values.Share, *, retained: bool = False) -> Subvolume | None:
         """Return the subvolume of the share. With ``retained`` also one of which only snapshots are left."""
@@ -189,7 +210,7 @@ class Subvolumes:
         try:
             marks = self.ask('metadata ls', name)
         except Refused:
-            return None     # deleted meanwhile, or still being copied: then it is no managed one
+            return None  # deleted meanwhile, or still being copied: then it is no managed one
         return (marks or {}).get(SHARE)
 
     def mark(self, name: str, key: str, value: str) -> None:
@@ -229,6 +250,10 @@ def parts_of(path: str) -> tuple[str, ...] | None:
     """
     way = path if path.startswith('/') else path.partition(':/')[1][1:] + path.partition(':/')[2]
     first, *parts = way.removeprefix('/').split('/')
-    if first != 'volumes' or len(parts) not in (_PARTS - 1, _PARTS) or not all(SAFE_NAME.fullmatch(part) for part in parts[1:]):
+    if (
+        first != 'volumes'
+        or len(parts) not in (_PARTS - 1, _PARTS)
+        or not all(SAFE_NAME.fullmatch(part) for part in parts[1:])
+    ):
         return None
     return tuple(parts)

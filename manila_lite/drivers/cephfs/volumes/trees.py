@@ -40,16 +40,24 @@ class Trees:
         """
         moved = self._walk('flatten', f'/volumes/{self._subvolumes.group}/{name}', side_programs.WHOLE)
         if moved:
-            LOG.info('Subvolume %s: %s directories were too deep for a manager to remove. They were moved up', name, moved)
+            LOG.info(
+                'Subvolume %s: %s directories were too deep for a manager to remove. They were moved up',
+                name,
+                moved,
+            )
 
     def vet_snapshot(self, source: str, snapshot: str) -> None:
         """Check that managers can copy this snapshot of the subvolume ``source``.
 
         :raises errors.Final: it has directories that are too deep. :raises Away: metadata servers do not answer.
         """
-        if self._walk('look', f'/volumes/{self._subvolumes.group}/{source}/.snap/{snapshot}', side_programs.WHOLE):
-            raise errors.Final(f'The snapshot has directories more than {LEVELS} levels deep, which Ceph cannot copy. '
-                               f'"find . -mindepth {LEVELS + 1} -type d" finds them. Move them, and take another snapshot.')
+        if self._walk(
+            'look', f'/volumes/{self._subvolumes.group}/{source}/.snap/{snapshot}', side_programs.WHOLE
+        ):
+            raise errors.Final(
+                f'The snapshot has directories more than {LEVELS} levels deep, which Ceph cannot copy. '
+                f'"find . -mindepth {LEVELS + 1} -type d" finds them. Move them, and take another snapshot.'
+            )
 
     def flatten_trash(self, seconds: float = side_programs.WHOLE) -> int:
         """Move directories up that are too deep, in all that managers are deleting. Return how many there were.
@@ -67,21 +75,37 @@ class Trees:
                 return
             moved = self.flatten_trash(_MEANWHILE)
         except errors.ManilaLiteError as bad:
-            self.problem = ('Whether deleted directories kill the managers of the Ceph cluster is not known. If managers die '
-                            'again and again, run "manila-manage cephfs trash"')
+            self.problem = (
+                'Whether deleted directories kill the managers of the Ceph cluster is not known. If managers die '
+                'again and again, run "manila-manage cephfs trash"'
+            )
             LOG.error('%s: %s', self.problem, bad)
             return
         self._manager, self.problem = now, None
         if moved:
-            LOG.error('%s deleted directories were so deep that managers of the Ceph cluster die of them. They were moved up',
-                      moved)
+            LOG.error(
+                '%s deleted directories were so deep that managers of the Ceph cluster die of them. They were moved up',
+                moved,
+            )
 
     def _walk(self, verb: str, path: str, seconds: float) -> int:
-        return int(side_programs.ask(deep_trees, self._identity, self._subvolumes.filesystem, seconds, verb=verb, path=path,
-                                     levels=LEVELS, exact=self._has_one_server))
+        return int(
+            side_programs.ask(
+                deep_trees,
+                self._identity,
+                self._subvolumes.filesystem,
+                seconds,
+                verb=verb,
+                path=path,
+                levels=LEVELS,
+                exact=self._has_one_server,
+            )
+        )
 
     @property
     def _has_one_server(self) -> bool:
         """Whether one metadata server has the whole file system: then a number of directories in one is never old."""
-        return any(one['mdsmap']['fs_name'] == self._subvolumes.filesystem and len(one['mdsmap']['in']) == 1
-                   for one in self._cluster.monitor('fs dump')['filesystems'])
+        return any(
+            one['mdsmap']['fs_name'] == self._subvolumes.filesystem and len(one['mdsmap']['in']) == 1
+            for one in self._cluster.monitor('fs dump')['filesystems']
+        )

@@ -35,9 +35,16 @@ class ComposedDriver(ShareDriver):
     def report(self) -> Sequence[values.Pool]:
         """Return the one pool, and start file servers again that died."""
         self.services.lifecycle.restart_dead_servers()
-        return [report.report(self.backend.conf, self.services.pool, exports=self.services.exports,
-                              has_qos=self.services.qos.is_supported, capabilities=capabilities_of(self),
-                              replication=replication_of(self, self.backend.conf.linux_replication_domain))]
+        return [
+            report.report(
+                self.backend.conf,
+                self.services.pool,
+                exports=self.services.exports,
+                has_qos=self.services.qos.is_supported,
+                capabilities=capabilities_of(self),
+                replication=replication_of(self, self.backend.conf.linux_replication_domain),
+            )
+        ]
 
     def fingerprint(self) -> Mapping[str, str]:
         """Return the values that exports depend on."""
@@ -53,7 +60,9 @@ class ComposedDriver(ShareDriver):
         """Delete the export, the mount and the data; a busy mount goes when its last user ends."""
         self.services.shares.delete(share)
 
-    def update_access(self, share: values.Share, rules: Sequence[values.AccessRule]) -> Mapping[str, values.RuleResult]:
+    def update_access(
+        self, share: values.Share, rules: Sequence[values.AccessRule]
+    ) -> Mapping[str, values.RuleResult]:
         """Put exactly these rules in force, also for open sessions."""
         return self.services.access.update(share, rules)
 

@@ -12,7 +12,9 @@ from manila_lite.drivers.linux.replication.server_migration import ServerMigrati
 class LinuxShareMigration(ComposedDriver, MigratesShares):
     """The calls of ``MigratesShares``."""
 
-    def share_migration_check_compatibility(self, migration: values.ShareMigration) -> values.MigrationSupport:
+    def share_migration_check_compatibility(
+        self, migration: values.ShareMigration
+    ) -> values.MigrationSupport:
         """Ask the source for the data to copy, and check the free capacity here."""
         return self.services.share_migrations.check(migration)
 
@@ -45,7 +47,9 @@ class LinuxServerMigration(LinuxServers, MigratesServers):
         is_here = migration.source_host == self.backend.host
         return self.services.network_moves if is_here else self.services.server_migrations
 
-    def share_server_migration_check_compatibility(self, migration: values.ServerMigration) -> values.MigrationSupport:
+    def share_server_migration_check_compatibility(
+        self, migration: values.ServerMigration
+    ) -> values.MigrationSupport:
         """Ask the source for the data to copy, if there is any, and check the free capacity here."""
         return self._migrations(migration).check(migration)
 
@@ -57,7 +61,9 @@ class LinuxServerMigration(LinuxServers, MigratesServers):
         """Continue the copy. When it is close to the source, start the target's file servers."""
         return self._migrations(migration).proceed(migration)
 
-    def share_server_migration_get_progress(self, migration: values.ServerMigration) -> values.MigrationProgress:
+    def share_server_migration_get_progress(
+        self, migration: values.ServerMigration
+    ) -> values.MigrationProgress:
         """Return the progress in bytes of the source's pool."""
         return self._migrations(migration).progress(migration)
 

@@ -28,15 +28,23 @@ class LinuxServers(ComposedDriver, SpansSubnets, AddsSubnets):
         """Bring back the namespace, the addresses and the file servers of each server."""
         return self.services.server_setup.ensure(servers)
 
-    def check_update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
-                                                      targets: Sequence[values.EnsureTarget],
-                                                      snapshots: Sequence[values.Snapshot]) -> None:
+    def check_update_share_server_network_allocations(
+        self,
+        server: values.ShareServer,
+        new: values.ServerNetwork,
+        targets: Sequence[values.EnsureTarget],
+        snapshots: Sequence[values.Snapshot],
+    ) -> None:
         """Check that the server runs, and that the new subnet overlaps with none of its subnets."""
         self.services.server_setup.check_subnet(server, new)
 
-    def update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
-                                                shares: Sequence[values.Share],
-                                                snapshots: Sequence[values.Snapshot]) -> values.ServerUpdate:
+    def update_share_server_network_allocations(
+        self,
+        server: values.ShareServer,
+        new: values.ServerNetwork,
+        shares: Sequence[values.Share],
+        snapshots: Sequence[values.Snapshot],
+    ) -> values.ServerUpdate:
         """Add an interface to the namespace for each new address."""
         return self.services.server_setup.add_subnet(server, new, shares)
 
@@ -44,11 +52,15 @@ class LinuxServers(ComposedDriver, SpansSubnets, AddsSubnets):
 class LinuxServerManagement(LinuxServers, ManagesServers):
     """The calls of ``ManagesServers``. There are no driver options."""
 
-    def find_server(self, server: values.ShareServer, identifier: str, options: Mapping[str, str]) -> Sequence[str]:
+    def find_server(
+        self, server: values.ShareServer, identifier: str, options: Mapping[str, str]
+    ) -> Sequence[str]:
         """Return the addresses from the server's note."""
         return self.services.managed_servers.addresses(server, identifier)
 
-    def manage_server(self, server: values.ShareServer, identifier: str, options: Mapping[str, str]) -> Mapping[str, str]:
+    def manage_server(
+        self, server: values.ShareServer, identifier: str, options: Mapping[str, str]
+    ) -> Mapping[str, str]:
         """Move the server's folder to its new id, and make its namespace and NFS server anew."""
         return self.services.managed_servers.manage(server, identifier)
 

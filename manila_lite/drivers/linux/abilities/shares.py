@@ -23,7 +23,9 @@ class LinuxResizing(ComposedDriver, Resizes):
 class LinuxShareManagement(ComposedDriver, ManagesShares):
     """The calls of ``ManagesShares``. There is one driver option, ``size`` in GiB."""
 
-    def manage_share(self, share: values.Share, export_path: str, options: Mapping[str, str]) -> values.ManagedShare:
+    def manage_share(
+        self, share: values.Share, export_path: str, options: Mapping[str, str]
+    ) -> values.ManagedShare:
         """Move the subvolume to the share's name, set its limit, and export it without access rules."""
         return self.services.managed_shares.manage(share, export_path, options)
 

@@ -27,11 +27,15 @@ class LinuxSnapshots(ComposedDriver, Snapshots, MountsSnapshots, Clones, Reverts
         """Delete the snapshot with its export and its mount."""
         self.services.snapshots.delete(snapshot)
 
-    def serve_snapshot(self, snapshot: values.Snapshot, rules: Sequence[values.AccessRule]) -> values.ServedSnapshot:
+    def serve_snapshot(
+        self, snapshot: values.Snapshot, rules: Sequence[values.AccessRule]
+    ) -> values.ServedSnapshot:
         """Mount and export the snapshot like a share."""
         return self.services.snapshots.serve(snapshot, rules)
 
-    def create_share_from_snapshot(self, share: values.Share, snapshot: values.Snapshot) -> Sequence[values.ExportLocation]:
+    def create_share_from_snapshot(
+        self, share: values.Share, snapshot: values.Snapshot
+    ) -> Sequence[values.ExportLocation]:
         """Create a share with the snapshot's content; no data is copied."""
         return self.services.shares.create_from_snapshot(share, snapshot)
 
@@ -47,7 +51,9 @@ class LinuxSnapshots(ComposedDriver, Snapshots, MountsSnapshots, Clones, Reverts
 class LinuxSnapshotManagement(LinuxShareManagement, ManagesSnapshots):
     """The calls of ``ManagesSnapshots``. There are no driver options."""
 
-    def manage_snapshot(self, snapshot: values.Snapshot, options: Mapping[str, str]) -> values.ManagedSnapshot:
+    def manage_snapshot(
+        self, snapshot: values.Snapshot, options: Mapping[str, str]
+    ) -> values.ManagedSnapshot:
         """Give the read-only subvolume the snapshot's name."""
         return self.services.managed_snapshots.manage(snapshot, options)
 

@@ -56,7 +56,9 @@ def vet(pool: BtrfsPool, name: str, size: int) -> None:
     """
     used = pool.measure(at(pool, name))[1] or 0
     if used > size * GIB * _NEAR:
-        raise errors.Final(f'The backup holds {used / GIB:.2f} GiB, more than the share, which is {size} GiB.')
+        raise errors.Final(
+            f'The backup holds {used / GIB:.2f} GiB, more than the share, which is {size} GiB.'
+        )
 
 
 def drop(pool: BtrfsPool, name: str) -> None:

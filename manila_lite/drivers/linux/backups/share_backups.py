@@ -56,4 +56,6 @@ class ShareBackups(BackupJobs):
 
     def kept(self) -> frozenset[str]:
         """See ``BackupJobs``."""
-        return names_in(private_copies.folder(self._pool)) if isinstance(self._pool, BtrfsPool) else frozenset()
+        return (
+            names_in(private_copies.folder(self._pool)) if isinstance(self._pool, BtrfsPool) else frozenset()
+        )

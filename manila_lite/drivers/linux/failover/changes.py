@@ -24,7 +24,7 @@ def change(files: Files, serving: str) -> Iterator[None]:
 
     :raises CommandFailed: this host may not serve any more.
     """
-    _must_serve(files, serving)     # a guard that lets go kills whoever has the lock open
+    _must_serve(files, serving)  # a guard that lets go kills whoever has the lock open
     with _opened(files) as lock, commands.inherited_by(lock):
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -46,8 +46,10 @@ def _must_serve(files: Files, serving: str) -> None:
 
 
 def _refusal(files: Files) -> CommandFailed:
-    return CommandFailed('this host has let go of the pool, or may not serve it any more, so nothing of a share server is made '
-                         f'here; see {files.log}')
+    return CommandFailed(
+        'this host has let go of the pool, or may not serve it any more, so nothing of a share server is made '
+        f'here; see {files.log}'
+    )
 
 
 class End:
@@ -86,7 +88,7 @@ class End:
 
 @contextlib.contextmanager
 def _opened(files: Files) -> Iterator[int]:
-    lock = os.open(files.changes, os.O_RDONLY | os.O_CREAT, 0o600)      # also on a disk that has become read-only
+    lock = os.open(files.changes, os.O_RDONLY | os.O_CREAT, 0o600)  # also on a disk that has become read-only
     try:
         yield lock
     finally:

@@ -13,20 +13,44 @@ def problems(conf: LinuxOptions) -> Iterator[values.Problem]:
     """Yield every option that does not fit a shared pool."""
     if not is_shared(conf):
         if conf.linux_fence_command:
-            yield values.Problem('linux_fence_command has no effect', 'set linux_pool_fence = command, or remove it')
+            yield values.Problem(
+                'linux_fence_command has no effect', 'set linux_pool_fence = command, or remove it'
+            )
         return
     wrong = f'not possible with linux_pool_fence = {conf.linux_pool_fence}'
     device = Path(conf.linux_pool_path)
     checks = (
-        (not conf.driver_handles_share_servers, 'driver_handles_share_servers = false',
-         'set it to true: only share servers come up on another host'),
-        (wants_directory(conf) or (device.exists() and not device.is_block_device()), f'linux_pool_path = {device}',
-         'name a block device with btrfs that all hosts of the backend can open'),
-        (bool(conf.linux_cifs_users), 'linux_cifs_users', 'remove it: CIFS shares do not come up on another host'),
-        (bool(conf.linux_peers), 'linux_peers', 'remove it: share servers of a backend with several hosts do not migrate'),
-        (bool(conf.linux_replication_domain), 'linux_replication_domain',
-         'remove it: a backend with several hosts has no replicas'),
-        (conf.linux_graceless, 'linux_graceless = true', 'remove it: clients could not reclaim their locks on another host'))
+        (
+            not conf.driver_handles_share_servers,
+            'driver_handles_share_servers = false',
+            'set it to true: only share servers come up on another host',
+        ),
+        (
+            wants_directory(conf) or (device.exists() and not device.is_block_device()),
+            f'linux_pool_path = {device}',
+            'name a block device with btrfs that all hosts of the backend can open',
+        ),
+        (
+            bool(conf.linux_cifs_users),
+            'linux_cifs_users',
+            'remove it: CIFS shares do not come up on another host',
+        ),
+        (
+            bool(conf.linux_peers),
+            'linux_peers',
+            'remove it: share servers of a backend with several hosts do not migrate',
+        ),
+        (
+            bool(conf.linux_replication_domain),
+            'linux_replication_domain',
+            'remove it: a backend with several hosts has no replicas',
+        ),
+        (
+            conf.linux_graceless,
+            'linux_graceless = true',
+            'remove it: clients could not reclaim their locks on another host',
+        ),
+    )
     for is_wrong, what, hint in checks:
         if is_wrong:
             yield values.Problem(f'{what}: {wrong}', hint)
@@ -37,10 +61,18 @@ def _command(conf: LinuxOptions) -> Iterator[values.Problem]:
     words = conf.linux_fence_command
     if conf.linux_pool_fence != 'command':
         if words:
-            yield values.Problem('linux_fence_command has no effect', 'set linux_pool_fence = command, or remove it')
+            yield values.Problem(
+                'linux_fence_command has no effect', 'set linux_pool_fence = command, or remove it'
+            )
     elif not words:
-        yield values.Problem('linux_fence_command is missing', 'name the command that turns off the host {host}')
+        yield values.Problem(
+            'linux_fence_command is missing', 'name the command that turns off the host {host}'
+        )
     elif not Path(words[0]).is_absolute() or not Path(words[0]).is_file():
-        yield values.Problem(f'linux_fence_command: there is no program {words[0]}', 'name it by its whole path')
+        yield values.Problem(
+            f'linux_fence_command: there is no program {words[0]}', 'name it by its whole path'
+        )
     elif not any(HOST in word for word in words[1:]):
-        yield values.Problem('linux_fence_command: no argument has {host}', 'the command has to know the host to turn off')
+        yield values.Problem(
+            'linux_fence_command: no argument has {host}', 'the command has to know the host to turn off'
+        )

@@ -43,24 +43,35 @@ class Fence:
         if last is None or last.token == token:
             return last
         if last.state != state and last.name != name:
-            raise errors.Final(f'state_path has to be the same on all hosts of a shared pool: this host mounts it below '
-                               f'{state}, {last.name} below {last.state}')
+            raise errors.Final(
+                f'state_path has to be the same on all hosts of a shared pool: this host mounts it below '
+                f'{state}, {last.name} below {last.state}'
+            )
         if last.free:
             return last
-        fences = bool(self._command) and last.name != name      # this host does not turn itself off
+        fences = bool(self._command) and last.name != name  # this host does not turn itself off
         if self._command and not fences and not mark.are_of_one_host(last.token, token):
-            raise CommandFailed(f'{device} was marked by another host that is named {name}, too, or by this one before it was '
-                                'installed anew. Give each host a name of its own, or have another host take the pool over')
-        LOG.warning('The pool on %s was not let go of by %s; looking whether that host still writes', device, last.name)
-        watched, still = self._watch(device, _BEFORE_COMMAND if fences else _LETS_GO,
-                                     _STILL_AFTER_COMMAND if fences else _STILL)
+            raise CommandFailed(
+                f'{device} was marked by another host that is named {name}, too, or by this one before it was '
+                'installed anew. Give each host a name of its own, or have another host take the pool over'
+            )
+        LOG.warning(
+            'The pool on %s was not let go of by %s; looking whether that host still writes',
+            device,
+            last.name,
+        )
+        watched, still = self._watch(
+            device, _BEFORE_COMMAND if fences else _LETS_GO, _STILL_AFTER_COMMAND if fences else _STILL
+        )
         if watched is None or watched.free:
             return watched
         if fences:
             return self._fenced(device, watched)
         if not still:
-            raise CommandFailed(f'{watched.name} still has the pool on {device}, and did not let go within {_LETS_GO:g} '
-                                'seconds; see guard/guard.log in the state directory there')
+            raise CommandFailed(
+                f'{watched.name} still has the pool on {device}, and did not let go within {_LETS_GO:g} '
+                'seconds; see guard/guard.log in the state directory there'
+            )
         LOG.warning('%s writes no more; the pool on %s is taken over', watched.name, device)
         return watched
 
@@ -88,10 +99,14 @@ class Fence:
         try:
             run(*words, seconds=self._seconds)
         except CommandFailed as bad:
-            raise CommandFailed(f'{last.name} could not be fenced, so its pool on {device} is not taken over. '
-                                f'linux_fence_command: {bad}') from bad
+            raise CommandFailed(
+                f'{last.name} could not be fenced, so its pool on {device} is not taken over. '
+                f'linux_fence_command: {bad}'
+            ) from bad
         seen, still = self._watch(device, _STILL_AFTER_COMMAND + 1, _STILL_AFTER_COMMAND)
         if seen is not None and not seen.free and not still:
-            raise CommandFailed(f'linux_fence_command ended with success, but {seen.name} still writes to {device}, so the '
-                                'pool is not taken over; check that the command turns that host off')
+            raise CommandFailed(
+                f'linux_fence_command ended with success, but {seen.name} still writes to {device}, so the '
+                'pool is not taken over; check that the command turns that host off'
+            )
         return seen

@@ -64,7 +64,7 @@ class Guard:
         """Let go of all that another guard left."""
         try:
             is_mine = self._is_mine()
-        except CommandFailed as bad:    # the servers and addresses have to go all the same
+        except CommandFailed as bad:  # the servers and addresses have to go all the same
             say(str(bad))
             is_mine = False
         if is_mine:
@@ -74,7 +74,7 @@ class Guard:
         self._leave(_TOLD)
 
     def _leave(self, why: str) -> None:
-        with contextlib.suppress(OSError):      # a full disk of the host must not keep the pool here
+        with contextlib.suppress(OSError):  # a full disk of the host must not keep the pool here
             self._files.fenced.write_text(why)
         with contextlib.suppress(OSError):
             self._files.serving.unlink(missing_ok=True)
@@ -123,11 +123,11 @@ class Guard:
         # An earlier guard of this host may have beaten once more since the share manager looked.
         if str(found) != self._task.seen and (found is None or found.token != self._task.token):
             self._ousted.set()
-            let_go(self._task, alone=False)     # an earlier guard may have left it mounted
+            let_go(self._task, alone=False)  # an earlier guard may have left it mounted
             raise CommandFailed(f'{self._device} was marked by another host meanwhile')
         if mounts.is_mounted(self._task.root):
             return
-        if why := self._why_not():      # before the mark, which would have another host let go
+        if why := self._why_not():  # before the mark, which would have another host let go
             raise CommandFailed(why)
         if not is_free(self._device):
             raise CommandFailed(f'{self._device} is in use on this host already; unmount it')
@@ -154,7 +154,7 @@ class Guard:
                     return
                 beat += 1
                 mark.write(self._device, self._task.marked(beat))
-            except Exception as bad:    # without beats, another host would take this one for dead
+            except Exception as bad:  # without beats, another host would take this one for dead
                 say(str(bad))
 
     def _set_free(self) -> None:
@@ -162,14 +162,14 @@ class Guard:
         if self._beats.ident:
             self._beats.join(_LAST_BEAT)
         if not self._beats.is_alive() and not self._ousted.is_set():
-            with contextlib.suppress(CommandFailed):        # the next host then waits, as for one that died
+            with contextlib.suppress(CommandFailed):  # the next host then waits, as for one that died
                 mark.write(self._device, self._task.marked(free=True))
 
 
 def main() -> None:
     """Guard until the pool has to be free."""
     with contextlib.suppress(OSError):
-        Path('/proc/self/oom_score_adj').write_text('-1000')    # the last process to go when memory is short
+        Path('/proc/self/oom_score_adj').write_text('-1000')  # the last process to go when memory is short
     guard = Guard(Task.read(Path(sys.argv[1])))
     for signo in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signo, lambda *_: guard.end())

@@ -42,7 +42,7 @@ class Keeper:
         self._files = self._task().files
         self._guard = Daemon(self._files.record)
         self._lock = threading.Lock()
-        self._serving = ''      # the guard that this share manager knows
+        self._serving = ''  # the guard that this share manager knows
 
     def _task(self, seen: str = '', token: str = '') -> Task:
         return Task(str(self._device), str(self._state), self._fabric, token, seen)
@@ -50,8 +50,12 @@ class Keeper:
     @property
     def guarded(self) -> bool:
         """Say whether a guard has the pool for this backend, as it is configured."""
-        return (self._files.serving.exists() and not self._files.fenced.exists() and self._guard.process() is not None
-                and self._guard.mark == self._task(token=self._files.token()).mark)
+        return (
+            self._files.serving.exists()
+            and not self._files.fenced.exists()
+            and self._guard.process() is not None
+            and self._guard.mark == self._task(token=self._files.token()).mark
+        )
 
     # Lease ------------------------------------------------------------------------------------
 
@@ -70,7 +74,7 @@ class Keeper:
         """
         if not self._files.fenced.exists():
             self._files.allow_until(until)
-        if self._files.fenced.exists():     # looks again: the guard may have begun just now
+        if self._files.fenced.exists():  # looks again: the guard may have begun just now
             return False
         if self._files.serving.exists() and self._guard.process() is None:
             LOG.error('The guard of the pool on %s died; another one is started', self._device)
@@ -123,7 +127,11 @@ class Keeper:
             mark.read(self._device)
         except CommandFailed as bad:
             return str(bad)
-        return '' if not self._fabric or ip.is_there(self._fabric) else f'there is no network namespace {self._fabric}'
+        return (
+            ''
+            if not self._fabric or ip.is_there(self._fabric)
+            else f'there is no network namespace {self._fabric}'
+        )
 
     def _let_go(self) -> None:
         """Have the guard let go, or a new one if none runs."""
@@ -132,7 +140,11 @@ class Keeper:
             self._start(guard.LET_GO)
         elif process := self._guard.process():
             process.terminate()
-        self._wait(lambda: self._guard.process() is None, _LETS_GO, 'is still in use here, so this host stands back for now')
+        self._wait(
+            lambda: self._guard.process() is None,
+            _LETS_GO,
+            'is still in use here, so this host stands back for now',
+        )
 
     # Pool -------------------------------------------------------------------------------------
 
@@ -165,13 +177,17 @@ class Keeper:
             raise CommandFailed(f'{self._device} is not a block device of this host; a shared pool needs one')
         token = self._files.token()
         seen = self._fence.settle(self._device, token, str(self._state), socket.gethostname())
-        if process := self._guard.process():        # of an earlier release or configuration; what it mounted stays
+        if process := self._guard.process():  # of an earlier release or configuration; what it mounted stays
             process.kill()
             self._wait(lambda: self._guard.process() is None, _LETS_GO, 'has a guard that does not end')
         self._files.serving.unlink(missing_ok=True)
         self._task(str(seen), token).write()
         self._start()
-        self._wait(lambda: self._files.serving.exists() or self._guard.process() is None, _MOUNTS, 'is not mounted yet')
+        self._wait(
+            lambda: self._files.serving.exists() or self._guard.process() is None,
+            _MOUNTS,
+            'is not mounted yet',
+        )
         if not self._files.serving.exists():
             said = self._files.log.read_text(errors='replace').strip().splitlines()[-1:]
             raise CommandFailed(f'The pool on {self._device} cannot be mounted: {"".join(said)}')
@@ -179,7 +195,9 @@ class Keeper:
     def _start(self, *more: str) -> None:
         token = self._files.token()
         words = [sys.executable, '-m', guard.__name__, str(self._files.folder / 'task.json'), *more]
-        self._guard.start(words, self._files.log, mark=self._task(token=token).mark, env={'PYTHONPATH': _ROOT})
+        self._guard.start(
+            words, self._files.log, mark=self._task(token=token).mark, env={'PYTHONPATH': _ROOT}
+        )
 
     def _wait(self, done: Callable[[], bool], seconds: float, otherwise: str) -> None:
         end = time.monotonic() + seconds

@@ -40,7 +40,7 @@ def let_go(task: Task, *, alone: bool = True) -> None:
         while True:
             try:
                 busy = _try(task, end, known)
-            except Exception as bad:        # a guard that ended here would leave the pool mounted, and unguarded
+            except Exception as bad:  # a guard that ended here would leave the pool mounted, and unguarded
                 busy = [str(bad)]
             if not busy and (not alone or is_free(Path(task.device))):
                 break
@@ -69,14 +69,18 @@ def _try(task: Task, end: End, known: set[str]) -> list[str]:
     for step in (end.require, partial(_kill_daemons, task), partial(_remove_networks, task, known)):
         try:
             step()
-        except (CommandFailed, OSError, ValueError) as bad:     # the pool is unmounted all the same
+        except (CommandFailed, OSError, ValueError) as bad:  # the pool is unmounted all the same
             troubles.append(str(bad))
     return [*troubles, *_unmount(task)]
 
 
 def has_remains(task: Task) -> bool:
     """Say whether anything of the pool is still on this host, or may come back."""
-    return bool(_mounts(task)) or task.files.left.exists() or (task.files.changes.exists() and _changes(task.files))
+    return (
+        bool(_mounts(task))
+        or task.files.left.exists()
+        or (task.files.changes.exists() and _changes(task.files))
+    )
 
 
 def _changes(files: Files) -> bool:
@@ -128,7 +132,7 @@ def _keep(task: Task, known: set[str]) -> None:
     """
     if new := {folder.name for folder in task.servers.glob('*')} - known:
         known |= new
-        with contextlib.suppress(OSError):      # a full disk of the host
+        with contextlib.suppress(OSError):  # a full disk of the host
             task.files.left.write_text(json.dumps(sorted(known)))
 
 
@@ -162,7 +166,10 @@ def _users(places: Sequence[str]) -> Iterator[psutil.Process]:
     """Yield the processes that have a file or directory below one of the places open."""
     for process in psutil.process_iter():
         if process.pid != os.getpid() and any(
-                path == place or path.startswith(f'{place}/') for path in _open_paths(process.pid) for place in places):
+            path == place or path.startswith(f'{place}/')
+            for path in _open_paths(process.pid)
+            for place in places
+        ):
             yield process
 
 
@@ -174,19 +181,23 @@ def _elsewhere(device: Path) -> Iterator[psutil.Process]:
     here = os.readlink('/proc/self/ns/mnt')
     for process in psutil.process_iter():
         folder = Path('/proc', str(process.pid))
-        with contextlib.suppress(OSError):      # the process may end at any time
+        with contextlib.suppress(OSError):  # the process may end at any time
             if os.readlink(folder / 'ns' / 'mnt') != here and _has_mounted(folder / 'mountinfo', device):
                 yield process
 
 
 def _has_mounted(table: Path, device: Path) -> bool:
     sources = {source for _, source in mounts.mounted(table)}
-    return any(os.path.exists(source) and os.path.samefile(source, device) for source in sources if source.startswith('/dev/'))
+    return any(
+        os.path.exists(source) and os.path.samefile(source, device)
+        for source in sources
+        if source.startswith('/dev/')
+    )
 
 
 def _open_paths(pid: int) -> Iterator[str]:
     folder = Path('/proc', str(pid))
-    with contextlib.suppress(OSError):      # the process may end at any time
+    with contextlib.suppress(OSError):  # the process may end at any time
         for link in (folder / 'cwd', folder / 'root', *(folder / 'fd').iterdir()):
             with contextlib.suppress(OSError):
                 yield os.readlink(link)

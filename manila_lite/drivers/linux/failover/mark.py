@@ -62,12 +62,16 @@ def read(device: Path) -> Mark | None:
         block = _read(device)
         if not any(block):
             return None
-        digest, text = block[len(_MAGIC):][:_DIGEST], block[len(_MAGIC) + _DIGEST:].rstrip(b'\0')
+        digest, text = block[len(_MAGIC) :][:_DIGEST], block[len(_MAGIC) + _DIGEST :].rstrip(b'\0')
         if block.startswith(_MAGIC) and digest == _digest(text):
-            about = json.loads(text)    # of another release it may have more
-            return Mark(**{field.name: about[field.name] for field in dataclasses.fields(Mark) if field.name in about})
-    raise CommandFailed(f'{device} has data in its first 64 KiB that are not of manila_lite, so it cannot be marked; '
-                        'make a new btrfs on a device without a boot loader')
+            about = json.loads(text)  # of another release it may have more
+            return Mark(
+                **{field.name: about[field.name] for field in dataclasses.fields(Mark) if field.name in about}
+            )
+    raise CommandFailed(
+        f'{device} has data in its first 64 KiB that are not of manila_lite, so it cannot be marked; '
+        'make a new btrfs on a device without a boot loader'
+    )
 
 
 def write(device: Path, mark: Mark) -> None:
@@ -77,8 +81,8 @@ def write(device: Path, mark: Mark) -> None:
     """
     text = json.dumps(dataclasses.asdict(mark)).encode()
     block = _MAGIC + _digest(text) + text
-    with mmap.mmap(-1, _SIZE) as buffer:        # aligned to a page, as the device requires it
-        buffer[:len(block)] = block
+    with mmap.mmap(-1, _SIZE) as buffer:  # aligned to a page, as the device requires it
+        buffer[: len(block)] = block
         try:
             fd = os.open(device, os.O_WRONLY | os.O_DIRECT | os.O_DSYNC)
             try:

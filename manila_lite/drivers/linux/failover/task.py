@@ -106,7 +106,9 @@ class Files:
         file = self.folder / 'host.id'
         if not file.exists() or not file.stat().st_size:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            durable.replace(file, uuidutils.generate_uuid(dashed=False))    # or this host would not know its own mark
+            durable.replace(
+                file, uuidutils.generate_uuid(dashed=False)
+            )  # or this host would not know its own mark
         return f'{file.read_text()}.{_boot()}'
 
     def begin_to_serve(self) -> None:

@@ -56,7 +56,9 @@ def create(path: Path) -> None:
 
 def snapshot(source: Path, path: Path, *, read_only: bool = False) -> None:
     """Create a snapshot of the source."""
-    _library.call('btrfs_util_create_snapshot', source, os.fsencode(path), _READ_ONLY if read_only else 0, None, None)
+    _library.call(
+        'btrfs_util_create_snapshot', source, os.fsencode(path), _READ_ONLY if read_only else 0, None, None
+    )
 
 
 def delete(path: Path) -> None:
@@ -119,7 +121,11 @@ def _counters(pool: Path) -> Path:
 
 def limit(pool: Path, path: Path, size: int) -> None:
     """Limit the subvolume to ``size`` bytes. Uses the pool's root: the ioctl would fail on a full subvolume."""
-    _ioctl(pool, _IOC_QGROUP_LIMIT, bytearray(struct.pack('<6Q', subvolume_id(path), _LIMIT_REFERENCED, size, 0, 0, 0)))
+    _ioctl(
+        pool,
+        _IOC_QGROUP_LIMIT,
+        bytearray(struct.pack('<6Q', subvolume_id(path), _LIMIT_REFERENCED, size, 0, 0, 0)),
+    )
 
 
 def _counter(pool: Path, path: Path, name: str) -> int:

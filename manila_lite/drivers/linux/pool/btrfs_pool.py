@@ -34,7 +34,7 @@ class BtrfsPool(base.Pool):
             self._vet_device()
         else:
             self._make_image()
-            self._source.chmod(0o600)       # also a file that an earlier release made
+            self._source.chmod(0o600)  # also a file that an earlier release made
         if not mounts.is_mounted(self.root):
             if on_device:
                 self._mount(str(self._source))
@@ -52,8 +52,10 @@ class BtrfsPool(base.Pool):
         :raises CommandFailed: backends with several hosts have marked it.
         """
         if mark.is_marked(self._source):
-            raise CommandFailed(f'{self._source} belongs to a backend with several hosts: set linux_pool_fence as on the '
-                                f'others. If there are none any more, erase its mark: {mark.erasing(self._source)}')
+            raise CommandFailed(
+                f'{self._source} belongs to a backend with several hosts: set linux_pool_fence as on the '
+                f'others. If there are none any more, erase its mark: {mark.erasing(self._source)}'
+            )
 
     def ensure(self) -> tuple[str, ...]:
         """Mount the file system again, and turn on the counting of usage. A missing file is not made anew.

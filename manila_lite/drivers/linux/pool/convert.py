@@ -20,8 +20,17 @@ from manila_lite.host.commands import CommandFailed, run
 from manila_lite.host.daemon import Daemon
 
 #: Copies all attributes of every file.
-_RSYNC = ('rsync', '--archive', '--hard-links', '--acls', '--xattrs', '--xattrs', '--numeric-ids', '--sparse',
-          '--delete-before')
+_RSYNC = (
+    'rsync',
+    '--archive',
+    '--hard-links',
+    '--acls',
+    '--xattrs',
+    '--xattrs',
+    '--numeric-ids',
+    '--sparse',
+    '--delete-before',
+)
 #: The same without changes: lists the files that still differ, compared by content.
 _COMPARE = ('--checksum', '--dry-run', '--itemize-changes')
 _A_WEEK = 7 * 86400.0
@@ -31,8 +40,11 @@ _RECORDS = ('ganesha.json', 'smbd.json', 'bus.json')
 
 def _shares(directory: Path) -> list[Path]:
     """Return the shares of a pool. Names that begin with a dot are of incomplete or deleted shares."""
-    return sorted(place for place in (directory / 'shares').iterdir()
-                  if place.is_dir() and not place.is_symlink() and not place.name.startswith('.'))
+    return sorted(
+        place
+        for place in (directory / 'shares').iterdir()
+        if place.is_dir() and not place.is_symlink() and not place.name.startswith('.')
+    )
 
 
 def _exports(shares: list[Path]) -> Iterator[Path]:
@@ -82,7 +94,13 @@ def convert(directory: Path, image: Path, size: int) -> Iterator[tuple[int, int,
                 yield number, len(shares), place.name
                 copy(place, pool.share(place.name))
             if (directory / 'left').is_dir():
-                run('cp', '--archive', '--no-target-directory', str(directory / 'left'), str(pool.root / 'left'))
+                run(
+                    'cp',
+                    '--archive',
+                    '--no-target-directory',
+                    str(directory / 'left'),
+                    str(pool.root / 'left'),
+                )
             btrfs.sync(pool.root)
     image.with_name(f'{image.name}.converting').rename(image)
 
@@ -92,9 +110,13 @@ def main() -> None:
     os.umask(0o077)
     parser = argparse.ArgumentParser(prog='manila-linux-convert', description=__doc__)
     parser.add_argument('--version', action='version', version=release.VERSION)
-    parser.add_argument('directory', type=Path, help='directory of the present pool (linux_pool_path of the backend)')
+    parser.add_argument(
+        'directory', type=Path, help='directory of the present pool (linux_pool_path of the backend)'
+    )
     parser.add_argument('image', type=Path, help='path of the new pool file, the later linux_pool_path')
-    parser.add_argument('--size-gb', type=int, required=True, help='size of the new pool in GiB; the file is sparse')
+    parser.add_argument(
+        '--size-gb', type=int, required=True, help='size of the new pool in GiB; the file is sparse'
+    )
     sys.exit(_convert(parser.parse_args()))
 
 
@@ -113,8 +135,10 @@ def _convert(arguments: argparse.Namespace) -> str | None:
     except (CommandFailed, OSError) as bad:
         return f'{bad}\nNothing in {directory} was changed. Call this again to go on; {image}.converting has what is done.'
     _show(1, 1, 'done\n')
-    print(f'Set linux_pool_path = {image} and linux_pool_type = btrfs, and start manila-share: it sets the sizes of shares.\n'
-          f'{directory} is as it was; remove it when clients have their files.')
+    print(
+        f'Set linux_pool_path = {image} and linux_pool_type = btrfs, and start manila-share: it sets the sizes of shares.\n'
+        f'{directory} is as it was; remove it when clients have their files.'
+    )
     return None
 
 

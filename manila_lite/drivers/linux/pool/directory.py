@@ -22,7 +22,7 @@ class Directory(base.Pool):
     def open(self) -> None:
         """Create the directory."""
         (self.root / 'shares').mkdir(parents=True, exist_ok=True)
-        (self.root / 'shares').chmod(0o700)     # clients reach the shares through their own mounts
+        (self.root / 'shares').chmod(0o700)  # clients reach the shares through their own mounts
 
     def ensure(self) -> tuple[str, ...]:
         """Check that the directory is there. A missing directory is not made anew.

@@ -92,5 +92,7 @@ def walk(root: Path, parts: tuple[str, ...]) -> Path:
         if not stat.S_ISDIR(status.st_mode):
             raise errors.Final(f'{place} is not a directory.')
         if number < len(parts) and status.st_dev != home:
-            raise errors.Final(f'{place} is a share or another file system; a directory inside it cannot be managed.')
+            raise errors.Final(
+                f'{place} is a share or another file system; a directory inside it cannot be managed.'
+            )
     return place

@@ -17,8 +17,13 @@ from manila_lite.host.commands import ENV, CommandFailed, run
 
 _PROGRAMS = {'mount': 'mount', 'umount': 'mount'}
 #: NFS needs a btrfs pool, so its programs are in this table too.
-_BTRFS_PROGRAMS = {'mkfs.btrfs': 'btrfs-progs', 'btrfs': 'btrfs-progs', 'losetup': 'mount', 'ganesha.nfsd': 'nfs-ganesha',
-                   'dbus-daemon': 'dbus-daemon'}
+_BTRFS_PROGRAMS = {
+    'mkfs.btrfs': 'btrfs-progs',
+    'btrfs': 'btrfs-progs',
+    'losetup': 'mount',
+    'ganesha.nfsd': 'nfs-ganesha',
+    'dbus-daemon': 'dbus-daemon',
+}
 _DIRECTORY_PROGRAMS = {'bwrap': 'bubblewrap', 'find': 'findutils'}
 _SERVER_PROGRAMS = {'ip': 'iproute2', 'tc': 'iproute2', 'nsenter': 'util-linux', 'sysctl': 'procps'}
 _CIFS_PROGRAMS = {'smbcontrol': 'samba', 'smbd': 'samba'}
@@ -28,7 +33,11 @@ def lacks_for_cifs(conf: LinuxOptions) -> str:
     """Return the reason why CIFS cannot be served, or ''."""
     if not conf.linux_cifs_users:
         return 'linux_cifs_users names no file with users'
-    lacks = {package: program for program, package in _CIFS_PROGRAMS.items() if not shutil.which(program, path=ENV['PATH'])}
+    lacks = {
+        package: program
+        for program, package in _CIFS_PROGRAMS.items()
+        if not shutil.which(program, path=ENV['PATH'])
+    }
     if not samba_users.is_installed():
         lacks['libnss-wrapper'] = 'libnss_wrapper.so'
     if not compiled.can_be_made():
@@ -39,9 +48,15 @@ def lacks_for_cifs(conf: LinuxOptions) -> str:
 def problems(backend: Backend, *, needs_btrfs: bool) -> Iterator[values.Problem]:
     """Yield every missing requirement. Changes nothing."""
     if os.geteuid():
-        yield values.Problem('not running as root', 'mounts and the NFS server need it; or use driver = dummy')
+        yield values.Problem(
+            'not running as root', 'mounts and the NFS server need it; or use driver = dummy'
+        )
     with_servers = backend.conf.driver_handles_share_servers
-    wanted = _PROGRAMS | (_BTRFS_PROGRAMS if needs_btrfs else _DIRECTORY_PROGRAMS) | (_SERVER_PROGRAMS if with_servers else {})
+    wanted = (
+        _PROGRAMS
+        | (_BTRFS_PROGRAMS if needs_btrfs else _DIRECTORY_PROGRAMS)
+        | (_SERVER_PROGRAMS if with_servers else {})
+    )
     for program, package in wanted.items():
         if not shutil.which(program, path=ENV['PATH']):
             yield values.Problem(f'{program} is not installed', f'apt-get install {package}')
@@ -50,24 +65,34 @@ def problems(backend: Backend, *, needs_btrfs: bool) -> Iterator[values.Problem]
         yield from _btrfs(source)
         yield from _nfs()
     elif lacks := lacks_for_cifs(backend.conf):
-        yield values.Problem(f'linux_pool_path: {source} is a plain directory, which is served over CIFS only, and {lacks}',
-                            'name a file or a block device for btrfs; manila-linux-convert copies what a directory holds')
+        yield values.Problem(
+            f'linux_pool_path: {source} is a plain directory, which is served over CIFS only, and {lacks}',
+            'name a file or a block device for btrfs; manila-linux-convert copies what a directory holds',
+        )
     elif source.exists() and not source.is_dir():
-        yield values.Problem(f'linux_pool_path: {source} is not a directory', 'use linux_pool_type = btrfs or auto')
+        yield values.Problem(
+            f'linux_pool_path: {source} is not a directory', 'use linux_pool_type = btrfs or auto'
+        )
     if not with_servers:
         yield from _address(backend)
 
 
 def _nfs() -> Iterator[values.Problem]:
     if handle_guard.plugin() is None:
-        yield values.Problem("NFS-Ganesha's part for local file systems is not installed", 'apt-get install nfs-ganesha-vfs')
+        yield values.Problem(
+            "NFS-Ganesha's part for local file systems is not installed", 'apt-get install nfs-ganesha-vfs'
+        )
     if not compiled.can_be_made():
-        yield values.Problem('the guard of NFS file handles cannot be compiled', f'apt-get install {compiled.PACKAGES}')
+        yield values.Problem(
+            'the guard of NFS file handles cannot be compiled', f'apt-get install {compiled.PACKAGES}'
+        )
 
 
 def _address(backend: Backend) -> Iterator[values.Problem]:
     if not backend.conf.linux_export_ips:
-        yield values.Problem('linux_export_ips is empty', 'name an address that clients reach the NFS server by')
+        yield values.Problem(
+            'linux_export_ips is empty', 'name an address that clients reach the NFS server by'
+        )
     if backend.conf.linux_netns:
         yield from _netns(backend.conf.linux_netns)
 
@@ -85,10 +110,14 @@ def _btrfs(source: Path) -> Iterator[values.Problem]:
     except OSError:
         yield values.Problem(f'{btrfs.LIBRARY} is not installed', 'apt-get install libbtrfsutil1')
     if 'btrfs' not in Path('/proc/filesystems').read_text().split() and not _can_load('btrfs'):
-        yield values.Problem('the kernel has no btrfs', 'use a kernel with btrfs, or linux_pool_type = directory')
+        yield values.Problem(
+            'the kernel has no btrfs', 'use a kernel with btrfs, or linux_pool_type = directory'
+        )
     if source.is_dir():
-        yield values.Problem(f'linux_pool_path: {source} is a directory',
-                            'name a file or a block device, or use linux_pool_type = directory')
+        yield values.Problem(
+            f'linux_pool_path: {source} is a directory',
+            'name a file or a block device, or use linux_pool_type = directory',
+        )
     elif not source.is_block_device() and not Path('/dev/loop-control').exists() and not _can_load('loop'):
         yield values.Problem('the kernel has no loop devices', 'name a block device in linux_pool_path')
 

@@ -24,7 +24,9 @@ NOT_MOUNTED = 'The share was not mounted; it is again.'
 class ProtocolServer:
     """A file server with the mounts of its shares. Safe for threads, if no two change the same share at once."""
 
-    def __init__(self, state: Path, server: FileServer, source: Source, change: Change = contextlib.nullcontext):
+    def __init__(
+        self, state: Path, server: FileServer, source: Source, change: Change = contextlib.nullcontext
+    ):
         self._state = state
         self._source = source
         self._change = change
@@ -39,7 +41,9 @@ class ProtocolServer:
         self._state.mkdir(parents=True, exist_ok=True)
         self.server.start(self._remount)
         for resource_id in self.server.exports.served():
-            mounts.make_safe(self.mount_point(resource_id))       # a running server may have mounts of an earlier release
+            mounts.make_safe(
+                self.mount_point(resource_id)
+            )  # a running server may have mounts of an earlier release
 
     def servers(self) -> list[psutil.Process]:
         """Return the processes that clients talk to."""
@@ -57,7 +61,11 @@ class ProtocolServer:
         :raises CommandFailed: it does not come up, or was stopped on purpose.
         """
         if self.server.fits:
-            return (f'The {self.server.NAME} did not run; it was restarted.',) if self.server.restart_if_dead() else ()
+            return (
+                (f'The {self.server.NAME} did not run; it was restarted.',)
+                if self.server.restart_if_dead()
+                else ()
+            )
         self.server.start(self._remount, even_if_stopped=False)
         return (f'The {self.server.NAME} did not run where and as it should; it was restarted.',)
 
@@ -93,7 +101,9 @@ class ProtocolServer:
         """Return the rules that can be expressed, as clients of an export, and a result for every rule."""
         return self.server.blocks(rules)
 
-    def serve(self, resource_id: str, source: Path, blocks: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
+    def serve(
+        self, resource_id: str, source: Path, blocks: Sequence[str], mounted_as: str | None = None
+    ) -> Mapping[int, str]:
         """Mount the share, and export it to exactly these clients; see ``Exports.put``."""
         self._mount(resource_id, source)
         return self.server.export(resource_id, self.mount_point(resource_id), blocks, mounted_as)
@@ -102,8 +112,9 @@ class ProtocolServer:
         """Say whether this share, and nothing else, is at its mount point."""
         return _is_same(self.mount_point(resource_id), source)
 
-    def repair(self, resource_id: str, source: Path, blocks: Sequence[str], seen: Seen,
-             mounted_as: str | None = None) -> tuple[Mapping[int, str], list[str]]:
+    def repair(
+        self, resource_id: str, source: Path, blocks: Sequence[str], seen: Seen, mounted_as: str | None = None
+    ) -> tuple[Mapping[int, str], list[str]]:
         """Mount the share, and export it to exactly these clients, where ``seen`` shows a difference.
 
         Returns the result of ``Exports.put``, and the repairs in words.
@@ -112,7 +123,7 @@ class ProtocolServer:
         mounted = _is_same(place, source)
         if mounted and not exports.defects(resource_id, place, blocks, seen, mounted_as):
             return {}, []
-        seen = exports.inspect([resource_id])[resource_id]     # another call may have changed the export since
+        seen = exports.inspect([resource_id])[resource_id]  # another call may have changed the export since
         if not mounted:
             # A server that exports the empty directory below must release it first.
             self.withdraw(resource_id)

@@ -18,25 +18,44 @@ from manila_lite.drivers.linux.protocols.protocol_server import Change, Protocol
 from manila_lite.drivers.linux.protocols.samba import Samba
 from manila_lite.drivers.linux.protocols.vfs import Vfs
 
-_NO_DIRECTORY = ('the pool is a plain directory, of which clients could reach the whole file system; '
-                 'manila-linux-convert copies it to a btrfs pool')
+_NO_DIRECTORY = (
+    'the pool is a plain directory, of which clients could reach the whole file system; '
+    'manila-linux-convert copies it to a btrfs pool'
+)
 #: The subfolder of each protocol in the folder of the backend or share server.
 _FOLDERS = {'NFS': '', 'CIFS': 'cifs'}
 
 
 def _ganesha(home: Path, conf: LinuxOptions, netns: str | None) -> FileServer:
-    return Ganesha(home, conf.linux_nfs_port, Vfs(home, conf.linux_connections_per_address), netns=netns,
-                   graceless=conf.linux_graceless, grace=conf.linux_grace_period, lacks=_lacking(conf).get('NFS', ''),
-                   mirror=DurableFiles(home) if is_shared(conf) else None)
+    return Ganesha(
+        home,
+        conf.linux_nfs_port,
+        Vfs(home, conf.linux_connections_per_address),
+        netns=netns,
+        graceless=conf.linux_graceless,
+        grace=conf.linux_grace_period,
+        lacks=_lacking(conf).get('NFS', ''),
+        mirror=DurableFiles(home) if is_shared(conf) else None,
+    )
 
 
 def _samba(home: Path, conf: LinuxOptions, netns: str | None) -> FileServer:
-    return Samba(home / _FOLDERS['CIFS'], home, conf.linux_cifs_port, netns=netns, users=conf.linux_cifs_users,
-                 lacks=_lacking(conf).get('CIFS', ''), connections=conf.linux_cifs_connections,
-                 per_address=conf.linux_connections_per_address)
+    return Samba(
+        home / _FOLDERS['CIFS'],
+        home,
+        conf.linux_cifs_port,
+        netns=netns,
+        users=conf.linux_cifs_users,
+        lacks=_lacking(conf).get('CIFS', ''),
+        connections=conf.linux_cifs_connections,
+        per_address=conf.linux_connections_per_address,
+    )
 
 
-_SERVERS: Mapping[str, Callable[[Path, LinuxOptions, str | None], FileServer]] = {'NFS': _ganesha, 'CIFS': _samba}
+_SERVERS: Mapping[str, Callable[[Path, LinuxOptions, str | None], FileServer]] = {
+    'NFS': _ganesha,
+    'CIFS': _samba,
+}
 
 
 def protocols(conf: LinuxOptions) -> frozenset[str]:
@@ -52,19 +71,34 @@ def _lacking(conf: LinuxOptions) -> Mapping[str, str]:
 
 def exported(homes: Iterable[Path]) -> list[str]:
     """Return the ids of all shares and snapshots that are exported from these folders, or remembered there."""
-    return sorted({file.stem for home in homes for folder in _FOLDERS.values() for place in ('exports.d', 'held')
-                   for file in (home / folder / place).glob('*.conf')})
+    return sorted(
+        {
+            file.stem
+            for home in homes
+            for folder in _FOLDERS.values()
+            for place in ('exports.d', 'held')
+            for file in (home / folder / place).glob('*.conf')
+        }
+    )
 
 
 class ProtocolServers:
     """The protocol servers of one folder. Safe for threads, if no two change the same share at once."""
 
-    def __init__(self, home: Path, conf: LinuxOptions, netns: str | None, source: Source,
-                 change: Change = contextlib.nullcontext):
+    def __init__(
+        self,
+        home: Path,
+        conf: LinuxOptions,
+        netns: str | None,
+        source: Source,
+        change: Change = contextlib.nullcontext,
+    ):
         self._home = home
         self._lacking = _lacking(conf)
-        self._protocol_servers = {proto: ProtocolServer(home / _FOLDERS[proto], make(home, conf, netns), source, change)
-                         for proto, make in _SERVERS.items()}
+        self._protocol_servers = {
+            proto: ProtocolServer(home / _FOLDERS[proto], make(home, conf, netns), source, change)
+            for proto, make in _SERVERS.items()
+        }
 
     def of(self, proto: str) -> ProtocolServer:
         """Return the server for a protocol.
@@ -82,7 +116,11 @@ class ProtocolServers:
 
         :raises CommandFailed: a server does not come up.
         """
-        repairs = tuple(repair for protocol_server in self._protocol_servers.values() for repair in protocol_server.defects)
+        repairs = tuple(
+            repair
+            for protocol_server in self._protocol_servers.values()
+            for repair in protocol_server.defects
+        )
         self._home.mkdir(parents=True, exist_ok=True)
         for protocol_server in self._protocol_servers.values():
             protocol_server.start()
@@ -93,7 +131,11 @@ class ProtocolServers:
 
         :raises CommandFailed: a server does not come up, or was stopped on purpose.
         """
-        return tuple(repair for protocol_server in self._protocol_servers.values() for repair in protocol_server.ensure())
+        return tuple(
+            repair
+            for protocol_server in self._protocol_servers.values()
+            for repair in protocol_server.ensure()
+        )
 
     def restart_if_dead(self) -> None:
         """Restart servers that died.

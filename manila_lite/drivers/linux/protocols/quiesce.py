@@ -23,8 +23,10 @@ from manila_lite.host.commands import ENV
 
 #: Seconds that servers may stand still. A client's lease is longer (``Lease_Lifetime``).
 _SECONDS = 15.0
-_LATE = (f'Not all shares could be checked within {_SECONDS:g} s, the time that clients wait. Try again when there is '
-         'less to do, or use a group without consistent snapshots.')
+_LATE = (
+    f'Not all shares could be checked within {_SECONDS:g} s, the time that clients wait. Try again when there is '
+    'less to do, or use a group without consistent snapshots.'
+)
 
 
 @contextlib.contextmanager
@@ -53,16 +55,24 @@ def still(servers: Sequence[psutil.Process], turn_of: int | None = None) -> Iter
     :raises errors.Unavailable: a server ended, or another process resumed it.
     """
     words = [sys.executable, '-I', '-S', str(Path(quiesce_guard.__file__)), str(_SECONDS)]
-    guard = subprocess.Popen([*words, *(str(server.pid) for server in servers)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                             stderr=subprocess.DEVNULL, text=True, cwd='/', start_new_session=True, env=ENV,
-                             pass_fds=() if turn_of is None else (turn_of,))
+    guard = subprocess.Popen(
+        [*words, *(str(server.pid) for server in servers)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd='/',
+        start_new_session=True,
+        env=ENV,
+        pass_fds=() if turn_of is None else (turn_of,),
+    )
     ended = ''
     try:
         with guard:
             ended = _said(guard)
             if ended == quiesce_guard.STILL:
                 yield
-                guard.stdin.close()     # type: ignore[union-attr]
+                guard.stdin.close()  # type: ignore[union-attr]
                 ended = _said(guard)
     finally:
         if ended not in (quiesce_guard.KEPT, quiesce_guard.LATE, quiesce_guard.BROKEN):

@@ -33,7 +33,12 @@ def _fields(stat: Path) -> list[str]:
 def _children(parents: Iterable[int]) -> set[int]:
     wanted, children = set(map(str, parents)), set()
     for entry in _PROC.iterdir():
-        if entry.name.isdecimal() and (fields := _fields(entry / 'stat')) and fields[0] not in 'ZX' and fields[1] in wanted:
+        if (
+            entry.name.isdecimal()
+            and (fields := _fields(entry / 'stat'))
+            and fields[0] not in 'ZX'
+            and fields[1] in wanted
+        ):
             children.add(int(entry.name))
     return children
 

@@ -47,8 +47,18 @@ class Samba(FileServer):
     NAME = 'CIFS server'
     LOGS = ('smbd.out', 'samba.log')
 
-    def __init__(self, state: Path, home: Path, port: int, *, netns: str | None, connections: int, per_address: int,
-                 users: str | None = None, lacks: str = ''):
+    def __init__(
+        self,
+        state: Path,
+        home: Path,
+        port: int,
+        *,
+        netns: str | None,
+        connections: int,
+        per_address: int,
+        users: str | None = None,
+        lacks: str = '',
+    ):
         """Remember the options. ``connections``: most connections, in all and ``per_address``. ``lacks`` is the reason why CIFS
         cannot be served here, or ''.
         """
@@ -86,7 +96,9 @@ class Samba(FileServer):
 
     @property
     def _mark(self) -> str:
-        return hashlib.sha256(f'{self._first} {self._space} {self._lacks} {self._guard.mark}'.encode()).hexdigest()
+        return hashlib.sha256(
+            f'{self._first} {self._space} {self._lacks} {self._guard.mark}'.encode()
+        ).hexdigest()
 
     @property
     def fits(self) -> bool:
@@ -111,8 +123,7 @@ class Samba(FileServer):
         self._shares.write()
         self._shares.note()
         self._guard.place()
-        self._server.start(self.inside(self._words), self._state / 'smbd.out', mark=self._mark,
-                           env=self._env)
+        self._server.start(self.inside(self._words), self._state / 'smbd.out', mark=self._mark, env=self._env)
 
     @property
     def _env(self) -> dict[str, str]:
@@ -122,7 +133,7 @@ class Samba(FileServer):
     def _stop(self) -> None:
         self._server.stop()
         if not self._run.exists():
-            return      # smbd was never started
+            return  # smbd was never started
         for process in self._others():
             # The processes outlive a killed smbd, and serve clients whose access was revoked.
             _end(process)
@@ -152,7 +163,9 @@ class Samba(FileServer):
 
     # Shares -----------------------------------------------------------------------------------
 
-    def export(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
+    def export(
+        self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None
+    ) -> Mapping[int, str]:
         """See ``FileServer.export``. The first share starts the server."""
         if self._lacks:
             raise errors.Final(f'CIFS is not served here: {self._lacks}.')
@@ -180,8 +193,13 @@ class Samba(FileServer):
         self._wait(self._answers)
         close = 'close-share' if everybody else 'close-denied-share'
         # smbd answers messages in order, so it has passed the first two on when it answers the ping.
-        if not all([self._control(process.pid, 'reload-config'), self._control(process.pid, close, called),
-                    self._control(process.pid, 'ping')]):
+        if not all(
+            [
+                self._control(process.pid, 'reload-config'),
+                self._control(process.pid, close, called),
+                self._control(process.pid, 'ping'),
+            ]
+        ):
             raise CommandFailed(f'the CIFS server does not answer; see {self._state}/samba.log')
         with contextlib.suppress(psutil.NoSuchProcess):
             children = process.children()

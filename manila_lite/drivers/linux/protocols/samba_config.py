@@ -44,7 +44,9 @@ _IDLE_MINUTES = 15
 #: An empty ``valid users`` would grant access to all users. root is never a user here, so it stands for none.
 NOBODY = 'root'
 _MARK = '# share '
-_SECTION = _MARK + """{resource_id}
+_SECTION = (
+    _MARK
+    + """{resource_id}
 [{name}]
   path = {path}
   read only = no
@@ -53,6 +55,7 @@ _SECTION = _MARK + """{resource_id}
   admin users = {users}
   read list = {readers}
 """
+)
 _VALUE = r'^  {} = (.*)$'
 #: Section names with a special meaning to Samba.
 _RESERVED = frozenset({'global', 'homes', 'printers', 'print$', 'ipc$', 'admin$'})
@@ -78,15 +81,23 @@ def section(resource_id: str, name: str, path: Path, clients: Sequence[str]) -> 
     """
     levels = dict(client.split(' ', 1)[::-1] for client in clients)
     readers = [user for user, level in levels.items() if level == 'ro']
-    return _SECTION.format(resource_id=resource_id, name=name, path=path, available='yes' if levels else 'no',
-                           users=' '.join(levels) or NOBODY, readers=' '.join(readers) or NOBODY)
+    return _SECTION.format(
+        resource_id=resource_id,
+        name=name,
+        path=path,
+        available='yes' if levels else 'no',
+        users=' '.join(levels) or NOBODY,
+        readers=' '.join(readers) or NOBODY,
+    )
 
 
 def objection(name: str) -> str:
     """Return the reason why no share can have the name, or ''."""
     if name.casefold() in _RESERVED or not _NAME.fullmatch(name):
         return 'the name has a special meaning for the CIFS server'
-    return f'clients support names of shares with at most {_LONGEST} characters' if len(name) > _LONGEST else ''
+    return (
+        f'clients support names of shares with at most {_LONGEST} characters' if len(name) > _LONGEST else ''
+    )
 
 
 def sections(text: str) -> dict[str, str]:

@@ -50,14 +50,20 @@ class SmbShares:
             text = file.read_text(errors='replace')
         except FileNotFoundError:
             return None
-        return text if samba_config.sections(f'\n{text}') == {file.stem: text} and samba_config.name_of(text) else None
+        return (
+            text
+            if samba_config.sections(f'\n{text}') == {file.stem: text} and samba_config.name_of(text)
+            else None
+        )
 
     def served(self) -> list[str]:
         """Return the names of the shares that a starting smbd would serve."""
         return sorted(file.stem for file in self._served.glob('*.conf'))
 
     def _known(self, name: str) -> str:
-        return self._section(self._served / f'{name}.conf') or self._section(self._held / f'{name}.conf') or ''
+        return (
+            self._section(self._served / f'{name}.conf') or self._section(self._held / f'{name}.conf') or ''
+        )
 
     def clients_of(self, name: str) -> list[str]:
         """Return the clients of the share, or those that it had when it was last served."""
@@ -69,7 +75,9 @@ class SmbShares:
         """
         with self._lock:
             has = samba_config.sections(self._text(self._conf) or '') if self._is_read() else {}
-            return {name: self._seen(has.get(name), self._text(self._served / f'{name}.conf')) for name in names}
+            return {
+                name: self._seen(has.get(name), self._text(self._served / f'{name}.conf')) for name in names
+            }
 
     def _seen(self, section: str | None, text: str | None) -> Seen:
         if section is None:
@@ -86,7 +94,9 @@ class SmbShares:
         text = self._text(self._conf)
         return text is not None and self._text(self._read) == _print(text)
 
-    def defects(self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None) -> list[str]:
+    def defects(
+        self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None
+    ) -> list[str]:
         """Return in words the differences between a share as it was seen and as ``put`` would make it."""
         wanted = samba_config.section(name, self._name(name, mounted_as), path, clients)
         return differences(seen, path, _pairs(clients), wanted, 'a CIFS server')
@@ -97,7 +107,9 @@ class SmbShares:
 
     # Changes ----------------------------------------------------------------------------------
 
-    def put(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
+    def put(
+        self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None
+    ) -> Mapping[int, str]:
         """Share the directory with exactly these clients. Sessions of all others, and of those with fewer rights now,
         are closed.
 

@@ -50,7 +50,12 @@ def read(text: str) -> Iterator[User]:
     seen = set(TAKEN)
     for line in text.splitlines():
         fields = line.strip().split(':', 2)
-        if len(fields) == 3 and NAME.fullmatch(fields[0]) and fields[0].casefold() not in seen and _is_rest(fields[2]):
+        if (
+            len(fields) == 3
+            and NAME.fullmatch(fields[0])
+            and fields[0].casefold() not in seen
+            and _is_rest(fields[2])
+        ):
             seen.add(fields[0].casefold())
             yield User(fields[0], fields[2])
 
@@ -62,7 +67,11 @@ def _is_rest(text: str) -> bool:
 
 def wrapped(folder: Path) -> dict[str, str]:
     """Return the environment in which a program of Samba sees only the accounts in this folder."""
-    return {'LD_PRELOAD': _LIBRARY, 'NSS_WRAPPER_PASSWD': f'{folder}/passwd', 'NSS_WRAPPER_GROUP': f'{folder}/group'}
+    return {
+        'LD_PRELOAD': _LIBRARY,
+        'NSS_WRAPPER_PASSWD': f'{folder}/passwd',
+        'NSS_WRAPPER_GROUP': f'{folder}/group',
+    }
 
 
 def is_installed() -> bool:
@@ -137,7 +146,10 @@ class Users:
         users = self._read()
         numbers = uids(user.name for user in users)
         give_accounts(self._folder, numbers)
-        replace(self._folder / 'smbpasswd', ''.join(f'{user.name}:{numbers[user.name]}:{user.rest}\n' for user in users))
+        replace(
+            self._folder / 'smbpasswd',
+            ''.join(f'{user.name}:{numbers[user.name]}:{user.rest}\n' for user in users),
+        )
 
     def blocks(self, rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
         """Return the rules that can be expressed, in the form that ``samba_config.section`` takes, and a result for every
@@ -155,8 +167,9 @@ def stamp(source: Path | None) -> str:
     return f'{status.st_ino} {status.st_size} {status.st_mtime_ns}' if status else ''
 
 
-def blocks(rules: Iterable[values.AccessRule], known: Mapping[str, str]
-           ) -> tuple[list[Block], dict[str, values.RuleResult]]:
+def blocks(
+    rules: Iterable[values.AccessRule], known: Mapping[str, str]
+) -> tuple[list[Block], dict[str, values.RuleResult]]:
     """As ``Users.blocks``; ``known`` has the users' names by their case-folded names. If two rules name a user, "ro"
     wins.
 

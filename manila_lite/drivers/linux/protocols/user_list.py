@@ -41,12 +41,23 @@ def entry(name: str, password: str) -> str:
         (folder / 'conf').write_text(_CONF.format(folder=folder))
         samba_users.give_accounts(folder, [name])
         try:
-            done = subprocess.run(('smbpasswd', '-c', f'{folder}/conf', '-s', '-a', name), check=False, timeout=60,
-                                  input=f'{password}\n{password}\n', capture_output=True, encoding='utf-8', errors='replace',
-                                  env={**ENV, **samba_users.wrapped(folder)})
+            done = subprocess.run(
+                ('smbpasswd', '-c', f'{folder}/conf', '-s', '-a', name),
+                check=False,
+                timeout=60,
+                input=f'{password}\n{password}\n',
+                capture_output=True,
+                encoding='utf-8',
+                errors='replace',
+                env={**ENV, **samba_users.wrapped(folder)},
+            )
         except (OSError, subprocess.TimeoutExpired) as bad:
             raise CommandFailed(f'smbpasswd, of the package samba-common-bin: {bad}') from bad
-        made = list(samba_users.read((folder / 'smbpasswd').read_text())) if (folder / 'smbpasswd').exists() else []
+        made = (
+            list(samba_users.read((folder / 'smbpasswd').read_text()))
+            if (folder / 'smbpasswd').exists()
+            else []
+        )
         if done.returncode or not made:
             raise CommandFailed(f'smbpasswd: {done.stderr.strip() or done.stdout.strip()}')
     return f'{name}:0:{made[0].rest}\n'
@@ -98,7 +109,11 @@ def _change(arguments: argparse.Namespace) -> str | None:
         return f'{arguments.name!r} is not a valid user name'
     try:
         if arguments.delete:
-            return None if put(arguments.file, arguments.name, '') else f'{arguments.name} is not in {arguments.file}'
+            return (
+                None
+                if put(arguments.file, arguments.name, '')
+                else f'{arguments.name} is not in {arguments.file}'
+            )
         put(arguments.file, arguments.name, entry(arguments.name, _password()))
     except (CommandFailed, OSError, ValueError) as bad:
         return str(bad)

@@ -12,8 +12,10 @@ from manila_lite.drivers.linux.protocols.handle_guard import HandleGuard
 class Vfs(Fsal):
     """The mounted shares of one NFS server, whose folder is ``state``. ``per_address``: most connections of an address."""
 
-    UNSAFE = ('NFS-Ganesha does not use its guard of file handles (handle_guard.c), so nothing is exported. '
-              'Is its version another than that of Debian 12?')
+    UNSAFE = (
+        'NFS-Ganesha does not use its guard of file handles (handle_guard.c), so nothing is exported. '
+        'Is its version another than that of Debian 12?'
+    )
 
     def __init__(self, state: Path, per_address: int):
         self._guard = HandleGuard(state)

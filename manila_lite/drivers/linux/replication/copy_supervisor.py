@@ -82,7 +82,9 @@ class CopySupervisor:
         here = copy.pieces()
         times = 1 if copy.rounds or here > before else times + 1
         self._failures[migration] = times, here
-        LOG.warning('The copy for migration %s broke (%d in a row) and is begun again: %s', migration, times, bad)
+        LOG.warning(
+            'The copy for migration %s broke (%d in a row) and is begun again: %s', migration, times, bad
+        )
         if times >= _TRIES:
             why = _UNREADABLE if _READ_ERROR in str(bad) else bad
             raise errors.Final(f'The copy broke {times} times at the same place: {why}')

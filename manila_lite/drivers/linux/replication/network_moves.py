@@ -25,8 +25,15 @@ LOG = log.getLogger(__name__)
 class NetworkMoves:
     """The moves of one backend's share servers between share networks. Its methods are those of ``ServerMigrations``."""
 
-    def __init__(self, *, storage: Storage, exports: ShareExports, access: ShareAccess, servers: ShareServers,
-                 setup: ServerSetup):
+    def __init__(
+        self,
+        *,
+        storage: Storage,
+        exports: ShareExports,
+        access: ShareAccess,
+        servers: ShareServers,
+        setup: ServerSetup,
+    ):
         self._storage = storage
         self._exports = exports
         self._access = access
@@ -40,8 +47,14 @@ class NetworkMoves:
             self._vet(planned)
         except errors.Final as bad:
             return values.MigrationSupport(False, reason=str(bad))
-        return values.MigrationSupport(True, writable=True, nondisruptive=False, preserve_snapshots=True,
-                                      migration_cancel=True, migration_get_progress=True)
+        return values.MigrationSupport(
+            True,
+            writable=True,
+            nondisruptive=False,
+            preserve_snapshots=True,
+            migration_cancel=True,
+            migration_get_progress=True,
+        )
 
     # Phase one --------------------------------------------------------------------------------
 
@@ -79,9 +92,16 @@ class NetworkMoves:
         began = time.monotonic()
         self._servers.fence(migration.source.id, migration.id)
         moved = receiving_server.serve(migration, self._access, self._setup)
-        LOG.info('Migration %s: the shares were not served for %.2f s', migration.id, time.monotonic() - began)
-        for resource_id in (*(share.id for share in migration.shares), *(snapshot.id for snapshot in migration.snapshots)):
-            with self._storage.exclusive(resource_id):      # a change of access may still be at work at the source
+        LOG.info(
+            'Migration %s: the shares were not served for %.2f s', migration.id, time.monotonic() - began
+        )
+        for resource_id in (
+            *(share.id for share in migration.shares),
+            *(snapshot.id for snapshot in migration.snapshots),
+        ):
+            with self._storage.exclusive(
+                resource_id
+            ):  # a change of access may still be at work at the source
                 self._servers.forget(migration.source.id, resource_id)
         return moved
 

@@ -22,9 +22,21 @@ from manila_lite.host.commands import ENV, CommandFailed
 _SECONDS = 30.0
 _PROGRAM = 'manila_lite.drivers.linux.peer'
 #: ssh accepts only the configured keys, asks no questions, and gives up a silent connection.
-_SSH = ('BatchMode=yes', 'StrictHostKeyChecking=yes', 'GlobalKnownHostsFile=/dev/null', 'IdentitiesOnly=yes',
-        'PasswordAuthentication=no', 'KbdInteractiveAuthentication=no', 'ForwardAgent=no', 'ClearAllForwardings=yes',
-        'Compression=no', 'ConnectTimeout=10', 'ServerAliveInterval=10', 'ServerAliveCountMax=3', 'LogLevel=ERROR')
+_SSH = (
+    'BatchMode=yes',
+    'StrictHostKeyChecking=yes',
+    'GlobalKnownHostsFile=/dev/null',
+    'IdentitiesOnly=yes',
+    'PasswordAuthentication=no',
+    'KbdInteractiveAuthentication=no',
+    'ForwardAgent=no',
+    'ClearAllForwardings=yes',
+    'Compression=no',
+    'ConnectTimeout=10',
+    'ServerAliveInterval=10',
+    'ServerAliveCountMax=3',
+    'LogLevel=ERROR',
+)
 
 
 class Unknown(errors.Final):
@@ -45,13 +57,31 @@ def command(host: str, conf: LinuxOptions) -> list[str]:
         return [sys.executable, '-m', _PROGRAM, kind, place, backend]
     url = urllib.parse.urlsplit(place)
     if url.scheme != 'ssh' or not url.hostname:
-        raise Unknown(f'linux_peers: {place} is neither the path of a configuration nor ssh://user@address:port.')
-    return ['ssh', '-F', 'none', '-T', *(word for option in _ssh_options(conf) for word in ('-o', option)),
-            '-p', str(url.port or 22), '-l', url.username or 'root', '--', url.hostname, backend]
+        raise Unknown(
+            f'linux_peers: {place} is neither the path of a configuration nor ssh://user@address:port.'
+        )
+    return [
+        'ssh',
+        '-F',
+        'none',
+        '-T',
+        *(word for option in _ssh_options(conf) for word in ('-o', option)),
+        '-p',
+        str(url.port or 22),
+        '-l',
+        url.username or 'root',
+        '--',
+        url.hostname,
+        backend,
+    ]
 
 
 def _ssh_options(conf: LinuxOptions) -> list[str]:
-    return [*_SSH, f'UserKnownHostsFile="{conf.linux_peer_known_hosts}"', f'IdentityFile="{conf.linux_peer_identity}"']
+    return [
+        *_SSH,
+        f'UserKnownHostsFile="{conf.linux_peer_known_hosts}"',
+        f'IdentityFile="{conf.linux_peer_identity}"',
+    ]
 
 
 class PeerSession:
@@ -62,7 +92,9 @@ class PeerSession:
 
     def __init__(self, command: Sequence[str]):
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
-        self._process = subprocess.Popen(command, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr)
+        self._process = subprocess.Popen(
+            command, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr
+        )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._out, self._in = self._process.stdin, self._process.stdout
@@ -78,7 +110,7 @@ class PeerSession:
         self.kill()
         self._process.wait()
         for end in (self._out, self._in, self._stderr):
-            with contextlib.suppress(OSError):      # unsent output
+            with contextlib.suppress(OSError):  # unsent output
                 end.close()
 
     def kill(self) -> None:

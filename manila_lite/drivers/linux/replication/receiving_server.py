@@ -18,13 +18,19 @@ def vet(migration: values.ServerMigration, protocols: Collection[str]) -> None:
     """
     if unserved := sorted({share.proto for share in migration.shares} - set(protocols)):
         raise errors.Final(f'This backend does not serve {", ".join(unserved)}.')
-    for resource_id in (migration.id, migration.source.id, *(share.id for share in migration.shares),
-                        *(snapshot.id for snapshot in migration.snapshots)):
+    for resource_id in (
+        migration.id,
+        migration.source.id,
+        *(share.id for share in migration.shares),
+        *(snapshot.id for snapshot in migration.snapshots),
+    ):
         if not SAFE_ID.fullmatch(resource_id):
             raise errors.Final(f'{resource_id!r} is not an id.')
 
 
-def serve(migration: values.ServerMigration, access: ShareAccess, setup: ServerSetup) -> values.MigratedServer:
+def serve(
+    migration: values.ServerMigration, access: ShareAccess, setup: ServerSetup
+) -> values.MigratedServer:
     """Export the shares, whose data is in its place, from the target with their rules. It gets its addresses last."""
     for share in migration.shares:
         here = dataclasses.replace(share, pool=migration.pool, server=migration.target)
@@ -32,4 +38,5 @@ def serve(migration: values.ServerMigration, access: ShareAccess, setup: ServerS
     return values.MigratedServer(
         setup.set_up(migration.target),
         {share.id: tuple(setup.locations(share, migration.target)) for share in migration.shares},
-        {snapshot.id: provider_location(snapshot.id) for snapshot in migration.snapshots})
+        {snapshot.id: provider_location(snapshot.id) for snapshot in migration.snapshots},
+    )

@@ -43,7 +43,9 @@ class Copy:
     ``stop`` and ``progress`` may be called from any thread.
     """
 
-    def __init__(self, pool: BtrfsPool, command: Sequence[str], migration: str, shares: Mapping[str, Collection[str]]):
+    def __init__(
+        self, pool: BtrfsPool, command: Sequence[str], migration: str, shares: Mapping[str, Collection[str]]
+    ):
         self._pool = pool
         self._command = command
         self._migration = migration
@@ -88,13 +90,20 @@ class Copy:
 
     def inspect_source(self, session: PeerSession) -> dict[str, Any]:
         """Return the shares and snapshots at the source, see ``Peer.look``. Also updates ``total``."""
-        answer = session.ask('look', migration=self._migration, shares=list(self._shares),
-                             snapshots=[snapshot_id for taken in self._shares.values() for snapshot_id in taken])
+        answer = session.ask(
+            'look',
+            migration=self._migration,
+            shares=list(self._shares),
+            snapshots=[snapshot_id for taken in self._shares.values() for snapshot_id in taken],
+        )
         weights = self._weights(answer)
         whole = self._received.whole()
         self._total = sum(weights.values())
-        self._had = sum(weight for name, weight in weights.items()
-                        if name in whole or any(transfer_folder.number_of(name, other) for other in whole))
+        self._had = sum(
+            weight
+            for name, weight in weights.items()
+            if name in whole or any(transfer_folder.number_of(name, other) for other in whole)
+        )
         return answer
 
     @property
@@ -115,8 +124,10 @@ class Copy:
 
     def _chains(self, answer: dict[str, Any]) -> dict[str, list[str]]:
         """Return the snapshots of each share, the oldest first."""
-        return {share: [snapshot_id for snapshot_id in answer['snapshots'] if snapshot_id in taken]
-                for share, taken in self._shares.items()}
+        return {
+            share: [snapshot_id for snapshot_id in answer['snapshots'] if snapshot_id in taken]
+            for share, taken in self._shares.items()
+        }
 
     def approach(self) -> None:
         """Run rounds until the copy is as close to the source as it can get while clients write.
@@ -142,7 +153,9 @@ class Copy:
             try:
                 return self._round(session, lock)
             except TooMuch as much:
-                LOG.warning('Migration %s: %s Whole files are copied instead of their changes.', self._migration, much)
+                LOG.warning(
+                    'Migration %s: %s Whole files are copied instead of their changes.', self._migration, much
+                )
                 session.close()
             with self.session() as again:
                 return self._round(again, lock, whole=True)
@@ -155,7 +168,9 @@ class Copy:
         """
         self._received.settle(ended_well=False)
         answer = self.inspect_source(session)
-        bases: dict[str, str | None] = dict.fromkeys(self._shares) if whole else self._bases(set(answer['taken']))
+        bases: dict[str, str | None] = (
+            dict.fromkeys(self._shares) if whole else self._bases(set(answer['taken']))
+        )
         self._tidy(session, answer['taken'], bases)
         fresh = self._next_numbers(answer['taken'])
         session.ask('take', migration=self._migration, shares=fresh)
@@ -180,28 +195,44 @@ class Copy:
             raise Stopped(self._migration)
         self._came += moved
         if self._came > self._most:
-            raise TooMuch(f'The source sends more than {self._most / GIB:.2f} GiB, which is more than its shares hold, or than '
-                          'there is room for.')
+            raise TooMuch(
+                f'The source sends more than {self._most / GIB:.2f} GiB, which is more than its shares hold, or than '
+                'there is room for.'
+            )
 
     def _bases(self, taken: set[str]) -> dict[str, str | None]:
         """Return for each share the latest round that both sides have, or None."""
         both = taken & self._received.whole()
-        return {share: max((name for name in both if transfer_folder.number_of(share, name)), default=None,
-                           key=lambda name: transfer_folder.number_of(share, name))
-                for share in self._shares}
+        return {
+            share: max(
+                (name for name in both if transfer_folder.number_of(share, name)),
+                default=None,
+                key=lambda name: transfer_folder.number_of(share, name),
+            )
+            for share in self._shares
+        }
 
     def _tidy(self, session: PeerSession, taken: Sequence[str], bases: Mapping[str, str | None]) -> None:
         """Delete the rounds at both sides that no later round builds on."""
         kept = set(bases.values())
         session.ask('drop', migration=self._migration, names=[name for name in taken if name not in kept])
-        rounds = {name for name in self._received.whole() for share in self._shares if transfer_folder.number_of(share, name)}
+        rounds = {
+            name
+            for name in self._received.whole()
+            for share in self._shares
+            if transfer_folder.number_of(share, name)
+        }
         self._received.forget(rounds - kept)
 
     def _next_numbers(self, taken: Sequence[str]) -> dict[str, int]:
-        return {share: 1 + max((transfer_folder.number_of(share, name) for name in taken), default=0) for share in self._shares}
+        return {
+            share: 1 + max((transfer_folder.number_of(share, name) for name in taken), default=0)
+            for share in self._shares
+        }
 
-    def _parts(self, answer: dict[str, Any], bases: Mapping[str, str | None],
-               fresh: Mapping[str, int]) -> list[tuple[str | None, str]]:
+    def _parts(
+        self, answer: dict[str, Any], bases: Mapping[str, str | None], fresh: Mapping[str, int]
+    ) -> list[tuple[str | None, str]]:
         whole = self._received.whole()
         parts: list[tuple[str | None, str]] = []
         for share, chain in self._chains(answer).items():
@@ -227,8 +258,10 @@ class Copy:
                 continue
             for snapshot_id in taken:
                 self._pool.keep_snapshot(snapshot_id, self._received.at(snapshot_id))
-            latest = max((name for name in whole if transfer_folder.number_of(share, name)),
-                         key=lambda name: transfer_folder.number_of(share, name))
+            latest = max(
+                (name for name in whole if transfer_folder.number_of(share, name)),
+                key=lambda name: transfer_folder.number_of(share, name),
+            )
             self._pool.keep(share, self._received.at(latest), sizes[share])
 
     def take_back(self) -> None:
@@ -256,5 +289,5 @@ class Copy:
         """Delete the copy's data here, except for landed shares and snapshots."""
         if self.begun:
             with self._received.exclusive():
-                pass    # wait until a receiving process has ended
+                pass  # wait until a receiving process has ended
             self._received.clear()

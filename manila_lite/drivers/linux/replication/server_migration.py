@@ -14,7 +14,12 @@ from manila_lite.drivers.file_servers import fencing
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
-from manila_lite.drivers.linux.replication import migration_source, peer_session, receiving_server, transfer_folder
+from manila_lite.drivers.linux.replication import (
+    migration_source,
+    peer_session,
+    receiving_server,
+    transfer_folder,
+)
 from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
 from manila_lite.drivers.linux.replication.peer_session import PeerSession
 from manila_lite.drivers.linux.replication.replication import Copy
@@ -30,8 +35,17 @@ LOG = log.getLogger(__name__)
 class ServerMigrations:
     """The migrations of share servers to one backend from others. Those within the backend are ``NetworkMoves``."""
 
-    def __init__(self, conf: LinuxOptions, *, storage: Storage, exports: ShareExports, access: ShareAccess,
-                 servers: ShareServers, setup: ServerSetup, copies: CopySupervisor):
+    def __init__(
+        self,
+        conf: LinuxOptions,
+        *,
+        storage: Storage,
+        exports: ShareExports,
+        access: ShareAccess,
+        servers: ShareServers,
+        setup: ServerSetup,
+        copies: CopySupervisor,
+    ):
         self._conf = conf
         self._storage = storage
         self._exports = exports
@@ -44,10 +58,18 @@ class ServerMigrations:
         """Ask the source for the data to copy, and check the free capacity here."""
         # The target may have no id yet, so the source's id is used; nothing is created under it.
         planned = dataclasses.replace(migration, target=migration.source)
-        if reason := migration_source.objection(self._storage.pool, lambda: self._copy(planned), migration.source_host):
+        if reason := migration_source.objection(
+            self._storage.pool, lambda: self._copy(planned), migration.source_host
+        ):
             return values.MigrationSupport(False, reason=reason)
-        return values.MigrationSupport(True, writable=True, nondisruptive=False, preserve_snapshots=True,
-                                      migration_cancel=True, migration_get_progress=True)
+        return values.MigrationSupport(
+            True,
+            writable=True,
+            nondisruptive=False,
+            preserve_snapshots=True,
+            migration_cancel=True,
+            migration_get_progress=True,
+        )
 
     def _pool_for(self, migration: values.ServerMigration) -> BtrfsPool:
         """Return the destination pool of the migration.
@@ -64,8 +86,12 @@ class ServerMigrations:
         snapshot_ids: dict[str, list[str]] = {share.id: [] for share in migration.shares}
         for snapshot in migration.snapshots:
             snapshot_ids[snapshot.share.id].append(snapshot.id)
-        return Copy(self._pool_for(migration), peer_session.command(migration.source_host, self._conf), migration.id,
-                    snapshot_ids)
+        return Copy(
+            self._pool_for(migration),
+            peer_session.command(migration.source_host, self._conf),
+            migration.id,
+            snapshot_ids,
+        )
 
     # Phase one --------------------------------------------------------------------------------
 
@@ -122,9 +148,11 @@ class ServerMigrations:
         if not all(landed) or copy.begun:
             began = self._bring(migration, copy, any(landed))
         self._servers.prepare(migration.target.id)
-        btrfs.sync(self._pool_for(migration).root)      # before clients work with it, and the source may go
+        btrfs.sync(self._pool_for(migration).root)  # before clients work with it, and the source may go
         moved = receiving_server.serve(migration, self._access, self._setup)
-        LOG.info('Migration %s: the shares were not served for %.2f s', migration.id, time.monotonic() - began)
+        LOG.info(
+            'Migration %s: the shares were not served for %.2f s', migration.id, time.monotonic() - began
+        )
         migration_source.tidy(copy)
         return moved
 
@@ -132,14 +160,14 @@ class ServerMigrations:
         """Bring all data to its place here, as it was when the source was halted. Returns the time of the halt."""
         copy.begin()
         if not landed:
-            copy.approach()     # the first phase may have ended days ago
+            copy.approach()  # the first phase may have ended days ago
         self._servers.prepare(migration.target.id)
         with copy.session() as session:
-            copy.inspect_source(session)    # connects to the peer before clients have to wait for it
+            copy.inspect_source(session)  # connects to the peer before clients have to wait for it
             began = time.monotonic()
             before = session.ask('halt', migration=migration.id, server=migration.source.id)['before']
             if landed and not before:
-                copy.take_back()    # an operator resumed the source, and clients wrote there since
+                copy.take_back()  # an operator resumed the source, and clients wrote there since
             self._bring_last_round(migration, copy, session)
         return began
 

@@ -39,8 +39,16 @@ class _Renamed(BtrfsPool):
 class ShareMigrations:
     """The migrations of single shares to one backend. ``host``: the backend, as ``host@backend``."""
 
-    def __init__(self, host: str, conf: LinuxOptions, *, storage: Storage, exports: ShareExports, access: ShareAccess,
-                 copies: CopySupervisor):
+    def __init__(
+        self,
+        host: str,
+        conf: LinuxOptions,
+        *,
+        storage: Storage,
+        exports: ShareExports,
+        access: ShareAccess,
+        copies: CopySupervisor,
+    ):
         self._host = host
         self._conf = conf
         self._storage = storage
@@ -50,10 +58,18 @@ class ShareMigrations:
 
     def check(self, migration: values.ShareMigration) -> values.MigrationSupport:
         """Ask the source for the data to copy, and check the free capacity here."""
-        if reason := migration_source.objection(self._storage.pool, lambda: self._copy(migration), migration.source_host):
+        if reason := migration_source.objection(
+            self._storage.pool, lambda: self._copy(migration), migration.source_host
+        ):
             return values.MigrationSupport(False, reason=reason)
-        return values.MigrationSupport(True, writable=False, nondisruptive=False, preserve_snapshots=True,
-                                      migration_cancel=True, migration_get_progress=True)
+        return values.MigrationSupport(
+            True,
+            writable=False,
+            nondisruptive=False,
+            preserve_snapshots=True,
+            migration_cancel=True,
+            migration_get_progress=True,
+        )
 
     def _copy(self, migration: values.ShareMigration) -> Copy:
         """Return the copy of the share.
@@ -66,13 +82,19 @@ class ShareMigrations:
         if migration.source_host == self._host:
             raise errors.Final('The share is on this backend already, which has one pool.')
         if migration.target.pool != POOL or migration.target.proto not in self._exports.protocols:
-            raise errors.Final(f'This backend has no pool {migration.target.pool} for {migration.target.proto}.')
+            raise errors.Final(
+                f'This backend has no pool {migration.target.pool} for {migration.target.proto}.'
+            )
         snapshot_ids = [snapshot.id for snapshot in migration.snapshots]
         for resource_id in (migration.id, migration.source.id, *snapshot_ids):
             if not SAFE_ID.fullmatch(resource_id):
                 raise errors.Final(f'{resource_id!r} is not an id.')
-        return Copy(_Renamed(pool, migration.source.id, migration.id),
-                    peer_session.command(migration.source_host, self._conf), migration.id, {migration.source.id: snapshot_ids})
+        return Copy(
+            _Renamed(pool, migration.source.id, migration.id),
+            peer_session.command(migration.source_host, self._conf),
+            migration.id,
+            {migration.source.id: snapshot_ids},
+        )
 
     # Phase one --------------------------------------------------------------------------------
 
@@ -80,7 +102,11 @@ class ShareMigrations:
         """Start the copy in the background. No snapshot of the share may exist here yet."""
         copy = self._copy(migration)
         if not copy.begun:
-            existing = [snapshot.id for snapshot in migration.snapshots if self._storage.btrfs.snapshot(snapshot.id).exists()]
+            existing = [
+                snapshot.id
+                for snapshot in migration.snapshots
+                if self._storage.btrfs.snapshot(snapshot.id).exists()
+            ]
             if existing:
                 raise errors.Final(f'This backend has old data of {", ".join(existing)}.')
             copy.begin()
@@ -118,8 +144,10 @@ class ShareMigrations:
             with copy.session() as session:
                 copy.round(session)
             copy.land({source.id: source.size})
-        btrfs.sync(self._storage.pool.root)     # before clients work with it, and the source may go
+        btrfs.sync(self._storage.pool.root)  # before clients work with it, and the source may go
         self._access.update(migration.target, migration.rules)
         migration_source.tidy(copy)
-        return values.MigratedShare(tuple(self._exports.locations(migration.target)), {
-            snapshot.id: provider_location(snapshot.id) for snapshot in migration.snapshots})
+        return values.MigratedShare(
+            tuple(self._exports.locations(migration.target)),
+            {snapshot.id: provider_location(snapshot.id) for snapshot in migration.snapshots},
+        )

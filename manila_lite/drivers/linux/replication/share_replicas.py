@@ -38,8 +38,17 @@ _AWAY = (errors.Final, CommandFailed, OSError)
 class ShareReplicas:
     """The replicas on one backend. ``host``: the backend, as ``host@backend``."""
 
-    def __init__(self, host: str, conf: LinuxOptions, *, storage: Storage, exports: ShareExports, access: ShareAccess,
-                 shares: Shares, sizes: RecentSizes):
+    def __init__(
+        self,
+        host: str,
+        conf: LinuxOptions,
+        *,
+        storage: Storage,
+        exports: ShareExports,
+        access: ShareAccess,
+        shares: Shares,
+        sizes: RecentSizes,
+    ):
         self._host = host
         self._conf = conf
         self._storage = storage
@@ -53,7 +62,9 @@ class ShareReplicas:
     def create(self, replica: values.Replica) -> values.ReplicaResult:
         """Create an empty share, which the first update fills."""
         if replica.type not in TYPES or replica.active_host == self._host:
-            raise errors.Final('A replica must be readable or dr, and on another backend than the active one.')
+            raise errors.Final(
+                'A replica must be readable or dr, and on another backend than the active one.'
+            )
         self._exports.vet(replica.share)
         copy = self._copy(replica)
         with self._storage.exclusive(replica.id):
@@ -84,8 +95,11 @@ class ShareReplicas:
             btrfs.sync(pool.root)
         self._access.update(replica.share, replica.rules)
         self._release(copy)
-        kept = {snapshot.id: provider_location(snapshot.id) for snapshot in replica.snapshots
-                if pool.snapshot(snapshot.id).exists()}
+        kept = {
+            snapshot.id: provider_location(snapshot.id)
+            for snapshot in replica.snapshots
+            if pool.snapshot(snapshot.id).exists()
+        }
         return values.ReplicaResult('active', tuple(self._exports.locations(replica.share)), kept)
 
     def delete(self, replica: values.Replica) -> None:
@@ -124,7 +138,9 @@ class ShareReplicas:
         except _AWAY as bad:
             if frozen:
                 raise CommandFailed(f'the last changes of {replica.active.id} did not arrive: {bad}') from bad
-            LOG.warning('%s: its active replica at %s cannot be reached: %s', replica.id, replica.active_host, bad)
+            LOG.warning(
+                '%s: its active replica at %s cannot be reached: %s', replica.id, replica.active_host, bad
+            )
             return False
         # Only now: they would be the only snapshots left if the active replica had not come back.
         self._delete_snapshots(replica)
@@ -133,8 +149,13 @@ class ShareReplicas:
         rounds = {transfer_folder.number_of(replica.active.id, name): name for name in whole}
         wanted = {snapshot.id for snapshot in replica.snapshots}
         self._replace(replica, received.at(rounds[max(rounds)]))
-        received.forget([name for name in whole - wanted if not transfer_folder.number_of(replica.active.id, name)
-                         and not name.startswith('+')])
+        received.forget(
+            [
+                name
+                for name in whole - wanted
+                if not transfer_folder.number_of(replica.active.id, name) and not name.startswith('+')
+            ]
+        )
         return True
 
     def _replace(self, replica: values.Replica, source: Path) -> None:
@@ -177,12 +198,17 @@ class ShareReplicas:
         """Export the replica, read-only, if clients may mount it. Returns the result of the call."""
         locations: Sequence[values.ExportLocation] = ()
         if replica.is_mounted:
-            self._access.update(replica.share,
-                                [values.AccessRule(rule.id, rule.type, rule.to, 'ro') for rule in replica.rules])
+            self._access.update(
+                replica.share,
+                [values.AccessRule(rule.id, rule.type, rule.to, 'ro') for rule in replica.rules],
+            )
             locations = self._exports.locations(replica.share)
         kept = transfer_folder.Received(self._storage.btrfs.root, replica.id).whole()
-        return values.ReplicaResult(state, tuple(locations), {
-            snapshot.id: None for snapshot in replica.snapshots if snapshot.id in kept})
+        return values.ReplicaResult(
+            state,
+            tuple(locations),
+            {snapshot.id: None for snapshot in replica.snapshots if snapshot.id in kept},
+        )
 
     def _release(self, copy: Copy) -> None:
         """Delete the copy's data here, and at the source if it can be reached."""

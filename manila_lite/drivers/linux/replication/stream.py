@@ -22,7 +22,9 @@ _SILENCE = 600.0
 _SECONDS = 60.0
 
 
-def receive(session: PeerSession, source: int, root: Path, folder: Path, lock: int, count: Callable[[int], None]) -> None:
+def receive(
+    session: PeerSession, source: int, root: Path, folder: Path, lock: int, count: Callable[[int], None]
+) -> None:
     """Receive the peer's subvolumes into the folder, each read-only under its name. ``root`` is the root of the pool. The
     default ACL of a top directory is set aside (``default_acl``).
 
@@ -32,8 +34,14 @@ def receive(session: PeerSession, source: int, root: Path, folder: Path, lock: i
     :raises CommandFailed: one side failed; all subvolumes here but the last one are complete.
     """
     with tempfile.TemporaryFile() as stderr:
-        taker = subprocess.Popen(('btrfs', '--quiet', 'receive', '--chroot', '-m', str(root), str(folder)), env=ENV,
-                                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=stderr, pass_fds=(lock,))
+        taker = subprocess.Popen(
+            ('btrfs', '--quiet', 'receive', '--chroot', '-m', str(root), str(folder)),
+            env=ENV,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            pass_fds=(lock,),
+        )
         assert taker.stdin is not None
         try:
             _pump(source, taker.stdin.fileno(), count)
@@ -53,7 +61,7 @@ def receive(session: PeerSession, source: int, root: Path, folder: Path, lock: i
 
 def _pump(source: int, sink: int, count: Callable[[int], None]) -> None:
     for end in (source, sink):
-        with contextlib.suppress(OSError):      # the size may be above the system's limit
+        with contextlib.suppress(OSError):  # the size may be above the system's limit
             fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, _PIECE)
     commands = Commands()
     with open(sink, 'wb', buffering=0, closefd=False) as out:
@@ -71,7 +79,7 @@ def _pump(source: int, sink: int, count: Callable[[int], None]) -> None:
 def _write(out: IO[bytes], data: bytes) -> None:
     left = memoryview(data)
     while left:
-        left = left[out.write(left):]
+        left = left[out.write(left) :]
 
 
 def _check_ended(taker: subprocess.Popen[bytes]) -> None:

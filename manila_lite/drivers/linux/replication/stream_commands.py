@@ -16,7 +16,7 @@ _CHANGES = _SET_ATTRIBUTE, _REMOVE_ATTRIBUTE = 13, 14
 _NAME, _DATA, _PATH = 13, 14, 15
 #: Bytes of a command that sets an attribute, at most: the kernel's limits for the name, the value and the path.
 _MOST = 1 << 17
-_POLYNOMIAL = 0x82f63b78
+_POLYNOMIAL = 0x82F63B78
 
 
 def _value(kind: int, value: bytes) -> bytes:
@@ -41,7 +41,7 @@ def command(kind: int, body: bytes) -> bytes:
     """Return a command with its checksum, a CRC32C that begins with 0."""
     checksum = 0
     for byte in _COMMAND.pack(len(body), kind, 0) + body:
-        checksum = checksum >> 8 ^ _CHECKSUMS[(checksum ^ byte) & 0xff]
+        checksum = checksum >> 8 ^ _CHECKSUMS[(checksum ^ byte) & 0xFF]
     return _COMMAND.pack(len(body), kind, checksum) + body
 
 
@@ -73,7 +73,7 @@ def _size(data: bytes, at: int) -> int | None:
     """Return the bytes of the command, or of a stream's header, that begins there; None if it has to be seen whole first."""
     if len(data) - at < _COMMAND.size:
         return None
-    if data.startswith(_MAGIC[:_COMMAND.size], at):
+    if data.startswith(_MAGIC[: _COMMAND.size], at):
         return _HEADER_BYTES
     length, kind, _ = _COMMAND.unpack_from(data, at)
     size: int = _COMMAND.size + length
@@ -82,7 +82,11 @@ def _size(data: bytes, at: int) -> int | None:
 
 def _changed(data: bytes, at: int, size: int) -> bytes | None:
     """Return what goes on in place of the command that begins there, or None if the command does."""
-    if size > _MOST or not data.startswith(_ACL, at + _COMMAND.size) or _COMMAND.unpack_from(data, at)[1] not in _CHANGES:
+    if (
+        size > _MOST
+        or not data.startswith(_ACL, at + _COMMAND.size)
+        or _COMMAND.unpack_from(data, at)[1] not in _CHANGES
+    ):
         return None
-    value = data[at + _COMMAND.size + len(_ACL):at + size]
+    value = data[at + _COMMAND.size + len(_ACL) : at + size]
     return command(_SET_ATTRIBUTE, _ASIDE + (value or _value(_DATA, b'')))

@@ -44,7 +44,9 @@ class Folder:
 
     def names(self) -> set[str]:
         """Return the names of all subvolumes in the folder."""
-        return {place.name for place in self.path.iterdir() if place.is_dir()} if self.path.exists() else set()
+        return (
+            {place.name for place in self.path.iterdir() if place.is_dir()} if self.path.exists() else set()
+        )
 
     def drop(self, names: Iterable[str]) -> None:
         """Delete these subvolumes.
@@ -87,7 +89,9 @@ class Received(Folder):
 
         Subvolumes come in sequence, so all but the last are complete, and the last one is if its stream ended well.
         """
-        fresh = sorted((self.path / name for name in self.names() if not name.startswith(_WHOLE)), key=btrfs.subvolume_id)
+        fresh = sorted(
+            (self.path / name for name in self.names() if not name.startswith(_WHOLE)), key=btrfs.subvolume_id
+        )
         for position, place in enumerate(fresh, 1):
             if btrfs.is_read_only(place) and (ended_well or position < len(fresh)):
                 # In the same folder, since a read-only subvolume cannot be moved to another.

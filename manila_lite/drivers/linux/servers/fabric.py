@@ -69,13 +69,19 @@ class Fabric:
             return {}
         there = links(self.netns)
         up = {link['ifname'] for link in there if 'UP' in link['flags']}
-        return {link['ifname']: link['master'] if link.get('master') in up else ''
-                for link in there if link.get('ifalias') == owner}
+        return {
+            link['ifname']: link['master'] if link.get('master') in up else ''
+            for link in there
+            if link.get('ifalias') == owner
+        }
 
     def forwards(self, port: str) -> bool:
         """Say whether the bridge forwards packets from the port."""
-        return any(link['ifname'] == port and link.get('linkinfo', {}).get('info_slave_data', {}).get('state') == 'forwarding'
-                   for link in links(self.netns))
+        return any(
+            link['ifname'] == port
+            and link.get('linkinfo', {}).get('info_slave_data', {}).get('state') == 'forwarding'
+            for link in links(self.netns)
+        )
 
     def remove(self, port: str) -> None:
         """Remove the port, and with it the interface at its other end."""
@@ -94,12 +100,20 @@ class Fabric:
             return
         there = links(self.netns)
         used = {link.get('master') for link in there}
-        unused = [link['ifname'] for link in there
-                  if kind(link) == 'bridge' and link['ifname'] not in used
-                  and (link.get('ifalias') == _OURS or link['ifname'] == _DRAFT)]
+        unused = [
+            link['ifname']
+            for link in there
+            if kind(link) == 'bridge'
+            and link['ifname'] not in used
+            and (link.get('ifalias') == _OURS or link['ifname'] == _DRAFT)
+        ]
         for bridge in unused:
             ip(self.netns, 'link', 'delete', bridge)
-        up = {link['ifname']: link.get('ifalias') for link in there if 'UP' in link['flags'] and link['ifname'] not in unused}
+        up = {
+            link['ifname']: link.get('ifalias')
+            for link in there
+            if 'UP' in link['flags'] and link['ifname'] not in unused
+        }
         if up == {'lo': _OURS}:
             delete(self.netns)
 
@@ -107,6 +121,6 @@ class Fabric:
     def exclusive(self) -> Iterator[None]:
         """Keep other threads and processes from changing the fabric. The kernel drops the lock when the process dies."""
         with _LOCK.open('a') as lock:
-            os.fchmod(lock.fileno(), 0o600)     # any process that can open the file can hold the lock
+            os.fchmod(lock.fileno(), 0o600)  # any process that can open the file can hold the lock
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield

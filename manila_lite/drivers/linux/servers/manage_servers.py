@@ -43,7 +43,11 @@ class ManagedServers:
         home = self._servers.folder(server.id)
         if home.exists() and not notes.of(home):
             self._servers.detach(server.id)
-            notes.leave(home, notes.name(home) or server.id, [allocation.ip_address for allocation in server.allocations])
+            notes.leave(
+                home,
+                notes.name(home) or server.id,
+                [allocation.ip_address for allocation in server.allocations],
+            )
 
     def _manageable(self, identifier: str) -> Path:
         """Return the folder of an unmanaged server.

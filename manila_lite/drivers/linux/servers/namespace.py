@@ -20,12 +20,19 @@ from manila_lite.host.ip import add, addresses, delete, ip, is_there, kind, link
 
 #: A file server only answers: it does not forward packets, nor accept routes from the network.
 _SETTINGS = (
-    'net.ipv4.ip_forward=0', 'net.ipv6.conf.all.forwarding=0', 'net.ipv6.conf.default.accept_ra=0',
-    'net.ipv6.conf.default.accept_dad=0', 'net.ipv6.conf.default.accept_redirects=0',
-    'net.ipv4.conf.all.accept_redirects=0', 'net.ipv4.conf.default.accept_redirects=0',
-    'net.ipv4.conf.all.arp_ignore=1', 'net.ipv4.conf.all.arp_announce=2',
+    'net.ipv4.ip_forward=0',
+    'net.ipv6.conf.all.forwarding=0',
+    'net.ipv6.conf.default.accept_ra=0',
+    'net.ipv6.conf.default.accept_dad=0',
+    'net.ipv6.conf.default.accept_redirects=0',
+    'net.ipv4.conf.all.accept_redirects=0',
+    'net.ipv4.conf.default.accept_redirects=0',
+    'net.ipv4.conf.all.arp_ignore=1',
+    'net.ipv4.conf.all.arp_announce=2',
     # Tell neighbours that knew the address elsewhere where it is now.
-    'net.ipv4.conf.default.arp_notify=1', 'net.ipv6.conf.default.ndisc_notify=1')
+    'net.ipv4.conf.default.arp_notify=1',
+    'net.ipv6.conf.default.ndisc_notify=1',
+)
 _COMPLETE = 'complete'
 #: Seconds that a bridge gets to start forwarding for a port.
 _PATIENCE = 2.0
@@ -48,11 +55,21 @@ class Namespace:
     def ensure(self, allocations: Iterable[values.Allocation]) -> list[str]:
         """Create the namespace with exactly these addresses, or repair it. Returns the repairs in words."""
         was_there = self.is_there
-        repairs = [] if was_there else ['The network namespace of the share server was gone; it was created again.']
+        repairs = (
+            [] if was_there else ['The network namespace of the share server was gone; it was created again.']
+        )
         add(self.name)
         there = {link['ifname']: link for link in addresses(self.name)}
         if there['lo'].get('ifalias') != _COMPLETE or 'UP' not in there['lo']['flags']:
-            run('nsenter', f'--net=/run/netns/{self.name}', 'sysctl', '--quiet', '--ignore', '--write', *_SETTINGS)
+            run(
+                'nsenter',
+                f'--net=/run/netns/{self.name}',
+                'sysctl',
+                '--quiet',
+                '--ignore',
+                '--write',
+                *_SETTINGS,
+            )
             ip(self.name, 'link', 'set', 'lo', 'alias', _COMPLETE, 'up')
         wanted = {_interface(allocation): allocation for allocation in allocations}
         for name in [name for name, link in there.items() if kind(link) == 'veth' and name not in wanted]:
@@ -60,12 +77,16 @@ class Namespace:
             repairs.append('An unexpected interface of the share server was removed.')
         # Before a new interface gets its address.
         if source_rules.ensure(self.name, wanted) and was_there:
-            repairs.append('An interface accepted addresses of other subnets, or dropped others. It is right again.')
+            repairs.append(
+                'An interface accepted addresses of other subnets, or dropped others. It is right again.'
+            )
         plugged = self._fabric.ports_of(self.owner)
         routed = self._routed(allocation for allocation in wanted.values() if allocation.gateway)
         for name, allocation in wanted.items():
             if why := self._defect(name, allocation, there.get(name, {}), plugged.get(name, ''), routed):
-                repairs.append(f'The address {allocation.ip_address} could not be reached: {why}. It can be again.')
+                repairs.append(
+                    f'The address {allocation.ip_address} could not be reached: {why}. It can be again.'
+                )
                 self._renew(name, allocation, name in there, name in plugged)
         with self._fabric.exclusive():
             self._fabric.sweep()
@@ -75,8 +96,14 @@ class Namespace:
         """Limit each interface to so many bytes per second, each way; None removes the limit. Returns whether anything
         changed.
         """
-        return traffic_shaping.shape([(netns, name) for name in self._fabric.ports_of(self.owner)
-                              for netns in (self.name, self._fabric.netns)], limit)
+        return traffic_shaping.shape(
+            [
+                (netns, name)
+                for name in self._fabric.ports_of(self.owner)
+                for netns in (self.name, self._fabric.netns)
+            ],
+            limit,
+        )
 
     def delete(self) -> None:
         """Delete the namespace, its ports, and bridges that were made for it alone."""
@@ -98,21 +125,32 @@ class Namespace:
         tables: set[str] = set()
         for family in {allocation.ip_version for allocation in allocations}:
             asked = {str(rule.get('table')) for rule in listed(self.name, family, 'rule', 'show')}
-            tables |= {str(route.get('table')) for route in listed(self.name, family, 'route', 'show', 'table', 'all')
-                      if route.get('dst') == 'default'} & asked
+            tables |= {
+                str(route.get('table'))
+                for route in listed(self.name, family, 'route', 'show', 'table', 'all')
+                if route.get('dst') == 'default'
+            } & asked
         return tables
 
-    def _defect(self, name: str, allocation: values.Allocation, link: dict[str, Any], plugged: str, routed: set[str]) -> str:
+    def _defect(
+        self, name: str, allocation: values.Allocation, link: dict[str, Any], plugged: str, routed: set[str]
+    ) -> str:
         """Return the reason why the server cannot be reached at the address, or ''."""
         bridge = fabric.bridge_of(allocation)
-        held = {ipaddress.ip_address(entry['local']) for entry in link.get('addr_info', ()) if 'local' in entry}
+        held = {
+            ipaddress.ip_address(entry['local']) for entry in link.get('addr_info', ()) if 'local' in entry
+        }
         checks = (
             (bool(link), 'its interface was gone'),
             (link.get('ifalias') == _mark(bridge, allocation), 'its interface was not complete'),
             (plugged == bridge, f'its interface was not on the bridge {bridge}'),
             ({'UP', 'LOWER_UP'} <= set(link.get('flags', ())), 'its interface was down'),
-            (ipaddress.ip_address(allocation.ip_address) in held, 'its interface had another address, or none'),
-            (not allocation.gateway or _table(name) in routed, 'its routes were gone'))
+            (
+                ipaddress.ip_address(allocation.ip_address) in held,
+                'its interface had another address, or none',
+            ),
+            (not allocation.gateway or _table(name) in routed, 'its routes were gone'),
+        )
         return next((why for well, why in checks if not well), '')
 
     def _renew(self, name: str, allocation: values.Allocation, there: bool, plugged: bool) -> None:
@@ -120,7 +158,7 @@ class Namespace:
         if there:
             self._drop(name)
         elif plugged:
-            self._fabric.remove(name)   # its other end is in a namespace that has no name any more
+            self._fabric.remove(name)  # its other end is in a namespace that has no name any more
         self._plug(name, allocation, bridge)
         self._address(name, allocation)
         self._announce(name, allocation)
@@ -131,14 +169,31 @@ class Namespace:
         end = time.monotonic() + _PATIENCE
         while not self._fabric.forwards(name) and time.monotonic() < end:
             time.sleep(0.01)
-        ip(self.name, 'link', 'set', name, 'address', _mac(allocation))     # the same address again: the kernel announces it
+        ip(
+            self.name, 'link', 'set', name, 'address', _mac(allocation)
+        )  # the same address again: the kernel announces it
 
     def _plug(self, name: str, allocation: values.Allocation, bridge: str) -> None:
         mtu = ('mtu', str(allocation.mtu)) if allocation.mtu else ()
         with self._fabric.exclusive():
             self._fabric.ready(bridge)
-            ip(self.name, 'link', 'add', name, 'address', _mac(allocation), *mtu, 'type', 'veth', 'peer', 'name', name, *mtu,
-               'netns', self._fabric.netns)
+            ip(
+                self.name,
+                'link',
+                'add',
+                name,
+                'address',
+                _mac(allocation),
+                *mtu,
+                'type',
+                'veth',
+                'peer',
+                'name',
+                name,
+                *mtu,
+                'netns',
+                self._fabric.netns,
+            )
             self._fabric.plug(bridge, name, self.owner)
 
     def _address(self, name: str, allocation: values.Allocation) -> None:
@@ -146,15 +201,35 @@ class Namespace:
         family, address, table = f'-{network.version}', allocation.ip_address, _table(name)
         if network.version == 4:
             ip(self.name, 'link', 'set', name, 'addrgenmode', 'none')
-        ip(self.name, family, 'address', 'add', f'{address}/{network.prefixlen}', 'dev', name,
-           *(('nodad',) if network.version == 6 else ()))
+        ip(
+            self.name,
+            family,
+            'address',
+            'add',
+            f'{address}/{network.prefixlen}',
+            'dev',
+            name,
+            *(('nodad',) if network.version == 6 else ()),
+        )
         ip(self.name, 'link', 'set', name, 'up')
         if allocation.gateway:
             ip(self.name, family, 'rule', 'flush', 'table', table)
             ip(self.name, family, 'rule', 'add', 'from', address, 'lookup', table)
             ip(self.name, family, 'route', 'add', str(network), 'dev', name, 'table', table)
             for place in (('table', table), ('metric', table)):
-                ip(self.name, family, 'route', 'add', 'default', 'via', allocation.gateway, 'dev', name, 'onlink', *place)
+                ip(
+                    self.name,
+                    family,
+                    'route',
+                    'add',
+                    'default',
+                    'via',
+                    allocation.gateway,
+                    'dev',
+                    name,
+                    'onlink',
+                    *place,
+                )
 
 
 def _interface(allocation: values.Allocation) -> str:

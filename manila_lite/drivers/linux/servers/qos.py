@@ -28,7 +28,7 @@ class ShareQos:
             raise errors.Final('This backend supports QoS only if each share has a share server of its own.')
         wanted = traffic_shaping.limit(share)
         if not self.is_supported or share.server is None or (wanted is None and self._is_accompanied(share)):
-            return False        # a limit that exists belongs to the other share
+            return False  # a limit that exists belongs to the other share
         return self._servers.shape(share.server.id, wanted)
 
     def limit_new(self, share: values.Share) -> None:
@@ -38,7 +38,9 @@ class ShareQos:
             ones.
         """
         if share.qos and share.server is not None and self._is_accompanied(share):
-            raise errors.Final('This backend supports QoS only for a share that is alone on its share server.')
+            raise errors.Final(
+                'This backend supports QoS only for a share that is alone on its share server.'
+            )
         self.limit(share)
 
     def limit_again(self, share: values.Share) -> tuple[str, ...]:
@@ -51,5 +53,7 @@ class ShareQos:
 
     def _is_accompanied(self, share: values.Share) -> bool:
         """Say whether another share is on the share's server."""
-        return share.server is not None and any(share_id != share.id and self._pool.share(share_id).exists()
-                                                for share_id in self._servers.exported(share.server.id))
+        return share.server is not None and any(
+            share_id != share.id and self._pool.share(share_id).exists()
+            for share_id in self._servers.exported(share.server.id)
+        )

@@ -35,7 +35,9 @@ class ServerSetup:
     def ensure(self, servers: Sequence[values.ShareServer]) -> Mapping[str, values.ServerResult]:
         """Bring back the namespace, the addresses and the file servers of each server; several at a time."""
         with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as workers:
-            return dict(zip((server.id for server in servers), workers.map(self._ensure, servers), strict=True))
+            return dict(
+                zip((server.id for server in servers), workers.map(self._ensure, servers), strict=True)
+            )
 
     def _ensure(self, server: values.ShareServer) -> values.ServerResult:
         try:
@@ -49,13 +51,16 @@ class ServerSetup:
         self._servers.protocol_server(server.id)
         networks.vet_new(server, new)
 
-    def add_subnet(self, server: values.ShareServer, new: values.ServerNetwork,
-                   shares: Sequence[values.Share]) -> values.ServerUpdate:
+    def add_subnet(
+        self, server: values.ShareServer, new: values.ServerNetwork, shares: Sequence[values.Share]
+    ) -> values.ServerUpdate:
         """Add an interface to the namespace for each new address; the file servers listen on all addresses already."""
         self._servers.protocol_server(server.id)
         joined = server.joined(new)
         self._servers.ensure(joined)
-        return values.ServerUpdate(_details(joined), {share.id: tuple(self.locations(share, joined)) for share in shares})
+        return values.ServerUpdate(
+            _details(joined), {share.id: tuple(self.locations(share, joined)) for share in shares}
+        )
 
     def locations(self, share: values.Share, server: values.ShareServer) -> list[values.ExportLocation]:
         """Return the export locations of a share on a server."""

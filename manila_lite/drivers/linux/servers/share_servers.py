@@ -26,8 +26,9 @@ LOG = log.getLogger(__name__)
 class ShareServers:
     """The servers of one backend. A server has a folder from the beginning of its set-up to the end of its teardown."""
 
-    def __init__(self, state: Path, conf: LinuxOptions, source: Source,
-                 change: Change = contextlib.nullcontext):
+    def __init__(
+        self, state: Path, conf: LinuxOptions, source: Source, change: Change = contextlib.nullcontext
+    ):
         """Remember the options. In ``change``, this host keeps the pool, if others have it at other times."""
         self._state = state / 'servers'
         self._conf = conf
@@ -54,8 +55,11 @@ class ShareServers:
 
     def protocol_servers(self) -> list[ProtocolServers]:
         """Return the protocol servers of all running share servers."""
-        return [protocol_servers for server_id, protocol_servers in list(self._running.items())
-                if not fencing.by(self._state / server_id)]
+        return [
+            protocol_servers
+            for server_id, protocol_servers in list(self._running.items())
+            if not fencing.by(self._state / server_id)
+        ]
 
     def held(self) -> list[str]:
         """Return the ids of all managed servers that were set up, even partly, and not torn down."""
@@ -109,7 +113,9 @@ class ShareServers:
                     try:
                         self._start(folder.name)
                     except (CommandFailed, OSError) as bad:
-                        LOG.error('Share server %s does not run; it waits to be ensured: %s', folder.name, bad)
+                        LOG.error(
+                            'Share server %s does not run; it waits to be ensured: %s', folder.name, bad
+                        )
 
     def ensure(self, server: values.ShareServer) -> tuple[str, ...]:
         """Make the server run with exactly its addresses. Returns the repairs in words.
@@ -127,7 +133,7 @@ class ShareServers:
     def _start(self, server_id: str) -> tuple[str, ...]:
         protocol_servers = self._running.get(server_id)
         if protocol_servers:
-            return protocol_servers.ensure()     # a second start would disturb calls for its shares
+            return protocol_servers.ensure()  # a second start would disturb calls for its shares
         protocol_servers = self._new_protocol_servers(server_id)
         repairs = protocol_servers.start()
         self._running[server_id] = protocol_servers
@@ -190,14 +196,15 @@ class ShareServers:
         with self._lock(server_id):
             is_there = self._namespace(server_id).is_there
             if is_there:
-                self._start(server_id)      # it may have been started by another process, or have died
+                self._start(server_id)  # it may have been started by another process, or have died
             protocol_servers = self._running[server_id] if is_there else self._new_protocol_servers(server_id)
             for resource_id in self.exported(server_id):
                 (protocol_servers.forget if is_there else protocol_servers.discard)(resource_id)
 
     def _new_protocol_servers(self, server_id: str) -> ProtocolServers:
-        return ProtocolServers(self._state / server_id, self._conf, self._namespace(server_id).name, self._source,
-                               self._change)
+        return ProtocolServers(
+            self._state / server_id, self._conf, self._namespace(server_id).name, self._source, self._change
+        )
 
     def drop(self, server_id: str) -> None:
         """Remove the server completely.

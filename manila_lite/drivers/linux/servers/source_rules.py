@@ -36,9 +36,14 @@ def ensure(netns: str, interfaces: Mapping[str, values.Allocation]) -> bool:
 
 def rules(family: int, interfaces: Mapping[str, values.Allocation]) -> set[_Rule]:
     """Return the rules of a family. Interfaces in the same subnet, or in subnets that overlap, accept each other's clients."""
-    subnets = {name: ipaddress.ip_network(allocation.cidr, strict=False) for name, allocation in interfaces.items()}
-    return {(name, str(subnets[other])) for name, other in permutations(subnets, 2)
-            if subnets[other].version == family and not _overlap(subnets[other], subnets[name])}
+    subnets = {
+        name: ipaddress.ip_network(allocation.cidr, strict=False) for name, allocation in interfaces.items()
+    }
+    return {
+        (name, str(subnets[other]))
+        for name, other in permutations(subnets, 2)
+        if subnets[other].version == family and not _overlap(subnets[other], subnets[name])
+    }
 
 
 def _overlap(one: _Subnet, other: _Subnet) -> bool:

@@ -30,7 +30,9 @@ def limit(share: values.Share) -> int | None:
         if name in share.qos:
             text = share.qos[name]
             if not (text.isascii() and text.isdigit() and int(text) * times >= _LEAST):
-                raise errors.Final(f'The QoS spec {name}={text} must be a number of bytes per second, at least {_LEAST}.')
+                raise errors.Final(
+                    f'The QoS spec {name}={text} must be a number of bytes per second, at least {_LEAST}.'
+                )
             limits.append(int(text) * times)
     return min(limits, default=None)
 
@@ -64,5 +66,18 @@ def _set(netns: str, name: str, wanted: int | None) -> None:
         run('tc', '-n', netns, 'qdisc', 'delete', *place)
     else:
         burst = max(wanted // _PART_OF_A_SECOND, _BURST)
-        run('tc', '-n', netns, 'qdisc', 'replace', *place, 'tbf', 'rate', f'{wanted}bps', 'burst', f'{burst}b',
-            'latency', '400ms')
+        run(
+            'tc',
+            '-n',
+            netns,
+            'qdisc',
+            'replace',
+            *place,
+            'tbf',
+            'rate',
+            f'{wanted}bps',
+            'burst',
+            f'{burst}b',
+            'latency',
+            '400ms',
+        )

@@ -20,7 +20,9 @@ class ShareAccess:
         self._exports = exports
         self._qos = qos
 
-    def update(self, share: values.Share, rules: Sequence[values.AccessRule]) -> Mapping[str, values.RuleResult]:
+    def update(
+        self, share: values.Share, rules: Sequence[values.AccessRule]
+    ) -> Mapping[str, values.RuleResult]:
         """Put exactly these rules in force, also for open sessions. Returns a result for every rule."""
         vet_id(share.id)
         with self._storage.exclusive(share.id):
@@ -31,12 +33,21 @@ class ShareAccess:
                 return {}
             if rules:
                 self._qos.limit(share)
-            return serve(self._exports.protocol_server_of(share), share.id, path, rules, share.mount_point_name)
+            return serve(
+                self._exports.protocol_server_of(share), share.id, path, rules, share.mount_point_name
+            )
 
 
-def serve(protocol_server: ProtocolServer, resource_id: str, path: Path, rules: Sequence[values.AccessRule],
-          mounted_as: str | None = None) -> dict[str, values.RuleResult]:
+def serve(
+    protocol_server: ProtocolServer,
+    resource_id: str,
+    path: Path,
+    rules: Sequence[values.AccessRule],
+    mounted_as: str | None = None,
+) -> dict[str, values.RuleResult]:
     """Export the path under this id to exactly the clients of these rules. Returns a result for every rule."""
     blocks, results = protocol_server.blocks(rules)
     refused = protocol_server.serve(resource_id, path, [block.text for block in blocks], mounted_as)
-    return results | {blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()}
+    return results | {
+        blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()
+    }

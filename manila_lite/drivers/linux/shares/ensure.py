@@ -43,7 +43,7 @@ class Ensuring:
         common = self._mount()
         results = {target.share.id: result for target in targets if (result := self._missing(target.share))}
         if results and self._mount():
-            raise CommandFailed('the pool was unmounted meanwhile')     # so no share may be missing
+            raise CommandFailed('the pool was unmounted meanwhile')  # so no share may be missing
         troubles: list[Exception] = []
         for group in _by_protocol_server(target for target in targets if target.share.id not in results):
             results |= self._group(group, common, troubles)
@@ -67,7 +67,9 @@ class Ensuring:
     def _inspect_group(self, targets: Sequence[values.EnsureTarget]) -> dict[str, values.EnsureResult]:
         protocol_server = self._exports.protocol_server_of(targets[0].share)
         common = protocol_server.defects
-        seen = {} if common else protocol_server.server.exports.inspect([target.share.id for target in targets])
+        seen = (
+            {} if common else protocol_server.server.exports.inspect([target.share.id for target in targets])
+        )
         results = {}
         for target in targets:
             path = self._storage.pool.share(target.share.id)
@@ -78,8 +80,9 @@ class Ensuring:
                 results[target.share.id] = values.EnsureResult(error='Its data is not in the pool.')
         return results
 
-    def _differences(self, target: values.EnsureTarget, protocol_server: ProtocolServer, path: Path,
-                     seen: Seen | None) -> Iterable[str]:
+    def _differences(
+        self, target: values.EnsureTarget, protocol_server: ProtocolServer, path: Path, seen: Seen | None
+    ) -> Iterable[str]:
         share = target.share
         if not protocol_server.mounts(share.id, path):
             yield NOT_MOUNTED
@@ -88,7 +91,12 @@ class Ensuring:
         if seen is not None:
             blocks, _ = protocol_server.blocks(target.rules)
             yield from protocol_server.server.exports.defects(
-                share.id, protocol_server.mount_point(share.id), [block.text for block in blocks], seen, share.mount_point_name)
+                share.id,
+                protocol_server.mount_point(share.id),
+                [block.text for block in blocks],
+                seen,
+                share.mount_point_name,
+            )
         yield from _moved(share, self._exports.locations(share))
 
     def _mount(self) -> tuple[str, ...]:
@@ -106,12 +114,17 @@ class Ensuring:
             return values.EnsureResult(error=str(bad))
         return None
 
-    def _group(self, targets: Sequence[values.EnsureTarget], common: tuple[str, ...],
-               troubles: list[Exception]) -> dict[str, values.EnsureResult]:
+    def _group(
+        self, targets: Sequence[values.EnsureTarget], common: tuple[str, ...], troubles: list[Exception]
+    ) -> dict[str, values.EnsureResult]:
         """Ensure shares on the same protocol server."""
         try:
             protocol_server = self._exports.protocol_server_of(targets[0].share)
-            idle = {target.share.id for target in targets if not self._is_mounted(protocol_server, target.share.id)}
+            idle = {
+                target.share.id
+                for target in targets
+                if not self._is_mounted(protocol_server, target.share.id)
+            }
             common += protocol_server.ensure()
             seen = protocol_server.server.exports.inspect([target.share.id for target in targets])
         except errors.Final as bad:
@@ -139,8 +152,13 @@ class Ensuring:
         path = self._storage.share_path(share_id)
         return path is None or protocol_server.mounts(share_id, path)
 
-    def _one(self, target: values.EnsureTarget, protocol_server: ProtocolServer, seen: Seen,
-             common: tuple[str, ...]) -> values.EnsureResult:
+    def _one(
+        self,
+        target: values.EnsureTarget,
+        protocol_server: ProtocolServer,
+        seen: Seen,
+        common: tuple[str, ...],
+    ) -> values.EnsureResult:
         share = target.share
         blocks, results = protocol_server.blocks(target.rules)
         limits = (*self._limit_size(share), *self._qos.limit_again(share))
@@ -148,11 +166,19 @@ class Ensuring:
             path = self._storage.share_path(share.id)
             if path is None:
                 raise CommandFailed('it was deleted meanwhile')
-            refused, of_export = protocol_server.repair(share.id, path, [block.text for block in blocks], seen,
-                                                        share.mount_point_name)
-        results |= {blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()}
+            refused, of_export = protocol_server.repair(
+                share.id, path, [block.text for block in blocks], seen, share.mount_point_name
+            )
+        results |= {
+            blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()
+        }
         locations = tuple(self._exports.locations(share))
-        repairs = (*common, *limits, *(repair for repair in of_export if repair not in common), *_moved(share, locations))
+        repairs = (
+            *common,
+            *limits,
+            *(repair for repair in of_export if repair not in common),
+            *_moved(share, locations),
+        )
         return values.EnsureResult(locations, results, repaired=repairs)
 
     def _limit_size(self, share: values.Share) -> tuple[str, ...]:
@@ -171,4 +197,8 @@ def _by_protocol_server(targets: Iterable[values.EnsureTarget]) -> Iterable[list
 def _moved(share: values.Share, locations: Sequence[values.ExportLocation]) -> list[str]:
     """Return in words that the share's paths have changed; nothing if the caller gave no known paths."""
     known, now = [one.path for one in share.export_locations], [one.path for one in locations]
-    return [f'It was known as {", ".join(known)}; it is {", ".join(now)}.'] if known and sorted(known) != sorted(now) else []
+    return (
+        [f'It was known as {", ".join(known)}; it is {", ".join(now)}.']
+        if known and sorted(known) != sorted(now)
+        else []
+    )

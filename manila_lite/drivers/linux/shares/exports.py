@@ -22,8 +22,14 @@ class ShareExports:
     the file servers, by protocol.
     """
 
-    def __init__(self, protocols: frozenset[str], addresses: Callable[[], Sequence[str]], protocol_servers: ProtocolServers,
-                 ports: Mapping[str, int], share_servers: ShareServers | None = None):
+    def __init__(
+        self,
+        protocols: frozenset[str],
+        addresses: Callable[[], Sequence[str]],
+        protocol_servers: ProtocolServers,
+        ports: Mapping[str, int],
+        share_servers: ShareServers | None = None,
+    ):
         self.protocols = protocols
         self.ports = ports
         self._addresses = addresses

@@ -39,9 +39,11 @@ class GroupSnapshots:
         # One group at a time: the first to finish would resume servers that must stand still for another group.
         with quiesce.turn(pool.root) as turn:
             for protocol_server in protocol_servers:
-                protocol_server.server.restart_if_dead()   # a dead server must not come up while the others stand still
+                protocol_server.server.restart_if_dead()  # a dead server must not come up while the others stand still
             pool.prepare_snapshots(share_ids)
-            with quiesce.still([process for server in protocol_servers for process in server.servers()], turn):
+            with quiesce.still(
+                [process for server in protocol_servers for process in server.servers()], turn
+            ):
                 for snapshot_id, share_id in share_ids.items():
                     pool.draft_snapshot(snapshot_id, share_id)
             pool.keep_drafts(share_ids)

@@ -35,8 +35,14 @@ class ManagedShares:
     ``is_exported`` says of the id of a share whether a file server exports it or remembers it.
     """
 
-    def __init__(self, storage: Storage, exports: ShareExports, qos: ShareQos, sizes: RecentSizes,
-                 is_exported: Callable[[str], bool]):
+    def __init__(
+        self,
+        storage: Storage,
+        exports: ShareExports,
+        qos: ShareQos,
+        sizes: RecentSizes,
+        is_exported: Callable[[str], bool],
+    ):
         self._storage = storage
         self._pool = storage.pool
         self._exports = exports
@@ -44,11 +50,17 @@ class ManagedShares:
         self._sizes = sizes
         self._is_exported = is_exported
 
-    def manage(self, share: values.Share, export_path: str, options: Mapping[str, str]) -> values.ManagedShare:
+    def manage(
+        self, share: values.Share, export_path: str, options: Mapping[str, str]
+    ) -> values.ManagedShare:
         """Move the subvolume to the share's name, set its limit, and export it without access rules."""
         self._exports.vet(share)
         with self._storage.exclusive(share.id):
-            protocol_server, mine, parts = self._exports.protocol_server_of(share), self._pool.share(share.id), None
+            protocol_server, mine, parts = (
+                self._exports.protocol_server_of(share),
+                self._pool.share(share.id),
+                None,
+            )
             if not self._storage.share_path(share.id):
                 parts = unmanaged.parts_of(export_path, self._pool.root, self._exports.addresses(share))
             path = self._manageable(parts) if parts else mine
@@ -80,7 +92,9 @@ class ManagedShares:
             if not btrfs.is_subvolume(path) or mounts.is_mounted(path):
                 raise errors.Final(f'{path} is not a subvolume.')
             if btrfs.is_read_only(path):
-                raise errors.Final(f'{path} is a read-only subvolume; make a writable snapshot of it and manage that.')
+                raise errors.Final(
+                    f'{path} is a read-only subvolume; make a writable snapshot of it and manage that.'
+                )
         return path
 
     def _size(self, path: Path, options: Mapping[str, str]) -> int:
@@ -119,7 +133,9 @@ class ManagedShares:
         """Move the share back to the path of its first export location, if that is not its own path."""
         mine = self._pool.share(share.id)
         try:
-            parts = unmanaged.parts_of(share.export_locations[0].path, self._pool.root, self._exports.addresses(share))
+            parts = unmanaged.parts_of(
+                share.export_locations[0].path, self._pool.root, self._exports.addresses(share)
+            )
             path = unmanaged.walk(self._pool.root, parts[:-1]) / parts[-1]
         except (IndexError, errors.Final):
             return

@@ -41,7 +41,9 @@ class ManagedSnapshots:
         pool = self._storage.btrfs
         parts = self._parts(snapshot)
         if parts is None:
-            raise errors.Final(f'{snapshot.provider_location}: a snapshot is named /{unmanaged.SNAPSHOTS}/NAME here.')
+            raise errors.Final(
+                f'{snapshot.provider_location}: a snapshot is named /{unmanaged.SNAPSHOTS}/NAME here.'
+            )
         path, share = unmanaged.walk(pool.root, parts), pool.share(snapshot.share.id)
         if not btrfs.is_subvolume(path) or not btrfs.is_read_only(path):
             raise errors.Final(f'{path} is not a read-only subvolume.')

@@ -26,7 +26,9 @@ class Shares:
         """Create an empty share, mounted and exported without access rules."""
         return self._make(share, lambda: self._storage.pool.create(share.id, share.size))
 
-    def create_from_snapshot(self, share: values.Share, snapshot: values.Snapshot) -> Sequence[values.ExportLocation]:
+    def create_from_snapshot(
+        self, share: values.Share, snapshot: values.Snapshot
+    ) -> Sequence[values.ExportLocation]:
         """Create a share with the snapshot's content; no data is copied."""
         vet_id(snapshot.id)
         return self._make(share, lambda: self._storage.btrfs.clone(share.id, snapshot.id, share.size))
@@ -46,7 +48,7 @@ class Shares:
         pool = self._storage.pool
         with self._storage.exclusive(share.id):
             self._exports.forget(share)
-            if share.id in pool.unmanaged_shares:       # unmanaged shares are not deleted
+            if share.id in pool.unmanaged_shares:  # unmanaged shares are not deleted
                 return
             pool.discard(share.id)
         self._sizes.forget(share.id)
@@ -64,7 +66,9 @@ class Shares:
         self._storage.require(share)
         used = self._storage.btrfs.used(share.id)
         if used > new_size * GIB:
-            raise errors.RefusedShrink(f'The share holds {used / GIB:.2f} GiB, more than the {new_size} GiB asked for.')
+            raise errors.RefusedShrink(
+                f'The share holds {used / GIB:.2f} GiB, more than the {new_size} GiB asked for.'
+            )
         self._resize(share.id, new_size)
 
     def _resize(self, share_id: str, size: int) -> None:

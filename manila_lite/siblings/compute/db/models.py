@@ -12,7 +12,10 @@ metadata = schema.metadata()
 #: Reports of hosts: whether their servers can have shares, the address that access rules must admit, the ids of the
 #: networks that their servers can be on, and the names of the operator's images, for all projects.
 hosts = sa.Table(
-    'hosts', metadata, sa.Column('host', Name, primary_key=True), *times(),
+    'hosts',
+    metadata,
+    sa.Column('host', Name, primary_key=True),
+    *times(),
     flag('virtiofs'),
     flag('shared_memory'),
     sa.Column('protocols', Json, nullable=False),
@@ -23,7 +26,10 @@ hosts = sa.Table(
 )
 
 servers = sa.Table(
-    'servers', metadata, primary_key(), *times(),
+    'servers',
+    metadata,
+    primary_key(),
+    *times(),
     sa.Column('project_id', Name, nullable=False, index=True),
     sa.Column('user_id', Name),
     sa.Column('name', Name, nullable=False),
@@ -36,7 +42,10 @@ servers = sa.Table(
 
 #: Addresses of servers. The other values of a server's interface are in its ``spec``, since they never change.
 server_addresses = sa.Table(
-    'server_addresses', metadata, primary_key(), *times(),
+    'server_addresses',
+    metadata,
+    primary_key(),
+    *times(),
     ref('server_id', 'servers.id'),
     sa.Column('network', Name, nullable=False),
     sa.Column('address', sa.String(64), nullable=False),
@@ -47,7 +56,10 @@ server_addresses = sa.Table(
 
 #: Images made of servers, with a name that is unique in the project. ``ready``: the file is complete.
 server_images = sa.Table(
-    'server_images', metadata, primary_key(), *times(),
+    'server_images',
+    metadata,
+    primary_key(),
+    *times(),
     sa.Column('project_id', Name, nullable=False),
     sa.Column('name', Name, nullable=False),
     sa.Column('host', Name, nullable=False),
@@ -57,7 +69,10 @@ server_images = sa.Table(
 )
 
 share_attachments = sa.Table(
-    'share_attachments', metadata, primary_key(), *times(),
+    'share_attachments',
+    metadata,
+    primary_key(),
+    *times(),
     sa.Column('server_id', Id, sa.ForeignKey('servers.id'), nullable=False),
     sa.Column('host', Name, nullable=False, index=True),
     sa.Column('share_id', Id, nullable=False, index=True),
@@ -75,7 +90,10 @@ share_grants = grants.table(metadata)
 
 #: Requests about a server, and other events of it. They stay for a while after the server is deleted.
 server_events = sa.Table(
-    'server_events', metadata, primary_key(), *times(),
+    'server_events',
+    metadata,
+    primary_key(),
+    *times(),
     sa.Column('server_id', Id, nullable=False, index=True),
     sa.Column('project_id', Name, nullable=False),
     sa.Column('user_id', Name),

@@ -38,6 +38,7 @@ BINARY = 'mlite-compute'
 
 # Hosts ----------------------------------------------------------------------------------------
 
+
 def save_host_report(conn: Connection, host: str, **values: Any) -> None:
     """Store a host's report about itself, with the present time."""
     values = {**values, 'reported_at': timeutils.utcnow()}
@@ -50,8 +51,14 @@ def host_report(conn: Connection, name: str) -> Row | None:
     return conn.execute(sa.select(_hosts).where(_hosts.c.host == name)).first()
 
 
-def best_host(conn: Connection, down_time: float, networks: Iterable[str] = (), images: Collection[str] = (), *,
-              shares: bool = False) -> str | None:
+def best_host(
+    conn: Connection,
+    down_time: float,
+    networks: Iterable[str] = (),
+    images: Collection[str] = (),
+    *,
+    shares: bool = False,
+) -> str | None:
     """Return the living host with the fewest servers among those on all these networks, or None.
 
     Hosts with all of the operator's images that are named come first, and with ``shares`` also hosts that can attach shares.
@@ -59,18 +66,30 @@ def best_host(conn: Connection, down_time: float, networks: Iterable[str] = (), 
     needed = set(networks)
     count = sa.select(sa.func.count()).where(_servers.c.host == _hosts.c.host).scalar_subquery()
     rows = conn.execute(
-        sa.select(_hosts.c.host, _hosts.c.networks, _hosts.c.images, _hosts.c.virtiofs, _hosts.c.shared_memory,
-                  _services.c.heartbeat_at, _services.c.stopped, AS_OF)
+        sa.select(
+            _hosts.c.host,
+            _hosts.c.networks,
+            _hosts.c.images,
+            _hosts.c.virtiofs,
+            _hosts.c.shared_memory,
+            _services.c.heartbeat_at,
+            _services.c.stopped,
+            AS_OF,
+        )
         .join(_services, sa.and_(_services.c.host == _hosts.c.host, _services.c.binary == BINARY))
-        .where(_services.c.disabled.is_(False)).order_by(count, _hosts.c.host))
+        .where(_services.c.disabled.is_(False))
+        .order_by(count, _hosts.c.host)
+    )
     able = [row for row in rows if is_up(row, down_time) and needed <= set(row.networks or ())]
 
     def lacks(row: Row) -> tuple[bool, bool]:
         return not set(images) <= set(row.images or ()), shares and not (row.virtiofs and row.shared_memory)
-    return min(able, key=lacks).host if able else None      # the first of equals has the fewest servers
+
+    return min(able, key=lacks).host if able else None  # the first of equals has the fewest servers
 
 
 # Servers --------------------------------------------------------------------------------------
+
 
 def server(conn: Connection, server_id: str, project_id: str | None = None) -> Row:
     """Return a server, of this project if one is given.
@@ -94,8 +113,13 @@ def find_server(conn: Connection, server_id: str) -> Row | None:
 _SORTS = {'created_at': _servers.c.created_at}
 
 
-def servers(conn: Connection, page: Page, project_id: str | None = None, name: str | None = None,
-            statuses: Iterable[str] | None = None) -> list[Row]:
+def servers(
+    conn: Connection,
+    page: Page,
+    project_id: str | None = None,
+    name: str | None = None,
+    statuses: Iterable[str] | None = None,
+) -> list[Row]:
     """Return servers, newest first. ``name``: only those whose name contains it."""
     query = sa.select(_servers)
     if project_id is not None:
@@ -134,8 +158,17 @@ def taken_addresses(conn: Connection, network: str) -> set[str]:
 
 def take_address(conn: Connection, server_id: str, network: str, address: str, mac: str) -> bool:
     """Give the server the IP address and the MAC address; return False if another server has one of them."""
-    return insert_ignore(conn, _addresses, {'id': uuidutils.generate_uuid(), 'server_id': server_id, 'network': network,
-                                            'address': address, 'mac': mac})
+    return insert_ignore(
+        conn,
+        _addresses,
+        {
+            'id': uuidutils.generate_uuid(),
+            'server_id': server_id,
+            'network': network,
+            'address': address,
+            'mac': mac,
+        },
+    )
 
 
 def free_addresses(conn: Connection, server_id: str) -> None:
@@ -145,6 +178,7 @@ def free_addresses(conn: Connection, server_id: str) -> None:
 
 # Images ---------------------------------------------------------------------------------------
 
+
 def public_images(conn: Connection) -> set[str]:
     """Return the names of the operators' images on all hosts."""
     return {name for names in conn.execute(sa.select(_hosts.c.images)).scalars() for name in names or ()}
@@ -152,7 +186,9 @@ def public_images(conn: Connection) -> set[str]:
 
 def images(conn: Connection, project_id: str) -> list[Row]:
     """Return the images made of a project's servers, unfinished ones too, by name."""
-    return list(conn.execute(sa.select(_images).where(_images.c.project_id == project_id).order_by(_images.c.name)))
+    return list(
+        conn.execute(sa.select(_images).where(_images.c.project_id == project_id).order_by(_images.c.name))
+    )
 
 
 def find_image(conn: Connection, image_id: str) -> Row | None:
@@ -166,8 +202,11 @@ def reserve_image(conn: Connection, row: Any, name: str) -> str:
     :raises errors.Exists: the project has an image of that name.
     """
     image_id = uuidutils.generate_uuid()
-    if not insert_ignore(conn, _images, {'id': image_id, 'project_id': row.project_id, 'name': name, 'host': row.host,
-                                         'server_id': row.id}):
+    if not insert_ignore(
+        conn,
+        _images,
+        {'id': image_id, 'project_id': row.project_id, 'name': name, 'host': row.host, 'server_id': row.id},
+    ):
         raise errors.Exists(f'There is an image {name} already.', code='image_exists')
     return image_id
 
@@ -189,10 +228,16 @@ def delete_unfinished_images(conn: Connection, server_id: str) -> None:
 
 # Attachments ----------------------------------------------------------------------------------
 
+
 def attachments(conn: Connection, server_ids: Sequence[str]) -> list[Row]:
     """Return the attachments of these servers, oldest first."""
-    return list(conn.execute(sa.select(_attachments).where(_attachments.c.server_id.in_(tuple(server_ids)))
-                             .order_by(_attachments.c.created_at, _attachments.c.id)))
+    return list(
+        conn.execute(
+            sa.select(_attachments)
+            .where(_attachments.c.server_id.in_(tuple(server_ids)))
+            .order_by(_attachments.c.created_at, _attachments.c.id)
+        )
+    )
 
 
 def attachment(conn: Connection, server_id: str, share_id: str) -> Row:
@@ -200,10 +245,15 @@ def attachment(conn: Connection, server_id: str, share_id: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(sa.select(_attachments).where(_attachments.c.server_id == server_id,
-                                                     _attachments.c.share_id == share_id)).first()
+    row = conn.execute(
+        sa.select(_attachments).where(
+            _attachments.c.server_id == server_id, _attachments.c.share_id == share_id
+        )
+    ).first()
     if row is None:
-        raise errors.NotFound(f'Share {share_id} is not attached to server {server_id}.', code='share_attachment_not_found')
+        raise errors.NotFound(
+            f'Share {share_id} is not attached to server {server_id}.', code='share_attachment_not_found'
+        )
     return row
 
 
@@ -228,10 +278,14 @@ def _exists(conn: Connection, values: Mapping[str, Any]) -> errors.Exists:
     """Return the error that says which of the two unique keys is in the way."""
     there = attachments(conn, (values['server_id'],))
     if any(one.share_id == values['share_id'] for one in there):
-        return errors.Exists(f'Share {values["share_id"]} is already attached to server {values["server_id"]}.',
-                             code='share_attachment_exists')
-    return errors.Exists(f'tag: {values["tag"]} is used by another share of server {values["server_id"]}.',
-                         code='share_tag_in_use')
+        return errors.Exists(
+            f'Share {values["share_id"]} is already attached to server {values["server_id"]}.',
+            code='share_attachment_exists',
+        )
+    return errors.Exists(
+        f'tag: {values["tag"]} is used by another share of server {values["server_id"]}.',
+        code='share_tag_in_use',
+    )
 
 
 def update_attachment(conn: Connection, attachment_id: str, **values: Any) -> None:
@@ -241,45 +295,68 @@ def update_attachment(conn: Connection, attachment_id: str, **values: Any) -> No
 
 def note_fault_in_use(conn: Connection, attachment_id: str, fault: str | None) -> None:
     """Set the fault of an attachment that is active still; its own operations write the faults of others."""
-    conn.execute(_attachments.update().where(_attachments.c.id == attachment_id, _attachments.c.status == 'active')
-                 .values(fault=fault))
+    conn.execute(
+        _attachments.update()
+        .where(_attachments.c.id == attachment_id, _attachments.c.status == 'active')
+        .values(fault=fault)
+    )
 
 
 def attachments_of_host(conn: Connection, host_name: str) -> list[Row]:
     """Return every attachment of a host, each with ``server_status`` of its server."""
-    return list(conn.execute(
-        sa.select(_attachments, _servers.c.status.label('server_status'))
-        .join(_servers, _servers.c.id == _attachments.c.server_id).where(_attachments.c.host == host_name)))
+    return list(
+        conn.execute(
+            sa.select(_attachments, _servers.c.status.label('server_status'))
+            .join(_servers, _servers.c.id == _attachments.c.server_id)
+            .where(_attachments.c.host == host_name)
+        )
+    )
 
 
 def levels_of_grant(conn: Connection, grant_id: str) -> list[str]:
     """Return the level of each attachment that needs a grant: always rw."""
-    return ['rw' for _ in conn.execute(sa.select(_attachments.c.id).where(_attachments.c.grant_id == grant_id))]
+    return [
+        'rw' for _ in conn.execute(sa.select(_attachments.c.id).where(_attachments.c.grant_id == grant_id))
+    ]
 
 
 def holder(conn: Connection, attachment: Row) -> str:
     """Return the server of an attachment, and the user and the request that attached the share, for the reason of a lock."""
     asked = conn.execute(
         sa.select(_events.c.user_id, _events.c.request_id)
-        .where(_events.c.server_id == attachment.server_id, _events.c.event == 'share_attach',
-               _events.c.message == f'share {attachment.share_id}').order_by(_events.c.created_at.desc())).first()
+        .where(
+            _events.c.server_id == attachment.server_id,
+            _events.c.event == 'share_attach',
+            _events.c.message == f'share {attachment.share_id}',
+        )
+        .order_by(_events.c.created_at.desc())
+    ).first()
     who = f' (user {asked.user_id}, request {asked.request_id})' if asked is not None else ''
     return f'server {attachment.server_id}{who}'
 
 
 def holder_of_grant(conn: Connection, grant_id: str) -> str | None:
     """Return the same for the oldest attachment with a grant; None if there is none."""
-    row = conn.execute(sa.select(_attachments).where(_attachments.c.grant_id == grant_id)
-                       .order_by(_attachments.c.created_at, _attachments.c.id)).first()
+    row = conn.execute(
+        sa.select(_attachments)
+        .where(_attachments.c.grant_id == grant_id)
+        .order_by(_attachments.c.created_at, _attachments.c.id)
+    ).first()
     return None if row is None else holder(conn, row)
 
 
 # Work -----------------------------------------------------------------------------------------
 
+
 def with_open_operation(conn: Connection, resource_ids: Iterable[str]) -> set[str]:
     """Return those of the resources that have an open operation."""
-    return set(conn.execute(sa.select(_operations.c.resource_id).where(
-        _operations.c.resource_id.in_(tuple(resource_ids)), _operations.c.state == operations.OPEN)).scalars())
+    return set(
+        conn.execute(
+            sa.select(_operations.c.resource_id).where(
+                _operations.c.resource_id.in_(tuple(resource_ids)), _operations.c.state == operations.OPEN
+            )
+        ).scalars()
+    )
 
 
 def purge_events(conn: Connection, older_than: Any) -> None:
@@ -289,14 +366,26 @@ def purge_events(conn: Connection, older_than: Any) -> None:
 
 def add_event(conn: Connection, row: Any, what: str, message: str | None = None, ctx: Any = None) -> None:
     """Record an event of a server: a request, or a change of its state."""
-    conn.execute(_events.insert().values(
-        id=uuidutils.generate_uuid(), server_id=row.id, project_id=row.project_id, event=what, message=message,
-        user_id=getattr(ctx, 'user_id', None), request_id=getattr(ctx, 'request_id', None)))
+    conn.execute(
+        _events.insert().values(
+            id=uuidutils.generate_uuid(),
+            server_id=row.id,
+            project_id=row.project_id,
+            event=what,
+            message=message,
+            user_id=getattr(ctx, 'user_id', None),
+            request_id=getattr(ctx, 'request_id', None),
+        )
+    )
 
 
 def events(conn: Connection, server_id: str, limit: int) -> list[Row]:
     """Return the events of a server, newest first."""
-    return list(conn.execute(sa.select(_events).where(_events.c.server_id == server_id)
-                             .order_by(_events.c.created_at.desc(), _events.c.id).limit(limit)))
-
-
+    return list(
+        conn.execute(
+            sa.select(_events)
+            .where(_events.c.server_id == server_id)
+            .order_by(_events.c.created_at.desc(), _events.c.id)
+            .limit(limit)
+        )
+    )

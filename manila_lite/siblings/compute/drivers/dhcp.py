@@ -25,7 +25,7 @@ def reply(asked: bytes) -> bytes | None:
     if len(asked) < _HEAD.size:
         return None
     kind, hardware, length, _, transaction, _, flags, present, _, mac, _, cookie = _HEAD.unpack_from(asked)
-    options = _options(asked[_HEAD.size:])
+    options = _options(asked[_HEAD.size :])
     told = options.get(_KIND)
     server, guest = (ipaddress.ip_address(one).packed for one in (SERVER, GUEST))
     if (kind, hardware, length, cookie) != (1, 1, 6, _COOKIE) or options.get(_SERVER, server) != server:
@@ -50,7 +50,7 @@ def _options(data: bytes) -> dict[int, bytes]:
         if data[at] == _PAD:
             at += 1
             continue
-        value = data[at + 2:at + 2 + data[at + 1]]
+        value = data[at + 2 : at + 2 + data[at + 1]]
         if len(value) == data[at + 1]:
             found[data[at]] = value
         at += 2 + data[at + 1]

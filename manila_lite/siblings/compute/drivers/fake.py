@@ -40,7 +40,9 @@ class FakeDriver(InstanceDriver):
         cfg.BoolOpt('virtiofs', default=True, help='Report that the host has virtiofs.'),
         cfg.BoolOpt('shared_memory', default=True, help='Report that guests can share their memory.'),
         cfg.ListOpt('protocols', default=['NFS'], help='Share protocols that the host reports as mountable.'),
-        cfg.ListOpt('networks', default=[], help='Ids of the networks that the host reports for its servers.'),
+        cfg.ListOpt(
+            'networks', default=[], help='Ids of the networks that the host reports for its servers.'
+        ),
         cfg.ListOpt('images', default=[], help="Names of the operator's images that the host reports."),
     )
 
@@ -52,8 +54,13 @@ class FakeDriver(InstanceDriver):
     def capabilities(self) -> Capabilities:
         """See ``InstanceDriver.capabilities``."""
         own = self.conf[self.GROUP]
-        return Capabilities(own.virtiofs, own.shared_memory, frozenset(own.protocols), frozenset(own.networks),
-                            frozenset(own.images))
+        return Capabilities(
+            own.virtiofs,
+            own.shared_memory,
+            frozenset(own.protocols),
+            frozenset(own.networks),
+            frozenset(own.images),
+        )
 
     # Servers ----------------------------------------------------------------------------------
 
@@ -76,8 +83,11 @@ class FakeDriver(InstanceDriver):
             guest = _guest(known, server)
             if guest['power'] != Power.RUNNING:
                 guest['console'] += f'{server.name}: booting with {server.memory} MiB\n'
-            guest |= {'power': Power.RUNNING, 'shares': {share.tag: self.mount_key(share) for share in shares},
-                      'nics': {nic.network: nic.address for nic in server.nics}}
+            guest |= {
+                'power': Power.RUNNING,
+                'shares': {share.tag: self.mount_key(share) for share in shares},
+                'nics': {nic.network: nic.address for nic in server.nics},
+            }
 
     def power_off(self, server: Server, *, hard: bool = False) -> None:
         """See ``InstanceDriver.power_off``."""
@@ -131,11 +141,17 @@ class FakeDriver(InstanceDriver):
         known = self.records()
         guest = known['servers'].get(server.id, {'power': Power.OFF, 'shares': {}})
         broken = {share.id for share in shares if guest['shares'].get(share.tag) not in known['mounts']}
-        return GuestState(Power(guest['power']), frozenset(broken) if guest['power'] == Power.RUNNING else frozenset())
+        return GuestState(
+            Power(guest['power']), frozenset(broken) if guest['power'] == Power.RUNNING else frozenset()
+        )
 
     def list_running(self) -> frozenset[str]:
         """See ``InstanceDriver.list_running``."""
-        return frozenset(server_id for server_id, guest in self.records()['servers'].items() if guest['power'] == Power.RUNNING)
+        return frozenset(
+            server_id
+            for server_id, guest in self.records()['servers'].items()
+            if guest['power'] == Power.RUNNING
+        )
 
     # Shares -----------------------------------------------------------------------------------
 

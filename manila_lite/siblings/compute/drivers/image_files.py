@@ -17,7 +17,11 @@ _PLAIN = re.compile(r'[A-Za-z0-9_-]{1,64}')
 def own(images: Path, project_id: str) -> Path:
     """Return the folder of a project's images; it differs for any two project ids."""
     # A plain name has no dot, so the two forms never collide.
-    name = project_id if _PLAIN.fullmatch(project_id) else f'sha256.{hashlib.sha256(project_id.encode()).hexdigest()}'
+    name = (
+        project_id
+        if _PLAIN.fullmatch(project_id)
+        else f'sha256.{hashlib.sha256(project_id.encode()).hexdigest()}'
+    )
     return images / _PROJECTS / name
 
 
@@ -31,4 +35,6 @@ def public(images: Path) -> frozenset[str]:
     """Return the names of the operator's images."""
     if not images.is_dir():
         return frozenset()
-    return frozenset(path.name for path in images.iterdir() if not path.name.startswith('.') and path.is_file())
+    return frozenset(
+        path.name for path in images.iterdir() if not path.name.startswith('.') and path.is_file()
+    )

@@ -55,7 +55,7 @@ class Server:
     disk: int = 0
     shared_memory: bool = True
     metadata: dict[str, str] = dataclasses.field(default_factory=dict)
-    user_data: str | None = None        # base64, as sent
+    user_data: str | None = None  # base64, as sent
     nics: tuple[Nic, ...] = ()
 
 
@@ -74,7 +74,7 @@ class Power(enum.StrEnum):
 
     RUNNING = 'running'
     OFF = 'off'
-    SAVED = 'saved'         # its memory is in a file, from which ``resume`` continues
+    SAVED = 'saved'  # its memory is in a file, from which ``resume`` continues
 
 
 @dataclasses.dataclass(frozen=True)

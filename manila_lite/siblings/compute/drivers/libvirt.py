@@ -31,8 +31,12 @@ class LibvirtDriver(LocalServers):
     GROUP = 'compute_libvirt'
     OPTIONS: ClassVar[tuple[cfg.Opt, ...]] = (
         cfg.StrOpt('uri', default='qemu:///system', help='URI of libvirt.'),
-        cfg.StrOpt('virt_type', default='kvm', choices=['kvm', 'qemu'],
-                   help='Execution of guests: with KVM, or by translation (qemu).'),
+        cfg.StrOpt(
+            'virt_type',
+            default='kvm',
+            choices=['kvm', 'qemu'],
+            help='Execution of guests: with KVM, or by translation (qemu).',
+        ),
         cfg.StrOpt('machine', default='q35', help='Machine type of guests.'),
         cfg.StrOpt('network', default='', help='Libvirt network of guests. Default: none.'),
         *local.OPTIONS,
@@ -70,8 +74,12 @@ class LibvirtDriver(LocalServers):
 
     def capabilities(self) -> Capabilities:
         """See ``InstanceDriver.capabilities``."""
-        return Capabilities(virtiofs=self._virtiofs, shared_memory=True, networks=frozenset(self._conf.bridges),
-                            images=image_files.public(self.images))
+        return Capabilities(
+            virtiofs=self._virtiofs,
+            shared_memory=True,
+            networks=frozenset(self._conf.bridges),
+            images=image_files.public(self.images),
+        )
 
     # Servers ----------------------------------------------------------------------------------
 
@@ -103,10 +111,15 @@ class LibvirtDriver(LocalServers):
     def power_on(self, server: Server, shares: tuple[Share, ...]) -> None:
         """See ``InstanceDriver.power_on``."""
         files, links = self.files(server), self._links(server, shares)
-        wanted = libvirt_xml.domain(self._conf, _PREFIX + server.id, server, files, self.images,
-                                    [(_inside(links[share.id]), share.tag) for share in shares],
-                                    [(self.bridge(nic), taps.name(server, number), nic)
-                                     for number, nic in enumerate(server.nics)])
+        wanted = libvirt_xml.domain(
+            self._conf,
+            _PREFIX + server.id,
+            server,
+            files,
+            self.images,
+            [(_inside(links[share.id]), share.tag) for share in shares],
+            [(self.bridge(nic), taps.name(server, number), nic) for number, nic in enumerate(server.nics)],
+        )
         known = files / 'domain.xml'
         stays = known.exists() and known.read_text() == wanted and not self._broken(server, shares)
         if stays and self._power(server) == Power.RUNNING:
@@ -197,14 +210,23 @@ class LibvirtDriver(LocalServers):
         """Return the ids of shares without a virtiofsd. Libvirt does not report its end, so the processes are searched."""
         if not shares:
             return frozenset()
-        words = {word.rpartition('=')[2] for process in psutil.process_iter(['cmdline', 'uids'])
-                 if _is_trusted(process) for word in process.info['cmdline'] or ()}
-        return frozenset(share_id for share_id, link in self._links(server, shares).items() if _inside(link) not in words)
+        words = {
+            word.rpartition('=')[2]
+            for process in psutil.process_iter(['cmdline', 'uids'])
+            if _is_trusted(process)
+            for word in process.info['cmdline'] or ()
+        }
+        return frozenset(
+            share_id for share_id, link in self._links(server, shares).items() if _inside(link) not in words
+        )
 
     def list_running(self) -> frozenset[str]:
         """See ``InstanceDriver.list_running``."""
-        return frozenset(name.removeprefix(_PREFIX) for name in self._virsh('list', '--name').split()
-                         if name.startswith(_PREFIX))
+        return frozenset(
+            name.removeprefix(_PREFIX)
+            for name in self._virsh('list', '--name').split()
+            if name.startswith(_PREFIX)
+        )
 
 
 def _is_trusted(process: psutil.Process) -> bool:

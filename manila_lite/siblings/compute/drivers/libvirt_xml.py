@@ -10,14 +10,26 @@ from manila_lite.siblings.compute.drivers.interface import Nic, Server
 from manila_lite.siblings.compute.drivers.local import Files
 
 
-def domain(conf: Any, name: str, server: Server, files: Files, images: Path, shares: Iterable[tuple[str, str]],
-           nics: Iterable[tuple[str, str, Nic]] = ()) -> str:
+def domain(
+    conf: Any,
+    name: str,
+    server: Server,
+    files: Files,
+    images: Path,
+    shares: Iterable[tuple[str, str]],
+    nics: Iterable[tuple[str, str, Nic]] = (),
+) -> str:
     """Return the XML of a server with shares, given as (directory of the host, tag), and interfaces, given as
     (bridge, name on the host, interface).
     """
     root = ET.Element('domain', type=conf.virt_type)
-    for tag, text, more in (('name', name, {}), ('uuid', server.id, {}), ('title', server.name, {}),
-                            ('memory', str(server.memory), {'unit': 'MiB'}), ('vcpu', str(server.vcpus), {})):
+    for tag, text, more in (
+        ('name', name, {}),
+        ('uuid', server.id, {}),
+        ('title', server.name, {}),
+        ('memory', str(server.memory), {'unit': 'MiB'}),
+        ('vcpu', str(server.vcpus), {}),
+    ):
         _add(root, tag, text, **more)
     if server.shared_memory:
         backing = _add(root, 'memoryBacking')

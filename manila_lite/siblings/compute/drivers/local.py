@@ -17,12 +17,22 @@ from manila_lite.siblings.compute.drivers.mounts import HostMounts
 
 #: Options of every driver that keeps servers in files of this host.
 OPTIONS = (
-    numeric.Float('power_off_timeout', default=60.0, min=0, max=numeric.WEEK,
-                  help='Seconds within which a guest must switch itself off.'),
-    numeric.Int('console_size', default=1024, min=1, help='KiB of serial console output that are kept for each guest.'),
-    cfg.DictOpt('bridges', default={},
-                help='Bridge of this host for each network of [compute] networks_file that servers of this host can use: '
-                     '"data:br-data,backup:br-7".'),
+    numeric.Float(
+        'power_off_timeout',
+        default=60.0,
+        min=0,
+        max=numeric.WEEK,
+        help='Seconds within which a guest must switch itself off.',
+    ),
+    numeric.Int(
+        'console_size', default=1024, min=1, help='KiB of serial console output that are kept for each guest.'
+    ),
+    cfg.DictOpt(
+        'bridges',
+        default={},
+        help='Bridge of this host for each network of [compute] networks_file that servers of this host can use: '
+        '"data:br-data,backup:br-7".',
+    ),
     *MOUNTS,
 )
 
@@ -76,7 +86,9 @@ class LocalServers(HostMounts):
             if name and not (self.images / name).is_file():
                 raise errors.Final(f'There is no image {name}.')
         if server.image and not files.disk.exists():
-            disks.make(image_files.find(self.images, server.project_id, server.image), files.disk, server.disk)
+            disks.make(
+                image_files.find(self.images, server.project_id, server.image), files.disk, server.disk
+            )
 
     def bridge(self, nic: Nic) -> str:
         """Return the bridge that an interface is plugged into. :raises errors.Final: this host has none for the network."""

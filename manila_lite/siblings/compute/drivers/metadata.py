@@ -16,10 +16,16 @@ VERSIONS = ('2025-04-04', 'latest')
 def document(server: Server, shares: tuple[Share, ...]) -> dict[str, Any]:
     """Return ``meta_data.json`` of a server."""
     return {
-        'uuid': server.id, 'name': server.name, 'hostname': server.name, 'project_id': server.project_id, 'launch_index': 0,
+        'uuid': server.id,
+        'name': server.name,
+        'hostname': server.name,
+        'project_id': server.project_id,
+        'launch_index': 0,
         'meta': server.metadata,
-        'devices': [{'type': 'share', 'share_id': share.id, 'tag': share.tag, 'bus': 'none', 'address': 'none'}
-                    for share in shares],
+        'devices': [
+            {'type': 'share', 'share_id': share.id, 'tag': share.tag, 'bus': 'none', 'address': 'none'}
+            for share in shares
+        ],
     }
 
 
@@ -29,11 +35,28 @@ def network(server: Server) -> dict[str, Any]:
     for number, nic in enumerate(server.nics):
         net = ipaddress.ip_network(nic.cidr)
         anywhere = '0.0.0.0' if net.version == 4 else '::'
-        links.append({'id': f'nic{number}', 'type': 'phy', 'ethernet_mac_address': nic.mac, 'mtu': nic.mtu, 'vif_id': None})
-        networks.append({
-            'id': f'network{number}', 'type': f'ipv{net.version}', 'link': f'nic{number}', 'network_id': nic.network,
-            'ip_address': nic.address, 'netmask': str(net.netmask),
-            'routes': [{'network': anywhere, 'netmask': anywhere, 'gateway': nic.gateway}] if nic.gateway else []})
+        links.append(
+            {
+                'id': f'nic{number}',
+                'type': 'phy',
+                'ethernet_mac_address': nic.mac,
+                'mtu': nic.mtu,
+                'vif_id': None,
+            }
+        )
+        networks.append(
+            {
+                'id': f'network{number}',
+                'type': f'ipv{net.version}',
+                'link': f'nic{number}',
+                'network_id': nic.network,
+                'ip_address': nic.address,
+                'netmask': str(net.netmask),
+                'routes': [{'network': anywhere, 'netmask': anywhere, 'gateway': nic.gateway}]
+                if nic.gateway
+                else [],
+            }
+        )
     return {'links': links, 'networks': networks, 'services': []}
 
 
@@ -44,4 +67,6 @@ def files(server: Server, shares: tuple[Share, ...]) -> dict[str, bytes]:
         contents['network_data.json'] = orjson.dumps(network(server))
     if server.user_data:
         contents['user_data'] = base64.b64decode(server.user_data)
-    return {f'openstack/{version}/{name}': content for version in VERSIONS for name, content in contents.items()}
+    return {
+        f'openstack/{version}/{name}': content for version in VERSIONS for name, content in contents.items()
+    }

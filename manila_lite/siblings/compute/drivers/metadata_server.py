@@ -72,7 +72,9 @@ def _names(known: Mapping[str, bytes], folder: str) -> bytes | None:
 class _Listener(threading.Thread):
     """The server of one guest. ``place``: the number of its namespace, which no other guest ever has."""
 
-    def __init__(self, place: int, http_socket: socket.socket, dhcp_socket: socket.socket, files: Mapping[str, bytes]):
+    def __init__(
+        self, place: int, http_socket: socket.socket, dhcp_socket: socket.socket, files: Mapping[str, bytes]
+    ):
         super().__init__(name='metadata', daemon=True)
         self.place, self.files = place, files
         self._http, self._dhcp = http_socket, dhcp_socket
@@ -162,12 +164,19 @@ class Metadata:
 
 def _listener(number: int, place: Path, tap: str, files: Mapping[str, bytes]) -> _Listener:
     """Start a server in the namespace, whose interface gets the address of the metadata."""
-    for words in (('address', 'replace', f'{dhcp.SERVER}/{dhcp.LENGTH}', 'dev', tap), ('link', 'set', tap, 'up')):
+    for words in (
+        ('address', 'replace', f'{dhcp.SERVER}/{dhcp.LENGTH}', 'dev', tap),
+        ('link', 'set', tap, 'up'),
+    ):
         run('nsenter', f'--net={place}', 'ip', *words)
     # The agent before may not have ended yet: each of the two answers then.
-    http_socket, dhcp_socket = namespaces.inside(place, lambda: (
-        socket.create_server((dhcp.SERVER, 80), backlog=_WAITING, reuse_port=True),
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM)))
+    http_socket, dhcp_socket = namespaces.inside(
+        place,
+        lambda: (
+            socket.create_server((dhcp.SERVER, 80), backlog=_WAITING, reuse_port=True),
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
+        ),
+    )
     for option in (socket.SO_REUSEPORT, socket.SO_BROADCAST):
         dhcp_socket.setsockopt(socket.SOL_SOCKET, option, 1)
     dhcp_socket.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, tap.encode())

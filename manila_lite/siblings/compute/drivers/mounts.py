@@ -17,26 +17,55 @@ LOG = log.getLogger(__name__)
 
 #: Options of every driver that mounts on the host.
 OPTIONS = (
-    cfg.StrOpt('mount_way', default='auto', choices=['auto', *nfs.WAYS],
-               help='Method for mounts of exports: the NFS client of the kernel, a bind mount of a directory that this host '
-                    'exports (see mount_local), or FUSE with libnfs for a kernel without an NFS client. "auto" takes the '
-                    'first method that works on the host.'),
-    cfg.StrOpt('mount_options', default='vers=4.2',
-               help='Mount options of the NFS client of the kernel, as in fstab. nosuid and nodev are added; guests do not '
-                    'notice them.'),
-    cfg.DictOpt('mount_local', default={},
-                help='Directories that this host exports, each as the beginning of export locations and the local directory: '
-                     '"192.0.2.7:/shares:/srv/pool/shares" gives a bind mount. Access rules are not checked then.'),
-    numeric.Float('mount_timeout', default=60.0, min=1, max=numeric.WEEK,
-                  help='Seconds within which an export must be mounted. Then the start of the server fails: its NFS '
-                       'server does '
-                       'not answer.'),
-    numeric.Float('unmount_timeout', default=20.0, min=1, max=numeric.WEEK,
-                  help='Seconds for which an unmount waits for the NFS server. Then the mount is removed by force, and data '
-                       'that the NFS server did not get yet are lost.'),
-    numeric.Float('mount_check_timeout', default=10.0, min=0.5, max=numeric.WEEK,
-                  help='Seconds within which a mount must answer a periodic check ([compute] reconcile_interval).'),
-    cfg.StrOpt('mount_netns', default='', help="Network namespace for connections to NFS servers. Default: the agent's."),
+    cfg.StrOpt(
+        'mount_way',
+        default='auto',
+        choices=['auto', *nfs.WAYS],
+        help='Method for mounts of exports: the NFS client of the kernel, a bind mount of a directory that this host '
+        'exports (see mount_local), or FUSE with libnfs for a kernel without an NFS client. "auto" takes the '
+        'first method that works on the host.',
+    ),
+    cfg.StrOpt(
+        'mount_options',
+        default='vers=4.2',
+        help='Mount options of the NFS client of the kernel, as in fstab. nosuid and nodev are added; guests do not '
+        'notice them.',
+    ),
+    cfg.DictOpt(
+        'mount_local',
+        default={},
+        help='Directories that this host exports, each as the beginning of export locations and the local directory: '
+        '"192.0.2.7:/shares:/srv/pool/shares" gives a bind mount. Access rules are not checked then.',
+    ),
+    numeric.Float(
+        'mount_timeout',
+        default=60.0,
+        min=1,
+        max=numeric.WEEK,
+        help='Seconds within which an export must be mounted. Then the start of the server fails: its NFS '
+        'server does '
+        'not answer.',
+    ),
+    numeric.Float(
+        'unmount_timeout',
+        default=20.0,
+        min=1,
+        max=numeric.WEEK,
+        help='Seconds for which an unmount waits for the NFS server. Then the mount is removed by force, and data '
+        'that the NFS server did not get yet are lost.',
+    ),
+    numeric.Float(
+        'mount_check_timeout',
+        default=10.0,
+        min=0.5,
+        max=numeric.WEEK,
+        help='Seconds within which a mount must answer a periodic check ([compute] reconcile_interval).',
+    ),
+    cfg.StrOpt(
+        'mount_netns',
+        default='',
+        help="Network namespace for connections to NFS servers. Default: the agent's.",
+    ),
 )
 
 
@@ -49,10 +78,16 @@ class HostMounts(InstanceDriver):
         self.state = Path(conf.compute.state or Path(conf.state_path, 'compute')).absolute()
         self.images = Path(conf.compute.images or self.state / 'images').absolute()
         self.base = self.state / 'mounts'
-        self._mounter = nfs.NfsMounter(nfs.LocalExecutor(group.mount_netns), way=group.mount_way, local=group.mount_local,
-                                       options=','.join(filter(None, (group.mount_options, 'nosuid,nodev'))),
-                                       python=sys.executable, mount_seconds=group.mount_timeout,
-                                       unmount_seconds=group.unmount_timeout, force=True)
+        self._mounter = nfs.NfsMounter(
+            nfs.LocalExecutor(group.mount_netns),
+            way=group.mount_way,
+            local=group.mount_local,
+            options=','.join(filter(None, (group.mount_options, 'nosuid,nodev'))),
+            python=sys.executable,
+            mount_seconds=group.mount_timeout,
+            unmount_seconds=group.unmount_timeout,
+            force=True,
+        )
         self._check_seconds = group.mount_check_timeout
 
     def mount_key(self, share: Share) -> str:
@@ -72,14 +107,18 @@ class HostMounts(InstanceDriver):
             self._mounter.mount(share.export, self.place(share))
         except nfs.TimedOut as silent:
             seconds = self._mounter.mount_seconds
-            raise errors.Final(f'The NFS server of share {share.id} did not answer within {seconds:g} s.') from silent
+            raise errors.Final(
+                f'The NFS server of share {share.id} did not answer within {seconds:g} s.'
+            ) from silent
 
     def _must_be_free(self, share: Share) -> None:
         """Refuse to hide files that are in the directory itself: something wrote there while nothing was mounted."""
         place = Path(self.place(share))
         if self._mounter.mounted(str(place)) is None and place.is_dir() and any(place.iterdir()):
             LOG.error('%s is not empty, so nothing is mounted over it: move its files elsewhere', place)
-            raise errors.Final(f'The mount point of share {share.id} on the host is not empty; the operator has to empty it.')
+            raise errors.Final(
+                f'The mount point of share {share.id} on the host is not empty; the operator has to empty it.'
+            )
 
     def share_umount(self, share: Share) -> None:
         """See ``InstanceDriver.share_umount``."""

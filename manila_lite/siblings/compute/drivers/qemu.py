@@ -17,7 +17,14 @@ from oslo_log import log
 from manila_lite import errors
 from manila_lite.host.commands import run as command
 from manila_lite.host.daemon import Daemon
-from manila_lite.siblings.compute.drivers import image_files, metadata, metadata_server, qemu_arguments, qemu_host, taps
+from manila_lite.siblings.compute.drivers import (
+    image_files,
+    metadata,
+    metadata_server,
+    qemu_arguments,
+    qemu_host,
+    taps,
+)
 from manila_lite.siblings.compute.drivers.interface import Capabilities, GuestState, Power, Server, Share
 from manila_lite.siblings.compute.drivers.local import LocalServers
 from manila_lite.siblings.compute.drivers.qemu_monitor import Refused
@@ -47,7 +54,9 @@ class QemuDriver(LocalServers):
     def start(self) -> None:
         """See ``InstanceDriver.start``."""
         if len(str(self.servers)) + 46 > _SOCKET_LENGTH:
-            raise errors.BadConfig(f'[compute] state: {self.servers} is too long for the path of a Unix socket')
+            raise errors.BadConfig(
+                f'[compute] state: {self.servers} is too long for the path of a Unix socket'
+            )
         if not os.path.exists(_TUN):
             raise errors.BadConfig(f'[{self.GROUP}] {_TUN} is missing: guests need it for their interfaces')
         self._binary = qemu_host.program(self._conf.binary)
@@ -64,8 +73,12 @@ class QemuDriver(LocalServers):
 
     def capabilities(self) -> Capabilities:
         """See ``InstanceDriver.capabilities``."""
-        return Capabilities(virtiofs=bool(self._virtiofsd), shared_memory=True, networks=frozenset(self._conf.bridges),
-                            images=image_files.public(self.images))
+        return Capabilities(
+            virtiofs=bool(self._virtiofsd),
+            shared_memory=True,
+            networks=frozenset(self._conf.bridges),
+            images=image_files.public(self.images),
+        )
 
     def _run(self, server: Server) -> GuestProcesses:
         return GuestProcesses(self.files(server), self._daemons, self._conf.start_timeout)
@@ -82,7 +95,7 @@ class QemuDriver(LocalServers):
         """See ``InstanceDriver.power_on``."""
         run, commands = self._run(server), self._commands(server, shares)
         for nic in server.nics:
-            self.bridge(nic)    # raises before anything is started
+            self.bridge(nic)  # raises before anything is started
         if not (run.commands == commands and run.running() and not run.broken()):
             files = self.files(server)
             run.clear()
@@ -114,13 +127,27 @@ class QemuDriver(LocalServers):
 
     def _commands(self, server: Server, shares: tuple[Share, ...]) -> CommandLines:
         files = self.files(server)
-        devices = tuple(qemu_arguments.Device(share.id, share.tag, self.place(share), str(files / f'share{number}'))
-                        for number, share in enumerate(shares))
+        devices = tuple(
+            qemu_arguments.Device(share.id, share.tag, self.place(share), str(files / f'share{number}'))
+            for number, share in enumerate(shares)
+        )
         return CommandLines(
-            qemu_arguments.qemu(self._binary, self._accel, self._conf.machine, server, files, self.images, devices),
-            {device.share_id: qemu_arguments.virtiofsd(self._virtiofsd, self._flavour, device, self._conf.virtiofsd_cache,
-                                                       self._conf.virtiofsd_sandbox) for device in devices},
-            {device.share_id: device.socket for device in devices}, apart=True)
+            qemu_arguments.qemu(
+                self._binary, self._accel, self._conf.machine, server, files, self.images, devices
+            ),
+            {
+                device.share_id: qemu_arguments.virtiofsd(
+                    self._virtiofsd,
+                    self._flavour,
+                    device,
+                    self._conf.virtiofsd_cache,
+                    self._conf.virtiofsd_sandbox,
+                )
+                for device in devices
+            },
+            {device.share_id: device.socket for device in devices},
+            apart=True,
+        )
 
     def power_off(self, server: Server, *, hard: bool = False) -> None:
         """See ``InstanceDriver.power_off``."""
@@ -193,5 +220,8 @@ class QemuDriver(LocalServers):
         """See ``InstanceDriver.list_running``."""
         if not self.servers.is_dir():
             return frozenset()
-        return frozenset(folder.name for folder in self.servers.iterdir()
-                         if self._run(Server(folder.name, '', '', 0, 0)).running())
+        return frozenset(
+            folder.name
+            for folder in self.servers.iterdir()
+            if self._run(Server(folder.name, '', '', 0, 0)).running()
+        )

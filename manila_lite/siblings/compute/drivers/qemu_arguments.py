@@ -25,10 +25,24 @@ class Device:
 def virtiofsd(path: str, flavour: str, device: Device, cache: str, sandbox: str) -> list[str]:
     """Return the command line of virtiofsd, which ends with its guest."""
     if flavour == 'c':
-        return [path, '-f', f'--socket-path={device.socket}', '-o', f'source={device.source}', '-o', f'cache={cache}',
-                '-o', f'sandbox={sandbox}']
-    return [path, f'--socket-path={device.socket}', f'--shared-dir={device.source}',
-            f'--cache={"never" if cache == "none" else cache}', f'--sandbox={sandbox}']
+        return [
+            path,
+            '-f',
+            f'--socket-path={device.socket}',
+            '-o',
+            f'source={device.source}',
+            '-o',
+            f'cache={cache}',
+            '-o',
+            f'sandbox={sandbox}',
+        ]
+    return [
+        path,
+        f'--socket-path={device.socket}',
+        f'--shared-dir={device.source}',
+        f'--cache={"never" if cache == "none" else cache}',
+        f'--sandbox={sandbox}',
+    ]
 
 
 def _value(word: object) -> str:
@@ -36,21 +50,58 @@ def _value(word: object) -> str:
     return str(word).replace(',', ',,')
 
 
-def qemu(binary: str, accel: str, machine: str, server: Server, files: Files, images: Path,
-         devices: tuple[Device, ...]) -> list[str]:
+def qemu(
+    binary: str,
+    accel: str,
+    machine: str,
+    server: Server,
+    files: Files,
+    images: Path,
+    devices: tuple[Device, ...],
+) -> list[str]:
     """Return the command line of QEMU for the guest. QEMU makes its interfaces, which are plugged into
     bridges later. The first one is for metadata only.
     """
     return [
-        binary, '-name', _value(server.id), '-uuid', server.id, '-nodefaults', '-no-user-config', '-display', 'none',
-        '-sandbox', _SANDBOX, '-machine', f'{machine},accel={accel},memory-backend=mem',
-        '-smp', str(server.vcpus), '-m', f'{server.memory}M', '-object', _memory(server),
-        '-qmp', f'unix:{_value(files / "qmp")},server=on,wait=off',
-        '-chardev', f'file,id=console,path={_value(files.console)},append=on', '-serial', 'chardev:console',
-        '-device', 'virtio-rng-pci', *_boot(server, images), *_disks(server, files),
-        *_tap('net', taps.metadata(server)), '-device', 'virtio-net-pci,netdev=net,romfile=',
-        *(word for number, nic in enumerate(server.nics) for word in _nic(taps.name(server, number), number, nic)),
-        *(word for number, device in enumerate(devices) for word in _share(number, device))]
+        binary,
+        '-name',
+        _value(server.id),
+        '-uuid',
+        server.id,
+        '-nodefaults',
+        '-no-user-config',
+        '-display',
+        'none',
+        '-sandbox',
+        _SANDBOX,
+        '-machine',
+        f'{machine},accel={accel},memory-backend=mem',
+        '-smp',
+        str(server.vcpus),
+        '-m',
+        f'{server.memory}M',
+        '-object',
+        _memory(server),
+        '-qmp',
+        f'unix:{_value(files / "qmp")},server=on,wait=off',
+        '-chardev',
+        f'file,id=console,path={_value(files.console)},append=on',
+        '-serial',
+        'chardev:console',
+        '-device',
+        'virtio-rng-pci',
+        *_boot(server, images),
+        *_disks(server, files),
+        *_tap('net', taps.metadata(server)),
+        '-device',
+        'virtio-net-pci,netdev=net,romfile=',
+        *(
+            word
+            for number, nic in enumerate(server.nics)
+            for word in _nic(taps.name(server, number), number, nic)
+        ),
+        *(word for number, device in enumerate(devices) for word in _share(number, device)),
+    ]
 
 
 def _memory(server: Server) -> str:
@@ -71,10 +122,19 @@ def _boot(server: Server, images: Path) -> list[str]:
 def _disks(server: Server, files: Files) -> list[str]:
     words = []
     if server.image:
-        words += ['-drive', f'if=none,id=disk,format=raw,file={_value(files.disk)}',
-                  '-device', 'virtio-blk-pci,drive=disk,bootindex=1']
-    return [*words, '-drive', f'if=none,id=config,format=raw,readonly=on,file={_value(files.config)}',
-            '-device', 'virtio-blk-pci,drive=config,serial=config-2']
+        words += [
+            '-drive',
+            f'if=none,id=disk,format=raw,file={_value(files.disk)}',
+            '-device',
+            'virtio-blk-pci,drive=disk,bootindex=1',
+        ]
+    return [
+        *words,
+        '-drive',
+        f'if=none,id=config,format=raw,readonly=on,file={_value(files.config)}',
+        '-device',
+        'virtio-blk-pci,drive=config,serial=config-2',
+    ]
 
 
 def _tap(netdev: str, name: str) -> list[str]:
@@ -82,10 +142,17 @@ def _tap(netdev: str, name: str) -> list[str]:
 
 
 def _nic(name: str, number: int, nic: Nic) -> list[str]:
-    return [*_tap(f'nic{number}', name),
-            '-device', f'virtio-net-pci,netdev=nic{number},mac={nic.mac},host_mtu={nic.mtu},romfile=']
+    return [
+        *_tap(f'nic{number}', name),
+        '-device',
+        f'virtio-net-pci,netdev=nic{number},mac={nic.mac},host_mtu={nic.mtu},romfile=',
+    ]
 
 
 def _share(number: int, device: Device) -> list[str]:
-    return ['-chardev', f'socket,id=share{number},path={_value(device.socket)}',
-            '-device', f'vhost-user-fs-pci,chardev=share{number},tag={_value(device.tag)}']
+    return [
+        '-chardev',
+        f'socket,id=share{number},path={_value(device.socket)}',
+        '-device',
+        f'vhost-user-fs-pci,chardev=share{number},tag={_value(device.tag)}',
+    ]

@@ -77,12 +77,33 @@ def takes(qemu: str, accel: str) -> float | None:
     with tempfile.TemporaryDirectory(prefix='qemu-probe-') as folder:
         disk = Path(folder, 'disk')
         disk.write_bytes(_SECTOR)
-        words = [qemu, '-accel', accel, '-machine', 'pc', '-m', '16', '-nodefaults', '-display', 'none', '-no-reboot',
-                 '-drive', f'if=ide,format=raw,file={disk}', '-device', 'isa-debug-exit,iobase=0xf4,iosize=1']
+        words = [
+            qemu,
+            '-accel',
+            accel,
+            '-machine',
+            'pc',
+            '-m',
+            '16',
+            '-nodefaults',
+            '-display',
+            'none',
+            '-no-reboot',
+            '-drive',
+            f'if=ide,format=raw,file={disk}',
+            '-device',
+            'isa-debug-exit,iobase=0xf4,iosize=1',
+        ]
         begin = time.monotonic()
         try:
-            done = subprocess.run(words, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_SECONDS,
-                                  check=False)
+            done = subprocess.run(
+                words,
+                env=ENV,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_PROBE_SECONDS,
+                check=False,
+            )
         except (OSError, subprocess.TimeoutExpired):
             return None
         return time.monotonic() - begin if done.returncode == _RAN else None

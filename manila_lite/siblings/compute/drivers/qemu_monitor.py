@@ -45,7 +45,9 @@ class Monitor:
             raise errors.Unavailable(f'QEMU does not answer at {self._path}: {bad}') from bad
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, bad: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, bad: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._socket.close()
 
     def do(self, command: str, fd: int | None = None, **arguments: Any) -> Any:
@@ -54,8 +56,12 @@ class Monitor:
         :raises Refused: QEMU refuses the command.
         :raises errors.Unavailable: QEMU is gone.
         """
-        sent = json.dumps({'execute': command, 'arguments': {name.replace('_', '-'): value
-                                                             for name, value in arguments.items()}}).encode()
+        sent = json.dumps(
+            {
+                'execute': command,
+                'arguments': {name.replace('_', '-'): value for name, value in arguments.items()},
+            }
+        ).encode()
         try:
             socket.send_fds(self._socket, [sent], [] if fd is None else [fd])
             while True:

@@ -42,7 +42,7 @@ class CommandLines:
         """Return the command lines of the guest that ran last, or None."""
         with contextlib.suppress(OSError, ValueError, TypeError):
             known = json.loads((files / 'run.json').read_text())
-            known.pop('netns', None)    # of earlier releases
+            known.pop('netns', None)  # of earlier releases
             return cls(**known)
         return None
 
@@ -89,7 +89,9 @@ class GuestProcesses:
         """Return the ids of shares that have no virtiofsd."""
         if self.commands is None:
             return frozenset()
-        return frozenset(share for share, words in self.commands.shares.items() if self._daemon(share).find(words) is None)
+        return frozenset(
+            share for share, words in self.commands.shares.items() if self._daemon(share).find(words) is None
+        )
 
     def monitor(self) -> Monitor:
         """Return QEMU's monitor."""
@@ -124,7 +126,9 @@ class GuestProcesses:
             if self._daemon(name).process() is None:
                 raise errors.Final(f'{name} ended at once: {self._last(name)}')
             if time.monotonic() > end:
-                raise errors.Unavailable(f'{name} does not answer within {self._patience:g} s: {self._last(name)}')
+                raise errors.Unavailable(
+                    f'{name} does not answer within {self._patience:g} s: {self._last(name)}'
+                )
             time.sleep(_PAUSE)
 
     def _last(self, name: str) -> str:

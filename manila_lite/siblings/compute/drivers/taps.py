@@ -64,8 +64,24 @@ def hold(netns: str, tap: str, nic: Nic) -> None:
     made = program(nic)
     text = ','.join([str(len(made)), *(' '.join(map(str, one)) for one in made)])
     run(*words, 'qdisc', 'replace', 'dev', tap, 'clsact')
-    run(*words, 'filter', 'replace', 'dev', tap, 'ingress', 'pref', '1', 'handle', '1', 'protocol', 'all', 'bpf', 'da',
-        'bytecode', text)
+    run(
+        *words,
+        'filter',
+        'replace',
+        'dev',
+        tap,
+        'ingress',
+        'pref',
+        '1',
+        'handle',
+        '1',
+        'protocol',
+        'all',
+        'bpf',
+        'da',
+        'bytecode',
+        text,
+    )
 
 
 def program(nic: Nic) -> list[_Instruction]:
@@ -86,8 +102,13 @@ def program(nic: Nic) -> list[_Instruction]:
 def _four(mac: bytes, own: bytes) -> Iterator[list[_Condition]]:
     yield [(_HALF, _TYPE, _IS, (_IPV4,)), _long(34), *_same(26, own)]
     # Ethernet and IPv4; a probe for an address that is not used yet has no sender.
-    yield [(_HALF, _TYPE, _IS, (_ARP,)), _long(42), *_same(14, bytes.fromhex('0001080006 04')), *_same(22, mac),
-           (_WORD, 28, _IS, (int.from_bytes(own), 0))]
+    yield [
+        (_HALF, _TYPE, _IS, (_ARP,)),
+        _long(42),
+        *_same(14, bytes.fromhex('0001080006 04')),
+        *_same(22, mac),
+        (_WORD, 28, _IS, (int.from_bytes(own), 0)),
+    ]
 
 
 def _six(own: bytes, local: bytes) -> Iterator[list[_Condition]]:
@@ -100,7 +121,13 @@ def _six(own: bytes, local: bytes) -> Iterator[list[_Condition]]:
         yield [*begin, _next(_FRAGMENT), after, (_BYTE, _AFTER, _IS, _PLAIN)]
         yield [*begin, after, *report]
         for target in (own, local):
-            yield [*begin, _next(_ICMP), _long(78), (_BYTE, _AFTER, _IS, (_ADVERTISED,)), *_same(_TARGET, target)]
+            yield [
+                *begin,
+                _next(_ICMP),
+                _long(78),
+                (_BYTE, _AFTER, _IS, (_ADVERTISED,)),
+                *_same(_TARGET, target),
+            ]
     # Before the guest uses an address, it asks whether somebody has it.
     nobody = [kind, _long(_AFTER), *_same(_SOURCE, bytes(16))]
     yield [*nobody, after, *report]
@@ -124,7 +151,7 @@ def _next(*headers: int) -> _Condition:
 def _same(at: int, wanted: bytes) -> Iterator[_Condition]:
     """Yield conditions for these bytes at an offset."""
     for begin in range(0, len(wanted), 4):
-        part = wanted[begin:begin + 4]
+        part = wanted[begin : begin + 4]
         yield ({4: _WORD, 2: _HALF}[len(part)], at + begin, _IS, (int.from_bytes(part),))
 
 

@@ -16,24 +16,37 @@ share_grants = grants.table(metadata)
 
 def _described() -> tuple[sa.Column, ...]:
     """Return the common columns of clusters and templates. ``details``: values that are only kept, and returned as sent."""
-    return (primary_key(), *times(), sa.Column('project_id', Name, nullable=False, index=True),
-            sa.Column('name', Name, nullable=False), sa.Column('description', sa.Text),
-            sa.Column('plugin_name', Name, nullable=False), sa.Column('plugin_version', Name, nullable=False),
-            flag('is_public'), flag('is_protected'), sa.Column('details', Json, nullable=False),
-            sa.Column('shares', Json))
+    return (
+        primary_key(),
+        *times(),
+        sa.Column('project_id', Name, nullable=False, index=True),
+        sa.Column('name', Name, nullable=False),
+        sa.Column('description', sa.Text),
+        sa.Column('plugin_name', Name, nullable=False),
+        sa.Column('plugin_version', Name, nullable=False),
+        flag('is_public'),
+        flag('is_protected'),
+        sa.Column('details', Json, nullable=False),
+        sa.Column('shares', Json),
+    )
 
 
 def _sized() -> tuple[sa.Column, ...]:
     return sa.Column('flavor_id', Name), sa.Column('image_id', Name)
 
 
-node_group_templates = sa.Table('node_group_templates', metadata, *_described(), *_sized(),
-                                sa.UniqueConstraint('project_id', 'name'))
+node_group_templates = sa.Table(
+    'node_group_templates', metadata, *_described(), *_sized(), sa.UniqueConstraint('project_id', 'name')
+)
 
-cluster_templates = sa.Table('cluster_templates', metadata, *_described(), sa.UniqueConstraint('project_id', 'name'))
+cluster_templates = sa.Table(
+    'cluster_templates', metadata, *_described(), sa.UniqueConstraint('project_id', 'name')
+)
 
 clusters = sa.Table(
-    'clusters', metadata, *_described(),
+    'clusters',
+    metadata,
+    *_described(),
     ref('cluster_template_id', 'cluster_templates.id', nullable=True),
     sa.Column('default_image_id', Name),
     sa.Column('status', sa.String(32), nullable=False),
@@ -51,18 +64,27 @@ clusters = sa.Table(
 
 #: Node groups of a cluster or of a cluster template.
 node_groups = sa.Table(
-    'node_groups', metadata, primary_key(), *times(),
+    'node_groups',
+    metadata,
+    primary_key(),
+    *times(),
     ref('cluster_id', 'clusters.id', nullable=True, cascade=True),
     ref('cluster_template_id', 'cluster_templates.id', nullable=True, cascade=True),
     sa.Column('node_group_template_id', Id, index=True),
     sa.Column('name', Name, nullable=False),
     sa.Column('count', sa.Integer, nullable=False),
-    *_sized(), sa.Column('details', Json, nullable=False), sa.Column('shares', Json),
-    sa.UniqueConstraint('cluster_id', 'name'), sa.UniqueConstraint('cluster_template_id', 'name'),
+    *_sized(),
+    sa.Column('details', Json, nullable=False),
+    sa.Column('shares', Json),
+    sa.UniqueConstraint('cluster_id', 'name'),
+    sa.UniqueConstraint('cluster_template_id', 'name'),
 )
 
 instances = sa.Table(
-    'instances', metadata, primary_key(), *times(),
+    'instances',
+    metadata,
+    primary_key(),
+    *times(),
     ref('node_group_id', 'node_groups.id'),
     ref('cluster_id', 'clusters.id'),
     sa.Column('name', Name, nullable=False),
@@ -80,7 +102,10 @@ instances = sa.Table(
 )
 
 share_mounts = sa.Table(
-    'share_mounts', metadata, primary_key(), *times(),
+    'share_mounts',
+    metadata,
+    primary_key(),
+    *times(),
     ref('instance_id', 'instances.id'),
     sa.Column('share_id', Id, nullable=False, index=True),
     sa.Column('path', sa.Text, nullable=False),

@@ -14,20 +14,29 @@ from manila_lite import errors
 from manila_lite.siblings.dataproc.db import models
 
 #: Tables with rows that users name, by their resource type.
-NAMED: dict[str, sa.Table] = {'node group template': models.node_group_templates,
-                              'cluster template': models.cluster_templates, 'cluster': models.clusters}
+NAMED: dict[str, sa.Table] = {
+    'node group template': models.node_group_templates,
+    'cluster template': models.cluster_templates,
+    'cluster': models.clusters,
+}
 _groups = models.node_groups
 
 
 def _visible(table: sa.Table, project_id: str | None) -> sa.ColumnElement[bool]:
-    return sa.true() if project_id == EVERY_PROJECT else sa.or_(table.c.project_id == project_id, table.c.is_public.is_(True))
+    return (
+        sa.true()
+        if project_id == EVERY_PROJECT
+        else sa.or_(table.c.project_id == project_id, table.c.is_public.is_(True))
+    )
 
 
 #: In place of a project's id: the caller sees the rows of all projects.
 EVERY_PROJECT = '*'
 
 
-def get(conn: Connection, resource_type: str, resource_id: str, project_id: str | None, *, own: bool = False) -> Row:
+def get(
+    conn: Connection, resource_type: str, resource_id: str, project_id: str | None, *, own: bool = False
+) -> Row:
     """Return a row that the project sees: its own, or, unless ``own``, a public one, or any for ``EVERY_PROJECT``.
 
     :raises errors.NotFound: the project sees no such row.
@@ -40,8 +49,17 @@ def get(conn: Connection, resource_type: str, resource_id: str, project_id: str 
     return row
 
 
-def list_visible(conn: Connection, resource_type: str, project_id: str | None, filters: Mapping[str, Any], *, limit: int,
-                 marker: str | None = None, sort_by: str = 'created_at', descending: bool = False) -> list[Row]:
+def list_visible(
+    conn: Connection,
+    resource_type: str,
+    project_id: str | None,
+    filters: Mapping[str, Any],
+    *,
+    limit: int,
+    marker: str | None = None,
+    sort_by: str = 'created_at',
+    descending: bool = False,
+) -> list[Row]:
     """Return the rows that the project sees after ``marker`` (the id of the last one seen), one more than ``limit`` if
     there are more.
     """
@@ -51,7 +69,9 @@ def list_visible(conn: Connection, resource_type: str, project_id: str | None, f
         query = query.where(table.c[name] == value)
     column = table.c[sort_by]
     if marker is not None:
-        last = conn.execute(sa.select(column, table.c.id).where(table.c.id == marker, _visible(table, project_id))).first()
+        last = conn.execute(
+            sa.select(column, table.c.id).where(table.c.id == marker, _visible(table, project_id))
+        ).first()
         if last is None:
             raise errors.Invalid(f'marker: there is no {resource_type} {marker}.')
         place, seen = sa.tuple_(column, table.c.id), sa.tuple_(*map(sa.literal, last))
@@ -82,7 +102,9 @@ def insert(conn: Connection, resource_type: str, values: Mapping[str, Any]) -> s
 def update(conn: Connection, resource_type: str, resource_id: str, values: Mapping[str, Any]) -> None:
     """Set values of a row."""
     if values:
-        conn.execute(NAMED[resource_type].update().where(NAMED[resource_type].c.id == resource_id).values(**values))
+        conn.execute(
+            NAMED[resource_type].update().where(NAMED[resource_type].c.id == resource_id).values(**values)
+        )
 
 
 def delete(conn: Connection, resource_type: str, template_id: str) -> None:
@@ -94,15 +116,21 @@ def names_of_users(conn: Connection, resource_type: str, template_id: str) -> li
     """Return the names of the clusters and templates made of a template, which must be deleted first."""
     clusters, cluster_templates = models.clusters, models.cluster_templates
     if resource_type == 'cluster template':
-        return list(conn.execute(sa.select(clusters.c.name).where(clusters.c.cluster_template_id == template_id)).scalars())
+        return list(
+            conn.execute(
+                sa.select(clusters.c.name).where(clusters.c.cluster_template_id == template_id)
+            ).scalars()
+        )
     owner = sa.func.coalesce(clusters.c.name, cluster_templates.c.name)
-    joined = (_groups.outerjoin(clusters, clusters.c.id == _groups.c.cluster_id)
-              .outerjoin(cluster_templates, cluster_templates.c.id == _groups.c.cluster_template_id))
+    joined = _groups.outerjoin(clusters, clusters.c.id == _groups.c.cluster_id).outerjoin(
+        cluster_templates, cluster_templates.c.id == _groups.c.cluster_template_id
+    )
     query = sa.select(owner).select_from(joined).where(_groups.c.node_group_template_id == template_id)
     return list(conn.execute(query).scalars())
 
 
 # Node groups ------------------------------------------------------------------------------------
+
 
 def add_groups(conn: Connection, column: str, owner: str, groups: Iterable[Mapping[str, Any]]) -> None:
     """Add node groups to the cluster or cluster template (``column`` says which)."""
@@ -118,7 +146,9 @@ def drop_groups(conn: Connection, column: str, owner: str) -> None:
 def groups(conn: Connection, column: str, owners: Iterable[str]) -> dict[str, list[Row]]:
     """Return node groups by owner, sorted by name."""
     by_owner: dict[str, list[Row]] = {}
-    for row in conn.execute(sa.select(_groups).where(_groups.c[column].in_(tuple(owners))).order_by(_groups.c.name)):
+    for row in conn.execute(
+        sa.select(_groups).where(_groups.c[column].in_(tuple(owners))).order_by(_groups.c.name)
+    ):
         by_owner.setdefault(getattr(row, column), []).append(row)
     return by_owner
 
@@ -136,17 +166,26 @@ def drop_empty_group(conn: Connection, group_id: str) -> None:
 
 # Nodes and mounts -------------------------------------------------------------------------------
 
+
 def instances(conn: Connection, clusters: Iterable[str]) -> list[Row]:
     """Return the nodes of clusters, sorted by name."""
     table = models.instances
-    return list(conn.execute(sa.select(table).where(table.c.cluster_id.in_(tuple(clusters))).order_by(table.c.name)))
+    return list(
+        conn.execute(sa.select(table).where(table.c.cluster_id.in_(tuple(clusters))).order_by(table.c.name))
+    )
 
 
 def mounts(conn: Connection, clusters: Iterable[str]) -> list[Row]:
     """Return the mounts of clusters, with ``cluster_id`` and ``node``, sorted by node and path."""
     node, mount = models.instances, models.share_mounts
-    return list(conn.execute(sa.select(mount, node.c.cluster_id, node.c.name.label('node')).join(node)
-                             .where(node.c.cluster_id.in_(tuple(clusters))).order_by(node.c.name, mount.c.path)))
+    return list(
+        conn.execute(
+            sa.select(mount, node.c.cluster_id, node.c.name.label('node'))
+            .join(node)
+            .where(node.c.cluster_id.in_(tuple(clusters)))
+            .order_by(node.c.name, mount.c.path)
+        )
+    )
 
 
 def update_instance(conn: Connection, instance_id: str, **values: Any) -> None:
@@ -161,8 +200,11 @@ def update_mount(conn: Connection, mount_id: str, **values: Any) -> None:
 
 def taken_references(conn: Connection) -> frozenset[str]:
     """Return the references of all nodes that are in a cluster."""
-    return frozenset(conn.execute(sa.select(models.instances.c.infra_ref)
-                                  .where(models.instances.c.infra_ref.is_not(None))).scalars())
+    return frozenset(
+        conn.execute(
+            sa.select(models.instances.c.infra_ref).where(models.instances.c.infra_ref.is_not(None))
+        ).scalars()
+    )
 
 
 def levels_of_grant(conn: Connection, grant_id: str) -> list[str]:
@@ -191,7 +233,11 @@ def grants_of(conn: Connection, owner: str) -> list[str]:
 def grants_with_fault(conn: Connection) -> list[Row]:
     """Return the grants whose access rules could not be made or released at the last try: share, reason and fault."""
     grants = models.share_grants
-    return list(conn.execute(sa.select(grants.c.share_id, grants.c.reason, grants.c.fault).where(grants.c.fault.is_not(None))))
+    return list(
+        conn.execute(
+            sa.select(grants.c.share_id, grants.c.reason, grants.c.fault).where(grants.c.fault.is_not(None))
+        )
+    )
 
 
 def rules_of_grants(conn: Connection, grant_ids: Iterable[str]) -> dict[str, str | None]:

@@ -10,11 +10,22 @@ from manila_lite.siblings.dataproc.interface import Remote
 _QUIET = ('env', 'DEBIAN_FRONTEND=noninteractive')
 _APT = (*_QUIET, 'apt-get', '-q', '-o', 'DPkg::Lock::Timeout=120')
 _DEBIAN = ((*_APT, 'update'), (*_APT, 'install', '-y', '--no-install-recommends', 'nfs-common'))
-_RED_HAT = (('sh', '-c', 'if command -v dnf >/dev/null; then exec dnf "$@"; else exec yum "$@"; fi', 'mlite',
-             '-y', 'install', 'nfs-utils'),)
+_RED_HAT = (
+    (
+        'sh',
+        '-c',
+        'if command -v dnf >/dev/null; then exec dnf "$@"; else exec yum "$@"; fi',
+        'mlite',
+        '-y',
+        'install',
+        'nfs-utils',
+    ),
+)
 #: Commands to install the client, by the names of distributions in os-release(5).
 INSTALL: dict[str, Sequence[Sequence[str]]] = {
-    **dict.fromkeys(('debian', 'ubuntu'), _DEBIAN), **dict.fromkeys(('rhel', 'fedora', 'centos'), _RED_HAT)}
+    **dict.fromkeys(('debian', 'ubuntu'), _DEBIAN),
+    **dict.fromkeys(('rhel', 'fedora', 'centos'), _RED_HAT),
+}
 
 _IS_THERE = 'test -x /sbin/mount.nfs || test -x /usr/sbin/mount.nfs'
 
@@ -43,14 +54,18 @@ def _family(remote: Remote) -> str:
     families = names(remote.run(['cat', '/etc/os-release']).out.decode(errors='replace'))
     family = next((name for name in families if name in INSTALL), None)
     if family is None:
-        raise errors.Final('There is no NFS client, and no known way to install one on '
-                           f'{families[0] if families else "this system"}: use an image with an NFS client.')
+        raise errors.Final(
+            'There is no NFS client, and no known way to install one on '
+            f'{families[0] if families else "this system"}: use an image with an NFS client.'
+        )
     return family
 
 
 def names(os_release: str) -> list[str]:
     """Return the name of a system in os-release, followed by the names of similar systems."""
-    values = dict(row.split('=', 1) for row in os_release.splitlines() if '=' in row and not row.startswith('#'))
+    values = dict(
+        row.split('=', 1) for row in os_release.splitlines() if '=' in row and not row.startswith('#')
+    )
     return [name for key in ('ID', 'ID_LIKE') for name in ' '.join(_words(values.get(key, ''))).split()]
 
 

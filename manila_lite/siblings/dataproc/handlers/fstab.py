@@ -38,7 +38,9 @@ def plain(word: str) -> str:
 def line(mount: Mount, options: str) -> bytes:
     """Return the line for a mount, which waits for the network, and whose failure does not stop the boot."""
     whole = ','.join(word for word in (mount.level, options, '_netdev', 'nofail') if word)
-    return os.fsencode(f'{escaped(mount.export)} {escaped(mount.path)} nfs {whole} 0 0 {_MARK}{mount.share_id}\n')
+    return os.fsencode(
+        f'{escaped(mount.export)} {escaped(mount.path)} nfs {whole} 0 0 {_MARK}{mount.share_id}\n'
+    )
 
 
 def without(text: bytes, path: str) -> bytes:

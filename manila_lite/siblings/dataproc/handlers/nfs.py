@@ -107,7 +107,9 @@ class NfsHandler(ShareHandler):
         answer = self._answer(remote, place)
         if answer is Answer.NONE:
             seconds = self.conf.dataproc_nodes.answer_timeout
-            raise errors.Again(_PAUSE, f'The NFS server of {mount.export} does not answer within {seconds:g} s.')
+            raise errors.Again(
+                _PAUSE, f'The NFS server of {mount.export} does not answer within {seconds:g} s.'
+            )
         if answer is Answer.STALE:
             mounter.unmount(place, lazy=True)
 
@@ -148,7 +150,8 @@ class NfsHandler(ShareHandler):
     def _ours(self, remote: Remote, there: Mounted, mount: Mount) -> bool:
         """Say whether the mount at a path of ours is the share, or has our line in fstab."""
         return _is_nfs(there) and (
-            _same(there.source, mount.export) or fstab.has(fstab.read(remote), mount.path))
+            _same(there.source, mount.export) or fstab.has(fstab.read(remote), mount.path)
+        )
 
 
 def _unmounted(mounter: NfsMounter, place: str, force: bool) -> str:
@@ -178,7 +181,9 @@ def _said(mount: Mount) -> Iterator[None]:
     except errors.Invalid as bad:
         raise errors.Final(str(bad)) from bad
     except TooLong as bad:
-        raise errors.Again(_PAUSE, f'{bad}; perhaps the NFS server of {mount.export} does not answer.') from bad
+        raise errors.Again(
+            _PAUSE, f'{bad}; perhaps the NFS server of {mount.export} does not answer.'
+        ) from bad
     except NodeAway:
         raise
     except errors.Unavailable as bad:

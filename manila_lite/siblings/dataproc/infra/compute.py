@@ -56,8 +56,16 @@ class ComputeInfra(SshInfra):
             self._ask('POST', f'/servers/{server["id"]}/action', json={'os-start': None})
         if server['status'] != 'ACTIVE':
             raise errors.Again(self._pause, f'Its server is {server["status"]}.')
-        return self.answering(Node(ref, wanted.name, self._address(server), user=self._options.ssh_user,
-                                   host_key=server['metadata'].get(_HOST_KEY, ''), key_file=self._options.ssh_key_file or ''))
+        return self.answering(
+            Node(
+                ref,
+                wanted.name,
+                self._address(server),
+                user=self._options.ssh_user,
+                host_key=server['metadata'].get(_HOST_KEY, ''),
+                key_file=self._options.ssh_key_file or '',
+            )
+        )
 
     def release(self, ref: str) -> None:
         """See ``Infra.release``."""
@@ -70,7 +78,7 @@ class ComputeInfra(SshInfra):
     def sweep(self, taken: Callable[[], frozenset[str]]) -> None:
         """See ``Infra.sweep``."""
         there = list(self._servers())
-        known = taken()     # read after the list, since a server's name is stored before the server is made
+        known = taken()  # read after the list, since a server's name is stored before the server is made
         for server in there:
             if server['name'] not in known:
                 self._delete(server)
@@ -79,7 +87,9 @@ class ComputeInfra(SshInfra):
 
     def _one(self, ref: str) -> dict[str, Any] | None:
         """Return the oldest server of this name, and delete any others."""
-        servers = [server for server in self._servers(name=ref) if server['OS-EXT-STS:task_state'] != 'deleting']
+        servers = [
+            server for server in self._servers(name=ref) if server['OS-EXT-STS:task_state'] != 'deleting'
+        ]
         servers.sort(key=lambda server: (server['created'], server['id']))
         for server in servers[1:]:
             self._delete(server)
@@ -89,9 +99,14 @@ class ComputeInfra(SshInfra):
         """Yield our servers, those of exactly this name if one is given."""
         marker: dict[str, str] = {}
         named = {} if name is None else {'name': name}
-        while page := self._ask('GET', '/servers/detail', params={'limit': _PAGE, **named, **marker})['servers']:
+        while page := self._ask('GET', '/servers/detail', params={'limit': _PAGE, **named, **marker})[
+            'servers'
+        ]:
             for server in page:
-                if name in (None, server['name']) and server['metadata'].get(_OWNER) == self._options.compute_owner:
+                if (
+                    name in (None, server['name'])
+                    and server['metadata'].get(_OWNER) == self._options.compute_owner
+                ):
                     yield server
             if len(page) < _PAGE:
                 return
@@ -121,23 +136,43 @@ class ComputeInfra(SshInfra):
         options = self._options
         private, public = remote.host_key()
         image = wanted.image_id or options.compute_image
-        boots = {'imageRef': image, 'kernel': options.compute_kernel, 'initrd': options.compute_initrd,
-                 'cmdline': options.compute_cmdline}
+        boots = {
+            'imageRef': image,
+            'kernel': options.compute_kernel,
+            'initrd': options.compute_initrd,
+            'cmdline': options.compute_cmdline,
+        }
         if not image and not options.compute_kernel:
-            raise errors.Final('It has no image to boot from: neither the node group nor [dataproc_nodes] names one.')
-        return {'name': ref, **self._sizes(wanted.flavor_id), **{key: value for key, value in boots.items() if value},
-                'networks': [{'uuid': options.compute_network}] if options.compute_network else 'auto',
-                'metadata': {_OWNER: options.compute_owner, _HOST_KEY: public, 'mlite_cluster': wanted.cluster_id},
-                'user_data': base64.b64encode(self._user_data(wanted, private, public)).decode()}
+            raise errors.Final(
+                'It has no image to boot from: neither the node group nor [dataproc_nodes] names one.'
+            )
+        return {
+            'name': ref,
+            **self._sizes(wanted.flavor_id),
+            **{key: value for key, value in boots.items() if value},
+            'networks': [{'uuid': options.compute_network}] if options.compute_network else 'auto',
+            'metadata': {
+                _OWNER: options.compute_owner,
+                _HOST_KEY: public,
+                'mlite_cluster': wanted.cluster_id,
+            },
+            'user_data': base64.b64encode(self._user_data(wanted, private, public)).decode(),
+        }
 
     def _sizes(self, flavor: str | None) -> dict[str, int]:
         options = self._options
-        sizes = {'vcpus': options.compute_vcpus, 'memory': options.compute_memory, 'disk': options.compute_disk}
+        sizes = {
+            'vcpus': options.compute_vcpus,
+            'memory': options.compute_memory,
+            'disk': options.compute_disk,
+        }
         if flavor is None:
             return sizes
         match = _FLAVOR.fullmatch(flavor)
         if match is None:
-            raise errors.Final(f'flavor_id: {flavor!r} is not of the form VCPUSxMEMORY, with the memory in MiB, as in 2x4096.')
+            raise errors.Final(
+                f'flavor_id: {flavor!r} is not of the form VCPUSxMEMORY, with the memory in MiB, as in 2x4096.'
+            )
         return sizes | {'vcpus': int(match[1]), 'memory': int(match[2])}
 
     def _user_data(self, wanted: Wanted, private: str, public: str) -> bytes:
@@ -145,21 +180,35 @@ class ComputeInfra(SshInfra):
         that is needed.
         """
         user = self._options.ssh_user
-        me: dict[str, Any] = {'name': user, 'ssh_authorized_keys': [remote.public_key(self._options.ssh_key_file or '')]}
+        me: dict[str, Any] = {
+            'name': user,
+            'ssh_authorized_keys': [remote.public_key(self._options.ssh_key_file or '')],
+        }
         if user != 'root':
             me |= {'sudo': 'ALL=(ALL) NOPASSWD:ALL', 'shell': '/bin/sh', 'lock_passwd': True}
-        return b'#cloud-config\n' + orjson.dumps({
-            'hostname': wanted.name, 'disable_root': user != 'root', 'ssh_pwauth': False, 'ssh_deletekeys': True,
-            'ssh_keys': {'ed25519_private': private, 'ed25519_public': public}, 'users': [me],
-        }, option=orjson.OPT_INDENT_2)
+        return b'#cloud-config\n' + orjson.dumps(
+            {
+                'hostname': wanted.name,
+                'disable_root': user != 'root',
+                'ssh_pwauth': False,
+                'ssh_deletekeys': True,
+                'ssh_keys': {'ed25519_private': private, 'ed25519_public': public},
+                'users': [me],
+            },
+            option=orjson.OPT_INDENT_2,
+        )
 
     def _address(self, server: Mapping[str, Any]) -> str:
         """Return the address that access rules name: the first fixed one.
 
         :raises errors.Final: the server has none.
         """
-        addresses = [one['addr'] for listed in server['addresses'].values() for one in listed
-                     if one.get('OS-EXT-IPS:type', 'fixed') == 'fixed']
+        addresses = [
+            one['addr']
+            for listed in server['addresses'].values()
+            for one in listed
+            if one.get('OS-EXT-IPS:type', 'fixed') == 'fixed'
+        ]
         if not addresses:
             raise errors.Final('Its server is on no network.')
         return str(ipaddress.ip_address(addresses[0]))

@@ -67,17 +67,28 @@ def read(document: Any, user: str) -> dict[str, Node]:
 
 def _node(entry: Any, user: str, where: str) -> Node:
     if not isinstance(entry, dict) or set(entry) - {*_MUST, *_MAY}:
-        raise errors.Invalid(f'{where}: it has {", ".join(_MUST)} and may have {", ".join(_MAY)}, nothing else.')
+        raise errors.Invalid(
+            f'{where}: it has {", ".join(_MUST)} and may have {", ".join(_MAY)}, nothing else.'
+        )
     if lacks := [key for key in _MUST if not isinstance(entry.get(key), str) or not entry[key]]:
         raise errors.Invalid(f'{where}: it needs {" and ".join(lacks)}.')
     values = {**_MAY, 'user': user, **entry}
     try:
         address = str(ipaddress.ip_address(values['address']))
     except ValueError:
-        raise errors.Invalid(f'{where}: {values["address"]} is not an address: access rules need one.') from None
+        raise errors.Invalid(
+            f'{where}: {values["address"]} is not an address: access rules need one.'
+        ) from None
     if type(values['port']) is not int or not 0 < values['port'] < 65536:
         raise errors.Invalid(f'{where}: {values["port"]} is not a port.')
     if not all(isinstance(values[key], str) for key in ('user', 'key_file')):
         raise errors.Invalid(f'{where}: user and key_file are text.')
-    return Node(ref=values['name'], name=values['name'], address=address, port=values['port'], user=values['user'],
-                host_key=values['host_key'], key_file=values['key_file'])
+    return Node(
+        ref=values['name'],
+        name=values['name'],
+        address=address,
+        port=values['port'],
+        user=values['user'],
+        host_key=values['host_key'],
+        key_file=values['key_file'],
+    )

@@ -25,6 +25,8 @@ class SshInfra(Infra):
         except NodeAway as bad:
             raise errors.Again(_PAUSE, str(bad)) from bad
         if done.status:
-            raise errors.Final(f'{node.name}: {node.user} cannot run commands as root: '
-                               f'{done.err.decode(errors="replace").strip()}')
+            raise errors.Final(
+                f'{node.name}: {node.user} cannot run commands as root: '
+                f'{done.err.decode(errors="replace").strip()}'
+            )
         return node

@@ -52,7 +52,8 @@ class Shell:
         done = call('run', self._number, command)
         if done['status']:
             raise exceptions.SSHExecCommandFailed(
-                command=command, exit_status=done['status'], stderr=done['stderr'], stdout=done['stdout'])
+                command=command, exit_status=done['status'], stderr=done['stderr'], stdout=done['stdout']
+            )
         return done['stdout']
 
 
@@ -66,8 +67,15 @@ class Servers:
         """Return a machine as Nova shows it, with its address of a family first."""
         lent = call('lend')
         lent['addresses'].sort(key=lambda address: (':' in address) != (family == 6))
-        server = {'id': f'guest-{lent["number"]}', 'status': 'ACTIVE', 'addresses': {_NETWORK: [
-            {'addr': address, 'version': 6 if ':' in address else 4} for address in lent['addresses']]}}
+        server = {
+            'id': f'guest-{lent["number"]}',
+            'status': 'ACTIVE',
+            'addresses': {
+                _NETWORK: [
+                    {'addr': address, 'version': 6 if ':' in address else 4} for address in lent['addresses']
+                ]
+            },
+        }
         self._lent[server['id']] = lent['number']
         return server
 

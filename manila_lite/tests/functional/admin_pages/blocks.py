@@ -27,7 +27,9 @@ class Block:
     @property
     def name(self) -> str:
         """Return the file, or the first line: by this tables name the block."""
-        return self.caption or self.text.partition('\n')[0].removeprefix('# ').removeprefix('$ ').rstrip('\\ ')
+        return self.caption or self.text.partition('\n')[0].removeprefix('# ').removeprefix('$ ').rstrip(
+            '\\ '
+        )
 
     @property
     def commands(self) -> list[str]:
@@ -60,7 +62,9 @@ def _blocks(page: str, lines: list[str]) -> Iterator[Block]:
             while body and (option := _OPTION.fullmatch(f' {body[0]}')):
                 options[option['name']] = option['value']
                 body.pop(0)
-            yield Block(page, section, found['words'], options.get('caption', ''), '\n'.join(body).strip('\n') + '\n')
+            yield Block(
+                page, section, found['words'], options.get('caption', ''), '\n'.join(body).strip('\n') + '\n'
+            )
         elif found := _LITERAL.fullmatch(line):
             body, number = _body(lines, number, len(found['indent']))
             yield Block(page, section, '', '', '\n'.join(body).strip('\n') + '\n')
@@ -69,7 +73,9 @@ def _blocks(page: str, lines: list[str]) -> Iterator[Block]:
 def _body(lines: list[str], number: int, indent: int) -> tuple[list[str], int]:
     """Return the lines from ``number`` on that are further in, without what they share, and the number of the next line."""
     found = []
-    while number < len(lines) and (not lines[number] or len(lines[number]) - len(lines[number].lstrip()) > indent):
+    while number < len(lines) and (
+        not lines[number] or len(lines[number]) - len(lines[number].lstrip()) > indent
+    ):
         found.append(lines[number])
         number += 1
     less = min((len(line) - len(line.lstrip()) for line in found if line), default=0)

@@ -4,25 +4,47 @@
 from manila_lite.tests.functional.admin_pages.reader import Step
 
 #: Pages whose every block is typed.
-PAGES = ('install-debian', 'installation', 'backup', 'moving-shares', 'authentication', 'wsgi', 'scale-out', 'upgrade')
+PAGES = (
+    'install-debian',
+    'installation',
+    'backup',
+    'moving-shares',
+    'authentication',
+    'wsgi',
+    'scale-out',
+    'upgrade',
+)
 
-_POSTGRESQL = ('runuser -u postgres -- pg_dump --format=custom manila_lite >/var/backups/manila_lite/postgresql.dump',
-               'runuser -u postgres -- dropdb manila_lite')
-_MARIADB = ('mariadb-dump --single-transaction --quick manila_lite >/var/backups/manila_lite/mariadb.sql',
-            "mariadb --execute 'DROP DATABASE manila_lite'")
-_SQLITE = ('apt install sqlite3',
-           'rm -f /var/lib/manila_lite/manila_lite.sqlite-wal /var/lib/manila_lite/manila_lite.sqlite-shm')
+_POSTGRESQL = (
+    'runuser -u postgres -- pg_dump --format=custom manila_lite >/var/backups/manila_lite/postgresql.dump',
+    'runuser -u postgres -- dropdb manila_lite',
+)
+_MARIADB = (
+    'mariadb-dump --single-transaction --quick manila_lite >/var/backups/manila_lite/mariadb.sql',
+    "mariadb --execute 'DROP DATABASE manila_lite'",
+)
+_SQLITE = (
+    'apt install sqlite3',
+    'rm -f /var/lib/manila_lite/manila_lite.sqlite-wal /var/lib/manila_lite/manila_lite.sqlite-shm',
+)
 #: With the database in a file the one service is ``manila-lite``; the test starts it there.
 _SERVICES = ('systemctl start manila-share', 'systemctl start manila-scheduler manila-api')
 #: Blocks that are not typed, by page and name, with the reason.
 ILLUSTRATIONS = {
     ('authentication', './tools/quickstart --keystone --stay'): 'functional/test_quickstart.py runs it',
-    ('moving-shares', 'openstack share migration start first store2@other#pool'):
-        'it needs a second machine; functional/linux/test_host_assisted.py starts such migrations',
+    (
+        'moving-shares',
+        'openstack share migration start first store2@other#pool',
+    ): 'it needs a second machine; functional/linux/test_host_assisted.py starts such migrations',
     ('authentication', 'nova.conf'): 'functional/test_nova.py starts a Nova with it',
-    **{('upgrade', name): 'the machine has no layout of before 0.2.0; tools/packaging/in_guest.py types them' for name in (
-        'install -m 0640 -g manila_lite /var/lib/manila_lite/secrets.key /etc/manila_lite/',
-        'systemctl stop manila-lite manila-share mlite-compute-agent', 'rm /var/lib/manila_lite/secrets.key')},
+    **{
+        ('upgrade', name): 'the machine has no layout of before 0.2.0; tools/packaging/in_guest.py types them'
+        for name in (
+            'install -m 0640 -g manila_lite /var/lib/manila_lite/secrets.key /etc/manila_lite/',
+            'systemctl stop manila-lite manila-share mlite-compute-agent',
+            'rm /var/lib/manila_lite/secrets.key',
+        )
+    },
 }
 _NOT_TYPED = tuple(name for _, name in ILLUSTRATIONS)
 

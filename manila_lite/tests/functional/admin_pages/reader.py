@@ -29,8 +29,11 @@ class Step:
     @property
     def blocks(self) -> list[blocks.Block]:
         """Return the blocks, in order."""
-        return [block for block in blocks.read(self.page) if block.name not in self.without and
-                (not self.sections or block.section in self.sections)]
+        return [
+            block
+            for block in blocks.read(self.page)
+            if block.name not in self.without and (not self.sections or block.section in self.sections)
+        ]
 
 
 class Reader:
@@ -40,8 +43,14 @@ class Reader:
     this, as a reader does who waits for something.
     """
 
-    def __init__(self, machine: Machine, substitutes: Mapping[str, str], seen: Mapping[str, str],
-                 before: Mapping[str, Callable[[], object]], after: Mapping[str, Callable[[], object]]) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        substitutes: Mapping[str, str],
+        seen: Mapping[str, str],
+        before: Mapping[str, Callable[[], object]],
+        after: Mapping[str, Callable[[], object]],
+    ) -> None:
         self._machine = machine
         self._substitutes = substitutes
         self._seen = seen
@@ -73,14 +82,20 @@ class Reader:
             nonlocal last
             last = self._machine.run(command)
             return last.returncode == 0 and bool(re.search(wanted, last.stdout, re.DOTALL))
+
         waiting.until(shown, lambda: f'{command}: no {wanted} in\n{last and last.stdout}', pause=0.5)
         return last.stdout
 
     def _once(self, command: str, typed: str) -> str:
-        done = (self._machine.converse(command, PASSWORD, _PATIENCE) if command.startswith(_ASKING) else
-                self._machine.run(command, typed, _PATIENCE))
+        done = (
+            self._machine.converse(command, PASSWORD, _PATIENCE)
+            if command.startswith(_ASKING)
+            else self._machine.run(command, typed, _PATIENCE)
+        )
         if done.returncode:
-            raise AssertionError(f'{command}\nexit status {done.returncode}\n{done.stdout}\n{self._journal()}')
+            raise AssertionError(
+                f'{command}\nexit status {done.returncode}\n{done.stdout}\n{self._journal()}'
+            )
         return done.stdout
 
     def _write(self, block: blocks.Block) -> None:

@@ -23,8 +23,16 @@ driver = cephfs
 cephfs_conf_path = {conf}
 {more}
 """
-TYPE = {'share_type': {'name': 'default', 'extra_specs': {
-    'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'create_share_from_snapshot_support': 'True'}}}
+TYPE = {
+    'share_type': {
+        'name': 'default',
+        'extra_specs': {
+            'driver_handles_share_servers': 'False',
+            'snapshot_support': 'True',
+            'create_share_from_snapshot_support': 'True',
+        },
+    }
+}
 _numbers = itertools.count(1)
 
 
@@ -67,8 +75,9 @@ class CephTest(testtools.TestCase):
 
     def share(self, size=1, token=None, **more):
         """Create a share; return its id. It is deleted at the end, with its snapshots."""
-        share = self.lite.ok('POST', '/shares', {'share': {'size': size, 'share_proto': 'CEPHFS', **more}},
-                             token=token)['share']['id']
+        share = self.lite.ok(
+            'POST', '/shares', {'share': {'size': size, 'share_proto': 'CEPHFS', **more}}, token=token
+        )['share']['id']
         self.addCleanup(self.remove, share)
         self.ends(share, 'available')
         return share
@@ -93,8 +102,12 @@ class CephTest(testtools.TestCase):
 
     def grant(self, share, to, level='rw', *, ends='active', token=None):
         """Add an access rule, which must end in the state; return the rule."""
-        rule = self.lite.ok('POST', f'/shares/{share}/action', {'allow_access': {
-            'access_type': 'cephx', 'access_to': to, 'access_level': level}}, token=token)['access']['id']
+        rule = self.lite.ok(
+            'POST',
+            f'/shares/{share}/action',
+            {'allow_access': {'access_type': 'cephx', 'access_to': to, 'access_level': level}},
+            token=token,
+        )['access']['id']
         found = self.lite.wait(f'/share-access-rules/{rule}', 'access', ('active', 'error'), field='state')
         self.assertEqual(ends, found['state'], self.lite.tail())
         return found
@@ -120,7 +133,9 @@ class CephTest(testtools.TestCase):
         :raises PermissionError: the cluster refuses.
         """
         place = path or self.path(share) + below
-        self.client = self.useFixture(ceph.FuseMount(self.ceph, self.FILESYSTEM, rule['access_to'], rule['access_key'], place))
+        self.client = self.useFixture(
+            ceph.FuseMount(self.ceph, self.FILESYSTEM, rule['access_to'], rule['access_key'], place)
+        )
         return self.client.mount()
 
     def snapshot(self, share):
@@ -131,7 +146,9 @@ class CephTest(testtools.TestCase):
 
     def messages(self, share):
         """Return the texts of the user messages about the share."""
-        return [one['user_message'] for one in self.lite.ok('GET', f'/messages?resource_id={share}')['messages']]
+        return [
+            one['user_message'] for one in self.lite.ok('GET', f'/messages?resource_id={share}')['messages']
+        ]
 
 
 class Writer(threading.Thread):

@@ -14,10 +14,26 @@ from typing import Any
 from manila_lite.drivers.cephfs.cluster.answers import Answer
 
 #: Commands that change nothing.
-READS = frozenset({
-    'client ls', 'config get', 'df', 'fs clone status', 'fs dump', 'fs ls', 'fs subvolume authorized_list', 'fs subvolume info',
-    'fs subvolume ls', 'fs subvolume metadata ls', 'fs subvolume snapshot info', 'fs subvolume snapshot ls',
-    'fs subvolume snapshot metadata ls', 'fs volume ls', 'mgr dump', 'mon dump'})
+READS = frozenset(
+    {
+        'client ls',
+        'config get',
+        'df',
+        'fs clone status',
+        'fs dump',
+        'fs ls',
+        'fs subvolume authorized_list',
+        'fs subvolume info',
+        'fs subvolume ls',
+        'fs subvolume metadata ls',
+        'fs subvolume snapshot info',
+        'fs subvolume snapshot ls',
+        'fs subvolume snapshot metadata ls',
+        'fs volume ls',
+        'mgr dump',
+        'mon dump',
+    }
+)
 
 _here = threading.local()
 
@@ -29,8 +45,13 @@ class Died(BaseException):
 class Walk:
     """The way of one call through the doors. At the change ``place``, from 1, ``before`` or ``after`` it is called."""
 
-    def __init__(self, place: int = 0, *, before: Callable[['Walk'], None] | None = None,
-                 after: Callable[['Walk'], None] | None = None):
+    def __init__(
+        self,
+        place: int = 0,
+        *,
+        before: Callable[['Walk'], None] | None = None,
+        after: Callable[['Walk'], None] | None = None,
+    ):
         self.changes: list[str] = []
         self._place, self._before, self._after = place, before, after
         self._dead = False
@@ -108,7 +129,8 @@ class _Calls:
         if method not in self._doors:
             return call
         return lambda first, *more, **named: _go(
-            self._doors[method].format(first), lambda: call(first, *more, **named))
+            self._doors[method].format(first), lambda: call(first, *more, **named)
+        )
 
 
 def install(driver: Any) -> None:

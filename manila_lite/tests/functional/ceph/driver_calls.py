@@ -51,10 +51,16 @@ class Call:
 
     # For subclasses ---------------------------------------------------------------------------
 
-    def holds(self, limit: float | None = None, snapshots: Any = None, marks: Any = None, **levels: str) -> Held:
+    def holds(
+        self, limit: float | None = None, snapshots: Any = None, marks: Any = None, **levels: str
+    ) -> Held:
         """Return what is held of a share that is open to these clients."""
-        return Held(limit or self.SIZE, {SHARE: self.share.id} if marks is None else marks, snapshots=snapshots or {},
-                    **self.world.open_to(self.share, **levels))
+        return Held(
+            limit or self.SIZE,
+            {SHARE: self.share.id} if marks is None else marks,
+            snapshots=snapshots or {},
+            **self.world.open_to(self.share, **levels),
+        )
 
     def made(self, **levels: str) -> None:
         """Make the share, open to these clients."""
@@ -73,8 +79,10 @@ class Call:
             return str(bad or '')
         known = entities()
         return str(bad or '') + ''.join(
-            f'{name} has another key than the answer says. ' for name, result in results.items()
-            if result.access_key != known[self.world.client(name, self.share)]['key'])
+            f'{name} has another key than the answer says. '
+            for name, result in results.items()
+            if result.access_key != known[self.world.client(name, self.share)]['key']
+        )
 
 
 class Create(Call):
@@ -86,7 +94,11 @@ class Create(Call):
 
     def check(self, answer):
         info = ask('info', self.share.id)
-        wrong = '' if info['path'].startswith(f'/volumes/_nogroup/{self.share.id}/') else f'the path is {info["path"]}. '
+        wrong = (
+            ''
+            if info['path'].startswith(f'/volumes/_nogroup/{self.share.id}/')
+            else f'the path is {info["path"]}. '
+        )
         return wrong + ('' if info['data_pool'] == self.share.pool else f'the pool is {info["data_pool"]}. ')
 
 
@@ -195,7 +207,9 @@ class Lower(Call):
         return self.holds(**self.AFTER)
 
     def check(self, answer):
-        return self.wrong_keys(answer) + ('alice still has a session. ' if self.world.sessions(self.share, 'alice') else '')
+        return self.wrong_keys(answer) + (
+            'alice still has a session. ' if self.world.sessions(self.share, 'alice') else ''
+        )
 
     def remove(self, driver):
         self.end()
@@ -248,8 +262,20 @@ class Manage(Call):
 
     def arrange(self):
         self.name = f'found-{self.share.id}'
-        admin().manager('fs subvolume create', vol_name='a', sub_name=self.name, size=self.SIZE * GIB, namespace_isolated=True)
-        ask('authorize', self.name, auth_id=f'before-{self.share.id}', access_level='rw', tenant_id='of-manila')
+        admin().manager(
+            'fs subvolume create',
+            vol_name='a',
+            sub_name=self.name,
+            size=self.SIZE * GIB,
+            namespace_isolated=True,
+        )
+        ask(
+            'authorize',
+            self.name,
+            auth_id=f'before-{self.share.id}',
+            access_level='rw',
+            tenant_id='of-manila',
+        )
         self.path = ask('getpath', self.name)
 
     def make(self, driver):
@@ -286,7 +312,9 @@ class ManageSnapshot(TakeSnapshot):
 
     def arrange(self):
         self.made()
-        self.snapshot = values.Snapshot(uuidutils.generate_uuid(), self.share, self.SIZE, provider_location='found')
+        self.snapshot = values.Snapshot(
+            uuidutils.generate_uuid(), self.share, self.SIZE, provider_location='found'
+        )
         ask('snapshot create', self.share.id, snap_name='found')
 
     def make(self, driver):
@@ -330,7 +358,7 @@ class Ensure(Call):
 
     def make(self, driver):
         target = values.EnsureTarget(self.share, tuple(self.world.rules(self.share, alice='rw', bob='ro')))
-        return driver.ensure_share(target)      # ensure_shares does it in threads of its own
+        return driver.ensure_share(target)  # ensure_shares does it in threads of its own
 
     def expected(self):
         return self.holds(alice='rw', bob='ro')
@@ -340,8 +368,22 @@ class Ensure(Call):
 
 
 NATIVE: tuple[type[Call], ...] = (
-    Create, Copy, Delete, Extend, Shrink, Grant, Lower, Deny, TakeSnapshot, DeleteSnapshot, Manage, Unmanage, ManageSnapshot,
-    UnmanageSnapshot, Ensure)
+    Create,
+    Copy,
+    Delete,
+    Extend,
+    Shrink,
+    Grant,
+    Lower,
+    Deny,
+    TakeSnapshot,
+    DeleteSnapshot,
+    Manage,
+    Unmanage,
+    ManageSnapshot,
+    UnmanageSnapshot,
+    Ensure,
+)
 #: The calls that make a share.
 MAKERS = (Create, Copy)
 #: Of NFS, the calls that change exports.

@@ -36,7 +36,16 @@ class Host:
     """A driver in the namespace ``netns``. Each call is a method, with the share first."""
 
     def __init__(self, name, netns, conf, state):
-        command = ['nsenter', f'--net=/run/netns/{netns}', sys.executable, '-m', __name__, name, str(conf), str(state)]
+        command = [
+            'nsenter',
+            f'--net=/run/netns/{netns}',
+            sys.executable,
+            '-m',
+            __name__,
+            name,
+            str(conf),
+            str(state),
+        ]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._guard = threading.Timer(_SECONDS, self.process.kill)
         self._guard.daemon = True
@@ -50,7 +59,9 @@ class Host:
         """
         with self._lock:
             with contextlib.suppress(BrokenPipeError):
-                self.process.stdin.write(json.dumps([verb, share and dataclasses.asdict(share), *words]) + '\n')
+                self.process.stdin.write(
+                    json.dumps([verb, share and dataclasses.asdict(share), *words]) + '\n'
+                )
                 self.process.stdin.flush()
             answer = self.process.stdout.readline()
         if not answer:
@@ -108,7 +119,9 @@ class Calls:
 
     def inspect(self, share, rules):
         """Return what would be repaired."""
-        return list(self.driver.inspect_shares([values.EnsureTarget(share, tuple(_rules(rules)))])[share.id].repaired)
+        return list(
+            self.driver.inspect_shares([values.EnsureTarget(share, tuple(_rules(rules)))])[share.id].repaired
+        )
 
     def manage(self, share, path):
         """Manage what is at the path; return the new paths."""

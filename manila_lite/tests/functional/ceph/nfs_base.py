@@ -32,7 +32,11 @@ def missing():
     """Return what this machine lacks, or an empty text."""
     groups.want('ceph')
     path = os.environ['PATH'] + ':/usr/sbin:/sbin'
-    lacks = [program for program in ('ganesha.nfsd', 'dbus-daemon', 'ip', 'nsenter') if not shutil.which(program, path=path)]
+    lacks = [
+        program
+        for program in ('ganesha.nfsd', 'dbus-daemon', 'ip', 'nsenter')
+        if not shutil.which(program, path=path)
+    ]
     lacks += ['nfs-ganesha-ceph'] if fsal.plugin() is None else []
     return 'root' if os.geteuid() else ', '.join(lacks)
 
@@ -99,10 +103,12 @@ class GatewayTest(testtools.TestCase):
     def host(cls, name):
         """Return a host, whose share manager has just started."""
         conf = cls.state / f'{name}.conf'
-        conf.write_text(f'[{host.NAME}]\ncephfs_conf_path = {cls.cluster.conf}\ncephfs_protocol_helper_type = NFS\n'
-                        f'cephfs_ganesha_export_ips = {cls.fabric.v6("gateway")},{cls.fabric.v4("gateway")}\n'
-                        f'ganesha_rados_store_enable = true\nganesha_rados_store_pool_name = {SHARED}\n'
-                        f'cephfs_nfs_interface = eth0\ncephfs_nfs_graceless = true\n{cls.OPTIONS}')
+        conf.write_text(
+            f'[{host.NAME}]\ncephfs_conf_path = {cls.cluster.conf}\ncephfs_protocol_helper_type = NFS\n'
+            f'cephfs_ganesha_export_ips = {cls.fabric.v6("gateway")},{cls.fabric.v4("gateway")}\n'
+            f'ganesha_rados_store_enable = true\nganesha_rados_store_pool_name = {SHARED}\n'
+            f'cephfs_nfs_interface = eth0\ncephfs_nfs_graceless = true\n{cls.OPTIONS}'
+        )
         cls.hosts[name] = host.Host(cls.__name__, cls.fabric.name(name), conf, cls.state / name)
         return cls.hosts[name]
 
@@ -127,8 +133,13 @@ class GatewayTest(testtools.TestCase):
         share = values.Share(share_id, share_id, 'p', 1, 'NFS', host.POOL, **more)
         paths = (on or self.nas).call('create', share)
         self.addCleanup(self._delete, share)
-        self.assertEqual([f'{self.fabric.v4(self.SERVER)}:/shares/{share.mount_point_name or share.id}',
-                          f'[{self.fabric.v6(self.SERVER)}]:/shares/{share.mount_point_name or share.id}'], paths)
+        self.assertEqual(
+            [
+                f'{self.fabric.v4(self.SERVER)}:/shares/{share.mount_point_name or share.id}',
+                f'[{self.fabric.v6(self.SERVER)}]:/shares/{share.mount_point_name or share.id}',
+            ],
+            paths,
+        )
         return share
 
     def _delete(self, share):
@@ -141,8 +152,13 @@ class GatewayTest(testtools.TestCase):
     def nfs(self, host, share, action, *words, v6=False):
         """Run an NFS command as a client; return (success, output)."""
         address = self.fabric.v6(self.SERVER) if v6 else self.fabric.v4(self.SERVER)
-        return nfs_client.call(address, f'/shares/{share.mount_point_name or share.id}', action, *words,
-                               netns=self.fabric.name(host))
+        return nfs_client.call(
+            address,
+            f'/shares/{share.mount_point_name or share.id}',
+            action,
+            *words,
+            netns=self.fabric.name(host),
+        )
 
     def works(self, *call, **more):
         """Check that the client succeeds; return the output."""
@@ -158,7 +174,9 @@ class GatewayTest(testtools.TestCase):
 
     def session(self, host, share, server=None):
         """Return a client that stays mounted until the test ends."""
-        client = nfs_client.Session(self.fabric.v4(server or self.SERVER), f'/shares/{share.id}', netns=self.fabric.name(host))
+        client = nfs_client.Session(
+            self.fabric.v4(server or self.SERVER), f'/shares/{share.id}', netns=self.fabric.name(host)
+        )
         self.addCleanup(client.close)
         return client
 
@@ -175,8 +193,13 @@ class GatewayTest(testtools.TestCase):
 
     def addresses(self, name):
         """Return the addresses of a host's interface."""
-        return subprocess.run(['ip', '-n', self.fabric.name(name), 'address', 'show', 'dev', 'eth0'], check=True,
-                              capture_output=True, text=True, timeout=waiting.LIMIT).stdout
+        return subprocess.run(
+            ['ip', '-n', self.fabric.name(name), 'address', 'show', 'dev', 'eth0'],
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+        ).stdout
 
 
 class Levels:

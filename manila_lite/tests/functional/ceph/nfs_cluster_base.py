@@ -54,14 +54,19 @@ class ClusterTest(nfs_base.GatewayTest):
     @classmethod
     def host(cls, name):
         """Return a host, whose share manager has just started."""
-        return cls.with_options(name, f'cephfs_nfs_cluster_id = {NAME}\n'
-                                      f'cephfs_ganesha_export_ips = {cls.fabric.v6("nas")},{cls.fabric.v4("nas")}\n')
+        return cls.with_options(
+            name,
+            f'cephfs_nfs_cluster_id = {NAME}\n'
+            f'cephfs_ganesha_export_ips = {cls.fabric.v6("nas")},{cls.fabric.v4("nas")}\n',
+        )
 
     @classmethod
     def with_options(cls, name, options):
         """Return a host with these options, whose share manager has just started."""
         conf = cls.state / f'{name}.conf'
-        conf.write_text(f'[{host.NAME}]\ncephfs_conf_path = {cls.cluster.conf}\ncephfs_protocol_helper_type = NFS\n{options}')
+        conf.write_text(
+            f'[{host.NAME}]\ncephfs_conf_path = {cls.cluster.conf}\ncephfs_protocol_helper_type = NFS\n{options}'
+        )
         cls.hosts[name] = host.Host(cls.__name__, cls.fabric.name(name), conf, cls.state / name)
         return cls.hosts[name]
 
@@ -71,7 +76,10 @@ class ClusterTest(nfs_base.GatewayTest):
 
     def exports(self):
         """Return all exports of the NFS cluster, by the paths that clients mount."""
-        return {export['pseudo']: export for export in self.cluster.ask('nfs', 'export', 'ls', NAME, '--detailed') or ()}
+        return {
+            export['pseudo']: export
+            for export in self.cluster.ask('nfs', 'export', 'ls', NAME, '--detailed') or ()
+        }
 
     def export(self, share):
         """Return the export of the share as Ceph's manager has it."""
@@ -79,8 +87,23 @@ class ClusterTest(nfs_base.GatewayTest):
 
     def apply(self, export):
         """Change an export by hand."""
-        done = subprocess.run([*self.cluster.inside, program('ceph'), '--conf', str(self.cluster.admin_conf), 'nfs', 'export',
-                               'apply', NAME, '-i', '-'], input=json.dumps(export), capture_output=True, text=True)
+        done = subprocess.run(
+            [
+                *self.cluster.inside,
+                program('ceph'),
+                '--conf',
+                str(self.cluster.admin_conf),
+                'nfs',
+                'export',
+                'apply',
+                NAME,
+                '-i',
+                '-',
+            ],
+            input=json.dumps(export),
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(0, done.returncode, done.stderr)
 
     def ids(self):

@@ -29,7 +29,10 @@ class Faults(base.CephTest):
         waiting.until(lambda: writer.acknowledged > count + 10, 'the client goes on')
         writer.end()
         self.assertIsNone(writer.error)
-        self.assertEqual([f'{number:07}' for number in range(writer.acknowledged)], (place / 'log').read_text().splitlines())
+        self.assertEqual(
+            [f'{number:07}' for number in range(writer.acknowledged)],
+            (place / 'log').read_text().splitlines(),
+        )
 
     def test_client_goes_on_writing_after_a_disk_server_was_killed(self):
         share = self.share()
@@ -42,12 +45,18 @@ class Faults(base.CephTest):
         waiting.until(lambda: writer.acknowledged > count + 10, 'the client goes on')
         writer.end()
         self.assertIsNone(writer.error)
-        self.assertEqual([f'{number:07}' for number in range(writer.acknowledged)], (place / 'log').read_text().splitlines())
+        self.assertEqual(
+            [f'{number:07}' for number in range(writer.acknowledged)],
+            (place / 'log').read_text().splitlines(),
+        )
 
     def test_requests_wait_for_a_manager_that_restarts_between_their_steps(self):
         share = self.share()
-        for step in (lambda: self.grant(share, self.ident()), lambda: self.snapshot(share),
-                     lambda: self.lite.ok('POST', f'/shares/{share}/action', {'extend': {'new_size': 2}})):
+        for step in (
+            lambda: self.grant(share, self.ident()),
+            lambda: self.snapshot(share),
+            lambda: self.lite.ok('POST', f'/shares/{share}/action', {'extend': {'new_size': 2}}),
+        ):
             self.ceph.kill('mgr.x')
             self.ceph.start('mgr.x')
             step()
@@ -61,12 +70,15 @@ class Faults(base.CephTest):
 
     def test_doctor_tells_of_a_manager_that_is_away_and_the_request_is_done_when_it_is_back(self):
         self.ceph.kill('mgr.x')
-        share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'CEPHFS'}})['share']['id']
+        share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'CEPHFS'}})['share'][
+            'id'
+        ]
         self.addCleanup(self.remove, share)
 
         def told():
             done = forks.run('manila_lite.cmd.manage:main', f'--config-file={self.lite.config}', 'doctor')
             return 'ceph status' in done.stdout and done.stdout
+
         said = waiting.until(told, lambda: f'the doctor tells\n{self.lite.tail()}', pause=0.5)
         self.assertIn(share, said)
         self.ceph.start('mgr.x')
@@ -78,7 +90,9 @@ class Faults(base.CephTest):
         for number in range(200):
             (place / f'f{number}').write_text('x' * 1000)
         snapshot = self.snapshot(share)
-        copy = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'CEPHFS', 'snapshot_id': snapshot}})
+        copy = self.lite.ok(
+            'POST', '/shares', {'share': {'size': 1, 'share_proto': 'CEPHFS', 'snapshot_id': snapshot}}
+        )
         copy = copy['share']['id']
         self.addCleanup(self.remove, copy)
         self.ceph.kill('mgr.x')

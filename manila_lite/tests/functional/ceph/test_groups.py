@@ -11,9 +11,14 @@ class Groups(base.CephTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.loose, cls.strict = (cls.lite.ok('POST', '/share-group-types', {'share_group_type': {
-            'name': name, 'share_types': ['default'], 'group_specs': specs}})['share_group_type']['id']
-            for name, specs in (('loose', {}), ('strict', {'consistent_snapshot_support': 'pool'})))
+        cls.loose, cls.strict = (
+            cls.lite.ok(
+                'POST',
+                '/share-group-types',
+                {'share_group_type': {'name': name, 'share_types': ['default'], 'group_specs': specs}},
+            )['share_group_type']['id']
+            for name, specs in (('loose', {}), ('strict', {'consistent_snapshot_support': 'pool'}))
+        )
 
     def made(self, path, key, wait='available', **values):
         """Make a group, or a snapshot of one; return its id. It is deleted at the end."""
@@ -42,15 +47,24 @@ class Groups(base.CephTest):
 
     def test_group_is_snapshotted_and_made_anew_from_its_snapshot(self):
         group = self.group(share_group_type_id=self.loose)
-        self.assertIsNone(self.lite.ok('GET', f'/share-groups/{group}')['share_group']['consistent_snapshot_support'])
+        self.assertIsNone(
+            self.lite.ok('GET', f'/share-groups/{group}')['share_group']['consistent_snapshot_support']
+        )
         self.addCleanup(self.remove_of, group)
         for name in ('one', 'two'):
             share = self.share(share_group_id=group, name=name)
             (self.mount(share, self.grant(share, self.ident())) / 'f').write_text(f'of {name}')
         snapshot = self.made('/share-group-snapshots', 'share_group_snapshot', share_group_id=group)
-        members = self.lite.ok('GET', f'/share-group-snapshots/{snapshot}/members')['share_group_snapshot_members']
-        taken = {one['name'] for share in self.lite.ok('GET', f'/shares?share_group_id={group}')['shares']
-                 for one in self.ceph.ask('fs', 'subvolume', 'snapshot', 'ls', 'a', self.path(share['id']).split('/')[3])}
+        members = self.lite.ok('GET', f'/share-group-snapshots/{snapshot}/members')[
+            'share_group_snapshot_members'
+        ]
+        taken = {
+            one['name']
+            for share in self.lite.ok('GET', f'/shares?share_group_id={group}')['shares']
+            for one in self.ceph.ask(
+                'fs', 'subvolume', 'snapshot', 'ls', 'a', self.path(share['id']).split('/')[3]
+            )
+        }
         self.assertEqual({member['id'] for member in members}, taken)
         again = self.group(share_group_type_id=self.loose, source_share_group_snapshot_id=snapshot)
         self.addCleanup(self.remove_of, again)
@@ -68,5 +82,7 @@ class Groups(base.CephTest):
         """The driver would offer consistent snapshots, with a subvolume group for each share group, if Ceph could take them."""
         self.ceph.ask('fs', 'subvolumegroup', 'create', 'a', 'several')
         self.addCleanup(self.ceph.ask, 'fs', 'subvolumegroup', 'rm', 'a', 'several')
-        refused = self.assertRaises(Broken, self.ceph.ask, 'fs', 'subvolumegroup', 'snapshot', 'create', 'a', 'several', 'now')
+        refused = self.assertRaises(
+            Broken, self.ceph.ask, 'fs', 'subvolumegroup', 'snapshot', 'create', 'a', 'several', 'now'
+        )
         self.assertIn('subvolume group snapshots are not supported', str(refused))

@@ -44,7 +44,9 @@ class Moves(filled.Filled, base.CephTest):
         with cls.lite.config.open('a') as config:
             config.write(_OTHER.format(conf=cls.ceph.conf, rate=cls.RATE))
         super().begin()
-        cls.until(lambda: len(cls.lite.ok('GET', '/scheduler-stats/pools')['pools']) == 2, 'both pools are known')
+        cls.until(
+            lambda: len(cls.lite.ok('GET', '/scheduler-stats/pools')['pools']) == 2, 'both pools are known'
+        )
 
     @property
     def state(self):
@@ -66,8 +68,9 @@ class Moves(filled.Filled, base.CephTest):
         self.assertEqual(202, status, document)
 
     def task_is(self, share, state):
-        shown = self.lite.wait(f'/shares/{share}', 'share', (state, 'migration_error', 'migration_success'),
-                               field='task_state')
+        shown = self.lite.wait(
+            f'/shares/{share}', 'share', (state, 'migration_error', 'migration_success'), field='task_state'
+        )
         self.assertEqual(state, shown['task_state'], self.messages(share))
         return shown
 
@@ -76,7 +79,9 @@ class Moves(filled.Filled, base.CephTest):
         it, which may have lost it when the rules are applied.
         """
         self.until(lambda: not self.ceph.ask('fs', 'subvolume', 'ls', 'a'), 'the source is deleted')
-        shown = self.lite.wait(f'/share-access-rules/{rule["id"]}', 'access', ('active', 'error'), field='state')
+        shown = self.lite.wait(
+            f'/share-access-rules/{rule["id"]}', 'access', ('active', 'error'), field='state'
+        )
         if shown['state'] == 'error':
             self.assertIn('is not free', ' '.join(self.messages(share)))
         self.deny(share, rule)
@@ -130,8 +135,13 @@ class Moved(Moves):
         self.task_is(share, 'migration_success')
         there = self.mount_again(share, rule)
         self.assertEqual('at the end of all', (there / 'f').read_text())
-        self.assertEqual(expected, {name.split('_')[1]: (there / '.snap' / name / 'f').read_text()
-                                    for name in os.listdir(there / '.snap')})
+        self.assertEqual(
+            expected,
+            {
+                name.split('_')[1]: (there / '.snap' / name / 'f').read_text()
+                for name in os.listdir(there / '.snap')
+            },
+        )
         self.nothing_is_left()
 
     def test_cancelled_migration_leaves_nothing_at_the_destination(self):

@@ -23,10 +23,13 @@ class Managed(base.CephTest):
         self.assertEqual(path, self.path(share))
         place = self.mount(share, self.grant(share, self.ident()))
         self.assertEqual('precious', (place / 'f').read_text())
-        self.assertEqual(409, self.lite.call('POST', '/shares/manage', self.body(f'{self.monitors()}:{path}'))[0])
+        self.assertEqual(
+            409, self.lite.call('POST', '/shares/manage', self.body(f'{self.monitors()}:{path}'))[0]
+        )
 
-        snapshot = self.lite.ok('POST', '/snapshots/manage', {'snapshot': {
-            'share_id': share, 'provider_location': 'of-manila'}})['snapshot']['id']
+        snapshot = self.lite.ok(
+            'POST', '/snapshots/manage', {'snapshot': {'share_id': share, 'provider_location': 'of-manila'}}
+        )['snapshot']['id']
         self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         copy = self.share(2, snapshot_id=snapshot)
         self.assertEqual('precious', (self.mount(copy, self.grant(copy, self.ident())) / 'f').read_text())
@@ -35,9 +38,14 @@ class Managed(base.CephTest):
 
         self.lite.ok('POST', f'/shares/{share}/action', {'unmanage': None})
         self.lite.wait(f'/shares/{share}', 'share', 'gone')
-        self.assertEqual((path, ['of-manila'], []), (
-            self.volumes('getpath', name), [one['name'] for one in self.volumes('snapshot', 'ls', name)],
-            self.volumes('authorized_list', name)))
+        self.assertEqual(
+            (path, ['of-manila'], []),
+            (
+                self.volumes('getpath', name),
+                [one['name'] for one in self.volumes('snapshot', 'ls', name)],
+                self.volumes('authorized_list', name),
+            ),
+        )
         self.volumes('snapshot', 'rm', name, 'of-manila')
         self.volumes('rm', name)
 
@@ -51,7 +59,14 @@ class Managed(base.CephTest):
 
     def body(self, path):
         host = self.lite.ok('GET', '/scheduler-stats/pools')['pools'][0]['name']
-        return {'share': {'service_host': host, 'export_path': path, 'protocol': 'CEPHFS', 'share_type': 'default'}}
+        return {
+            'share': {
+                'service_host': host,
+                'export_path': path,
+                'protocol': 'CEPHFS',
+                'share_type': 'default',
+            }
+        }
 
     def manage(self, path):
         return self.lite.ok('POST', '/shares/manage', self.body(path))['share']['id']

@@ -82,8 +82,15 @@ class Native(base.CephTest):
         share = self.share()
         rule = self.grant(share, self.ident())
         writer = base.Writer(self.mount(share, rule) / 'log')
-        self.lite.ok('PUT', f'/share-access-rules/{rule["id"]}', {'update_access': {'access_level': 'ro'}}, version='2.88')
-        changed = self.lite.wait(f'/share-access-rules/{rule["id"]}', 'access', ('active', 'error'), field='state')
+        self.lite.ok(
+            'PUT',
+            f'/share-access-rules/{rule["id"]}',
+            {'update_access': {'access_level': 'ro'}},
+            version='2.88',
+        )
+        changed = self.lite.wait(
+            f'/share-access-rules/{rule["id"]}', 'access', ('active', 'error'), field='state'
+        )
         self.assertEqual(('ro', rule['access_key']), (changed['access_level'], changed['access_key']))
         self.assertTrue(writer.is_shut_out())
         place = self.mount(share, changed)
@@ -104,7 +111,10 @@ class Native(base.CephTest):
         mine = self.mount(copy, rule)
         self.assertEqual('first', (mine / 'f').read_text())
         (mine / 'f').write_text('mine')
-        self.assertEqual(('later', 2 << 30), ((place / 'f').read_text(), os.statvfs(mine).f_blocks * os.statvfs(mine).f_frsize))
+        self.assertEqual(
+            ('later', 2 << 30),
+            ((place / 'f').read_text(), os.statvfs(mine).f_blocks * os.statvfs(mine).f_frsize),
+        )
 
     def test_progress_of_a_copy_is_in_its_operation(self):
         share = self.share()
@@ -145,8 +155,10 @@ class OverIpv6(base.CephTest):
 
     def test_share_is_mounted_by_addresses_of_ipv6_from_the_file_system_of_the_section(self):
         [pool] = self.lite.ok('GET', '/scheduler-stats/pools/detail')['pools']
-        self.assertEqual(('b.data', False, True), (pool['pool'], *(pool['capabilities'][f'ipv{number}_support']
-                                                                  for number in (4, 6))))
+        self.assertEqual(
+            ('b.data', False, True),
+            (pool['pool'], *(pool['capabilities'][f'ipv{number}_support'] for number in (4, 6))),
+        )
         share = self.share()
         self.assertRegex(self.location(share), r'^\[::1\]:\d+:/volumes/_nogroup/')
         (self.mount(share, self.grant(share, self.ident())) / 'f').write_text('hello')

@@ -125,7 +125,9 @@ class Access(nfs_base.Levels, nfs_base.GatewayTest):
         self.refused('NOENT', 'one', share, 'list')
         paths = self.nas.call('manage', again, path)
         self.addCleanup(self.nas.call, 'delete', again)
-        self.assertRegex(paths[0], rf'^{re.escape(self.fabric.v4("gateway"))}:/volumes/_nogroup/{share.id}/\S+$')
+        self.assertRegex(
+            paths[0], rf'^{re.escape(self.fabric.v4("gateway"))}:/volumes/_nogroup/{share.id}/\S+$'
+        )
         self.grant(again, (self.one, 'rw'))
         raw = self.raw('one')
         root = raw.walk(*paths[0].partition(':/')[2].split('/'))
@@ -158,7 +160,11 @@ class Handles(nfs_base.GatewayTest):
             try:
                 result = call()
             except nfs4.Refused as refused:
-                self.assertIn(refused.name, ('STALE', 'BADHANDLE', 'ACCESS', 'PERM', 'NOENT', 'INVAL'), f'{about}: {what}')
+                self.assertIn(
+                    refused.name,
+                    ('STALE', 'BADHANDLE', 'ACCESS', 'PERM', 'NOENT', 'INVAL'),
+                    f'{about}: {what}',
+                )
             else:
                 self.fail(f'{about}: {what} gave {result!r}')
 
@@ -177,23 +183,38 @@ class Handles(nfs_base.GatewayTest):
     def test_guessed_inodes_are_refused(self):
         """The root of the file system, the folder of all volumes, that of this share, and others near by."""
         place = self._place_of_inode()
-        mine = int.from_bytes(self.root[place:place + 8], 'little')
-        inodes = [1, 2, 3, 0x100, 0x10000000000, *(number for number in range(mine - 12, mine + 12)
-                                                  if number not in (mine, self._inode(self.own)))]
+        mine = int.from_bytes(self.root[place : place + 8], 'little')
+        inodes = [
+            1,
+            2,
+            3,
+            0x100,
+            0x10000000000,
+            *(
+                number
+                for number in range(mine - 12, mine + 12)
+                if number not in (mine, self._inode(self.own))
+            ),
+        ]
         for number in inodes:
-            self.shut(self.own[:place] + number.to_bytes(8, 'little') + self.own[place + 8:], f'inode {number:#x}')
+            self.shut(
+                self.own[:place] + number.to_bytes(8, 'little') + self.own[place + 8 :], f'inode {number:#x}'
+            )
         self.assertEqual(b'mine', self.client.read(self.own))
 
     def _place_of_inode(self):
         """Return where the inode stands in a handle: the only 8 bytes that are an inode of the cluster's numbers."""
-        found = [place for place in range(len(self.own) - 7) if 0x10000000000 <= int.from_bytes(
-            self.own[place:place + 8], 'little') < 0x10001000000]
+        found = [
+            place
+            for place in range(len(self.own) - 7)
+            if 0x10000000000 <= int.from_bytes(self.own[place : place + 8], 'little') < 0x10001000000
+        ]
         self.assertEqual(1, len(found), self.own.hex())
         return found[0]
 
     def _inode(self, handle):
         place = self._place_of_inode()
-        return int.from_bytes(handle[place:place + 8], 'little')
+        return int.from_bytes(handle[place : place + 8], 'little')
 
     def test_files_of_the_share_cannot_be_left_upwards(self):
         self.assertEqual([self.mine.id.encode()], self.client.names(self.client.parent(self.root)))

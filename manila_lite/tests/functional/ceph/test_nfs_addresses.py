@@ -55,8 +55,12 @@ class Addresses(testtools.TestCase):
             self.addCleanup(ears.close)
             self.assertEqual([address], self.inside(addresses.take, 'eth0', [address]))
             heard = []
-            waiting.until(lambda ears=ears, heard=heard, address=address: heard.extend(ears.heard()) or (address, mac) in heard,
-                          lambda heard=heard: heard)
+            waiting.until(
+                lambda ears=ears, heard=heard, address=address: (
+                    heard.extend(ears.heard()) or (address, mac) in heard
+                ),
+                lambda heard=heard: heard,
+            )
 
     def test_addresses_are_taken_once_and_left_again(self):
         self.assertEqual([_V4, _V6], self.inside(addresses.take, 'eth0', [_V4, _V6]))

@@ -19,8 +19,14 @@ class Access(nfs_base.Levels, ClusterTest):
 
     def test_every_form_of_a_rule_is_understood_by_the_gateways(self):
         share = self.share()
-        others = [('0.0.0.0/0', 'ro'), ('::/0', 'ro'), ('10.98.0.0/16', 'rw'), ('fd99::/97', 'ro'), ('fd97::/124', 'rw'),
-                  *((f'10.97.{number // 250}.{number % 250 + 1}', 'rw') for number in range(500))]
+        others = [
+            ('0.0.0.0/0', 'ro'),
+            ('::/0', 'ro'),
+            ('10.98.0.0/16', 'rw'),
+            ('fd99::/97', 'ro'),
+            ('fd97::/124', 'rw'),
+            *((f'10.97.{number // 250}.{number % 250 + 1}', 'rw') for number in range(500)),
+        ]
         self.assertEqual({None}, set(self.grant(share, (self.one, 'rw'), *others)))
         self.works('one', share, 'write', 'f', 'hello')
         self.refused('ROFS', 'two', share, 'write', 'f', 'x')
@@ -54,6 +60,7 @@ class Access(nfs_base.Levels, ClusterTest):
         def write():
             while not ended.is_set():
                 answers.append(client.call('write', 'of-the-other', str(len(answers))))
+
         thread = threading.Thread(target=write)
         thread.start()
         try:
@@ -90,8 +97,16 @@ class Access(nfs_base.Levels, ClusterTest):
         share = self.share()
         self.grant(share, (self.one, 'ro'))
         told = self.export(share)
-        self.assertEqual({'access_type': 'none', 'squash': 'none', 'protocols': [4], 'transports': ['TCP'], 'sectype': ['sys']},
-                         {name: told[name] for name in ('access_type', 'squash', 'protocols', 'transports', 'sectype')})
+        self.assertEqual(
+            {
+                'access_type': 'none',
+                'squash': 'none',
+                'protocols': [4],
+                'transports': ['TCP'],
+                'sectype': ['sys'],
+            },
+            {name: told[name] for name in ('access_type', 'squash', 'protocols', 'transports', 'sectype')},
+        )
         self.assertEqual([{'addresses': [self.one], 'access_type': 'ro', 'squash': 'none'}], told['clients'])
 
     def test_share_with_the_path_of_an_export_of_manila_is_taken_over_with_nobody_admitted(self):
@@ -163,7 +178,10 @@ class Repair(ClusterTest):
         self.assert_repaired('was not exported')
 
     def test_export_with_other_clients(self):
-        self.apply(self.export(self.its) | {'clients': [{'addresses': ['0.0.0.0/1'], 'access_type': 'rw', 'squash': 'none'}]})
+        self.apply(
+            self.export(self.its)
+            | {'clients': [{'addresses': ['0.0.0.0/1'], 'access_type': 'rw', 'squash': 'none'}]}
+        )
         self.assert_repaired('Other access rules')
 
     def test_export_that_is_open_to_all(self):
@@ -218,7 +236,9 @@ class Repair(ClusterTest):
 
     def test_witness_of_a_killed_process_is_removed_with_the_next_change(self):
         told = self.export(self.its)
-        self.cluster.ask('nfs', 'export', 'create', 'cephfs', NAME, f'/manila_lite/{self.its.id}', 'a', told['path'])
+        self.cluster.ask(
+            'nfs', 'export', 'create', 'cephfs', NAME, f'/manila_lite/{self.its.id}', 'a', told['path']
+        )
         self.grant(self.its, (self.one, 'ro'))
         self.assertEqual({told['pseudo']}, set(self.exports()))
 
@@ -247,7 +267,7 @@ class Deaf(ClusterTest):
         self.assertIn('STALE', other.call('read', 'f')[1])
         self.assertEqual('hello', self.works('two', share, 'read', 'f'))
         self.forgive()
-        self.mounts(share)      # it comes back, perhaps
+        self.mounts(share)  # it comes back, perhaps
         self.nas.call('report')
         self.assertFalse(self.mounts(share)[0])
         self.assertEqual([], self.sessions(user))
@@ -256,13 +276,16 @@ class Deaf(ClusterTest):
 
     def mounts(self, share):
         """Have the client write by the gateway that does not hear; return whether that worked, and what it said."""
-        return nfs_client.call(self.fabric.v4('other'), f'/shares/{share.id}', 'write', 'f', 'on',
-                               netns=self.fabric.name('one'))
+        return nfs_client.call(
+            self.fabric.v4('other'), f'/shares/{share.id}', 'write', 'f', 'on', netns=self.fabric.name('one')
+        )
 
     def forgive(self):
         """Let the cluster forget which clients it has evicted, as it does after an hour."""
         self.cluster.ask('osd', 'blocklist', 'clear')
-        waiting.until(lambda: 'addr' not in str(self.cluster.ask('osd', 'blocklist', 'ls')), 'all is forgotten')
+        waiting.until(
+            lambda: 'addr' not in str(self.cluster.ask('osd', 'blocklist', 'ls')), 'all is forgotten'
+        )
 
 
 class Moving(ClusterTest):
@@ -271,8 +294,9 @@ class Moving(ClusterTest):
     GATEWAYS = ('nas',)
 
     def test_its_own_gateway_ends_and_its_keys_are_deleted(self):
-        own = self.with_options('other', f'cephfs_ganesha_export_ips = {self.fabric.v4("other")}\n'
-                                         'cephfs_nfs_graceless = true\n')
+        own = self.with_options(
+            'other', f'cephfs_ganesha_export_ips = {self.fabric.v4("other")}\ncephfs_nfs_graceless = true\n'
+        )
         own.call('setup')
         share = values.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'NFS', host.POOL)
         own.call('create', share)
@@ -280,8 +304,9 @@ class Moving(ClusterTest):
         server = Daemon(self.state / 'other' / 'ganesha.json')
         self.assertIsNotNone(server.process())
         own.kill()
-        again = self.with_options('other', f'cephfs_nfs_cluster_id = {NAME}\n'
-                                           f'cephfs_ganesha_export_ips = {self.fabric.v4("nas")}\n')
+        again = self.with_options(
+            'other', f'cephfs_nfs_cluster_id = {NAME}\ncephfs_ganesha_export_ips = {self.fabric.v4("nas")}\n'
+        )
         again.call('setup')
         self.addCleanup(again.call, 'delete', share)
         self.assertIsNone(server.process())

@@ -39,9 +39,11 @@ class Pairs(testtools.TestCase):
     def section(self, name, served_in, port=2049):
         """Return the share manager of a section, whose NFS server is in the namespace, with the address of that."""
         conf = self.state / f'{name}.conf'
-        conf.write_text(f'[{host.NAME}]\ncephfs_conf_path = {self.cluster.conf}\ncephfs_protocol_helper_type = NFS\n'
-                        f'cephfs_ganesha_server_ip = {self.fabric.v4(served_in)}\ncephfs_nfs_port = {port}\n'
-                        f'cephfs_nfs_netns = {self.fabric.name(served_in)}\ncephfs_nfs_graceless = true\n')
+        conf.write_text(
+            f'[{host.NAME}]\ncephfs_conf_path = {self.cluster.conf}\ncephfs_protocol_helper_type = NFS\n'
+            f'cephfs_ganesha_server_ip = {self.fabric.v4(served_in)}\ncephfs_nfs_port = {port}\n'
+            f'cephfs_nfs_netns = {self.fabric.name(served_in)}\ncephfs_nfs_graceless = true\n'
+        )
         made = host.Host(name, self.fabric.name('ceph'), conf, self.state / name)
         self.addCleanup(made.kill)
         return made
@@ -57,7 +59,9 @@ class Pairs(testtools.TestCase):
 
     def session(self, share, served_in):
         """Return a client that has the share mounted."""
-        client = nfs_client.Session(self.fabric.v4(served_in), f'/shares/{share.id}', netns=self.fabric.name('one'))
+        client = nfs_client.Session(
+            self.fabric.v4(served_in), f'/shares/{share.id}', netns=self.fabric.name('one')
+        )
         self.addCleanup(client.close)
         return client
 
@@ -87,7 +91,9 @@ class Pairs(testtools.TestCase):
             section.call('setup')
         shares = [self.share(section) for section in sections]
         for port, mine, theirs in ((2049, *shares), (2050, *reversed(shares))):
-            with contextlib.closing(nfs4.Client(self.fabric.v4('nas'), port, netns=self.fabric.name('one'))) as client:
+            with contextlib.closing(
+                nfs4.Client(self.fabric.v4('nas'), port, netns=self.fabric.name('one'))
+            ) as client:
                 root = client.walk('shares', mine.id)
                 client.make(root, 'd')
                 self.assertEqual([b'd'], client.names(root))

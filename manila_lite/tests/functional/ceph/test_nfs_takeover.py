@@ -20,8 +20,12 @@ from manila_lite.tests.services.daemon import Missing
 
 _LEASE = 4
 _WITHIN = 10.0
-_TYPE = {'share_type': {'name': 'default', 'extra_specs': {
-    'driver_handles_share_servers': 'False', 'snapshot_support': 'True'}}}
+_TYPE = {
+    'share_type': {
+        'name': 'default',
+        'extra_specs': {'driver_handles_share_servers': 'False', 'snapshot_support': 'True'},
+    }
+}
 _BACKEND = """driver = cephfs
 cephfs_conf_path = {conf}
 cephfs_protocol_helper_type = NFS
@@ -46,9 +50,12 @@ class Takeover(testtools.TestCase):
             raise unittest.SkipTest(str(lacks)) from lacks
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
         self.address = self.fabric.v4('gateway')
-        self.parts = self.useFixture(process.Parts(
-            f'[database]\nconnection = sqlite:///{self.state}/rows.sqlite\n',
-            _BACKEND.format(conf=self.cluster.conf, v4=self.address, pool=nfs_base.SHARED)))
+        self.parts = self.useFixture(
+            process.Parts(
+                f'[database]\nconnection = sqlite:///{self.state}/rows.sqlite\n',
+                _BACKEND.format(conf=self.cluster.conf, v4=self.address, pool=nfs_base.SHARED),
+            )
+        )
         self.parts.edit('lease = 60', f'lease = {_LEASE}')
         self.parts.edit('host = test', f'host = {uuidutils.generate_uuid()}')
         self.addCleanup(self.power_off)
@@ -63,16 +70,27 @@ class Takeover(testtools.TestCase):
         """Start the share manager of a host."""
         own = self.state / f'{host}.conf'
         common = self.parts.config.read_text()
-        own.write_text(common.replace(f'state_path = {self.parts.state}', f'state_path = {self.state}/{host}'))
+        own.write_text(
+            common.replace(f'state_path = {self.parts.state}', f'state_path = {self.state}/{host}')
+        )
         (self.state / host).mkdir(exist_ok=True)
-        return self.parts.run('share', 'nsenter', f'--net=/run/netns/{self.fabric.name(host)}', sys.executable, '-m',
-                              'manila_lite.cmd.share', f'--config-file={own}')
+        return self.parts.run(
+            'share',
+            'nsenter',
+            f'--net=/run/netns/{self.fabric.name(host)}',
+            sys.executable,
+            '-m',
+            'manila_lite.cmd.share',
+            f'--config-file={own}',
+        )
 
     def power_off(self):
         self.parts.end()
         base.power_off(self.state, ())
         for host in ('nas', 'other'):
-            base.ip('-n', self.fabric.name(host), 'address', 'flush', 'dev', 'eth0', 'to', f'{self.address}/32')
+            base.ip(
+                '-n', self.fabric.name(host), 'address', 'flush', 'dev', 'eth0', 'to', f'{self.address}/32'
+            )
 
     def signal(self, started, signo):
         """Send a signal to a share manager and its daemons."""
@@ -83,8 +101,11 @@ class Takeover(testtools.TestCase):
         """Return the path of a share that the first client may write to."""
         share_id = self.parts.share()
         self.parts.wait(f'/shares/{share_id}', 'share', 'available')
-        rule = self.parts.ok('POST', f'/shares/{share_id}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': self.fabric.v4('one'), 'access_level': 'rw'}})['access']['id']
+        rule = self.parts.ok(
+            'POST',
+            f'/shares/{share_id}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': self.fabric.v4('one'), 'access_level': 'rw'}},
+        )['access']['id']
         self.parts.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         [location] = self.parts.ok('GET', f'/shares/{share_id}/export_locations')['export_locations']
         address, _, path = location['path'].partition(':')
@@ -117,14 +138,18 @@ class Takeover(testtools.TestCase):
         self.manager('other')
         self.parts.until(lambda: 'works there; waiting' in self.parts.log.read_text(), 'the other host waits')
         self.assertFalse((self.state / 'other' / 'alpha' / 'kept').exists())
-        self.signal(self.nas, signal.SIGSTOP)       # as a machine that hangs
+        self.signal(self.nas, signal.SIGSTOP)  # as a machine that hangs
         began = time.monotonic()
         self.parts.until((self.state / 'other' / 'alpha' / 'kept').exists, 'the other host has the address')
         self.parts.until(lambda: self.writes(handle, b'by other'), 'the client writes')
         self.assertLess(time.monotonic() - began, _WITHIN)
         self.signal(self.nas, signal.SIGCONT)
-        self.parts.until(lambda: not (self.state / 'nas' / 'alpha' / 'kept').exists(), 'the first host has let go')
-        self.parts.until(lambda: 'stops its work there' in self.parts.log.read_text(), 'the first manager stands back')
+        self.parts.until(
+            lambda: not (self.state / 'nas' / 'alpha' / 'kept').exists(), 'the first host has let go'
+        )
+        self.parts.until(
+            lambda: 'stops its work there' in self.parts.log.read_text(), 'the first manager stands back'
+        )
         self.assertEqual((True, 'by other'), self.call(path, 'read', 'f'))
         more = self.share()
         self.assertEqual((True, ''), self.call(more, 'write', 'f', 'new'))

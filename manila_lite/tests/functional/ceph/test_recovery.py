@@ -32,8 +32,13 @@ _DEATHS = ('before', 'after') if _ALL else ('after',)
 _LANES = 2
 _PAGE = Path(__file__).parents[4] / 'doc/source/contributor/crash-matrix.rst'
 #: Changes that have a shorter name in the tables.
-_SHORT = {'fs subvolume metadata set': 'mark', 'fs subvolume metadata rm': 'unmark', 'client evict': 'evict',
-          'fs subvolume snapshot metadata set': 'mark snapshot', 'put exports': 'write exports'}
+_SHORT = {
+    'fs subvolume metadata set': 'mark',
+    'fs subvolume metadata rm': 'unmark',
+    'client evict': 'evict',
+    'fs subvolume snapshot metadata set': 'mark snapshot',
+    'put exports': 'write exports',
+}
 #: The largest number of changes of a call.
 _MOST = 8
 #: Seconds until a call counts as stuck.
@@ -124,11 +129,13 @@ def left_by(call, driver):
 
 def each(work, things):
     """Do the work with each thing, at once; return all results together. An exception is a result, too."""
+
     def safely(thing):
         try:
             return work(thing)
         except Exception:
             return [f'{thing}: {traceback.format_exc()}']
+
     with futures.ThreadPoolExecutor(len(things)) as hands:
         return [one for results in hands.map(safely, things) for one in results]
 
@@ -139,8 +146,11 @@ class Deaths(RecoveryTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.lanes = [(cls.world(kind), calls[number::_LANES]) for number in range(_LANES)
-                     for kind, calls in ((worlds.World, driver_calls.NATIVE), (worlds.NfsWorld, driver_calls.NFS))]
+        cls.lanes = [
+            (cls.world(kind), calls[number::_LANES])
+            for number in range(_LANES)
+            for kind, calls in ((worlds.World, driver_calls.NATIVE), (worlds.NfsWorld, driver_calls.NFS))
+        ]
         #: The changes of each call.
         cls.changes = {}
 
@@ -150,7 +160,9 @@ class Deaths(RecoveryTest):
         table = '\n'.join(_table(self.changes))
         if _ALL:
             print(table)
-        self.assertTrue(table in _PAGE.read_text(), f'the page {_PAGE.name} has other tables than these:\n{table}')
+        self.assertTrue(
+            table in _PAGE.read_text(), f'the page {_PAGE.name} has other tables than these:\n{table}'
+        )
 
     def _lane(self, lane):
         world, calls = lane
@@ -175,12 +187,18 @@ class Deaths(RecoveryTest):
 def _table(changes):
     """Yield the lines of the tables of calls, one for each protocol."""
     for proto, what in (('CEPHFS', 'call for a native share'), ('NFS', 'call for an NFS share')):
-        rows = [(kind.NAME, str(len(done)), ', '.join(map(_short, done)))
-                for (its, kind), done in changes.items() if its == proto]
+        rows = [
+            (kind.NAME, str(len(done)), ', '.join(map(_short, done)))
+            for (its, kind), done in changes.items()
+            if its == proto
+        ]
         rows = [(what, 'changes', 'in order'), *sorted(rows, key=lambda row: row[0])]
         widths = [max(len(row[column]) for row in rows) for column in range(3)]
         bar = '  '.join('=' * width for width in widths)
-        lines = ['  '.join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines = [
+            '  '.join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
         yield from (bar, lines[0], bar, *lines[1:], bar, '')
 
 
@@ -215,7 +233,10 @@ class Restarts(RecoveryTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.worlds = [(cls.world(worlds.World), driver_calls.NATIVE), (cls.world(worlds.NfsWorld), driver_calls.NFS)]
+        cls.worlds = [
+            (cls.world(worlds.World), driver_calls.NATIVE),
+            (cls.world(worlds.NfsWorld), driver_calls.NFS),
+        ]
 
     def test_calls_go_on_when_the_manager_has_restarted(self):
         self.assertEqual([], self._round(lambda call: call.RESTART[call.world.PROTO]))
@@ -265,7 +286,10 @@ class Dawdling(Walk):
         return super().go(what, act)
 
     def _has_ended(self):
-        return admin().manager('fs clone status', vol_name='a', clone_name=self._name)['status']['state'] == 'complete'
+        return (
+            admin().manager('fs clone status', vol_name='a', clone_name=self._name)['status']['state']
+            == 'complete'
+        )
 
 
 class HalfDone(RecoveryTest):
@@ -323,15 +347,36 @@ class HalfDone(RecoveryTest):
     def unsettled(self, share, ident, level):
         """Have the records say what those of a manager say that is at work on the access of an id."""
         of_id, of_share = worlds.Record(f'${ident}.meta'), worlds.Record(f'_:{share.id}.meta')
-        of_id.change(lambda known: known | {'dirty': True, 'subvolumes': {f'None/{share.id}': {
-            'access_level': level, 'dirty': True}}})
-        of_share.change(lambda known: known | {'auths': known['auths'] | {ident: {'access_level': level, 'dirty': True}}})
+        of_id.change(
+            lambda known: (
+                known
+                | {'dirty': True, 'subvolumes': {f'None/{share.id}': {'access_level': level, 'dirty': True}}}
+            )
+        )
+        of_share.change(
+            lambda known: known | {'auths': known['auths'] | {ident: {'access_level': level, 'dirty': True}}}
+        )
 
     def let_in(self, share, ident, tenant='p'):
         """Have an id let in as by a manager that died before it had a record of that in the subvolume."""
         path = worlds.ask('getpath', share.id)
-        self.ceph.ask('auth', 'get-or-create', f'client.{ident}', 'mds', f'allow rw path={path}', 'osd',
-                      f'allow rw pool={share.pool} namespace=fsvolumens_{share.id}', 'mon', 'allow r')
-        worlds.Record(f'${ident}.meta').change(lambda _: {
-            'dirty': True, 'tenant_id': tenant, 'compat_version': 6, 'version': 6,
-            'subvolumes': {f'None/{share.id}': {'access_level': 'rw', 'dirty': True}}})
+        self.ceph.ask(
+            'auth',
+            'get-or-create',
+            f'client.{ident}',
+            'mds',
+            f'allow rw path={path}',
+            'osd',
+            f'allow rw pool={share.pool} namespace=fsvolumens_{share.id}',
+            'mon',
+            'allow r',
+        )
+        worlds.Record(f'${ident}.meta').change(
+            lambda _: {
+                'dirty': True,
+                'tenant_id': tenant,
+                'compat_version': 6,
+                'version': 6,
+                'subvolumes': {f'None/{share.id}': {'access_level': 'rw', 'dirty': True}},
+            }
+        )

@@ -38,7 +38,9 @@ class StartChecks(testtools.TestCase):
     def said(self, program, *words, **options):
         """Return exit status and output of a program with this section."""
         state = self.useFixture(fixtures.TempDir()).path
-        lines = '\n'.join(f'{name} = {value}' for name, value in ({'cephfs_conf_path': self.ceph.conf} | options).items())
+        lines = '\n'.join(
+            f'{name} = {value}' for name, value in ({'cephfs_conf_path': self.ceph.conf} | options).items()
+        )
         config = f'{state}/manila_lite.conf'
         with open(config, 'w') as file:
             file.write(_CONFIG.format(state=state, port=process.free_port(), lines=lines))
@@ -60,25 +62,43 @@ class StartChecks(testtools.TestCase):
         self.assertRegex(said, 'Well: .*share backends')
 
     def test_conf_path_that_is_no_file(self):
-        self.assert_told('cephfs_conf_path', '/none/ceph.conf cannot be read (No such file or directory)',
-                         cephfs_conf_path='/none/ceph.conf')
+        self.assert_told(
+            'cephfs_conf_path',
+            '/none/ceph.conf cannot be read (No such file or directory)',
+            cephfs_conf_path='/none/ceph.conf',
+        )
 
     def test_key_of_another_cluster(self):
         wrong = self.ceph.client_conf('stranger', 'AQDLr1ZnAAAAABAAVhVVVVVVVVVVVVVVVVVVVQ==')
-        self.assert_told('cephfs_auth_id', 'does not let client.stranger in', cephfs_conf_path=wrong, cephfs_auth_id='stranger')
+        self.assert_told(
+            'cephfs_auth_id',
+            'does not let client.stranger in',
+            cephfs_conf_path=wrong,
+            cephfs_auth_id='stranger',
+        )
 
     def test_no_key_for_the_id(self):
         self.assert_told('cephfs_auth_id', 'does not let client.nobody in', cephfs_auth_id='nobody')
 
     def test_cluster_name_whose_key_is_not_here(self):
         bare = self.ceph.home / 'clients' / 'bare.conf'
-        bare.write_text('\n'.join(line for line in self.ceph.conf.read_text().splitlines() if 'keyring' not in line) + '\n')
-        self.assert_told('cephfs_auth_id', 'check cephfs_cluster_name', '/etc/ceph/elsewhere.client.manila.keyring',
-                         cephfs_conf_path=bare, cephfs_cluster_name='elsewhere')
+        bare.write_text(
+            '\n'.join(line for line in self.ceph.conf.read_text().splitlines() if 'keyring' not in line)
+            + '\n'
+        )
+        self.assert_told(
+            'cephfs_auth_id',
+            'check cephfs_cluster_name',
+            '/etc/ceph/elsewhere.client.manila.keyring',
+            cephfs_conf_path=bare,
+            cephfs_cluster_name='elsewhere',
+        )
 
     def test_id_that_may_not_do_what_is_needed(self):
-        for ident, caps, told in (('weak', ('mon', 'allow r'), 'may not do what the service needs'),
-                                  ('meek', ('mon', 'allow r', 'mgr', 'allow rw'), 'may not end sessions')):
+        for ident, caps, told in (
+            ('weak', ('mon', 'allow r'), 'may not do what the service needs'),
+            ('meek', ('mon', 'allow r', 'mgr', 'allow rw'), 'may not end sessions'),
+        ):
             key = self.ceph.ask('auth', 'get-or-create-key', f'client.{ident}', *caps)['key']
             self.addCleanup(self.ceph.ask, 'auth', 'rm', f'client.{ident}')
             conf = self.ceph.client_conf(ident, key)
@@ -87,10 +107,16 @@ class StartChecks(testtools.TestCase):
             self.assert_told('cephfs_auth_id', told, remedy, cephfs_conf_path=conf, cephfs_auth_id=ident)
 
     def test_file_system_that_is_not_there(self):
-        self.assert_told('cephfs_filesystem_name', 'there is no file system b; the cluster has a', cephfs_filesystem_name='b')
+        self.assert_told(
+            'cephfs_filesystem_name',
+            'there is no file system b; the cluster has a',
+            cephfs_filesystem_name='b',
+        )
 
     def test_data_pool_of_no_file_system(self):
-        self.assert_told('cephfs_data_pools', 'a.meta is no data pool of the file system a', cephfs_data_pools='a.meta')
+        self.assert_told(
+            'cephfs_data_pools', 'a.meta is no data pool of the file system a', cephfs_data_pools='a.meta'
+        )
 
     def test_protocol_that_is_none(self):
         status, said = self.said('all_in_one', cephfs_protocol_helper_type='CIFS')
@@ -98,7 +124,11 @@ class StartChecks(testtools.TestCase):
         self.assertIn('cephfs_protocol_helper_type', said)
 
     def test_nfs_cluster_that_cannot_be_used(self):
-        nfs = {'cephfs_protocol_helper_type': 'NFS', 'cephfs_nfs_cluster_id': 'none', 'cephfs_ganesha_export_ips': '192.0.2.1'}
+        nfs = {
+            'cephfs_protocol_helper_type': 'NFS',
+            'cephfs_nfs_cluster_id': 'none',
+            'cephfs_ganesha_export_ips': '192.0.2.1',
+        }
         if not self.ceph.has_nfs:
             self.assert_told('cephfs_nfs_cluster_id', 'ceph mgr module enable nfs', **nfs)
         self.ceph.enable_nfs()
@@ -107,7 +137,11 @@ class StartChecks(testtools.TestCase):
         nfs['cephfs_nfs_cluster_id'] = 'some'
         _, said = self.said('status', 'upgrade', 'check', **nfs)
         self.assertRegex(said, 'Well: .*share backends')
-        self.assert_told('cephfs_ganesha_server_is_remote', 'cephfs_nfs_cluster_id', **nfs,
-                         cephfs_ganesha_server_is_remote='true')
+        self.assert_told(
+            'cephfs_ganesha_server_is_remote',
+            'cephfs_nfs_cluster_id',
+            **nfs,
+            cephfs_ganesha_server_is_remote='true',
+        )
         del nfs['cephfs_ganesha_export_ips']
         self.assert_told('cephfs_ganesha_export_ips', 'is empty', **nfs)

@@ -56,8 +56,11 @@ def ask(verb, name, **arguments):
 
 def entities():
     """Return the keys of all clients of the cluster, and their capabilities."""
-    return {entry['entity'].removeprefix('client.'): entry for entry in admin().monitor('auth ls')['auth_dump']
-            if entry['entity'].startswith('client.')}
+    return {
+        entry['entity'].removeprefix('client.'): entry
+        for entry in admin().monitor('auth ls')['auth_dump']
+        if entry['entity'].startswith('client.')
+    }
 
 
 class Record:
@@ -87,12 +90,21 @@ class World:
         home.mkdir()
         conf_file = home / 'conf'
         # A machine that is busy needs its time to start a manager.
-        options = {'cephfs_conf_path': ceph.shared().conf, 'cephfs_command_timeout': 300, **self.OPTIONS, **self.own_options()}
-        conf_file.write_text(f'[{NAME}]\n' + ''.join(f'{name} = {value}\n' for name, value in options.items()))
+        options = {
+            'cephfs_conf_path': ceph.shared().conf,
+            'cephfs_command_timeout': 300,
+            **self.OPTIONS,
+            **self.own_options(),
+        }
+        conf_file.write_text(
+            f'[{NAME}]\n' + ''.join(f'{name} = {value}\n' for name, value in options.items())
+        )
         conf = cfg.ConfigOpts()
         conf([], default_config_files=[str(conf_file)])
         self.state = home / 'state'
-        self._backend = load.check(CephfsDriver, NAME, f'{uuidutils.generate_uuid()}@{NAME}', conf, self.state)
+        self._backend = load.check(
+            CephfsDriver, NAME, f'{uuidutils.generate_uuid()}@{NAME}', conf, self.state
+        )
         self.common = self.driver()
 
     def own_options(self) -> dict[str, object]:
@@ -129,7 +141,10 @@ class World:
 
     def rules(self, share: values.Share, **levels: str) -> list[values.AccessRule]:
         """Return rules for clients, by name."""
-        return [values.AccessRule(name, self.TYPE, self.client(name, share), level) for name, level in levels.items()]
+        return [
+            values.AccessRule(name, self.TYPE, self.client(name, share), level)
+            for name, level in levels.items()
+        ]
 
     # What is held -----------------------------------------------------------------------------
 
@@ -143,15 +158,26 @@ class World:
                 raise
             return None
         marks = ask('metadata ls', name) or {}
-        keys = frozenset((ident, level) for ident, entry in entities().items()
-                         for level, where in _CAP.findall(entry['caps'].get('mds', '')) if where == name)
-        snapshots = {one['name']: ask('snapshot metadata ls', name, snap_name=one['name']) or {}
-                     for one in ask('snapshot ls', name)}
+        keys = frozenset(
+            (ident, level)
+            for ident, entry in entities().items()
+            for level, where in _CAP.findall(entry['caps'].get('mds', ''))
+            if where == name
+        )
+        snapshots = {
+            one['name']: ask('snapshot metadata ls', name, snap_name=one['name']) or {}
+            for one in ask('snapshot ls', name)
+        }
         aside = {NOTED} if planned(marks) else {NOTED, TO_EVICT}
         quota = info['bytes_quota']
-        return Held(quota / GIB if isinstance(quota, int) else None,
-                    {key: value for key, value in marks.items() if key not in aside}, noted(marks), keys,
-                    self.clients(share, info['path']), snapshots)
+        return Held(
+            quota / GIB if isinstance(quota, int) else None,
+            {key: value for key, value in marks.items() if key not in aside},
+            noted(marks),
+            keys,
+            self.clients(share, info['path']),
+            snapshots,
+        )
 
     def clients(self, share: values.Share, path: str) -> frozenset[tuple[str, str]]:
         """Return the clients that an NFS server admits to the path."""
@@ -159,7 +185,9 @@ class World:
 
     def open_to(self, share: values.Share, **levels: str) -> dict[str, frozenset]:
         """Return the parts of ``Held`` of a share that is open to these clients."""
-        ids = frozenset((self.client(name, share), {'rw': 'rw', 'ro': 'r'}[level]) for name, level in levels.items())
+        ids = frozenset(
+            (self.client(name, share), {'rw': 'rw', 'ro': 'r'}[level]) for name, level in levels.items()
+        )
         return {'keys': ids, 'noted': frozenset(ident for ident, _ in ids)}
 
     def traces(self, share: values.Share) -> list[str]:
@@ -170,8 +198,11 @@ class World:
         with contextlib.closing(mount.opendir(b'/volumes')) as folder:
             while entry := mount.readdir(folder):
                 # An empty one is nothing but a lock.
-                if share.id.encode() in entry.d_name and entry.d_name.startswith(b'$') and (
-                        mount.stat(b'/volumes/' + entry.d_name).st_size):
+                if (
+                    share.id.encode() in entry.d_name
+                    and entry.d_name.startswith(b'$')
+                    and (mount.stat(b'/volumes/' + entry.d_name).st_size)
+                ):
                     left.append(entry.d_name.decode())
         return left
 
@@ -186,8 +217,9 @@ class World:
         mount.mount(mount_root=ask('getpath', share.id).encode(), filesystem_name=b'a')
 
         def end():
-            mount.abort_conn()      # the cluster may have shut it out
+            mount.abort_conn()  # the cluster may have shut it out
             mount.shutdown()
+
         return end
 
     def sessions(self, share: values.Share, name: str) -> list:
@@ -201,8 +233,12 @@ class NfsWorld(World):
 
     PROTO, TYPE = 'NFS', 'ip'
     OPTIONS: ClassVar[dict[str, str]] = {
-        'cephfs_protocol_helper_type': 'NFS', 'cephfs_ganesha_export_ips': '127.0.0.1', 'cephfs_nfs_graceless': 'true',
-        'ganesha_rados_store_enable': 'true', 'ganesha_rados_store_pool_name': SHARED}
+        'cephfs_protocol_helper_type': 'NFS',
+        'cephfs_ganesha_export_ips': '127.0.0.1',
+        'cephfs_nfs_graceless': 'true',
+        'ganesha_rados_store_enable': 'true',
+        'ganesha_rados_store_pool_name': SHARED,
+    }
     _ADDRESSES: ClassVar[dict[str, str]] = {'alice': '10.1.0.5', 'bob': '10.2.0.0/24'}
 
     def own_options(self):
@@ -229,7 +265,9 @@ class NfsWorld(World):
         now = [ganesha_clients.displayed(entry) for entry in entries]
         text = (self.state / 'exports.d' / f'{share.id}.conf').read_text()
         if sorted(now) != sorted(ganesha_clients.read(text)) or text != self._copies().get(share.id):
-            raise AssertionError(f'NFS-Ganesha has {now}, the file has\n{text}, the copy has\n{self._copies().get(share.id)}')
+            raise AssertionError(
+                f'NFS-Ganesha has {now}, the file has\n{text}, the copy has\n{self._copies().get(share.id)}'
+            )
         levels = {level: name for name, level in ganesha_clients._LEVELS.items()}
         return frozenset((client.removesuffix('/32'), levels[level]) for client, level in now)
 
@@ -237,8 +275,11 @@ class NfsWorld(World):
         return json.loads(self.common.services.protocol.gateway._objects.get('exports') or '{}')
 
     def open_to(self, share, **levels):
-        return {'keys': frozenset({(f'nfs-{share.id}', 'rw')}), 'noted': frozenset(),
-                'clients': frozenset((self.client(name, share), level) for name, level in levels.items())}
+        return {
+            'keys': frozenset({(f'nfs-{share.id}', 'rw')}),
+            'noted': frozenset(),
+            'clients': frozenset((self.client(name, share), level) for name, level in levels.items()),
+        }
 
     def traces(self, share):
         left = super().traces(share)

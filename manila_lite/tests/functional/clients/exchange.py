@@ -60,15 +60,23 @@ def get(path: str, *holds: tuple[str, Any], **more: Any) -> Ask:
     return Ask('GET', path, holds=dict(holds), **more)
 
 
-def act(action: str, body: Any, status: int | tuple[int, ...], *holds: tuple[str, Any], of: str = '/shares/$share',
-        **more: Any) -> Ask:
+def act(
+    action: str,
+    body: Any,
+    status: int | tuple[int, ...],
+    *holds: tuple[str, Any],
+    of: str = '/shares/$share',
+    **more: Any,
+) -> Ask:
     """Return a request for an action, by default of the share."""
     return Ask('POST', f'{of}/action', status, {action: body}, holds=dict(holds), **more)
 
 
 def wait(path: str, where: str, until: Any, *through: str, **more: Any) -> Ask:
     """Return a GET request that is repeated until ``where`` has the value ``until``; with ``ABSENT`` it may end as 404."""
-    return Ask('GET', path, (200, 404) if until is ABSENT else 200, holds={where: until}, through=through, **more)
+    return Ask(
+        'GET', path, (200, 404) if until is ABSENT else 200, holds={where: until}, through=through, **more
+    )
 
 
 def gone(path: str, resource_type: str, *through: str, **more: Any) -> Ask:

@@ -24,7 +24,9 @@ from manila_lite.tests.functional.clients import commands as table
 
 #: Roles, each with the rights of those before it.
 ROLES = ('reader', 'member', 'admin')
-_LINE = re.compile(r'(?P<role>\w+) +((?P<keeps>[A-Z][\w:, ]*) = )?(?P<words>.*?)( (?P<mark>[~!?])( (?P<text>.*))?)?')
+_LINE = re.compile(
+    r'(?P<role>\w+) +((?P<keeps>[A-Z][\w:, ]*) = )?(?P<words>.*?)( (?P<mark>[~!?])( (?P<text>.*))?)?'
+)
 _NAME_OR_ID = re.compile(r'([^\s|]+)\|([^\s|]+)')
 _MARKS = {'~': 'until', '!': 'refused', '?': 'hidden'}
 
@@ -78,7 +80,9 @@ def read(text: str) -> list[Line]:
 def _read(line: str) -> Line:
     found = _LINE.fullmatch(line)
     assert found and found['role'] in ROLES, line
-    keeps = dict((name.strip() + ':id').split(':')[:2] for name in (found['keeps'] or '').split(',') if name.strip())
+    keeps = dict(
+        (name.strip() + ':id').split(':')[:2] for name in (found['keeps'] or '').split(',') if name.strip()
+    )
     said = {_MARKS[found['mark']]: found['text'] or ''} if found['mark'] else {}
     return Line(found['role'], found['words'], keeps, **said)
 
@@ -93,18 +97,23 @@ def plan(lines: list[Line], roles: Sequence[str], by: str) -> Iterator[Line]:
         words = line.by_id if by == 'id' else line.by_name
         once = by == 'id' and line.by_id == line.by_name
         may = [role for role in roles if ROLES.index(role) >= ROLES.index(line.role)]
-        for role in roles[:0 if once else len(roles) - len(may)]:
+        for role in roles[: 0 if once else len(roles) - len(may)]:
             yield Line(role, words, {}, refused=line.hidden)
         if line.only_looks and (once or len(roles) == 1):
             continue
         who = may if line.role == ROLES[0] else may[:1]
         for role in who:
-            yield dataclasses.replace(line, role=role, words=words, keeps=line.keeps if role == who[-1] else {})
+            yield dataclasses.replace(
+                line, role=role, words=words, keeps=line.keeps if role == who[-1] else {}
+            )
 
 
 def commands() -> dict[str, int]:
     """Return the commands of the installed client, each with the least number of its arguments."""
-    found = {entry.name.replace('_', ' '): entry for entry in importlib.metadata.entry_points(group='openstack.share.v2')}
+    found = {
+        entry.name.replace('_', ' '): entry
+        for entry in importlib.metadata.entry_points(group='openstack.share.v2')
+    }
     return {name: _wanted(entry.load()) for name, entry in sorted(found.items())}
 
 
@@ -127,7 +136,7 @@ class Shell:
         forks = multiprocessing.get_context('fork')
         self._line, theirs = forks.Pipe()
         forks.Process(target=_serve, args=(options, theirs), daemon=True).start()
-        theirs.close()      # so that the end of the process is noticed
+        theirs.close()  # so that the end of the process is noticed
 
     def call(self, words: list[str]) -> tuple[int, str, str]:
         """Run a command. Return its status, and what it says on both outputs."""
@@ -138,6 +147,7 @@ class Shell:
 
 def _serve(options, line):
     from openstackclient import shell  # takes a second, which readers of the table do not need
+
     app = shell.OpenStackShell()
     app.options, _ = app.parser.parse_known_args(options)
     app.configure_logging()
@@ -161,13 +171,15 @@ def _call(app, words):
 
 
 def _run(caller: Shell, line: Line, known: dict[str, str], patience: float) -> Done:
-    words = shlex.split(string.Template(line.words).safe_substitute(known)) + (['-f', 'json'] if line.keeps else [])
+    words = shlex.split(string.Template(line.words).safe_substitute(known)) + (
+        ['-f', 'json'] if line.keeps else []
+    )
     end = time.monotonic() + patience
     while True:
         status, out, err = caller.call(words)
         if not line.until or line.until in out or time.monotonic() > end:
             break
-        time.sleep(0.05)    # sleeps: between two tries; the last output is reported
+        time.sleep(0.05)  # sleeps: between two tries; the last output is reported
     done = Done(line.role, words, out + err)
     if bool(status) != (line.refused is not None) and not line.words.startswith(table.NO_STATUS):
         done.wrong = f'status {status}'
@@ -182,7 +194,10 @@ def _run(caller: Shell, line: Line, known: dict[str, str], patience: float) -> D
 
 
 def _kept(line, shown):
-    row = {key.lower().replace(' ', '_'): value for key, value in (shown[0] if isinstance(shown, list) else shown).items()}
+    row = {
+        key.lower().replace(' ', '_'): value
+        for key, value in (shown[0] if isinstance(shown, list) else shown).items()
+    }
     return {name: str(row[column]) for name, column in line.keeps.items()}
 
 
@@ -192,6 +207,7 @@ def main() -> None:
     After a failed line the others do not wait, because a state that they wait for may never come.
     """
     from openstackclient import shell  # noqa: F401 - once, before the processes of the callers
+
     asked = json.load(sys.stdin)
     patience = asked['patience']
     sleep = time.sleep

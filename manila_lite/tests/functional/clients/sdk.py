@@ -9,4 +9,6 @@ NOT_SERVED: frozenset[str] = frozenset()
 
 def methods() -> set[str]:
     """Return the names of the methods of the installed proxy."""
-    return {name for name, member in vars(_proxy.Proxy).items() if callable(member) and not name.startswith('_')}
+    return {
+        name for name, member in vars(_proxy.Proxy).items() if callable(member) and not name.startswith('_')
+    }

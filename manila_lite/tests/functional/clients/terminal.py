@@ -22,12 +22,20 @@ class Running:
         pairs = [pty.openpty()] if at_terminal else [os.pipe(), os.pipe()]
         outputs = [os.fdopen(theirs, 'wb', buffering=0) for _, theirs in pairs]
         self._said = [bytearray() for _ in pairs]
-        self._readers = [threading.Thread(target=self._read, args=(mine, said), daemon=True)
-                         for (mine, _), said in zip(pairs, self._said, strict=True)]
+        self._readers = [
+            threading.Thread(target=self._read, args=(mine, said), daemon=True)
+            for (mine, _), said in zip(pairs, self._said, strict=True)
+        ]
         openstack = 'openstackclient.shell:main' if unhurried else 'manila_lite.tests.openstack_page:command'
         self._process = forks.start(
-            command or openstack, *words, stdin=outputs[0] if at_terminal else None, stdout=outputs[0], stderr=outputs[-1],
-            env=env | {'TERM': 'xterm', 'COLUMNS': '120'}, new_session=True)
+            command or openstack,
+            *words,
+            stdin=outputs[0] if at_terminal else None,
+            stdout=outputs[0],
+            stderr=outputs[-1],
+            env=env | {'TERM': 'xterm', 'COLUMNS': '120'},
+            new_session=True,
+        )
         for one in outputs:
             one.close()
         for reader in self._readers:
@@ -39,7 +47,7 @@ class Running:
             while part := os.read(file, 4096):
                 said += part
         except OSError:
-            pass    # so ends what a terminal gives to read
+            pass  # so ends what a terminal gives to read
         os.close(file)
 
     @property
@@ -55,8 +63,9 @@ class Running:
     def says(self, text):
         """Wait until the output has the text, or an object with ``search`` finds something in it."""
         found = text.search if hasattr(text, 'search') else (lambda said: text in said)
-        waiting.until(lambda: found(self.out),
-                      lambda: f'not said: {text!r}\n{self.out[-_SHOWN:]}\n{self.err[-_SHOWN:]}')
+        waiting.until(
+            lambda: found(self.out), lambda: f'not said: {text!r}\n{self.out[-_SHOWN:]}\n{self.err[-_SHOWN:]}'
+        )
 
     def interrupt(self):
         """Do as Ctrl-C does."""

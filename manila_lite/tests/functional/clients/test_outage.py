@@ -39,16 +39,24 @@ class Outage(commandline.Calls, testtools.TestCase):
     def refused(self, agent):
         """Return headers and document of a refused request."""
         request = urllib.request.Request(f'{self.url}/v2/shares', headers={'User-Agent': agent})
-        with self.assertRaises(urllib.error.HTTPError) as refused, urllib.request.urlopen(request, timeout=waiting.LIMIT):
+        with (
+            self.assertRaises(urllib.error.HTTPError) as refused,
+            urllib.request.urlopen(request, timeout=waiting.LIMIT),
+        ):
             pass
         self.assertEqual(503, refused.exception.code)
         return refused.exception.headers, json.load(refused.exception)['serviceUnavailable']
 
     def shares(self, **more):
         """Return the names of shares, as openstacksdk finds them."""
-        cloud = openstack.connect(load_yaml_config=False, load_envvars=False, auth_type='none',
-                                  shared_file_system_endpoint_override=f'{self.url}/v2',
-                                  shared_file_system_default_microversion='2.82', **more)
+        cloud = openstack.connect(
+            load_yaml_config=False,
+            load_envvars=False,
+            auth_type='none',
+            shared_file_system_endpoint_override=f'{self.url}/v2',
+            shared_file_system_default_microversion='2.82',
+            **more,
+        )
         return [share.name for share in cloud.shared_file_system.shares()]
 
     def test_clients_say_to_try_again_or_do_so(self):
@@ -56,7 +64,9 @@ class Outage(commandline.Calls, testtools.TestCase):
         self.server.stop()
         for agent, after in (('curl/8', '1'), ('python-manilaclient', None)):
             headers, fault = self.refused(agent)
-            self.assertEqual((after, '1', _SAID), (headers['Retry-After'], fault['retryAfter'], fault['message']))
+            self.assertEqual(
+                (after, '1', _SAID), (headers['Retry-After'], fault['retryAfter'], fault['message'])
+            )
         for words in _COMMANDS:
             said = self.run_cli(*words.split(), fails=True)
             self.assertIn(f'{_SAID} (HTTP 503)', said, words)
@@ -70,7 +80,9 @@ class Outage(commandline.Calls, testtools.TestCase):
     def retry(self):
         """Have openstacksdk ask on, which it does if told to, until the database is there again."""
         found = []
-        asking = threading.Thread(target=lambda: found.append(self.shares(shared_file_system_status_code_retries=60)))
+        asking = threading.Thread(
+            target=lambda: found.append(self.shares(shared_file_system_status_code_retries=60))
+        )
         before = self.refusals()
         asking.start()
         self.addCleanup(asking.join)

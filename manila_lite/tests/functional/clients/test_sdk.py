@@ -24,11 +24,11 @@ class Recorder:
             self.called.add(name)
             found = method(*args, **more)
             return list(found) if isinstance(found, collections.abc.Iterator) else found
+
         return call
 
 
 class Sdk(service.ClientTest):
-
     BACKENDS = service.ClientTest.BACKENDS | {'alpha': 'dummy_replication_domain = here\n'}
 
     @classmethod
@@ -39,25 +39,38 @@ class Sdk(service.ClientTest):
     @classmethod
     def proxy(cls, **login):
         return openstack.connect(
-            load_yaml_config=False, load_envvars=False, shared_file_system_endpoint_override=f'{cls.url}/v2',
-            shared_file_system_default_microversion='2.86', **login).shared_file_system
+            load_yaml_config=False,
+            load_envvars=False,
+            shared_file_system_endpoint_override=f'{cls.url}/v2',
+            shared_file_system_default_microversion='2.86',
+            **login,
+        ).shared_file_system
 
     def test_each_role_finds_by_name_and_id(self):
         made = self.admin.share(name='docs')
-        grouped = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
-            'name': 'found', 'share_types': [made['share_type']]}})['share_group_type']
-        group = self.admin.ok('POST', '/share-groups', {'share_group': {
-            'name': 'pack', 'share_group_type_id': grouped['id']}})['share_group']
+        grouped = self.admin.ok(
+            'POST',
+            '/share-group-types',
+            {'share_group_type': {'name': 'found', 'share_types': [made['share_type']]}},
+        )['share_group_type']
+        group = self.admin.ok(
+            'POST', '/share-groups', {'share_group': {'name': 'pack', 'share_group_type_id': grouped['id']}}
+        )['share_group']
         for roles in ('reader', 'member,reader', 'admin,member,reader'):
             proxy = self.proxy(auth_type='admin_token', auth={'endpoint': self.url, 'token': f'u:p:{roles}'})
-            for find, name, wanted in ((proxy.find_share, 'docs', made), (proxy.find_share_group, 'pack', group)):
+            for find, name, wanted in (
+                (proxy.find_share, 'docs', made),
+                (proxy.find_share_group, 'pack', group),
+            ):
                 self.assertEqual({wanted['id']}, {find(name).id, find(wanted['id']).id}, (roles, name))
 
     def until(self, find, wanted, field='status'):
         """Wait until the object that ``find`` returns has the wanted value; return the object."""
+
         def looks():
             found = find()
             return (found,) if getattr(found, field) == wanted else None
+
         return waiting.until(looks, lambda: f'{field} is {wanted}: {find()}')[0]
 
     def share(self, name):
@@ -66,9 +79,25 @@ class Sdk(service.ClientTest):
 
     def test_every_served_method_gives_the_expected_result(self):
         one = self.share('one')
-        for part in (self.shares, self.metadata, self.access, self.locks, self.snapshots, self.managing, self.endings):
+        for part in (
+            self.shares,
+            self.metadata,
+            self.access,
+            self.locks,
+            self.snapshots,
+            self.managing,
+            self.endings,
+        ):
             one = part(self.recorder, one) or one
-        for part in (self.replicas, self.groups, self.operators, self.quotas, self.types, self.network, self.messages):
+        for part in (
+            self.replicas,
+            self.groups,
+            self.operators,
+            self.quotas,
+            self.types,
+            self.network,
+            self.messages,
+        ):
             part(self.recorder)
         self.assertEqual(sdk.methods() - sdk.NOT_SERVED, self.recorder.called)
 
@@ -101,7 +130,9 @@ class Sdk(service.ClientTest):
         self.assertEqual({'e': 'f'}, proxy.fetch_share_metadata(one.id).metadata)
 
     def access(self, proxy, one):
-        rule = proxy.create_access_rule(one.id, access_type='ip', access_to='10.0.0.9', access_level='rw', lock_deletion=True)
+        rule = proxy.create_access_rule(
+            one.id, access_type='ip', access_to='10.0.0.9', access_level='rw', lock_deletion=True
+        )
         self.until(lambda: proxy.get_access_rule(rule.id), 'active', 'state')
         self.assertEqual(['10.0.0.9'], [row.access_to for row in proxy.access_rules(one.id)])
         proxy.delete_access_rule(rule.id, one.id, unrestrict=True)
@@ -151,25 +182,39 @@ class Sdk(service.ClientTest):
         for rows in (proxy.share_transfers(), proxy.share_transfers(details=True)):
             # The SDK does not know the key of the rows, and takes the whole answer for one row.
             self.assertEqual(1, len(rows))
-        self.assertEqual((one.id, transfer.id), (proxy.get_share_transfer(transfer.id).resource_id,
-                                                 proxy.find_share_transfer(transfer.id).id))
+        self.assertEqual(
+            (one.id, transfer.id),
+            (proxy.get_share_transfer(transfer.id).resource_id, proxy.find_share_transfer(transfer.id).id),
+        )
         proxy.accept_share_transfer(transfer.id, auth_key=transfer.auth_key)
         proxy.delete_share_transfers(proxy.create_share_transfer(share_id=one.id))
         proxy.delete_share(one.id)
         proxy.wait_for_delete(one, interval=0.05, wait=60)
 
     def groups(self, proxy):
-        kind = proxy._proxy.post('/share-group-types', microversion='2.55', json={'share_group_type': {
-            'name': 'plain', 'share_types': ['default']}}).json()['share_group_type']['id']
+        kind = proxy._proxy.post(
+            '/share-group-types',
+            microversion='2.55',
+            json={'share_group_type': {'name': 'plain', 'share_types': ['default']}},
+        ).json()['share_group_type']['id']
         made = proxy.create_share_group(name='pack', share_group_type_id=kind)
         self.until(lambda: proxy.get_share_group(made.id), 'available')
-        self.assertEqual((made.id, [made.id]), (proxy.find_share_group('pack').id, [row.id for row in proxy.share_groups()]))
+        self.assertEqual(
+            (made.id, [made.id]),
+            (proxy.find_share_group('pack').id, [row.id for row in proxy.share_groups()]),
+        )
         self.assertEqual('said', proxy.update_share_group(made.id, description='said').description)
         snapshot = proxy.create_share_group_snapshot(made.id, name='packed')
         self.until(lambda: proxy.get_share_group_snapshot(snapshot.id), 'available')
-        self.assertEqual([snapshot.id], [row.id for row in proxy.share_group_snapshots(share_group_id=made.id)])
-        self.assertEqual('said', proxy.update_share_group_snapshot(snapshot.id, description='said').description)
-        self.assertEqual({'share_group_snapshot_members': []}, proxy.share_group_snapshot_members(snapshot.id))
+        self.assertEqual(
+            [snapshot.id], [row.id for row in proxy.share_group_snapshots(share_group_id=made.id)]
+        )
+        self.assertEqual(
+            'said', proxy.update_share_group_snapshot(snapshot.id, description='said').description
+        )
+        self.assertEqual(
+            {'share_group_snapshot_members': []}, proxy.share_group_snapshot_members(snapshot.id)
+        )
         proxy.reset_share_group_snapshot_status(snapshot.id, 'available')
         proxy.delete_share_group_snapshot(snapshot.id)
         proxy.wait_for_delete(snapshot, interval=0.05, wait=60)
@@ -177,7 +222,9 @@ class Sdk(service.ClientTest):
         proxy.wait_for_delete(made, interval=0.05, wait=60)
 
     def replicas(self, proxy):
-        proxy.create_share_type('safe', extra_specs={'driver_handles_share_servers': 'False', 'replication_type': 'dr'})
+        proxy.create_share_type(
+            'safe', extra_specs={'driver_handles_share_servers': 'False', 'replication_type': 'dr'}
+        )
         share = proxy.create_share(name='kept', size=1, share_protocol='NFS', share_type='safe')
         proxy.wait_for_status(share, 'available', interval=0.05, wait=60)
         [active] = proxy.share_replicas(share_id=share.id)
@@ -188,7 +235,7 @@ class Sdk(service.ClientTest):
         proxy.reset_share_replica_state(other.id, 'in_sync')
         self.until(lambda: proxy.get_share_replica(other.id), 'in_sync', 'replica_state')
         for change in (proxy.resync_share_replica, proxy.promote_share_replica):
-            change(active.id)       # changes nothing
+            change(active.id)  # changes nothing
         proxy.delete_share_replica(other.id)
         proxy.wait_for_delete(other, interval=0.05, wait=60)
         proxy.delete_share(share.id)
@@ -196,7 +243,10 @@ class Sdk(service.ClientTest):
 
     def operators(self, proxy):
         [service] = proxy.services(host='test@alpha')
-        self.assertEqual('disabled', proxy.disable_service(service, service.host, service.binary, disable_reason='why').status)
+        self.assertEqual(
+            'disabled',
+            proxy.disable_service(service, service.host, service.binary, disable_reason='why').status,
+        )
         self.assertEqual('enabled', proxy.enable_service(service, service.host, service.binary).status)
         proxy.ensure_shares_service('test@alpha')
         self.assertIn('test@alpha#pool1', [row.name for row in proxy.storage_pools()])
@@ -224,13 +274,19 @@ class Sdk(service.ClientTest):
         self.assertEqual([network.id], [row.id for row in proxy.share_networks(name='sdk')])
         self.assertEqual('other', proxy.update_share_network(network.id, name='other').name)
         self.assertEqual(network.id, proxy.get_share_network(network.id).id)
-        subnet = proxy.create_share_network_subnet(network.id, neutron_net_id='blue', neutron_subnet_id='blue-v6')
+        subnet = proxy.create_share_network_subnet(
+            network.id, neutron_net_id='blue', neutron_subnet_id='blue-v6'
+        )
         self.assertEqual(2, len(proxy.share_network_subnets(network.id)))
         self.assertEqual('fd10::/64', proxy.get_share_network_subnet(network.id, subnet.id).cidr)
         proxy.set_share_network_subnet_metadata(network.id, subnet.id, a='b', c='d')
         proxy.delete_share_network_subnet_metadata(network.id, subnet.id, ['a'])
-        self.assertEqual({'c': 'd'}, proxy.fetch_share_network_subnet_metadata(network.id, subnet.id).metadata)
-        self.assertEqual('d', proxy.fetch_share_network_subnet_metadata_item(network.id, subnet.id, 'c').metadata['c'])
+        self.assertEqual(
+            {'c': 'd'}, proxy.fetch_share_network_subnet_metadata(network.id, subnet.id).metadata
+        )
+        self.assertEqual(
+            'd', proxy.fetch_share_network_subnet_metadata_item(network.id, subnet.id, 'c').metadata['c']
+        )
         proxy.delete_share_network_subnet(network.id, subnet.id)
         proxy.delete_share_network(network.id)
 

@@ -37,16 +37,22 @@ def fits(value, wanted):
 
 
 class Wire(testscenarios.WithScenarios, base.ServiceTest):
-
     scenarios = [(row.name, {'row': row}) for row in (*wire.HANDSHAKE, *wire.TRAPS, *wire.FAILURES)]
     EXTRA = '[oslo_middleware]\nenable_proxy_headers_parsing = true\n[quota]\nshares = -1\ngigabytes = -1\nsnapshots = 1\n'
 
     def test_requests_get_the_expected_answers(self):
         if self.row.elsewhere:
-            path = pathlib.Path(tests.__file__).parent.joinpath(*self.row.elsewhere.split('.')).with_suffix('.py')
+            path = (
+                pathlib.Path(tests.__file__)
+                .parent.joinpath(*self.row.elsewhere.split('.'))
+                .with_suffix('.py')
+            )
             self.assertIn('def test_', path.read_text())
-        known = {'project': uuidutils.generate_uuid(dashed=False), 'unique': uuidutils.generate_uuid(),
-                 'public': 'https://cloud.example.org/share'}
+        known = {
+            'project': uuidutils.generate_uuid(dashed=False),
+            'unique': uuidutils.generate_uuid(),
+            'public': 'https://cloud.example.org/share',
+        }
         for ask in self.row.asks:
             self.ask(ask, known)
 
@@ -61,7 +67,7 @@ class Wire(testscenarios.WithScenarios, base.ServiceTest):
                 break
             self.assertIn(first, ask.through, said)
             self.assertLess(time.monotonic(), end, said)
-            time.sleep(0.02)    # sleeps: between two requests; each answer is checked
+            time.sleep(0.02)  # sleeps: between two requests; each answer is checked
         for path, value in ask.holds.items():
             wanted = string.Template(value).safe_substitute(known) if isinstance(value, str) else value
             self.assertTrue(fits(find(document, path), wanted), f'{path} is not {wanted}: {said}')
@@ -70,12 +76,26 @@ class Wire(testscenarios.WithScenarios, base.ServiceTest):
         known.update({name: find(document, path) for name, path in ask.keeps.items()})
 
     def send(self, ask, known):
-        body = None if ask.body is None else string.Template(json.dumps(ask.body)).safe_substitute(known).encode()
-        sent = {name: string.Template(value).safe_substitute(known).replace('{version}', ask.version or '')
-                for name, value in ask.headers.items()}
-        sent |= {'X-Auth-Token': f'{ask.roles}:{known["project"]}:{ask.roles}', 'Content-Type': 'application/json'}
+        body = (
+            None
+            if ask.body is None
+            else string.Template(json.dumps(ask.body)).safe_substitute(known).encode()
+        )
+        sent = {
+            name: string.Template(value).safe_substitute(known).replace('{version}', ask.version or '')
+            for name, value in ask.headers.items()
+        }
+        sent |= {
+            'X-Auth-Token': f'{ask.roles}:{known["project"]}:{ask.roles}',
+            'Content-Type': 'application/json',
+        }
         if ask.version:
             sent['X-OpenStack-Manila-API-Version'] = ask.version
-        answer = self.service.app.request(ask.prefix + string.Template(ask.path).safe_substitute(known), method=ask.method,
-                                          body=body or b'', headers=sent, expect_errors=True)
+        answer = self.service.app.request(
+            ask.prefix + string.Template(ask.path).safe_substitute(known),
+            method=ask.method,
+            body=body or b'',
+            headers=sent,
+            expect_errors=True,
+        )
         return answer.status_int, answer.json if answer.body else None, answer.headers

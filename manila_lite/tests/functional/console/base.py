@@ -17,13 +17,29 @@ PICTURES = 'MANILA_LITE_TEST_PICTURES'
 
 _AXE = Path(__file__).parent / 'vendor' / 'axe.min.js'
 #: As root chromium has no sandbox. It asks nobody but the service.
-_FLAGS = ('--headless=new', '--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--no-first-run', '--disable-sync',
-          '--disable-background-networking', '--disable-component-update', '--disable-default-apps', '--disable-extensions',
-          '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1', '--lang=en-US',
-          '--force-prefers-reduced-motion')
+_FLAGS = (
+    '--headless=new',
+    '--no-sandbox',
+    '--disable-dev-shm-usage',
+    '--disable-gpu',
+    '--no-first-run',
+    '--disable-sync',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-default-apps',
+    '--disable-extensions',
+    '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
+    '--lang=en-US',
+    '--force-prefers-reduced-motion',
+)
 #: The rules of axe for each scheme: in the dark nothing is another but the colors.
-_RULES = {'light': {'type': 'tag', 'values': ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']},
-          'dark': {'type': 'rule', 'values': ['color-contrast']}}
+_RULES = {
+    'light': {
+        'type': 'tag',
+        'values': ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+    },
+    'dark': {'type': 'rule', 'values': ['color-contrast']},
+}
 _CHECK = """
 const [runOnly, done] = arguments;
 axe.run(document, {runOnly}).then(
@@ -127,7 +143,9 @@ class Page:
         from selenium.common.exceptions import StaleElementReferenceException
 
         # What is drawn anew while a test looks at it is looked at again.
-        return waiting.until(condition, what, pause=_PAUSE, ignoring=(StaleElementReferenceException, *ignoring))
+        return waiting.until(
+            condition, what, pause=_PAUSE, ignoring=(StaleElementReferenceException, *ignoring)
+        )
 
     def see_title(self, title):
         self.see(f'//h1[normalize-space()={literal(title)}]')
@@ -137,8 +155,10 @@ class Page:
 
     def see(self, path, *, hidden=False):
         """Wait until an element is shown; return it. ``hidden``: it need only be there, such as in a part that is closed."""
+
         def shown():
             return next((element for element in self.all(path) if hidden or element.is_displayed()), None)
+
         return self.until(shown, lambda: f'{path} in:\n{self.text}')
 
     def see_gone(self, path):
@@ -166,9 +186,16 @@ class Page:
         def used():
             act()
             return True
+
         # Whoever raises one of these has done nothing.
-        self.until(used, lambda: f'{what} cannot be used in:\n{self.text}', ignoring=(
-            exceptions.ElementClickInterceptedException, exceptions.ElementNotInteractableException))
+        self.until(
+            used,
+            lambda: f'{what} cannot be used in:\n{self.text}',
+            ignoring=(
+                exceptions.ElementClickInterceptedException,
+                exceptions.ElementNotInteractableException,
+            ),
+        )
 
     def field(self, label, within=''):
         """Return the input with this label."""
@@ -198,8 +225,10 @@ class Page:
 
     def narrow(self):
         """Have a screen as narrow as a telephone's."""
-        self.driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', {
-            'width': _WIDE, 'height': _HIGH, 'deviceScaleFactor': 1, 'mobile': False})
+        self.driver.execute_cdp_cmd(
+            'Emulation.setDeviceMetricsOverride',
+            {'width': _WIDE, 'height': _HIGH, 'deviceScaleFactor': 1, 'mobile': False},
+        )
 
     def assert_fits(self, where):
         """Check that nothing is only beyond a narrow screen."""
@@ -209,11 +238,20 @@ class Page:
     def assert_accessible(self, where, schemes=('light', 'dark')):
         """Check the page with axe, in light and in dark."""
         for scheme in schemes:
-            self.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': [
-                {'name': 'prefers-color-scheme', 'value': scheme}, {'name': 'prefers-reduced-motion', 'value': 'reduce'}]})
+            self.driver.execute_cdp_cmd(
+                'Emulation.setEmulatedMedia',
+                {
+                    'features': [
+                        {'name': 'prefers-color-scheme', 'value': scheme},
+                        {'name': 'prefers-reduced-motion', 'value': 'reduce'},
+                    ]
+                },
+            )
             if not self.driver.execute_script('return typeof axe === "object"'):
                 self.driver.execute_script(_AXE.read_text())
-            self.assertEqual([], self.driver.execute_async_script(_CHECK, _RULES[scheme]), f'{where}, {scheme}')
+            self.assertEqual(
+                [], self.driver.execute_async_script(_CHECK, _RULES[scheme]), f'{where}, {scheme}'
+            )
 
     def picture(self, name):
         """Keep a picture of the page for the guides, if a folder for them is named."""
@@ -223,9 +261,13 @@ class Page:
 
     def assert_quiet(self):
         """Check that the browser refused nothing by the policy, and that no script failed."""
-        bad = [entry['message'] for entry in self.driver.get_log('browser')
-               if 'Content Security Policy' in entry['message'] or 'Trusted' in entry['message']
-               or (entry['source'] in ('javascript', 'console-api') and entry['level'] == 'SEVERE')]
+        bad = [
+            entry['message']
+            for entry in self.driver.get_log('browser')
+            if 'Content Security Policy' in entry['message']
+            or 'Trusted' in entry['message']
+            or (entry['source'] in ('javascript', 'console-api') and entry['level'] == 'SEVERE')
+        ]
         self.assertEqual([], bad)
 
 
@@ -266,9 +308,16 @@ class ConsoleTest(Page, testtools.TestCase):
         self.project = f'p{next(self.projects)}'
         token = f'u:{self.project}:{self.ROLES}'
         self.lite.token = f'{token}:{hush.MARK}token'
-        self.driver.execute_cdp_cmd('Network.setCookie', {
-            'name': 'manila_lite_console', 'value': base64.urlsafe_b64encode(token.encode()).decode().rstrip('='),
-            'url': self.url, 'httpOnly': True, 'sameSite': 'Strict'})
+        self.driver.execute_cdp_cmd(
+            'Network.setCookie',
+            {
+                'name': 'manila_lite_console',
+                'value': base64.urlsafe_b64encode(token.encode()).decode().rstrip('='),
+                'url': self.url,
+                'httpOnly': True,
+                'sameSite': 'Strict',
+            },
+        )
 
     def configure(self):
         """Change the configuration before the service starts."""

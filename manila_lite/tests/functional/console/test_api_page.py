@@ -29,11 +29,17 @@ class ApiPageTest(base.ConsoleTest):
         self.driver.get(self.url + 'api')
         self.see_title('API')
         self.see("//*[@role='status'][contains(., ' calls')]")
-        shown = {' '.join(words.split()) for words in self.driver.execute_script(
-            'return [...document.querySelectorAll("ul.calls a")].map((link) => link.textContent)')}
+        shown = {
+            ' '.join(words.split())
+            for words in self.driver.execute_script(
+                'return [...document.querySelectorAll("ul.calls a")].map((link) => link.textContent)'
+            )
+        }
         paths = openapi.document(versions.MAX)['paths']
-        self.assertEqual({(method.upper(), path) for path, methods in paths.items() for method in methods},
-                         {tuple(name.split(' ')[:2]) for name in shown})
+        self.assertEqual(
+            {(method.upper(), path) for path, methods in paths.items() for method in methods},
+            {tuple(name.split(' ')[:2]) for name in shown},
+        )
         self.assertIn('POST /shares/{share_id}/action extend', shown)
         self.write('Search calls', 'action extend')
         self.see("//*[@role='status'][normalize-space()='1 call']")
@@ -52,7 +58,9 @@ class ApiPageTest(base.ConsoleTest):
         self.choose('Microversion', '2.5')
         self.see("//a[.='All calls'][contains(@href, '2.5')]")
         self.assertEqual('kept', self.field('share_id').get_attribute('value'))
-        self.assertEqual('Microversion', self.driver.execute_script('return document.activeElement.labels[0].textContent'))
+        self.assertEqual(
+            'Microversion', self.driver.execute_script('return document.activeElement.labels[0].textContent')
+        )
         self.choose('Microversion', '2.7')
         self.see("//*[normalize-space()='This microversion has no such call.']")
         self.assert_quiet()
@@ -64,7 +72,7 @@ class ApiPageTest(base.ConsoleTest):
         self.write('Idempotency-Key', 'once')
         self.press('Send POST')
         self.answer(200)
-        self.press('Send POST')         # with the same key
+        self.press('Send POST')  # with the same key
         self.until(lambda: self.text.count('Status 200'), lambda: self.text)
         [share] = self.lite.ok('GET', '/shares')['shares']
         self.call('GET', '/shares/{share_id}')
@@ -91,16 +99,25 @@ class ApiPageTest(base.ConsoleTest):
         self.call('GET', '/services')
         self.write('binary', 'manila-scheduler')
         self.press('Send GET')
-        self.assertEqual(['manila-scheduler'], [row['binary'] for row in json.loads(self.answer(200))['services']])
+        self.assertEqual(
+            ['manila-scheduler'], [row['binary'] for row in json.loads(self.answer(200))['services']]
+        )
 
     def test_words_of_dots_lead_to_no_other_call(self):
         self.call('GET', '/shares/{share_id}')
         # A slash is one of the path for the server, which takes no dots away.
-        for word, said in (('..', 'Share .. '), ('.', 'Share . '), ('../types', '/v2/shares/../types is not a path'),
-                           ('a?b#c', 'Share a?b#c ')):
+        for word, said in (
+            ('..', 'Share .. '),
+            ('.', 'Share . '),
+            ('../types', '/v2/shares/../types is not a path'),
+            ('a?b#c', 'Share a?b#c '),
+        ):
             self.write('share_id', word)
             self.press('Send GET')
-            self.until(lambda said=said: said in json.loads(self.answer(404))['itemNotFound']['message'], lambda: self.text)
+            self.until(
+                lambda said=said: said in json.loads(self.answer(404))['itemNotFound']['message'],
+                lambda: self.text,
+            )
 
     def test_refusals_are_answers_and_lose_nothing(self):
         self.act_as('ann', 'blue', 'member,reader')

@@ -9,7 +9,13 @@ from manila_lite.tests import hush, process, waiting
 from manila_lite.tests.functional.console import base
 
 #: Names that a page must show as they are.
-_EVIL = ('<img src=x onerror="document.title=1">', '\u202eevil\u202c', "'; alert(1)//", '\U0001f600' * 255, '&lt;b&gt;')
+_EVIL = (
+    '<img src=x onerror="document.title=1">',
+    '\u202eevil\u202c',
+    "'; alert(1)//",
+    '\U0001f600' * 255,
+    '&lt;b&gt;',
+)
 
 
 class ShareTest(base.ConsoleTest):
@@ -27,7 +33,7 @@ class ShareTest(base.ConsoleTest):
         self.create('first')
         self.see("//dd/span[normalize-space()='creating']")
         self.see('//progress')
-        self.see("//dd/span[normalize-space()='available']")           # without a reload
+        self.see("//dd/span[normalize-space()='available']")  # without a reload
         self.see_gone('//progress')
         share = self.lite.ok('GET', '/shares/detail?name=first')['shares'][0]
         [place] = self.lite.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations'][:1]
@@ -36,7 +42,9 @@ class ShareTest(base.ConsoleTest):
         self.driver.execute_cdp_cmd('Browser.grantPermissions', {'permissions': granted})
         self.press('Copy: Command to mount the share')
         self.see("//*[@role='status'][normalize-space()='Copied']")
-        copied = self.driver.execute_async_script('const [done] = arguments; navigator.clipboard.readText().then(done, done)')
+        copied = self.driver.execute_async_script(
+            'const [done] = arguments; navigator.clipboard.readText().then(done, done)'
+        )
         self.assertEqual(f'mount -t nfs -o vers=4.2 {place["path"]} /mnt/share', copied.replace("'", ''))
         self.press('Add a rule')
         self.write('Address or network', '192.0.2.7', '//dialog')
@@ -46,7 +54,7 @@ class ShareTest(base.ConsoleTest):
         self.press('Delete: 192.0.2.7')
         self.press('Delete', '//dialog')
         self.see_gone("//bdi[.='192.0.2.7']")
-        self.press('Delete', "//div[h1]")
+        self.press('Delete', '//div[h1]')
         self.press('Delete', '//dialog')
         self.see_title('Shares')
         self.see("//*[normalize-space()='There are no shares.']")
@@ -86,7 +94,11 @@ class ShareTest(base.ConsoleTest):
 
     def test_names_are_text_whatever_is_in_them(self):
         for name in _EVIL:
-            self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': name, 'description': name}})
+            self.lite.ok(
+                'POST',
+                '/shares',
+                {'share': {'size': 1, 'share_proto': 'NFS', 'name': name, 'description': name}},
+            )
         self.open('shares', 'Shares')
         for name in _EVIL:
             self.until(lambda name=name: name in self.names(), name)
@@ -97,7 +109,10 @@ class ShareTest(base.ConsoleTest):
         self.press('Cancel', '//dialog')
         self.open('shares', 'Shares')
         self.press(_EVIL[0])
-        self.until(lambda: _EVIL[0] in [h1.get_attribute('textContent') for h1 in self.all('//h1')], 'the page of the share')
+        self.until(
+            lambda: _EVIL[0] in [h1.get_attribute('textContent') for h1 in self.all('//h1')],
+            'the page of the share',
+        )
         self.assertEqual(_EVIL[0], self.driver.title.removesuffix(' \u2013 Manila Lite'))
         self.assert_quiet()
 
@@ -124,7 +139,7 @@ class ShareTest(base.ConsoleTest):
         self.until(lambda: self.names() == ['seen'], self.names)
         self.turn('hidden')
         self.share_named('missed')
-        time.sleep(3)       # sleeps: nothing must come, and would within two seconds
+        time.sleep(3)  # sleeps: nothing must come, and would within two seconds
         self.assertEqual(['seen'], self.names())
         self.turn('visible')
         self.until(lambda: sorted(self.names()) == ['missed', 'seen'], self.names)
@@ -141,17 +156,23 @@ class ShareTest(base.ConsoleTest):
         self.assert_quiet()
 
     def share_named(self, name):
-        share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': name}})['share']
+        share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': name}})[
+            'share'
+        ]
         self.lite.wait(f'/shares/{share["id"]}', 'share', 'available')
 
     def turn(self, state):
         """Do as the browser does when another tab is shown, or this one again: it has no other one here."""
         self.driver.execute_script(
             'Object.defineProperty(document, "hidden", {value: arguments[0] === "hidden", configurable: true});'
-            'document.dispatchEvent(new Event("visibilitychange"))', state)
+            'document.dispatchEvent(new Event("visibilitychange"))',
+            state,
+        )
 
     def names(self):
-        return self.driver.execute_script('return [...document.querySelectorAll("tbody th bdi")].map((bdi) => bdi.textContent)')
+        return self.driver.execute_script(
+            'return [...document.querySelectorAll("tbody th bdi")].map((bdi) => bdi.textContent)'
+        )
 
     def test_keyboard_alone_creates_and_deletes_a_share(self):
         from selenium.webdriver import ActionChains
@@ -167,13 +188,15 @@ class ShareTest(base.ConsoleTest):
                 keys(Keys.TAB)
                 name = self.driver.execute_script(
                     'const at = document.activeElement; return at.getAttribute("aria-label") || at.labels?.[0]?.textContent'
-                    ' || at.textContent')
+                    ' || at.textContent'
+                )
                 seen.append(name)
                 if name == words:
                     return
             self.fail(f'{words} is not among {seen}')
+
         self.open('shares', 'Shares')
-        keys(Keys.TAB, Keys.ENTER)                              # the first is the link to the content
+        keys(Keys.TAB, Keys.ENTER)  # the first is the link to the content
         self.assertEqual('content', self.driver.execute_script('return document.activeElement.id'))
         reach('Create a share')
         keys(Keys.ENTER)
@@ -229,14 +252,18 @@ class ShareTest(base.ConsoleTest):
             'const [pieces, done] = arguments;'
             'const parse = ({Parser}) => { const parser = new Parser(); return pieces.map('
             '(piece) => [parser.feed(piece).map(({event, data}) => [event, data]), parser.id]); };'
-            'import("./js/events.js").then((events) => done(parse(events)), done)', [piece for piece, _, _ in _STREAM])
+            'import("./js/events.js").then((events) => done(parse(events)), done)',
+            [piece for piece, _, _ in _STREAM],
+        )
         self.assertEqual([[events, position] for _, events, position in _STREAM], told)
 
     def test_durations_are_told_in_two_units(self):
         self.open('shares', 'Shares')
         told = self.driver.execute_async_script(
             'const [all, done] = arguments; import("./js/format.js").then('
-            '(format) => done(all.map(format.duration)), done)', [one for one, _ in _DURATIONS])
+            '(format) => done(all.map(format.duration)), done)',
+            [one for one, _ in _DURATIONS],
+        )
         self.assertEqual([words for _, words in _DURATIONS], told)
 
     def test_commands_fit_the_system_and_run_nothing_else(self):
@@ -245,37 +272,110 @@ class ShareTest(base.ConsoleTest):
             told = self.driver.execute_async_script(
                 'const [proto, path, system, user, more, done] = arguments; import("./js/mount.js").then('
                 '(mount) => done(mount.command(proto, path, system, user, more)), done)',
-                proto, path, system, user, *(more or ['']))
+                proto,
+                path,
+                system,
+                user,
+                *(more or ['']),
+            )
             self.assertEqual(wanted, told, (proto, path, system, user, more))
 
 
 #: Protocol, path, system, user, perhaps mount options of the export location; and the command, or None where none is safe to
 #: paste.
 _COMMANDS = (
-    ('NFS', '192.0.2.1:/a', 'linux', 'USER', 'port=2050', 'mount -t nfs -o vers=4.2,port=2050 192.0.2.1:/a /mnt/share'),
-    ('NFS', '192.0.2.1:/a', 'mac', 'USER', 'port=2050', 'mount -t nfs -o vers=4,port=2050 192.0.2.1:/a /mnt/share'),
+    (
+        'NFS',
+        '192.0.2.1:/a',
+        'linux',
+        'USER',
+        'port=2050',
+        'mount -t nfs -o vers=4.2,port=2050 192.0.2.1:/a /mnt/share',
+    ),
+    (
+        'NFS',
+        '192.0.2.1:/a',
+        'mac',
+        'USER',
+        'port=2050',
+        'mount -t nfs -o vers=4,port=2050 192.0.2.1:/a /mnt/share',
+    ),
     ('NFS', '192.0.2.1:/a', 'windows', 'USER', 'port=2050', None),
     ('NFS', '192.0.2.1:/a', 'linux', 'USER', 'port=1;reboot', None),
-    ('CIFS', r'\\192.0.2.1\docs', 'linux', 'ann', 'port=4450',
-     'mount -t cifs -o vers=3.1.1,username=ann,port=4450 //192.0.2.1/docs /mnt/share'),
-    ('CIFS', r'\\192.0.2.1\docs', 'mac', 'ann', 'port=4450', 'mount_smbfs //ann@192.0.2.1:4450/docs /mnt/share'),
+    (
+        'CIFS',
+        r'\\192.0.2.1\docs',
+        'linux',
+        'ann',
+        'port=4450',
+        'mount -t cifs -o vers=3.1.1,username=ann,port=4450 //192.0.2.1/docs /mnt/share',
+    ),
+    (
+        'CIFS',
+        r'\\192.0.2.1\docs',
+        'mac',
+        'ann',
+        'port=4450',
+        'mount_smbfs //ann@192.0.2.1:4450/docs /mnt/share',
+    ),
     ('CIFS', r'\\192.0.2.1\docs', 'windows', 'ann', 'port=4450', None),
-    ('CEPHFS', '192.0.2.1:6789:/volumes/a', 'linux', 'ann', 'fs=tank',
-     'mount -t ceph -o name=ann,secretfile=ann.secret,fs=tank 192.0.2.1:6789:/volumes/a /mnt/share'),
-    ('NFS', '192.0.2.1:/shares/a', 'linux', 'USER', 'mount -t nfs -o vers=4.2 192.0.2.1:/shares/a /mnt/share'),
-    ('NFS', '[2001:db8::1]:/shares/a', 'linux', 'USER', "mount -t nfs -o vers=4.2 '[2001:db8::1]:/shares/a' /mnt/share"),
+    (
+        'CEPHFS',
+        '192.0.2.1:6789:/volumes/a',
+        'linux',
+        'ann',
+        'fs=tank',
+        'mount -t ceph -o name=ann,secretfile=ann.secret,fs=tank 192.0.2.1:6789:/volumes/a /mnt/share',
+    ),
+    (
+        'NFS',
+        '192.0.2.1:/shares/a',
+        'linux',
+        'USER',
+        'mount -t nfs -o vers=4.2 192.0.2.1:/shares/a /mnt/share',
+    ),
+    (
+        'NFS',
+        '[2001:db8::1]:/shares/a',
+        'linux',
+        'USER',
+        "mount -t nfs -o vers=4.2 '[2001:db8::1]:/shares/a' /mnt/share",
+    ),
     ('NFS', '192.0.2.1:/a b', 'mac', 'USER', "mount -t nfs -o vers=4 '192.0.2.1:/a b' /mnt/share"),
     ('NFS', '192.0.2.1:/shares/a', 'windows', 'USER', r'mount -o anon \\192.0.2.1\shares\a Z:'),
-    ('CIFS', r'\\192.0.2.1\docs', 'linux', 'ann', 'mount -t cifs -o vers=3.1.1,username=ann //192.0.2.1/docs /mnt/share'),
+    (
+        'CIFS',
+        r'\\192.0.2.1\docs',
+        'linux',
+        'ann',
+        'mount -t cifs -o vers=3.1.1,username=ann //192.0.2.1/docs /mnt/share',
+    ),
     ('CIFS', r'\\192.0.2.1\docs', 'windows', 'ann', r'net use Z: \\192.0.2.1\docs /user:ann'),
     ('CIFS', r'\\192.0.2.1\docs', 'mac', 'ann', 'mount_smbfs //ann@192.0.2.1/docs /mnt/share'),
-    ('CEPHFS', '192.0.2.1:6789,192.0.2.2:6789:/volumes/a', 'linux', 'ann',
-     'mount -t ceph -o name=ann,secretfile=ann.secret 192.0.2.1:6789,192.0.2.2:6789:/volumes/a /mnt/share'),
+    (
+        'CEPHFS',
+        '192.0.2.1:6789,192.0.2.2:6789:/volumes/a',
+        'linux',
+        'ann',
+        'mount -t ceph -o name=ann,secretfile=ann.secret 192.0.2.1:6789,192.0.2.2:6789:/volumes/a /mnt/share',
+    ),
     ('CEPHFS', '192.0.2.1:6789:/volumes/a', 'windows', 'ann', None),
     ('HDFS', 'hdfs://192.0.2.1/a', 'linux', 'ann', None),
     # Whoever chose these words wanted another command to run.
-    ('NFS', '192.0.2.1:/a;reboot', 'linux', 'USER', "mount -t nfs -o vers=4.2 '192.0.2.1:/a;reboot' /mnt/share"),
-    ('NFS', "192.0.2.1:/a'$(reboot)", 'linux', 'USER', "mount -t nfs -o vers=4.2 '192.0.2.1:/a'\\''$(reboot)' /mnt/share"),
+    (
+        'NFS',
+        '192.0.2.1:/a;reboot',
+        'linux',
+        'USER',
+        "mount -t nfs -o vers=4.2 '192.0.2.1:/a;reboot' /mnt/share",
+    ),
+    (
+        'NFS',
+        "192.0.2.1:/a'$(reboot)",
+        'linux',
+        'USER',
+        "mount -t nfs -o vers=4.2 '192.0.2.1:/a'\\''$(reboot)' /mnt/share",
+    ),
     ('NFS', '192.0.2.1:/a\nreboot', 'linux', 'USER', None),
     ('NFS', '192.0.2.1:/a\u202e', 'linux', 'USER', None),
     ('NFS', '-o sh:/a', 'linux', 'USER', None),
@@ -283,8 +383,13 @@ _COMMANDS = (
     ('NFS', '192.0.2.1:/$(reboot)', 'windows', 'USER', None),
     ('CIFS', r'\\192.0.2.1\docs', 'windows', 'ann & reboot', None),
     ('CIFS', r'\\192.0.2.1\docs', 'linux', 'ann,uid=0', None),
-    ('CIFS', r'\\192.0.2.1\docs', 'linux', 'ann;reboot',
-     "mount -t cifs -o 'vers=3.1.1,username=ann;reboot' //192.0.2.1/docs /mnt/share"),
+    (
+        'CIFS',
+        r'\\192.0.2.1\docs',
+        'linux',
+        'ann;reboot',
+        "mount -t cifs -o 'vers=3.1.1,username=ann;reboot' //192.0.2.1/docs /mnt/share",
+    ),
 )
 
 
@@ -293,7 +398,11 @@ _STREAM = (
     ('retry: 1000\nid: a\n\n', [], 'a'),
     ('event: status\nda', [], 'a'),
     ('ta: {"n":1}\nid: b\n', [], 'a'),
-    ('\n: keep-alive\n\nevent: pool\r\ndata: 1\r\ndata: 2\r\n\r\n', [['status', '{"n":1}'], ['pool', '1\n2']], 'b'),
+    (
+        '\n: keep-alive\n\nevent: pool\r\ndata: 1\r\ndata: 2\r\n\r\n',
+        [['status', '{"n":1}'], ['pool', '1\n2']],
+        'b',
+    ),
     ('event: lost\n\ndata:x\n\n', [['message', 'x']], 'b'),
 )
 
@@ -314,8 +423,14 @@ window.fetch = (address, options) => {
 };
 """
 #: Seconds, and how they are told.
-_DURATIONS = ((0.4, '0 s'), (59.6, '1 min 0 s'), (3725, '1 h 2 min'), (172799, '47 h 59 min'), (172800, '2 d 0 h'),
-              (9 * 86400 + 7200, '9 d 2 h'))
+_DURATIONS = (
+    (0.4, '0 s'),
+    (59.6, '1 min 0 s'),
+    (3725, '1 h 2 min'),
+    (172799, '47 h 59 min'),
+    (172800, '2 d 0 h'),
+    (9 * 86400 + 7200, '9 d 2 h'),
+)
 
 
 class SessionTest(base.ConsoleTest):
@@ -325,11 +440,15 @@ class SessionTest(base.ConsoleTest):
         self.passwords = self.lite.state / 'htpasswd'
         self.set_password('first')
         text = self.lite.config.read_text().replace('auth_strategy = noauth', 'auth_strategy = http_basic')
-        self.lite.config.write_text(f'{text}\n[api]\nhttp_basic_auth_user_file = {self.passwords}\n'
-                                    'http_basic_accounts = root:p:admin+member+reader\n')
+        self.lite.config.write_text(
+            f'{text}\n[api]\nhttp_basic_auth_user_file = {self.passwords}\n'
+            'http_basic_accounts = root:p:admin+member+reader\n'
+        )
 
     def set_password(self, word):
-        self.passwords.write_text(f'root:{bcrypt.hashpw(f"{hush.MARK}{word}".encode(), bcrypt.gensalt(4)).decode()}\n')
+        self.passwords.write_text(
+            f'root:{bcrypt.hashpw(f"{hush.MARK}{word}".encode(), bcrypt.gensalt(4)).decode()}\n'
+        )
 
     def ready(self):
         """The share type is made by the test."""
@@ -346,7 +465,11 @@ class SessionTest(base.ConsoleTest):
         """Send a request from the page, with its session."""
         done = self.driver.execute_async_script(
             'const [method, path, body, done] = arguments; import("./js/api.js").then((api) => method === "GET" ? api.get(path)'
-            ' : api.post(path, body)).then(done, (error) => done({error: String(error)}))', method, path, body)
+            ' : api.post(path, body)).then(done, (error) => done({error: String(error)}))',
+            method,
+            path,
+            body,
+        )
         self.assertNotIn('error', done or {}, done)
         return done
 
@@ -359,7 +482,10 @@ class SessionTest(base.ConsoleTest):
                 return 'asked'
             self.button(words).click()
             return 'pressed'
-        ended = self.until(done, f'{words} cannot be pressed', ignoring=(exceptions.ElementClickInterceptedException,))
+
+        ended = self.until(
+            done, f'{words} cannot be pressed', ignoring=(exceptions.ElementClickInterceptedException,)
+        )
         return ended == 'pressed'
 
     def test_session_that_ends_asks_again_and_loses_nothing(self):
@@ -374,7 +500,7 @@ class SessionTest(base.ConsoleTest):
         self.open('create-share', 'Create a share')
         self.write('Name', 'written before')
         self.set_password('second')
-        self.lite.kill()                    # forgets which passwords were right
+        self.lite.kill()  # forgets which passwords were right
         self.lite.start()
         pressed = self.press_unless_asked('Create')
         self.see("//dialog//h2[normalize-space()='The session has ended']")
@@ -389,7 +515,7 @@ class SessionTest(base.ConsoleTest):
         self.lite.start()
         self.press('Send POST')
         self.see('//dialog')
-        self.press('Cancel', '//dialog')        # a user may look something up first
+        self.press('Cancel', '//dialog')  # a user may look something up first
         self.see_gone('//dialog')
         # In this time a page that has a session asks more than once for what it shows. This one asks for no log-in by itself.
         self.driver.execute_async_script('setTimeout(arguments[0], 7000)')
@@ -399,7 +525,9 @@ class SessionTest(base.ConsoleTest):
         self.press('Send POST')
         self.log_in('third', '//dialog')
         self.see("//*[@role='status'][starts-with(normalize-space(), 'Status 200')]")
-        self.assertEqual(['typed'], [row['name'] for row in self.ask('GET', 'share-networks')['share_networks']])
+        self.assertEqual(
+            ['typed'], [row['name'] for row in self.ask('GET', 'share-networks')['share_networks']]
+        )
         self.press('Log out')
         self.see("//h2[normalize-space()='Log in']")
         self.driver.refresh()

@@ -22,7 +22,12 @@ class KeystoneSessionsTest(Wire, keystone_base.KeystoneTest):
         self.app.reset()
 
     def log_in(self, user='demo', headers=PAGE, **more):
-        return self.ask('POST', '/console/session', {'user': user, 'password': self.keystone.password, **more}, headers=headers)
+        return self.ask(
+            'POST',
+            '/console/session',
+            {'user': user, 'password': self.keystone.password, **more},
+            headers=headers,
+        )
 
     def page(self, answer):
         """Return the headers of a page with the session of this answer."""
@@ -43,8 +48,10 @@ class KeystoneSessionsTest(Wire, keystone_base.KeystoneTest):
     def test_user_of_one_project_is_in_it_at_once(self):
         page = self.page(self.log_in())
         shown = self.ask('GET', '/console/session', headers=page).json['session']
-        self.assertEqual(('demo', 'demo', self.keystone.projects['demo'], False), tuple(shown[name] for name in (
-            'user_name', 'project_name', 'project_id', 'administrator')))
+        self.assertEqual(
+            ('demo', 'demo', self.keystone.projects['demo'], False),
+            tuple(shown[name] for name in ('user_name', 'project_name', 'project_id', 'administrator')),
+        )
         self.assertIn('member', shown['roles'])
         self.assertEqual(200, self.ask('GET', '/v2/shares', headers=page).status_int)
         self.assertEqual(403, self.ask('GET', '/v2/services', headers=page).status_int)
@@ -55,8 +62,13 @@ class KeystoneSessionsTest(Wire, keystone_base.KeystoneTest):
         self.assertEqual(200, self.ask('GET', '/v2/services', headers=page).status_int)
 
     def test_wrong_logins_are_refused_alike(self):
-        for bad in ({'password': 'wrong'}, {'user': 'nobody'}, {'user_domain': 'none'}, {'project_id': 'none'},
-                    {'project_id': self.keystone.projects['other']}):
+        for bad in (
+            {'password': 'wrong'},
+            {'user': 'nobody'},
+            {'user_domain': 'none'},
+            {'project_id': 'none'},
+            {'project_id': self.keystone.projects['other']},
+        ):
             answer = self.log_in(**bad)
             self.refused(answer, 401, 'unauthorized')
             self.assertIn('is wrong, or the user has no role', answer.text)
@@ -68,7 +80,9 @@ class KeystoneSessionsTest(Wire, keystone_base.KeystoneTest):
         del page['X-Manila-Lite-Console']
         self.assertEqual(401, self.ask('GET', '/v2/shares', headers=page).status_int)
         self.assertEqual(401, self.ask('GET', '/console/session', headers=page).status_int)
-        answer = self.app.post_json('/v2/share-networks', {'share_network': {}}, headers=page, expect_errors=True)
+        answer = self.app.post_json(
+            '/v2/share-networks', {'share_network': {}}, headers=page, expect_errors=True
+        )
         self.assertEqual(401, answer.status_int)
 
     def test_pages_of_other_sites_are_refused(self):
@@ -88,20 +102,26 @@ class KeystoneSessionsTest(Wire, keystone_base.KeystoneTest):
         self.assertEqual([first, second], [project['id'] for project in listed])
         changed = self.page(self.ask('POST', '/console/session', {'project_id': second}, headers=page))
         self.assertEqual(second, self.who(changed)[1])
-        self.refused(self.ask('POST', '/console/session', {'project_id': 'none'}, headers=page), 401, 'unauthorized')
+        self.refused(
+            self.ask('POST', '/console/session', {'project_id': 'none'}, headers=page), 401, 'unauthorized'
+        )
 
     def test_log_out_ends_the_token_itself(self):
         page = self.page(self.log_in())
         self.assertEqual(200, self.ask('GET', '/v2/shares', headers=page).status_int)
         self.assertEqual(204, self.ask('DELETE', '/console/session', headers=page).status_int)
-        waiting.until(lambda: self.ask('GET', '/v2/shares', headers=page).status_int == 401, 'the token is refused')
+        waiting.until(
+            lambda: self.ask('GET', '/v2/shares', headers=page).status_int == 401, 'the token is refused'
+        )
         self.assertEqual(204, self.ask('DELETE', '/console/session', headers=page).status_int)
 
     def test_cookie_that_is_no_token_is_no_session(self):
         sent = PAGE | {'Cookie': 'manila_lite_console=' + base64.urlsafe_b64encode(b'invalid').decode()}
         for path in ('/console/session', '/console/projects', '/v2/shares'):
             self.refused(self.ask('GET', path, headers=sent), 401, 'unauthorized')
-        self.refused(self.ask('POST', '/console/session', {'project_id': 'p'}, headers=sent), 401, 'unauthorized')
+        self.refused(
+            self.ask('POST', '/console/session', {'project_id': 'p'}, headers=sent), 401, 'unauthorized'
+        )
         self.assertEqual(204, self.ask('DELETE', '/console/session', headers=sent).status_int)
 
 

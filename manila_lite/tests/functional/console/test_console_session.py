@@ -77,7 +77,9 @@ class NoauthTest(Wire, base.ServiceTest):
     def test_cookie_over_https_is_of_this_host_alone(self):
         answer = self.ask('POST', '/console/session', _USER, headers=PAGE | {'X-Forwarded-Proto': 'https'})
         name, value, flags = cookie(answer)
-        self.assertEqual(('__Host-manila_lite_console', {'HttpOnly', 'Path=/', 'SameSite=strict', 'secure'}), (name, flags))
+        self.assertEqual(
+            ('__Host-manila_lite_console', {'HttpOnly', 'Path=/', 'SameSite=strict', 'secure'}), (name, flags)
+        )
         self.app.reset()
         sent = PAGE | {'Cookie': f'{name}={value}'}
         self.assertEqual(('ann', 'blue'), self.who(sent | {'X-Forwarded-Proto': 'https'}))
@@ -86,8 +88,17 @@ class NoauthTest(Wire, base.ServiceTest):
     def test_page_with_a_session_acts_as_its_user(self):
         page = self.log_in()
         answer = self.ask('GET', '/console/session', headers=page)
-        self.assertEqual({'user_id': 'ann', 'user_name': 'ann', 'project_id': 'blue', 'project_name': 'blue',
-                          'roles': ['member', 'reader'], 'administrator': False}, answer.json['session'])
+        self.assertEqual(
+            {
+                'user_id': 'ann',
+                'user_name': 'ann',
+                'project_id': 'blue',
+                'project_name': 'blue',
+                'roles': ['member', 'reader'],
+                'administrator': False,
+            },
+            answer.json['session'],
+        )
         made = self.app.post_json('/v2/share-networks', {'share_network': {'name': 'n'}}, headers=page)
         self.assertEqual('blue', made.json['share_network']['project_id'])
         self.assertEqual(403, self.ask('GET', '/v2/services', headers=page).status_int)
@@ -97,10 +108,20 @@ class NoauthTest(Wire, base.ServiceTest):
     def test_session_is_found_among_other_cookies_up_to_8_kib(self):
         page = self.log_in()
         own = page['Cookie']
-        for line in (f'a=b; {own}', f'{own}; a=b', f'a; b={own};{own};', f'{own.replace("=", "=" + chr(34), 1)}"',
-                     f'a={"x" * 8000}; {own}'):
+        for line in (
+            f'a=b; {own}',
+            f'{own}; a=b',
+            f'a; b={own};{own};',
+            f'{own.replace("=", "=" + chr(34), 1)}"',
+            f'a={"x" * 8000}; {own}',
+        ):
             self.assertEqual(('ann', 'blue'), self.who(page | {'Cookie': line}), line)
-        for line in (own.replace('=', 's=', 1), f'a={"x" * 8192}; {own}', own + 'a' * 4096, own.partition('=')[0]):
+        for line in (
+            own.replace('=', 's=', 1),
+            f'a={"x" * 8192}; {own}',
+            own + 'a' * 4096,
+            own.partition('=')[0],
+        ):
             self.assertEqual(('admin', 'admin'), self.who(page | {'Cookie': line}), line)
 
     def test_cookie_without_the_header_of_the_page_counts_for_nothing(self):
@@ -110,8 +131,12 @@ class NoauthTest(Wire, base.ServiceTest):
 
     def test_cookie_counts_for_no_page_of_another_site(self):
         sent = self.log_in()
-        for foreign in ({'Origin': 'http://evil.example'}, {'Origin': 'null'}, {'Sec-Fetch-Site': 'cross-site'},
-                        {'Sec-Fetch-Site': 'same-site'}):
+        for foreign in (
+            {'Origin': 'http://evil.example'},
+            {'Origin': 'null'},
+            {'Sec-Fetch-Site': 'cross-site'},
+            {'Sec-Fetch-Site': 'same-site'},
+        ):
             self.refused(self.ask('GET', '/console/session', headers=sent | foreign), 403, 'foreign_origin')
             self.refused(self.ask('GET', '/v2/shares', headers=sent | foreign), 403, 'foreign_origin')
         for own in ({'Origin': 'http://localhost:80'}, {'Sec-Fetch-Site': 'same-origin'}):
@@ -135,14 +160,28 @@ class NoauthTest(Wire, base.ServiceTest):
         self.assertIn('Max-Age=0', flags)
 
     def test_names_that_would_be_another_token_are_refused(self):
-        for bad in ({'user': 'ann:red:admin'}, {'project': 'b:admin'}, {'roles': 'a:b'}, {'user': 'a b'}, {'user': 'a\nb'},
-                    {'user': '\u00e4'}, {'project': ''}, {'user': 7}, {'user': 'x' * 256}):
+        for bad in (
+            {'user': 'ann:red:admin'},
+            {'project': 'b:admin'},
+            {'roles': 'a:b'},
+            {'user': 'a b'},
+            {'user': 'a\nb'},
+            {'user': '\u00e4'},
+            {'project': ''},
+            {'user': 7},
+            {'user': 'x' * 256},
+        ):
             self.refused(self.ask('POST', '/console/session', _USER | bad), 400, 'invalid_input')
 
     def test_bodies_that_are_none_are_refused(self):
-        for body, reason in ((b'{', 'malformed_body'), (b'[]', 'invalid_input'), (b'{"user": "' + b'x' * 17000 + b'"}',
-                                                                                  'invalid_input')):
-            answer = self.app.request('/console/session', method='POST', body=body, headers=PAGE, expect_errors=True)
+        for body, reason in (
+            (b'{', 'malformed_body'),
+            (b'[]', 'invalid_input'),
+            (b'{"user": "' + b'x' * 17000 + b'"}', 'invalid_input'),
+        ):
+            answer = self.app.request(
+                '/console/session', method='POST', body=body, headers=PAGE, expect_errors=True
+            )
             self.refused(answer, 400, reason)
         self.refused(self.ask('PUT', '/console/session'), 405, 'wrong_method')
         self.refused(self.ask('POST', '/console/settings', {}), 405, 'wrong_method')

@@ -13,10 +13,25 @@ ON = '[console]\nenabled = true\n'
 #: Bytes that a first visit may load, unpacked.
 MOST = 300_000
 
-_ELSEWHERE = ('/console/files.py', '/console/__init__.py', '/console/../files.py', '/console/js/../../files.py',
-              '/console/..%2ffiles.py', '/console/%2e%2e/files.py', '/console/js/..%5c..%5cfiles.py', '/console//etc/passwd',
-              '/console/etc/passwd', '/console/js', '/console/js/', '/console/vendor/', '/console/index.html/', '/console/.',
-              '/console/index.html%00.js', '/console/%c3%a4', '/console/INDEX.HTML')
+_ELSEWHERE = (
+    '/console/files.py',
+    '/console/__init__.py',
+    '/console/../files.py',
+    '/console/js/../../files.py',
+    '/console/..%2ffiles.py',
+    '/console/%2e%2e/files.py',
+    '/console/js/..%5c..%5cfiles.py',
+    '/console//etc/passwd',
+    '/console/etc/passwd',
+    '/console/js',
+    '/console/js/',
+    '/console/vendor/',
+    '/console/index.html/',
+    '/console/.',
+    '/console/index.html%00.js',
+    '/console/%c3%a4',
+    '/console/INDEX.HTML',
+)
 
 
 class FilesTest(base.ServiceTest):
@@ -26,22 +41,44 @@ class FilesTest(base.ServiceTest):
     EXTRA = ON
 
     def get(self, path, method='GET', **headers):
-        return self.service.app.request(path, method=method, expect_errors=True,
-                                        headers={name.replace('_', '-'): value for name, value in headers.items()})
+        return self.service.app.request(
+            path,
+            method=method,
+            expect_errors=True,
+            headers={name.replace('_', '-'): value for name, value in headers.items()},
+        )
 
     def assert_guarded(self, answer):
         policy = answer.headers['Content-Security-Policy'].split('; ')
-        self.assertEqual({"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
-                          "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "trusted-types 'none'",
-                          "require-trusted-types-for 'script'"}, set(policy))
-        for name, value in {'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY', 'Referrer-Policy': 'no-referrer',
-                            'Cross-Origin-Opener-Policy': 'same-origin',
-                            'Cross-Origin-Resource-Policy': 'same-origin'}.items():
+        self.assertEqual(
+            {
+                "default-src 'none'",
+                "script-src 'self'",
+                "style-src 'self'",
+                "img-src 'self'",
+                "connect-src 'self'",
+                "base-uri 'none'",
+                "form-action 'none'",
+                "frame-ancestors 'none'",
+                "trusted-types 'none'",
+                "require-trusted-types-for 'script'",
+            },
+            set(policy),
+        )
+        for name, value in {
+            'X-Content-Type-Options': 'nosniff',
+            'X-Frame-Options': 'DENY',
+            'Referrer-Policy': 'no-referrer',
+            'Cross-Origin-Opener-Policy': 'same-origin',
+            'Cross-Origin-Resource-Policy': 'same-origin',
+        }.items():
             self.assertEqual(value, answer.headers[name])
 
     def test_page_needs_no_login_and_has_a_strict_policy(self):
         answer = self.get('/console/')
-        self.assertEqual((200, 'text/html', 'UTF-8'), (answer.status_int, answer.content_type, answer.charset))
+        self.assertEqual(
+            (200, 'text/html', 'UTF-8'), (answer.status_int, answer.content_type, answer.charset)
+        )
         self.assert_guarded(answer)
         self.assertEqual((files.ROOT / 'index.html').read_text(), answer.text)
 
@@ -63,7 +100,9 @@ class FilesTest(base.ServiceTest):
         plain = self.get('/console/js/main.js')
         self.assertNotIn('Content-Encoding', plain.headers)
         # WebTest would unpack it.
-        packed = webob.Request.blank('/console/js/main.js', headers={'Accept-Encoding': 'gzip'}).get_response(self.service.wsgi)
+        packed = webob.Request.blank('/console/js/main.js', headers={'Accept-Encoding': 'gzip'}).get_response(
+            self.service.wsgi
+        )
         self.assertEqual('gzip', packed.headers['Content-Encoding'])
         self.assertEqual(plain.body, gzip.decompress(packed.body))
         self.assertEqual('no-cache', plain.headers['Cache-Control'])
@@ -85,11 +124,17 @@ class FilesTest(base.ServiceTest):
     def test_nothing_else_is_served(self):
         for path in _ELSEWHERE:
             answer = self.get(path)
-            self.assertEqual((404, 'no_such_path'), (answer.status_int, answer.json['itemNotFound']['reason']), path)
+            self.assertEqual(
+                (404, 'no_such_path'), (answer.status_int, answer.json['itemNotFound']['reason']), path
+            )
             self.assert_guarded(answer)
 
     def test_addresses_of_pages_lead_to_them_on_this_host_and_to_no_other(self):
-        for path, page in (('/console', 'console/'), ('/console/api', 'console/#/api'), ('/console/api/', 'console/#/api')):
+        for path, page in (
+            ('/console', 'console/'),
+            ('/console/api', 'console/#/api'),
+            ('/console/api/', 'console/#/api'),
+        ):
             for headers in ({}, {'X_Forwarded_Prefix': '//evil.example'}, {'X_Forwarded_Prefix': '/share'}):
                 answer = self.get(path, **headers)
                 self.assertEqual(308, answer.status_int, headers)
@@ -102,8 +147,10 @@ class FilesTest(base.ServiceTest):
         self.assertTrue(sum((files.ROOT / name).stat().st_size for name in first) < MOST)
         self.assertEqual({'js/pages/api.js'}, later)
         every = first | self.loaded(list(later))[0]
-        self.assertEqual({path.relative_to(files.ROOT).as_posix() for path in (files.ROOT / 'js').rglob('*.js')},
-                         {name for name in every if name.startswith('js/')})
+        self.assertEqual(
+            {path.relative_to(files.ROOT).as_posix() for path in (files.ROOT / 'js').rglob('*.js')},
+            {name for name in every if name.startswith('js/')},
+        )
 
     def loaded(self, wanted):
         """Return these files and all that they import, and those that they import when they are needed."""
@@ -120,7 +167,9 @@ class FilesTest(base.ServiceTest):
     def names(self, name, pattern, text):
         """Return the files that a file names, by their paths below the root."""
         folder = (files.ROOT / name).parent
-        return [str((folder / other).resolve().relative_to(files.ROOT)) for other in re.findall(pattern, text)]
+        return [
+            str((folder / other).resolve().relative_to(files.ROOT)) for other in re.findall(pattern, text)
+        ]
 
     def test_foreign_hosts_are_refused(self):
         answer = self.get('/console/', Host='evil.example')
@@ -135,4 +184,6 @@ class OffTest(base.ServiceTest):
     def test_console_is_off_by_default(self):
         for path in ('/console', '/console/', '/console/index.html', '/console/session', '/console/settings'):
             answer = self.service.app.get(path, expect_errors=True, headers={'X-Manila-Lite-Console': '1'})
-            self.assertEqual((404, 'no_such_path'), (answer.status_int, answer.json['itemNotFound']['reason']), path)
+            self.assertEqual(
+                (404, 'no_such_path'), (answer.status_int, answer.json['itemNotFound']['reason']), path
+            )

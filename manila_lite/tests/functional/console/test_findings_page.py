@@ -9,8 +9,10 @@ import time
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.console import base
 
-_STUCK = ("UPDATE share_instances SET status = 'extending' WHERE share_id = ?",
-          'UPDATE shares SET target_size = 2 WHERE id = ?')
+_STUCK = (
+    "UPDATE share_instances SET status = 'extending' WHERE share_id = ?",
+    'UPDATE shares SET target_size = 2 WHERE id = ?',
+)
 _REPAIR = ("DELETE FROM services WHERE host = 'gone@alpha'", 'UPDATE shares SET target_size = NULL')
 _LONG_AGO = '2020-01-01 00:00:00.000000'
 _DOWN = f"""INSERT INTO services (host, binary, topic, stopped, disabled, created_at, heartbeat_at)
@@ -42,7 +44,9 @@ class FindingsPageTest(WithRows):
 
     def damage(self):
         """Leave a share in the middle of a resize, and a service dead. Return the id of the share."""
-        share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'stuck'}})['share']
+        share = self.lite.ok(
+            'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'stuck'}}
+        )['share']
         self.lite.wait(f'/shares/{share["id"]}', 'share', 'available')
         self.addCleanup(self.execute, *((statement, ()) for statement in _REPAIR))
         self.execute(*((statement, (share['id'],)) for statement in _STUCK), (_DOWN, ()))
@@ -94,7 +98,9 @@ class RequestsTest(WithRows):
 
     def noted(self, query):
         """Return the id of the only request of the last hour that fits, as soon as it is noted."""
-        found = waiting.until(lambda: self.lite.ok('GET', f'/request-notes?{query}')['request_notes'], 'no note')
+        found = waiting.until(
+            lambda: self.lite.ok('GET', f'/request-notes?{query}')['request_notes'], 'no note'
+        )
         self.assertEqual(1, len(found), found)
         return found[0]['request_id']
 
@@ -114,7 +120,7 @@ class RequestsTest(WithRows):
         lock = self.rows()
         lock.execute('BEGIN IMMEDIATE')
         caller.start()
-        time.sleep(_LONG)       # sleeps: so long the request has to take
+        time.sleep(_LONG)  # sleeps: so long the request has to take
         lock.rollback()
         caller.join(waiting.LIMIT)
         self.assertEqual([200], answers)
@@ -148,10 +154,17 @@ class RequestsTest(WithRows):
         self.assert_quiet()
 
     def test_requests_that_are_only_counted_have_their_numbers(self):
-        self.execute(("""INSERT INTO request_notes (id, created_at, api_host, seconds, requests, slow, failed)
-                      VALUES ('x', datetime('now'), 'api1', 2.5, 30, 20, 12)""", ()))
+        self.execute(
+            (
+                """INSERT INTO request_notes (id, created_at, api_host, seconds, requests, slow, failed)
+                      VALUES ('x', datetime('now'), 'api1', 2.5, 30, 20, 12)""",
+                (),
+            )
+        )
         self.addCleanup(self.execute, ("DELETE FROM request_notes WHERE id = 'x'", ()))
         self.open('findings', 'Findings')
-        self.see("//tr[.//code='api1'][contains(., '30 further requests')][contains(., '20 slow, 12 failed')]"
-                 "[contains(., 'up to 2.50')]")
+        self.see(
+            "//tr[.//code='api1'][contains(., '30 further requests')][contains(., '20 slow, 12 failed')]"
+            "[contains(., 'up to 2.50')]"
+        )
         self.assert_quiet()

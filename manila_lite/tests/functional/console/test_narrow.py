@@ -16,12 +16,22 @@ class NarrowTest(base.ConsoleTest):
 
     def fill(self):
         """Make a share with rules, snapshots and a failed operation; networks; messages. Return the id of the share."""
-        made = [self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': name, 'description': name}})
-                ['share']['id'] for name in _LONG]
+        made = [
+            self.lite.ok(
+                'POST',
+                '/shares',
+                {'share': {'size': 1, 'share_proto': 'NFS', 'name': name, 'description': name}},
+            )['share']['id']
+            for name in _LONG
+        ]
         for share_id in made:
             self.lite.wait(f'/shares/{share_id}', 'share', 'available')
             self.lite.ok('POST', '/snapshots', {'snapshot': {'share_id': share_id, 'name': _LONG[0]}})
-        self.lite.ok('POST', f'/shares/{made[0]}/action', {'allow_access': {'access_type': 'ip', 'access_to': '2001:db8::/64'}})
+        self.lite.ok(
+            'POST',
+            f'/shares/{made[0]}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': '2001:db8::/64'}},
+        )
         for name in _LONG:
             self.lite.ok('POST', '/share-networks', {'share_network': {'name': name}})
         self.lite.knobs('extend_share:fail')
@@ -36,7 +46,9 @@ class NarrowTest(base.ConsoleTest):
             self.open(where, title)
             self.see_gone("//*[contains(@class, 'loading')]")
             self.assert_fits(where)
-            if where.startswith('share'):       # lists are cards; for the rest, what axe looks at is as on a wide screen
+            if where.startswith(
+                'share'
+            ):  # lists are cards; for the rest, what axe looks at is as on a wide screen
                 self.assert_accessible(f'{where}, narrow', schemes=['light'])
         self.open('operations', 'Operations')
         self.choose('State', 'Failed')
@@ -48,9 +60,11 @@ class NarrowTest(base.ConsoleTest):
 
     def assert_outside_is_noticed(self):
         self.open('shares', 'Shares')
-        self.see('//tbody/tr')          # until then what is put in may be drawn away
-        self.driver.execute_script("const wide = Object.assign(document.createElement('p'), {id: 'wide', textContent: 'W'});"
-                                   "wide.style.width = '999px'; document.querySelector('main').append(wide)")
+        self.see('//tbody/tr')  # until then what is put in may be drawn away
+        self.driver.execute_script(
+            "const wide = Object.assign(document.createElement('p'), {id: 'wide', textContent: 'W'});"
+            "wide.style.width = '999px'; document.querySelector('main').append(wide)"
+        )
         wider, _, outside = self.driver.execute_script(base.OUTSIDE)
         self.assertTrue(wider > 0, outside)
         self.assertIn('id="wide"', ''.join(outside))
@@ -58,10 +72,14 @@ class NarrowTest(base.ConsoleTest):
 
     def rows_are_cards(self):
         self.open('shares', 'Shares')
-        cell = self.see("//tbody/tr[1]/td[@data-head='Protocol']")      # a column that a narrow table would not have
+        cell = self.see(
+            "//tbody/tr[1]/td[@data-head='Protocol']"
+        )  # a column that a narrow table would not have
         self.assertEqual('NFS', cell.text)
-        self.assertEqual('"Protocol"', self.driver.execute_script(
-            "return getComputedStyle(arguments[0], '::before').content", cell))
+        self.assertEqual(
+            '"Protocol"',
+            self.driver.execute_script("return getComputedStyle(arguments[0], '::before').content", cell),
+        )
         self.press('Size')
         self.see("//th[@aria-sort='ascending']")
         self.picture('narrow')

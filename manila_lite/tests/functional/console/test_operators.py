@@ -19,11 +19,16 @@ class ServersTest(base.ConsoleTest):
     def configure(self):
         file = self.lite.state / 'networks.yaml'
         file.write_text(networks.FILE)
-        self.lite.config.write_text(self.lite.config.read_text().replace('file = networks.yaml', f'file = {file}'))
+        self.lite.config.write_text(
+            self.lite.config.read_text().replace('file = networks.yaml', f'file = {file}')
+        )
 
     def ready(self):
-        self.lite.ok('POST', '/types', {'share_type': {
-            'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'True'}}})
+        self.lite.ok(
+            'POST',
+            '/types',
+            {'share_type': {'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'True'}}},
+        )
         waiting.until(lambda: self.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'a pool')
 
     def test_network_with_two_subnets_gets_a_server_that_the_map_shows(self):
@@ -50,7 +55,10 @@ class ServersTest(base.ConsoleTest):
         self.see("//dd/span[normalize-space()='available']")
         self.open('networks', 'Share networks')
         cidrs = ['10.10.0.0/24', 'fd10::/64']
-        self.until(lambda: [one.text for one in self.all("//*[name()='svg']//*[@class='cidr']")] == cidrs, lambda: self.text)
+        self.until(
+            lambda: [one.text for one in self.all("//*[name()='svg']//*[@class='cidr']")] == cidrs,
+            lambda: self.text,
+        )
         self.open('servers', 'Share servers')
         picture = self.see("//*[name()='svg'][@role='img']")
         self.assertEqual('1 share server on 1 host', picture.get_attribute('aria-label'))
@@ -66,15 +74,21 @@ class ServersTest(base.ConsoleTest):
             self.assert_fits(where)
 
     def assert_scrolls(self, picture):
-        self.until(lambda: self.driver.execute_script('return arguments[0].scrollWidth > arguments[0].clientWidth', picture),
-                   'the picture scrolls by itself')
+        self.until(
+            lambda: self.driver.execute_script(
+                'return arguments[0].scrollWidth > arguments[0].clientWidth', picture
+            ),
+            'the picture scrolls by itself',
+        )
 
 
 class MovesTest(base.ConsoleTest):
     """Two backends, to move shares between them."""
 
-    CONFIG = (f'{_QUICK}[beta]\ndriver = dummy\n{_QUICK}[DEFAULT]\nenabled_share_backends = alpha,beta\n'
-              f'data_node_access_ips = 192.0.2.33\ndata_node_local_exports = 10.0.0.1:/shares=SERVED\n{base.Page.CONSOLE}')
+    CONFIG = (
+        f'{_QUICK}[beta]\ndriver = dummy\n{_QUICK}[DEFAULT]\nenabled_share_backends = alpha,beta\n'
+        f'data_node_access_ips = 192.0.2.33\ndata_node_local_exports = 10.0.0.1:/shares=SERVED\n{base.Page.CONSOLE}'
+    )
 
     @property
     def served(self):
@@ -91,8 +105,18 @@ class MovesTest(base.ConsoleTest):
         super().setUp()
         # An evacuation leaves it disabled.
         self.lite.ok('PUT', '/services/enable', {'host': 'test@alpha', 'binary': 'manila-share'})
-        self.share = self.lite.ok('POST', '/shares', {'share': {
-            'size': 1, 'share_proto': 'NFS', 'name': 'mover', 'scheduler_hints': {'only_host': 'test@alpha#pool1'}}})['share']
+        self.share = self.lite.ok(
+            'POST',
+            '/shares',
+            {
+                'share': {
+                    'size': 1,
+                    'share_proto': 'NFS',
+                    'name': 'mover',
+                    'scheduler_hints': {'only_host': 'test@alpha#pool1'},
+                }
+            },
+        )['share']
         self.lite.wait(f'/shares/{self.share["id"]}', 'share', 'available')
 
     def test_migration_is_begun_watched_and_completed(self):
@@ -155,7 +179,9 @@ class MovesTest(base.ConsoleTest):
         self.assert_accessible('evacuate')
         self.press('Evacuate now')
         self.press('Evacuate now', '//dialog')
-        self.until(lambda: self.lite.ok('GET', f'/shares/{self.share["id"]}')['share']['host'] == 'test@beta#pool1',
-                   lambda: self.text)
+        self.until(
+            lambda: self.lite.ok('GET', f'/shares/{self.share["id"]}')['share']['host'] == 'test@beta#pool1',
+            lambda: self.text,
+        )
         self.see("//div[contains(@class, 'card')]//span[normalize-space()='done']")
         self.assert_quiet()

@@ -7,11 +7,27 @@ import sqlite3
 from manila_lite.tests.functional.console import base
 
 #: The address of each page, and its title.
-PAGES = {'shares': 'Shares', 'create-share': 'Create a share', 'snapshots': 'Snapshots', 'networks': 'Share networks',
-         'groups': 'Share groups', 'backups': 'Backups', 'replicas': 'Replicas', 'operations': 'Operations',
-         'messages': 'Messages', 'quotas': 'Quotas', 'pools': 'Pools', 'services': 'Services', 'servers': 'Share servers',
-         'migrations': 'Migrations', 'findings': 'Findings', 'evacuate/test@alpha/1': 'Evacuate test@alpha', 'api': 'API',
-         'api/2.99/POST/%2Fshares': 'POST /shares', 'nothing': 'No such page'}
+PAGES = {
+    'shares': 'Shares',
+    'create-share': 'Create a share',
+    'snapshots': 'Snapshots',
+    'networks': 'Share networks',
+    'groups': 'Share groups',
+    'backups': 'Backups',
+    'replicas': 'Replicas',
+    'operations': 'Operations',
+    'messages': 'Messages',
+    'quotas': 'Quotas',
+    'pools': 'Pools',
+    'services': 'Services',
+    'servers': 'Share servers',
+    'migrations': 'Migrations',
+    'findings': 'Findings',
+    'evacuate/test@alpha/1': 'Evacuate test@alpha',
+    'api': 'API',
+    'api/2.99/POST/%2Fshares': 'POST /shares',
+    'nothing': 'No such page',
+}
 _MANY = 10_000
 _ID = "printf('00000000-0000-4000-8000-%012d', n)"
 _COPY = """WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {last})
@@ -25,9 +41,15 @@ class PagesTest(base.ConsoleTest):
 
     def fill(self):
         """Make a share with a rule and a snapshot, and a network."""
-        share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'one'}})['share']
+        share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'one'}})[
+            'share'
+        ]
         self.lite.wait(f'/shares/{share["id"]}', 'share', 'available')
-        self.lite.ok('POST', f'/shares/{share["id"]}/action', {'allow_access': {'access_type': 'ip', 'access_to': '192.0.2.7'}})
+        self.lite.ok(
+            'POST',
+            f'/shares/{share["id"]}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': '192.0.2.7'}},
+        )
         self.lite.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id'], 'name': 'monday'}})
         self.lite.ok('POST', '/share-networks', {'share_network': {'name': 'blue'}})
         return share
@@ -53,7 +75,9 @@ class PagesTest(base.ConsoleTest):
     def test_operator_pages_show_the_service(self):
         self.fill()
         self.open('pools', 'Pools')
-        self.see("//h2[normalize-space()='test@alpha#alpha' or starts-with(normalize-space(), 'test@alpha#')]")
+        self.see(
+            "//h2[normalize-space()='test@alpha#alpha' or starts-with(normalize-space(), 'test@alpha#')]"
+        )
         self.assertIn('promised', self.see("//li[@class='card']/p").text)
         self.picture('pools')
         self.open('services', 'Services')
@@ -96,7 +120,9 @@ class ManyTest(base.ConsoleTest):
 
     def plant(self):
         """Write shares into the database while the service does not run: creating them takes long."""
-        share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'share 00000'}})['share']
+        share = self.lite.ok(
+            'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'share 00000'}}
+        )['share']
         self.lite.wait(f'/shares/{share["id"]}', 'share', 'available')
         self.lite.kill()
         with contextlib.closing(sqlite3.connect(self.lite.state / 'manila_lite.sqlite')) as rows, rows:
@@ -122,11 +148,21 @@ class ManyTest(base.ConsoleTest):
         self.assert_quiet()
 
     def names(self):
-        return self.driver.execute_script('return [...document.querySelectorAll("tbody th bdi")].map((bdi) => bdi.textContent)')
+        return self.driver.execute_script(
+            'return [...document.querySelectorAll("tbody th bdi")].map((bdi) => bdi.textContent)'
+        )
 
 
 def _copy(rows, table, key, value, new):
     """Copy a row of a table many times, with new values in some columns."""
     names = [row[1] for row in rows.execute(f'PRAGMA table_info({table})')]
-    rows.execute(_COPY.format(table=table, key=key, last=_MANY - 1, names=', '.join(names),
-                              values=', '.join(new.get(name, f'old.{name}') for name in names)), (value,))
+    rows.execute(
+        _COPY.format(
+            table=table,
+            key=key,
+            last=_MANY - 1,
+            names=', '.join(names),
+            values=', '.join(new.get(name, f'old.{name}') for name in names),
+        ),
+        (value,),
+    )

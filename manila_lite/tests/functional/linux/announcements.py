@@ -7,7 +7,7 @@ import threading
 
 from manila_lite.tests import nfs_client
 
-_ARP, _IPV6 = 0x0806, 0x86dd
+_ARP, _IPV6 = 0x0806, 0x86DD
 _ICMPV6, _NEIGHBOUR_ADVERTISEMENT, _OVERRIDE = 58, 136, 0x20
 
 
@@ -22,7 +22,7 @@ class Ears:
         self._socket.setblocking(False)
 
     def _listen(self, netns):
-        nfs_client.enter(netns)     # moves this thread only; the socket stays in the namespace
+        nfs_client.enter(netns)  # moves this thread only; the socket stays in the namespace
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(self._open))
 
     def heard(self):
@@ -53,6 +53,11 @@ def _arp(packet):
 def _na(packet):
     """Parse an unsolicited neighbour advertisement, sent to all nodes with the override flag."""
     to_all = packet[38:54] == ipaddress.ip_address('ff02::1').packed
-    if packet[20] != _ICMPV6 or packet[54] != _NEIGHBOUR_ADVERTISEMENT or not to_all or not packet[58] & _OVERRIDE:
+    if (
+        packet[20] != _ICMPV6
+        or packet[54] != _NEIGHBOUR_ADVERTISEMENT
+        or not to_all
+        or not packet[58] & _OVERRIDE
+    ):
         return None
     return str(ipaddress.ip_address(packet[62:78])), _mac(packet)

@@ -41,17 +41,31 @@ class ApiTest(server_base.MachineTest):
         super().setUp()
         self.addCleanup(self.power_off)
         (self.machine.state / 'networks.yaml').write_text(_NETWORKS)
-        self.lite = self.useFixture(self.LITE(self.CONFIG.format(state=self.machine.state, fabric=self.machine.fabric)))
+        self.lite = self.useFixture(
+            self.LITE(self.CONFIG.format(state=self.machine.state, fabric=self.machine.fabric))
+        )
         (self.machine.state / 'lite.conf').symlink_to(self.lite.config)
         self.lite.start()
-        self.lite.ok('POST', '/types', {'share_type': {'name': 'default', 'extra_specs': {
-            'driver_handles_share_servers': 'True', 'snapshot_support': 'True'}}})
+        self.lite.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'default',
+                    'extra_specs': {'driver_handles_share_servers': 'True', 'snapshot_support': 'True'},
+                }
+            },
+        )
         self.until(lambda: self.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'the pool is known')
 
     def power_off(self):
         """Remove all that a reboot removes: processes, namespaces, mounts, loop devices."""
         self.lite.kill()
-        mine = [space for space in self.machine.spaces if space.startswith('manila-') or space == self.machine.fabric]
+        mine = [
+            space
+            for space in self.machine.spaces
+            if space.startswith('manila-') or space == self.machine.fabric
+        ]
         base.power_off(self.machine.state, self.POOLS, mine)
         self.machine.ports.clear()
 
@@ -63,20 +77,29 @@ class ApiTest(server_base.MachineTest):
 
     def network(self):
         """Return a share network with an IPv4 and an IPv6 subnet."""
-        network = self.lite.ok('POST', '/share-networks', {'share_network': {
-            'name': 'n', 'neutron_net_id': 'net-four', 'neutron_subnet_id': 'four'}})['share_network']['id']
+        network = self.lite.ok(
+            'POST',
+            '/share-networks',
+            {'share_network': {'name': 'n', 'neutron_net_id': 'net-four', 'neutron_subnet_id': 'four'}},
+        )['share_network']['id']
         self.assertEqual(200, self.add_subnet(network, 'net-six', 'six'))
         return network
 
     def add_subnet(self, network, net, subnet):
         """Ask for another subnet; return the status of the answer."""
-        return self.lite.call('POST', f'/share-networks/{network}/subnets', {'share-network-subnet': {
-            'neutron_net_id': net, 'neutron_subnet_id': subnet}})[0]
+        return self.lite.call(
+            'POST',
+            f'/share-networks/{network}/subnets',
+            {'share-network-subnet': {'neutron_net_id': net, 'neutron_subnet_id': subnet}},
+        )[0]
 
     def share(self, network, **more):
         """Create a share; return its id and the id of its share server."""
-        share = self.lite.ok('POST', '/shares', {'share': {
-            'size': 1, 'share_proto': 'NFS', 'share_network_id': network, **more}})['share']['id']
+        share = self.lite.ok(
+            'POST',
+            '/shares',
+            {'share': {'size': 1, 'share_proto': 'NFS', 'share_network_id': network, **more}},
+        )['share']['id']
         made = self.lite.wait(f'/shares/{share}', 'share', ('available', 'error'))
         self.assertEqual('available', made['status'], self.lite.tail())
         self.machine.spaces.append(f'manila-{made["share_server_id"]}')
@@ -84,8 +107,11 @@ class ApiTest(server_base.MachineTest):
 
     def grant(self, share, to, level='rw', ends='active'):
         """Add an access rule and check that it ends in the given state. Return its id."""
-        rule = self.lite.ok('POST', f'/shares/{share}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': to, 'access_level': level}})['access']['id']
+        rule = self.lite.ok(
+            'POST',
+            f'/shares/{share}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': to, 'access_level': level}},
+        )['access']['id']
         found = self.lite.wait(f'/share-access-rules/{rule}', 'access', ('active', 'error'), field='state')
         self.assertEqual(ends, found['state'], self.lite.tail())
         return rule

@@ -19,21 +19,35 @@ from manila_lite.drivers import load
 from manila_lite.host import mounts
 from manila_lite.tests import nfs_client, waiting
 
-_PROGRAMS = {'ganesha.nfsd': 'nfs-ganesha', 'mkfs.btrfs': 'btrfs-progs', 'dbus-daemon': 'dbus-daemon', 'ip': 'iproute2'}
+_PROGRAMS = {
+    'ganesha.nfsd': 'nfs-ganesha',
+    'mkfs.btrfs': 'btrfs-progs',
+    'dbus-daemon': 'dbus-daemon',
+    'ip': 'iproute2',
+}
 
 
 def missing():
     """Return the requirements of real storage that this machine lacks, or an empty text."""
     path = os.environ['PATH'] + ':/usr/sbin:/sbin'
-    lacks = [f'{program} (package {package})' for program, package in _PROGRAMS.items()
-             if not shutil.which(program, path=path)]
+    lacks = [
+        f'{program} (package {package})'
+        for program, package in _PROGRAMS.items()
+        if not shutil.which(program, path=path)
+    ]
     return 'root' if os.geteuid() else ', '.join(lacks)
 
 
 def command(*words):
     """Run a command of the machine; return its output."""
-    return subprocess.run(words, check=True, capture_output=True, text=True, timeout=waiting.LIMIT,
-                          env={**os.environ, 'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin'}).stdout
+    return subprocess.run(
+        words,
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=waiting.LIMIT,
+        env={**os.environ, 'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin'},
+    ).stdout
 
 
 def ip(*words):
@@ -96,7 +110,20 @@ class Fabric:
             space = self.name(host)
             ip('netns', 'add', space)
             ip('-n', space, 'link', 'set', 'lo', 'up')
-            ip('-n', space, 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', f'p-{host}', 'netns', fabric)
+            ip(
+                '-n',
+                space,
+                'link',
+                'add',
+                'eth0',
+                'type',
+                'veth',
+                'peer',
+                'name',
+                f'p-{host}',
+                'netns',
+                fabric,
+            )
             ip('-n', fabric, 'link', 'set', f'p-{host}', 'master', self.BRIDGE, 'up')
             ip('-n', space, 'addr', 'add', f'{self.v4(host)}/24', 'dev', 'eth0')
             ip('-n', space, 'addr', 'add', f'{self.v6(host)}/64', 'dev', 'eth0', 'nodad')
@@ -105,7 +132,9 @@ class Fabric:
     def down(self):
         """Delete the namespaces."""
         for host in ('fabric', *self.hosts):
-            subprocess.run(['ip', 'netns', 'del', self.name(host)], capture_output=True, timeout=waiting.LIMIT)
+            subprocess.run(
+                ['ip', 'netns', 'del', self.name(host)], capture_output=True, timeout=waiting.LIMIT
+            )
 
 
 class LinuxTest(testtools.TestCase):
@@ -128,7 +157,8 @@ class LinuxTest(testtools.TestCase):
         (cls.state / 'conf').write_text(
             f'[linux]\nlinux_pool_path = {cls.state / cls.POOL}\nlinux_pool_size_gb = 4\nlinux_graceless = true\n'
             f'linux_netns = {cls.fabric.name("nas")}\n'
-            f'linux_export_ips = {cls.fabric.v6("nas")},{cls.fabric.v4("nas")}\n{cls.OPTIONS}')
+            f'linux_export_ips = {cls.fabric.v6("nas")},{cls.fabric.v4("nas")}\n{cls.OPTIONS}'
+        )
         cls.driver = cls.make()
         cls.addClassCleanup(lambda: cls.driver.teardown(remove_data=True))
         cls.driver.setup()
@@ -161,7 +191,9 @@ class LinuxTest(testtools.TestCase):
 
     def session(self, host, share):
         """Return a client that stays mounted until the test ends."""
-        client = nfs_client.Session(self.fabric.v4('nas'), f'/shares/{share.id}', netns=self.fabric.name(host))
+        client = nfs_client.Session(
+            self.fabric.v4('nas'), f'/shares/{share.id}', netns=self.fabric.name(host)
+        )
         self.addCleanup(client.close)
         return client
 

@@ -62,18 +62,23 @@ class Cifs:
 
     def rules(self, *rows):
         """Return access rules, given as (user, level)."""
-        return tuple(values.AccessRule(f'r{number}', 'user', to, level) for number, (to, level) in enumerate(rows))
+        return tuple(
+            values.AccessRule(f'r{number}', 'user', to, level) for number, (to, level) in enumerate(rows)
+        )
 
     def allow(self, share, *rows):
         """Apply exactly these rules, given as (user, level), and check that none fails."""
         given = self.rules(*rows)
         results = self.driver.update_access(share, given)
-        self.assertEqual({rule.id: None for rule in given},
-                         {rule_id: result.error for rule_id, result in results.items()})
+        self.assertEqual(
+            {rule.id: None for rule in given}, {rule_id: result.error for rule_id, result in results.items()}
+        )
 
     def smb(self, share, user, command, *, at=0, text=None, password=None):
         """Run an SMB command as a client; return (success, output)."""
-        return smb_client.call(self.client, share.export_locations[at].path, user, password or user, command, text=text)
+        return smb_client.call(
+            self.client, share.export_locations[at].path, user, password or user, command, text=text
+        )
 
     def writes(self, share, user, name='f', text='hello', **more):
         """Check that the client can write a file, and read it."""

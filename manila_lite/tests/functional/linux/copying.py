@@ -38,14 +38,14 @@ def break_on_disk(image, path):
     """Damage a file on the disk of a btrfs, so that it cannot be read any more. Its size and its time do not change."""
     was = path.stat()
     with path.open('r+b') as file:
-        begin = os.urandom(was.st_size)     # of no other file
+        begin = os.urandom(was.st_size)  # of no other file
         file.write(begin)
         file.flush()
         os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
         btrfs.sync(path.parent)
         with image.open('r+b') as disk, mmap.mmap(disk.fileno(), 0) as blocks:
             at = blocks.find(begin[:64])
-            blocks[at:at + 16] = bytes(16)
+            blocks[at : at + 16] = bytes(16)
             blocks.flush()
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
@@ -60,6 +60,7 @@ class MountedCopies(backup_jobs_driver.BackupJobsDriver):
             def _mounted(self, share, backup, level):
                 self.mount(str(at(share)), self.share_place(backup.id), 'none', f'bind,{level}')
                 return self.share_place(backup.id)
+
         self.copies = Bound(state, '')
 
 
@@ -81,8 +82,13 @@ class BackupTest(base.LinuxTest):
         return self.driver.services.pool.share(share.id)
 
     def backup(self, ratio=64.0):
-        backup = values.Backup(uuidutils.generate_uuid(), 1, values.BackupType('kept', str(self.export), 'none', 'bind', ratio),
-                               'test@linux', 'p')
+        backup = values.Backup(
+            uuidutils.generate_uuid(),
+            1,
+            values.BackupType('kept', str(self.export), 'none', 'bind', ratio),
+            'test@linux',
+            'p',
+        )
         self.addCleanup(self.copies.delete_backup, backup)
         return backup
 
@@ -90,8 +96,10 @@ class BackupTest(base.LinuxTest):
         """Wait for the end of the backup or restore. Return the message of its failure, or ''."""
         try:
             getattr(self.copies, f'{verb}_backup')(share, backup)
-            waiting.until(lambda: getattr(self.copies, f'{verb}_backup_continue')(share, backup).percent >= 100,
-                          f'the {verb} ends')
+            waiting.until(
+                lambda: getattr(self.copies, f'{verb}_backup_continue')(share, backup).percent >= 100,
+                f'the {verb} ends',
+            )
         except errors.Final as bad:
             return str(bad)
         return ''
@@ -111,14 +119,25 @@ class MoveTest(testtools.TestCase):
         self.addCleanup(shutil.rmtree, self.state, ignore_errors=True)
         self.source, self.target = self.made_shares()
         conf = types.SimpleNamespace(
-            data_node_access_ips=[], data_node_access_admin_user=None, data_node_mount_options={},
-            data_node_local_exports=[f'nas:/shares={self.source.parent}'], mount_tmp_location=None, **self.options())
-        self.moves = share_moves.ShareMoves(self.state, conf, types.SimpleNamespace(migration_ignore_files=[]))
+            data_node_access_ips=[],
+            data_node_access_admin_user=None,
+            data_node_mount_options={},
+            data_node_local_exports=[f'nas:/shares={self.source.parent}'],
+            mount_tmp_location=None,
+            **self.options(),
+        )
+        self.moves = share_moves.ShareMoves(
+            self.state, conf, types.SimpleNamespace(migration_ignore_files=[])
+        )
         self.addCleanup(self.moves.clear, 'target')
 
     def options(self):
-        return {'check_hash': False, 'data_check_sample': 100, 'data_copy_bandwidth_limit': 0.0,
-                'data_copy_apparent_ratio': 64.0}
+        return {
+            'check_hash': False,
+            'data_check_sample': 100,
+            'data_copy_bandwidth_limit': 0.0,
+            'data_copy_apparent_ratio': 64.0,
+        }
 
     def made_shares(self):
         """Return the folders of both shares, on btrfs."""
@@ -130,14 +149,23 @@ class MoveTest(testtools.TestCase):
         return pool.share('source'), pool.share('target')
 
     def share(self, name):
-        return values.Share(name, 's', 'p', 1, 'NFS', 'pool', export_locations=(
-            values.ExportLocation(f'nas:/shares/{name}', True),))
+        return values.Share(
+            name,
+            's',
+            'p',
+            1,
+            'NFS',
+            'pool',
+            export_locations=(values.ExportLocation(f'nas:/shares/{name}', True),),
+        )
 
     def ends(self, call):
         """Wait for the end of a pass or comparison. Return it, or the message of its failure."""
+
         def ended():
             run = call(Side(self.share('source')), Side(self.share('target')))
             return run.is_complete and run
+
         try:
             run = waiting.until(ended, 'it ends')
         except errors.Final as bad:
@@ -158,15 +186,27 @@ class StreamTest(testtools.TestCase):
         self.state = Path(tempfile.mkdtemp(prefix='ml-streams-'))
         self.addCleanup(shutil.rmtree, self.state, ignore_errors=True)
         (self.state / 'conf').write_text(_PEER.format(state=self.state))
-        self.origin, self.pool = (BtrfsPool(self.state / name / 'pool', self.state / f'{name}.img', 4)
-                                  for name in ('origin', 'target'))
+        self.origin, self.pool = (
+            BtrfsPool(self.state / name / 'pool', self.state / f'{name}.img', 4)
+            for name in ('origin', 'target')
+        )
         for pool in (self.origin, self.pool):
             self.addCleanup(pool.close, remove_data=True)
             pool.open()
         self.origin.create('s', 1)
         self.share = self.origin.share('s')
-        self.copy = replication.Copy(self.pool, [sys.executable, '-m', 'manila_lite.drivers.linux.peer',
-                                                 f'--config-file={self.state}/conf', 'origin'], 'm', {'s': self.SNAPSHOTS})
+        self.copy = replication.Copy(
+            self.pool,
+            [
+                sys.executable,
+                '-m',
+                'manila_lite.drivers.linux.peer',
+                f'--config-file={self.state}/conf',
+                'origin',
+            ],
+            'm',
+            {'s': self.SNAPSHOTS},
+        )
 
     def round(self):
         """Return the number of bytes that were copied."""

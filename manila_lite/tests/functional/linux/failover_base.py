@@ -46,7 +46,12 @@ linux_pool_fence = {fence}
 linux_fabric_netns = fabric
 linux_grace_period = 20
 """
-_TYPE = {'share_type': {'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'True', 'snapshot_support': 'True'}}}
+_TYPE = {
+    'share_type': {
+        'name': 'default',
+        'extra_specs': {'driver_handles_share_servers': 'True', 'snapshot_support': 'True'},
+    }
+}
 
 
 class Shelf:
@@ -85,7 +90,9 @@ class Shelf:
 
     def lose_power(self):
         """Have on the spare device the disk as it was at ``copy``; no host may have it in use now."""
-        base.command('btrfs', 'device', 'scan', '--forget', self.device)    # the kernel remembers the newer of two copies
+        base.command(
+            'btrfs', 'device', 'scan', '--forget', self.device
+        )  # the kernel remembers the newer of two copies
         # The device stays attached: while it was not, another test could get its number.
         with self._copy.open('rb') as copy, self._blank.open('r+b') as blank:
             fcntl.ioctl(blank, _FICLONE, copy.fileno())
@@ -101,7 +108,9 @@ class Shelf:
 
     def clear(self):
         """Remove the disk."""
-        with contextlib.ExitStack() as steps:       # by their files: the numbers of devices may be another test's by now
+        with (
+            contextlib.ExitStack() as steps
+        ):  # by their files: the numbers of devices may be another test's by now
             steps.callback(base.mounts.detach, self._store)
             steps.callback(base.mounts.unmount, self._place)
             for image in (self.image, self._blank):
@@ -115,9 +124,22 @@ class Host:
         self.name = name
         self.own, self._state = folder / name, state
         (self.own / 'state').mkdir(parents=True)
-        self._shell = subprocess.Popen(     # without --kill-child: the holder is killed by its own pid
-            ['unshare', '--mount', '--pid', '--uts', '--net', '--fork', '--propagation', 'private',
-             '--mount-proc', 'sleep', 'infinity'], stderr=subprocess.DEVNULL)
+        self._shell = subprocess.Popen(  # without --kill-child: the holder is killed by its own pid
+            [
+                'unshare',
+                '--mount',
+                '--pid',
+                '--uts',
+                '--net',
+                '--fork',
+                '--propagation',
+                'private',
+                '--mount-proc',
+                'sleep',
+                'infinity',
+            ],
+            stderr=subprocess.DEVNULL,
+        )
 
     def boot(self, switch):
         """Set the host up, with a cable to the switch."""
@@ -138,8 +160,13 @@ class Host:
 
     def _leave_others(self):
         """Have none of the mounts and namespaces of other tests here: they could not end."""
+
         def theirs():
-            return [place for place in self._mount_points() if place.startswith((f'{tempfile.gettempdir()}/', '/run/'))]
+            return [
+                place
+                for place in self._mount_points()
+                if place.startswith((f'{tempfile.gettempdir()}/', '/run/'))
+            ]
 
         # One whose mount point another test removes meanwhile is gone from here, too: only what is left counts.
         subprocess.run(self.inside('umount', '--lazy', *reversed(theirs())), capture_output=True, check=False)
@@ -147,7 +174,9 @@ class Host:
 
     def _plug(self, switch):
         """Connect the bridge of share servers to the switch, as an administrator does."""
-        base.ip('-n', switch, 'link', 'add', f'p-{self.name}', 'type', 'veth', 'peer', 'name', f'up-{self.name}')
+        base.ip(
+            '-n', switch, 'link', 'add', f'p-{self.name}', 'type', 'veth', 'peer', 'name', f'up-{self.name}'
+        )
         base.ip('-n', switch, 'link', 'set', f'p-{self.name}', 'master', 'br0', 'up')
         base.ip('-n', switch, 'link', 'set', f'up-{self.name}', 'netns', str(self._holder().pid))
         self.run('ip', 'netns', 'add', 'fabric')
@@ -173,7 +202,11 @@ class Host:
         for one in psutil.process_iter():
             with contextlib.suppress(psutil.Error, OSError):
                 mine = os.stat(f'/proc/{one.pid}/ns/pid').st_ino == space
-                if mine and one.status() != psutil.STATUS_ZOMBIE and all(word in ' '.join(one.cmdline()) for word in words):
+                if (
+                    mine
+                    and one.status() != psutil.STATUS_ZOMBIE
+                    and all(word in ' '.join(one.cmdline()) for word in words)
+                ):
                     found.append(one)
         return found
 
@@ -201,7 +234,9 @@ class Host:
 
     def spaces(self):
         """Return the namespaces of share servers on the host."""
-        return [line.split()[0] for line in self.run('ip', 'netns').splitlines() if line.startswith('manila-')]
+        return [
+            line.split()[0] for line in self.run('ip', 'netns').splitlines() if line.startswith('manila-')
+        ]
 
     def ports(self):
         """Return the ports of share servers on the bridge of the host."""
@@ -223,7 +258,11 @@ class Host:
         """Kill all processes of the host at once; the rest of it goes with them."""
         if holder := self._holder():
             # Those that wait for processes of the host have its mounts, and stop when these are stopped.
-            waits = [one for one in psutil.process_iter(['cmdline']) if f'--target={holder.pid}' in (one.info['cmdline'] or ())]
+            waits = [
+                one
+                for one in psutil.process_iter(['cmdline'])
+                if f'--target={holder.pid}' in (one.info['cmdline'] or ())
+            ]
             self.signal([holder, *waits], signal.SIGKILL)
         self._shell.kill()
         self._shell.wait(waiting.LIMIT)
@@ -248,9 +287,12 @@ class FailoverTest(server_base.MachineTest):
         base.ip('-n', self.switch, 'link', 'set', 'br0', 'up')
         (folder / 'networks.yaml').write_text(_NETWORKS)
         self.url = self.database()
-        self.parts = self.useFixture(process.Parts(
-            f'[database]\nconnection = {self.url}\n[standalone_network]\nfile = {folder}/networks.yaml\n',
-            _BACKEND.format(device='DEVICE', fence=self.FENCE)))
+        self.parts = self.useFixture(
+            process.Parts(
+                f'[database]\nconnection = {self.url}\n[standalone_network]\nfile = {folder}/networks.yaml\n',
+                _BACKEND.format(device='DEVICE', fence=self.FENCE),
+            )
+        )
         self.parts.edit('lease = 60', f'lease = {self.LEASE}')
         self.hosts = []
         self.addOnException(lambda _: self.addDetail('logs', content.text_content(self._logs())))
@@ -289,11 +331,16 @@ class FailoverTest(server_base.MachineTest):
     def start(self, host, device=None, more=''):
         """Start the share manager of a host."""
         file = host.own / 'manila_lite.conf'
-        text = self.parts.config.read_text().replace(f'state_path = {self.parts.state}', f'state_path = {self.state}')
+        text = self.parts.config.read_text().replace(
+            f'state_path = {self.parts.state}', f'state_path = {self.state}'
+        )
         text = text.replace(self.url, self.url_at(host))
         file.write_text(text.replace('DEVICE', f'{device or self.shelf.device}\n{more}'))
-        self.parts.run('share', *host.inside(sys.executable, '-m', 'manila_lite.cmd.share', f'--config-file={file}'),
-                       PYTHONPATH=_ROOT)
+        self.parts.run(
+            'share',
+            *host.inside(sys.executable, '-m', 'manila_lite.cmd.share', f'--config-file={file}'),
+            PYTHONPATH=_ROOT,
+        )
 
     def said(self, words, times=1):
         """Wait until a share manager has said this."""
@@ -313,7 +360,20 @@ class FailoverTest(server_base.MachineTest):
         path = self.share()
         for name, number in (('friend', 101), ('stranger', 102)):
             space = self.machine.space(name)
-            base.ip('-n', self.switch, 'link', 'add', f'p-{name}', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', space)
+            base.ip(
+                '-n',
+                self.switch,
+                'link',
+                'add',
+                f'p-{name}',
+                'type',
+                'veth',
+                'peer',
+                'name',
+                'eth0',
+                'netns',
+                space,
+            )
             base.ip('-n', self.switch, 'link', 'set', f'p-{name}', 'master', 'br0', 'up')
             base.ip('-n', space, 'address', 'add', f'{server_base.address("four", number)}/24', 'dev', 'eth0')
             base.ip('-n', space, 'link', 'set', 'eth0', 'up')
@@ -326,13 +386,17 @@ class FailoverTest(server_base.MachineTest):
 
     def share_network(self):
         """Return the id of a new share network; it gets a share server of its own."""
-        return self.parts.ok('POST', '/share-networks', {'share_network': {
-            'name': 'n', 'neutron_net_id': 'net-four', 'neutron_subnet_id': 'four'}})['share_network']['id']
+        return self.parts.ok(
+            'POST',
+            '/share-networks',
+            {'share_network': {'name': 'n', 'neutron_net_id': 'net-four', 'neutron_subnet_id': 'four'}},
+        )['share_network']['id']
 
     def request(self, network):
         """Request a share; return its id."""
-        return self.parts.ok('POST', '/shares', {'share': {
-            'size': 1, 'share_proto': 'NFS', 'share_network_id': network}})['share']['id']
+        return self.parts.ok(
+            'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_network_id': network}}
+        )['share']['id']
 
     def share(self):
         """Return the path of a new share that the friend may write to."""
@@ -342,8 +406,17 @@ class FailoverTest(server_base.MachineTest):
         """Wait for the share at this address; return its path. The friend may write to it."""
         made = self.parts.wait(f'/shares/{share}', 'share', ('available', 'error'))
         self.assertEqual('available', made['status'], self.parts.tail())
-        rule = self.parts.ok('POST', f'/shares/{share}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': server_base.address('four', 101), 'access_level': 'rw'}})['access']['id']
+        rule = self.parts.ok(
+            'POST',
+            f'/shares/{share}/action',
+            {
+                'allow_access': {
+                    'access_type': 'ip',
+                    'access_to': server_base.address('four', 101),
+                    'access_level': 'rw',
+                }
+            },
+        )['access']['id']
         self.parts.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         [location] = self.parts.ok('GET', f'/shares/{share}/export_locations')['export_locations']
         address, _, path = location['path'].partition(':')
@@ -352,7 +425,9 @@ class FailoverTest(server_base.MachineTest):
 
     def writer(self, path, file='log'):
         """Return a client that writes to a file that it has locked, until the test ends."""
-        writer = self.until(lambda: nfs4_owner.Writer(ADDRESS, self.machine.space('friend'), path, file), 'a client writes')
+        writer = self.until(
+            lambda: nfs4_owner.Writer(ADDRESS, self.machine.space('friend'), path, file), 'a client writes'
+        )
         self.addCleanup(writer.end)
         writer.goes_on()
         return writer
@@ -375,19 +450,27 @@ class FailoverTest(server_base.MachineTest):
         """Check that all acknowledged records are in the share, that the client got its lock back, and that rules hold."""
         writer.goes_on()
         writer.end()
-        worked, read = self.until(lambda: self.unless_grace('friend', path, 'read', writer.file), 'the grace period is over')
+        worked, read = self.until(
+            lambda: self.unless_grace('friend', path, 'read', writer.file), 'the grace period is over'
+        )
         self.assertTrue(worked, read)
         self.assertEqual([], nfs4_owner.missing(read.encode() + b'\n', writer.acknowledged))
         self.assertEqual([], writer.refusals)
         self.assertEqual({'OK'}, {one for one in writer.reclaims if one != 'GRACE'})
-        self.until(lambda: 'NOENT' in self._refusal('stranger', path), 'a server says that the stranger has no share')
+        self.until(
+            lambda: 'NOENT' in self._refusal('stranger', path), 'a server says that the stranger has no share'
+        )
 
     def stop(self, host, processes):
         """Stop processes of the host, none of them in the middle of a write to the database: SQLite would wait for it."""
-        with contextlib.closing(sqlite3.connect(self.machine.state / 'rows.sqlite', isolation_level=None)) as rows:
+        with contextlib.closing(
+            sqlite3.connect(self.machine.state / 'rows.sqlite', isolation_level=None)
+        ) as rows:
             rows.execute('BEGIN IMMEDIATE')
             host.signal(processes, signal.SIGSTOP)
-            waiting.until(lambda: all(one.status() == psutil.STATUS_STOPPED for one in processes), 'all are stopped')
+            waiting.until(
+                lambda: all(one.status() == psutil.STATUS_STOPPED for one in processes), 'all are stopped'
+            )
             rows.execute('ROLLBACK')
 
     def lease_end(self):
@@ -397,8 +480,10 @@ class FailoverTest(server_base.MachineTest):
     def show(self, title, writer, ended):
         """Print the longest gap of the writer, and the time from the end of the lease to the first answer after it."""
         back = max(moment for _, moment in writer.gaps)
-        print(f'\nFailover, {title}: {writer.longest:.1f} s without an answer, {back - ended:.1f} s after the end of the lease',
-              file=sys.stderr)
+        print(
+            f'\nFailover, {title}: {writer.longest:.1f} s without an answer, {back - ended:.1f} s after the end of the lease',
+            file=sys.stderr,
+        )
         return back - ended
 
 
@@ -407,8 +492,11 @@ def lease_end(url):
     table = models.services
     engine = sa.create_engine(url, poolclass=sa.NullPool)
     with engine.connect() as rows:
-        [end] = rows.execute(sa.select(table.c.lease_expires_at).where(
-            table.c.lease_owner.is_not(None), table.c.binary == 'manila-share')).scalars()
+        [end] = rows.execute(
+            sa.select(table.c.lease_expires_at).where(
+                table.c.lease_owner.is_not(None), table.c.binary == 'manila-share'
+            )
+        ).scalars()
     return time.monotonic() + end.replace(tzinfo=datetime.UTC).timestamp() - time.time()
 
 

@@ -59,7 +59,9 @@ class Filled:
         base.command('diff', '-r', '--no-dereference', str(copy), str(place))
         self.assertEqual(self.ATTRIBUTES, tuple(os.listxattr(place / 'same')))
         self.assertEqual(2, os.stat(place / 'linked').st_nlink)
-        self.assertEqual((1234, 5678), (os.stat(place / 'odd \n name').st_uid, os.stat(place / 'odd \n name').st_gid))
+        self.assertEqual(
+            (1234, 5678), (os.stat(place / 'odd \n name').st_uid, os.stat(place / 'odd \n name').st_gid)
+        )
         if self.TELLS_OF_HOLES:
             self.assertLess(os.stat(place / 'sparse').st_blocks, 1000)
         self.assertEqual(oct(os.stat(copy).st_mode), oct(os.stat(place).st_mode))

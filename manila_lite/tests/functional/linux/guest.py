@@ -42,16 +42,49 @@ class Guest:
         self._folder = folder
         image, initrd = initramfs.build(MODULES, _INIT, entries)
         (folder / 'initrd').write_bytes(initrd)
-        nics = [word for nic, tap in enumerate(taps) for word in (
-            '-netdev', f'tap,id=n{nic},ifname={tap},script=no,downscript=no',
-            '-device', f'virtio-net-pci,netdev=n{nic},mac=52:54:00:{number:02x}:66:{nic:02x},romfile=')]
+        nics = [
+            word
+            for nic, tap in enumerate(taps)
+            for word in (
+                '-netdev',
+                f'tap,id=n{nic},ifname={tap},script=no,downscript=no',
+                '-device',
+                f'virtio-net-pci,netdev=n{nic},mac=52:54:00:{number:02x}:66:{nic:02x},romfile=',
+            )
+        ]
         self._process = subprocess.Popen(
-            ['nsenter', f'--net=/run/netns/{netns}', initramfs.QEMU, '-accel', 'tcg', '-M', 'q35', '-m', memory, '-nodefaults',
-             '-no-reboot', '-display', 'none', '-serial', f'file:{folder / "console"}',
-             '-chardev', f'socket,id=shell,path={folder / "shell"},server=on,wait=off', '-serial', 'chardev:shell',
-             '-kernel', str(image), '-initrd', str(folder / 'initrd'),
-             '-append', 'console=ttyS0 quiet panic=-1 no_timer_check', *nics],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=(folder / 'qemu').open('w'))
+            [
+                'nsenter',
+                f'--net=/run/netns/{netns}',
+                initramfs.QEMU,
+                '-accel',
+                'tcg',
+                '-M',
+                'q35',
+                '-m',
+                memory,
+                '-nodefaults',
+                '-no-reboot',
+                '-display',
+                'none',
+                '-serial',
+                f'file:{folder / "console"}',
+                '-chardev',
+                f'socket,id=shell,path={folder / "shell"},server=on,wait=off',
+                '-serial',
+                'chardev:shell',
+                '-kernel',
+                str(image),
+                '-initrd',
+                str(folder / 'initrd'),
+                '-append',
+                'console=ttyS0 quiet panic=-1 no_timer_check',
+                *nics,
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=(folder / 'qemu').open('w'),
+        )
         self._shell = None
         self._sent = 0
 
@@ -65,14 +98,16 @@ class Guest:
                 break
             self._shell = None
             self._must_live(end)
-            time.sleep(0.1)     # sleeps: between two tries; the guest is watched at each
+            time.sleep(0.1)  # sleeps: between two tries; the guest is watched at each
         while not self._answer('true', min(end, time.monotonic() + 3)):
             self._must_live(end)
 
     def _must_live(self, end):
         if self._process.poll() is not None or time.monotonic() > end:
-            raise AssertionError(f'the guest did not come up: {(self._folder / "qemu").read_text()}'
-                                 f'{(self._folder / "console").read_text(errors="replace")[-2000:]}')
+            raise AssertionError(
+                f'the guest did not come up: {(self._folder / "qemu").read_text()}'
+                f'{(self._folder / "console").read_text(errors="replace")[-2000:]}'
+            )
 
     def _answer(self, command, end):
         """Return (output, exit status) of a command, or None if it takes too long."""
@@ -101,8 +136,10 @@ class Guest:
         """Run a command in the guest; return (output, exit status)."""
         answer = self._answer(command, time.monotonic() + patience)
         if answer is None:
-            raise AssertionError(f'{command} does not end within {patience} s\n'
-                                 f'{(self._folder / "console").read_text(errors="replace")[-2000:]}')
+            raise AssertionError(
+                f'{command} does not end within {patience} s\n'
+                f'{(self._folder / "console").read_text(errors="replace")[-2000:]}'
+            )
         return answer
 
     def end(self):

@@ -55,7 +55,9 @@ class Writer(threading.Thread):
         try:
             waiting.until(lambda: len(self.acknowledged) >= wanted, 'a client writes')
         except waiting.Late:
-            raise TimeoutError(f'a client writes no more after {len(self.acknowledged)} files: {self.refusals[-3:]}') from None
+            raise TimeoutError(
+                f'a client writes no more after {len(self.acknowledged)} files: {self.refusals[-3:]}'
+            ) from None
 
     def end(self):
         """Stop writing: after the present file, unless the server is gone, which a client waits for."""

@@ -21,11 +21,28 @@ from manila_lite.tests import nfs_client, waiting
 from manila_lite.tests.functional.linux import base
 
 SUBNETS = {
-    'four': {'cidr': '10.66.1.0/24', 'ip_version': 4, 'gateway': '10.66.1.1', 'network_type': 'vlan', 'segmentation_id': 11},
-    'six': {'cidr': 'fd66:2::/64', 'ip_version': 6, 'gateway': 'fd66:2::1', 'network_type': 'vxlan', 'segmentation_id': 4012},
+    'four': {
+        'cidr': '10.66.1.0/24',
+        'ip_version': 4,
+        'gateway': '10.66.1.1',
+        'network_type': 'vlan',
+        'segmentation_id': 11,
+    },
+    'six': {
+        'cidr': 'fd66:2::/64',
+        'ip_version': 6,
+        'gateway': 'fd66:2::1',
+        'network_type': 'vxlan',
+        'segmentation_id': 4012,
+    },
     'more': {'cidr': '10.66.3.0/25', 'ip_version': 4, 'gateway': '10.66.3.1', 'neutron_net_id': 'a-flat-one'},
-    'more-six': {'cidr': 'fd66:4::/64', 'ip_version': 6, 'gateway': 'fd66:4::1', 'network_type': 'vxlan',
-                 'segmentation_id': 4014},
+    'more-six': {
+        'cidr': 'fd66:4::/64',
+        'ip_version': 6,
+        'gateway': 'fd66:4::1',
+        'network_type': 'vxlan',
+        'segmentation_id': 4014,
+    },
     'twin': {'cidr': '10.66.1.0/24', 'ip_version': 4, 'network_type': 'vlan', 'segmentation_id': 15},
 }
 
@@ -39,7 +56,9 @@ def address(subnet, host):
 def network(subnet, host):
     """Return the subnet with an allocation for a share server."""
     about = SUBNETS[subnet]
-    allocation = values.Allocation(uuidutils.generate_uuid(), address(subnet, host), subnet_id=subnet, **about)
+    allocation = values.Allocation(
+        uuidutils.generate_uuid(), address(subnet, host), subnet_id=subnet, **about
+    )
     return values.ServerNetwork(subnet, allocations=(allocation,), **about)
 
 
@@ -61,14 +80,17 @@ class Machine:
         file = self.state / f'{state}.conf'
         file.write_text(
             f'[linux]\ndriver_handles_share_servers = true\nlinux_pool_path = {self.state / state}.img\n'
-            f'linux_pool_size_gb = 4\nlinux_graceless = true\nlinux_fabric_netns = {self.fabric}\n{more}')
+            f'linux_pool_size_gb = 4\nlinux_graceless = true\nlinux_fabric_netns = {self.fabric}\n{more}'
+        )
         conf = cfg.ConfigOpts()
         conf([], default_config_files=[str(file)])
         return load.make('linux', 'linux', 'test@linux', conf, self.state / state)
 
     def server(self, *subnets, host=5):
         """Return a share server in these subnets, not set up yet."""
-        server = values.ShareServer(uuidutils.generate_uuid(), tuple(network(subnet, host) for subnet in subnets))
+        server = values.ShareServer(
+            uuidutils.generate_uuid(), tuple(network(subnet, host) for subnet in subnets)
+        )
         self.spaces.append(f'manila-{server.id}')
         return server
 
@@ -93,7 +115,11 @@ class Machine:
 
     def client(self, name, subnet, host):
         """Add a client to a subnet."""
-        self.plug(name, bridge_of(network(subnet, 1)), f'{address(subnet, host)}/{SUBNETS[subnet]["cidr"].partition("/")[2]}')
+        self.plug(
+            name,
+            bridge_of(network(subnet, 1)),
+            f'{address(subnet, host)}/{SUBNETS[subnet]["cidr"].partition("/")[2]}',
+        )
 
     def unplug(self, name):
         """Remove the client and its ports. Ports on bridges that only lose their namespace would be removed later."""
@@ -114,7 +140,9 @@ class Machine:
         mine = str(self.state)
         found = [name for name in os.listdir('/run/netns') if name in self.spaces]
         found += [line for line in Path('/proc/self/mountinfo').read_text().splitlines() if mine in line]
-        found += [line for line in base.command('losetup', '--list', '--noheadings').splitlines() if mine in line]
+        found += [
+            line for line in base.command('losetup', '--list', '--noheadings').splitlines() if mine in line
+        ]
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 found += [f'{process.pid} {word}' for word in process.cmdline() if mine in word]
@@ -152,16 +180,25 @@ class ServerTest(testtools.TestCase):
         cls.driver.setup()
         cls.server = cls.machine.server('four', 'six')
         cls.driver.setup_server(cls.server)
-        for name, subnet, host in (('one4', 'four', 101), ('two4', 'four', 102), ('one6', 'six', 101), ('two6', 'six', 102)):
+        for name, subnet, host in (
+            ('one4', 'four', 101),
+            ('two4', 'four', 102),
+            ('one6', 'six', 101),
+            ('two6', 'six', 102),
+        ):
             cls.machine.client(name, subnet, host)
 
     def share(self, server=None, **more):
         """Create a share; its export locations are in ``locations``."""
-        share = values.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'NFS', 'pool', server=server or self.server, **more)
+        share = values.Share(
+            uuidutils.generate_uuid(), 's', 'p', 1, 'NFS', 'pool', server=server or self.server, **more
+        )
         self.locations = self.driver.create_share(share)
         self.addCleanup(lambda: self.driver.delete_share(share))
         return share
 
     def nfs(self, client, server, share, action, *words):
         """Run an NFS command at an address of a share server; return (success, output)."""
-        return nfs_client.call(server, f'/shares/{share.id}', action, *words, netns=self.machine.space(client))
+        return nfs_client.call(
+            server, f'/shares/{share.id}', action, *words, netns=self.machine.space(client)
+        )

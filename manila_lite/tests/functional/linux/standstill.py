@@ -17,7 +17,7 @@ def main():
     with quiesce.turn(Path(sys.argv[2])) as turn, quiesce.still([psutil.Process(int(sys.argv[1]))], turn):
         sys.stdout.write('still\n')
         sys.stdout.flush()
-        time.sleep(600)     # sleeps: until it is killed
+        time.sleep(600)  # sleeps: until it is killed
 
 
 if __name__ == '__main__':

@@ -37,11 +37,23 @@ class ApiEnsure(api_base.ApiTest):
             self.addCleanup(self.plain.down)
             self.plain.up()
         more = _BETA.format(nas=self.plain.name('nas'), address=self.plain.v4('nas'))
-        self.CONFIG = self.CONFIG.replace('[DEFAULT]\n', '[DEFAULT]\nenabled_share_backends = alpha, beta\n') + more
+        self.CONFIG = (
+            self.CONFIG.replace('[DEFAULT]\n', '[DEFAULT]\nenabled_share_backends = alpha, beta\n') + more
+        )
         super().setUp()
-        self.lite.ok('POST', '/types', {'share_type': {'name': 'plain', 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'snapshot_support': 'True'}}})
-        self.until(lambda: len(self.lite.ok('GET', '/scheduler-stats/pools')['pools']) == 2, 'both pools are known')
+        self.lite.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'plain',
+                    'extra_specs': {'driver_handles_share_servers': 'False', 'snapshot_support': 'True'},
+                }
+            },
+        )
+        self.until(
+            lambda: len(self.lite.ok('GET', '/scheduler-stats/pools')['pools']) == 2, 'both pools are known'
+        )
         self._shares()
 
     def _shares(self):
@@ -51,8 +63,9 @@ class ApiEnsure(api_base.ApiTest):
         self.grant(self.served, server_base.address('six', 101), 'ro')
         self.directory = self.locations(self.served)[0][0].partition(':')[2]
         self.works('friend-four', FOUR, self.directory, 'write', 'f', 'hello')
-        self.alone = self.lite.ok('POST', '/shares', {'share': {
-            'size': 1, 'share_proto': 'NFS', 'share_type': 'plain'}})['share']['id']
+        self.alone = self.lite.ok(
+            'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_type': 'plain'}}
+        )['share']['id']
         self.lite.wait(f'/shares/{self.alone}', 'share', 'available')
         self.grant(self.alone, self.plain.v4('one'))
         self.assertTrue(self.read_alone('write', 'f', 'hello')[0])
@@ -74,8 +87,13 @@ class ApiEnsure(api_base.ApiTest):
 
     def ensure(self, backend):
         """Ensure the backend's shares through the API. Return the reported repairs by share."""
-        self.until(lambda: self.lite.call('POST', '/services/ensure', {'host': f'test@{backend}'}, version='2.86')[0] == 202,
-                   'it is taken')
+        self.until(
+            lambda: (
+                self.lite.call('POST', '/services/ensure', {'host': f'test@{backend}'}, version='2.86')[0]
+                == 202
+            ),
+            'it is taken',
+        )
         self.until(lambda: self._last(backend)[0] != 'open', 'the run has ended')
         state, data = self._last(backend)
         self.assertEqual('done', state, f'{data} {self.lite.tail()}')
@@ -83,8 +101,11 @@ class ApiEnsure(api_base.ApiTest):
 
     def _last(self, backend):
         with contextlib.closing(sqlite3.connect(self.machine.state / 'lib' / 'manila_lite.sqlite')) as db:
-            state, data = db.execute("SELECT state, data FROM operations WHERE kind = 'service.ensure' AND host = ? "
-                                     'ORDER BY created_at DESC', (f'test@{backend}',)).fetchone()
+            state, data = db.execute(
+                "SELECT state, data FROM operations WHERE kind = 'service.ensure' AND host = ? "
+                'ORDER BY created_at DESC',
+                (f'test@{backend}',),
+            ).fetchone()
         return state, json.loads(data)
 
     def home(self, backend, *parts):
@@ -116,16 +137,30 @@ class ApiEnsure(api_base.ApiTest):
 
     def _daemon_address_rules_limit(self, home, space, name):
         self.kill_server(home)
-        port = next(link['ifname'] for link in json.loads(base.command('ip', '-n', space, '-json', 'address'))
-                    if any(entry.get('local') == SIX for entry in link['addr_info']))
+        port = next(
+            link['ifname']
+            for link in json.loads(base.command('ip', '-n', space, '-json', 'address'))
+            if any(entry.get('local') == SIX for entry in link['addr_info'])
+        )
         base.ip('-n', space, 'address', 'delete', f'{SIX}/64', 'dev', port)
         file = home / 'exports.d' / f'{name}.conf'
         file.write_text(file.read_text().replace('RW', 'RO'))
         base.command('btrfs', 'qgroup', 'limit', '4K', str(self.home('alpha', 'pool', 'shares', name)))
         self._pool_of_beta()
-        self.told(self.ensure('alpha')[self.served], f'{SIX} could not be reached', 'NFS server did not run',
-                  'Other access rules', 'was another', 'it is 1 GiB')
-        self.told(self.ensure('beta')[self.alone], 'The pool was not mounted', 'NFS server did not run', 'was not mounted')
+        self.told(
+            self.ensure('alpha')[self.served],
+            f'{SIX} could not be reached',
+            'NFS server did not run',
+            'Other access rules',
+            'was another',
+            'it is 1 GiB',
+        )
+        self.told(
+            self.ensure('beta')[self.alone],
+            'The pool was not mounted',
+            'NFS server did not run',
+            'was not mounted',
+        )
         self.all_read()
 
     def _pool_of_beta(self):
@@ -143,9 +178,22 @@ class ApiEnsure(api_base.ApiTest):
         manager = ganesha_dbus.ExportManager(ganesha._socket(self.home('beta')))
         number, path = next((number, path) for number, path in manager.shown().items() if number)
         manager.call('RemoveExport', 'q', [number])
-        base.command('btrfs', 'qgroup', 'limit', 'none', str(self.home('beta', 'pool', 'shares', path.rpartition('/')[2])))
-        self.told(self.ensure('alpha')[self.served], 'network namespace of the share server was gone', FOUR, SIX,
-                  'was not mounted', 'was not exported', 'was missing')
+        base.command(
+            'btrfs',
+            'qgroup',
+            'limit',
+            'none',
+            str(self.home('beta', 'pool', 'shares', path.rpartition('/')[2])),
+        )
+        self.told(
+            self.ensure('alpha')[self.served],
+            'network namespace of the share server was gone',
+            FOUR,
+            SIX,
+            'was not mounted',
+            'was not exported',
+            'was missing',
+        )
         self.told(self.ensure('beta')[self.alone], 'was not exported', 'was no limit')
         self.all_read()
 
@@ -163,9 +211,16 @@ class ApiEnsure(api_base.ApiTest):
         """Check that export locations follow a changed address in the configuration at the next start."""
         self.lite.kill(signal.SIGTERM)
         base.ip('-n', self.plain.name('nas'), 'addr', 'add', '10.99.0.9/24', 'dev', 'eth0')
-        self.lite.config.write_text(self.lite.config.read_text().replace(
-            f'linux_export_ips = {self.plain.v4("nas")}', 'linux_export_ips = 10.99.0.9'))
+        self.lite.config.write_text(
+            self.lite.config.read_text().replace(
+                f'linux_export_ips = {self.plain.v4("nas")}', 'linux_export_ips = 10.99.0.9'
+            )
+        )
         self.lite.start()
-        path = self.until(lambda: [path for path, _ in self.locations(self.alone) if path.startswith('10.99.0.9:')],
-                          'the export location follows')[0].partition(':')[2]
-        self.assertEqual((True, 'hello'), nfs_client.call('10.99.0.9', path, 'read', 'f', netns=self.plain.name('one')))
+        path = self.until(
+            lambda: [path for path, _ in self.locations(self.alone) if path.startswith('10.99.0.9:')],
+            'the export location follows',
+        )[0].partition(':')[2]
+        self.assertEqual(
+            (True, 'hello'), nfs_client.call('10.99.0.9', path, 'read', 'f', netns=self.plain.name('one'))
+        )

@@ -13,7 +13,9 @@ class ApiServers(api_base.ApiTest):
         network = self.network()
         share, server = self.share(network)
         directory = self.locations(share)[0][0].partition(':')[2]
-        self.assertEqual([(f'{FOUR}:{directory}', True), (f'[{SIX}]:{directory}', False)], self.locations(share))
+        self.assertEqual(
+            [(f'{FOUR}:{directory}', True), (f'[{SIX}]:{directory}', False)], self.locations(share)
+        )
         self.clients('four', 'six')
         self._rules(share, directory)
         self._third(network, share, directory)
@@ -21,11 +23,20 @@ class ApiServers(api_base.ApiTest):
         self._reboot(share, directory)
         self.assertEqual(before, self.locations(share))
         self.assertEqual([FOUR, MORE, SIX], self.addresses())
-        for name in ('friend-four', 'stranger-four', 'friend-six', 'stranger-six', 'friend-more', 'stranger-more'):
+        for name in (
+            'friend-four',
+            'stranger-four',
+            'friend-six',
+            'stranger-six',
+            'friend-more',
+            'stranger-more',
+        ):
             self.machine.unplug(name)
         self.remove(network, share, servers=[server])
         self.assertEqual([], self.addresses())
-        self.assertEqual([], [space for space in base.command('ip', 'netns').split() if space in self.machine.spaces])
+        self.assertEqual(
+            [], [space for space in base.command('ip', 'netns').split() if space in self.machine.spaces]
+        )
 
     def _rules(self, share, directory):
         """Check that each rule admits one address family, at its level."""
@@ -54,11 +65,15 @@ class ApiServers(api_base.ApiTest):
         self.lite.wait(f'/share-networks/{network}', 'share_network', 'active')
         writer.goes_on()
         self.assertEqual([], writer.end())
-        self.assertEqual([(f'{FOUR}:{directory}', True), (f'{MORE}:{directory}', False), (f'[{SIX}]:{directory}', False)],
-                         self.locations(share))
+        self.assertEqual(
+            [(f'{FOUR}:{directory}', True), (f'{MORE}:{directory}', False), (f'[{SIX}]:{directory}', False)],
+            self.locations(share),
+        )
         self.clients('more')
         self.grant(share, server_base.address('more', 101))
-        self.assertEqual(sorted(['f', *writer.written]), self.works('friend-more', MORE, directory, 'list').split())
+        self.assertEqual(
+            sorted(['f', *writer.written]), self.works('friend-more', MORE, directory, 'list').split()
+        )
         self.refused('NOENT', 'stranger-more', MORE, directory, 'list')
 
     def _reboot(self, share, directory):
@@ -68,10 +83,18 @@ class ApiServers(api_base.ApiTest):
         self.lite.start()
         for subnet, server in (('four', FOUR), ('six', SIX), ('more', MORE)):
             self.until(lambda: self.machine.fabric in base.command('ip', 'netns'), 'the fabric is there')
-            self.until(lambda name=subnet: server_base.bridge_of(server_base.network(name, 1)) in base.command(
-                'ip', '-n', self.machine.fabric, 'link'), 'the bridge is there')
+            self.until(
+                lambda name=subnet: (
+                    server_base.bridge_of(server_base.network(name, 1))
+                    in base.command('ip', '-n', self.machine.fabric, 'link')
+                ),
+                'the bridge is there',
+            )
             self.clients(subnet)
-            self.until(lambda name=subnet, at=server: self.nfs(f'friend-{name}', at, directory, 'list')[0], 'it serves')
+            self.until(
+                lambda name=subnet, at=server: self.nfs(f'friend-{name}', at, directory, 'list')[0],
+                'it serves',
+            )
             self.assertEqual('hello', self.works(f'friend-{subnet}', server, directory, 'read', 'f'))
             self.refused('NOENT', f'stranger-{subnet}', server, directory, 'list')
         self.refused('ROFS', 'friend-six', SIX, directory, 'write', 'g', 'no')
@@ -92,12 +115,17 @@ class ApiServers(api_base.ApiTest):
         for name in (self.machine.fabric, f'manila-{server}'):
             self.until(lambda space=name: space in base.command('ip', 'netns'), f'{name} is there')
         bridge = server_base.bridge_of(server_base.network('four', 1))
-        self.until(lambda: bridge in base.command('ip', '-n', self.machine.fabric, 'link'), 'the bridge is there')
+        self.until(
+            lambda: bridge in base.command('ip', '-n', self.machine.fabric, 'link'), 'the bridge is there'
+        )
         self.clients('four')
         self.until(lambda: self.nfs('friend-four', FOUR, directory, 'list')[0], 'it serves')
         self.assertEqual('hello', self.works('friend-four', FOUR, directory, 'read', 'f'))
         self.refused('NOENT', 'stranger-four', FOUR, directory, 'list')
-        self.until(lambda: manage.run(self.machine.state / 'lite.conf', 'manage', 'doctor', '--fix')[0] == 0, 'all is well')
+        self.until(
+            lambda: manage.run(self.machine.state / 'lite.conf', 'manage', 'doctor', '--fix')[0] == 0,
+            'all is well',
+        )
         self.lite.wait(f'/share-servers/{server}', 'share_server', 'active')
         self.assertEqual('hello', self.works('friend-four', FOUR, directory, 'read', 'f'))
         for name in ('friend-four', 'stranger-four'):
@@ -119,15 +147,23 @@ class ApiServers(api_base.ApiTest):
         writer.goes_on()
         bridge = server_base.bridge_of(server_base.network('more', 1))
         fabric = ('ip', '-n', self.machine.fabric, 'link')
-        base.command(*fabric, 'add', bridge, 'type', 'veth', 'peer', 'name', 'blocker')     # no bridge can have its name now
+        base.command(
+            *fabric, 'add', bridge, 'type', 'veth', 'peer', 'name', 'blocker'
+        )  # no bridge can have its name now
         self.assertEqual(200, self.add_subnet(network, 'a-flat-one', 'more'))
         subnet = self._settled(network)
         self.assertEqual('The subnet could not be added to a share server.', subnet['error'])
-        self.assertEqual(('active', 'active'), (
-            self.lite.ok('GET', f'/share-servers/{server}')['share_server']['status'],
-            self.lite.ok('GET', f'/shares/{share}')['share']['access_rules_status']))
-        self.assertEqual((before, interfaces, [FOUR, SIX]),
-                         (self.locations(share), self._interfaces(server), self.addresses()))
+        self.assertEqual(
+            ('active', 'active'),
+            (
+                self.lite.ok('GET', f'/share-servers/{server}')['share_server']['status'],
+                self.lite.ok('GET', f'/shares/{share}')['share']['access_rules_status'],
+            ),
+        )
+        self.assertEqual(
+            (before, interfaces, [FOUR, SIX]),
+            (self.locations(share), self._interfaces(server), self.addresses()),
+        )
         base.command(*fabric, 'delete', bridge)
         self.assertEqual(200, self.add_subnet(network, 'a-flat-one', 'more'))
         settled = self._settled(network)
@@ -141,7 +177,10 @@ class ApiServers(api_base.ApiTest):
 
     def _interfaces(self, server):
         """Return the names of the interfaces in the server's namespace."""
-        return sorted(line.split(':')[1] for line in base.command('ip', '-n', f'manila-{server}', '-o', 'link').splitlines())
+        return sorted(
+            line.split(':')[1]
+            for line in base.command('ip', '-n', f'manila-{server}', '-o', 'link').splitlines()
+        )
 
     def _settled(self, network):
         """Wait until the network is active again; return its subnet in the flat network."""
@@ -165,4 +204,6 @@ class ApiServers(api_base.ApiTest):
         self.remove(second, two, servers=[other])
         self.remove(three, share, servers=[again])
         self.assertEqual([], self.addresses())
-        self.assertEqual([], [space for space in base.command('ip', 'netns').split() if space in self.machine.spaces])
+        self.assertEqual(
+            [], [space for space in base.command('ip', 'netns').split() if space in self.machine.spaces]
+        )

@@ -26,8 +26,10 @@ class Plain(cifs_base.Plain):
     def test_users_have_exactly_the_access_of_their_rules(self):
         share = self.cifs()
         v4, v6 = self.fabric.v4('nas'), self.fabric.v6('nas')
-        self.assertEqual([(rf'\\{v4}\{share.id}', True), (rf'\\{v6}\{share.id}', False)],
-                         [(location.path, location.preferred) for location in share.export_locations])
+        self.assertEqual(
+            [(rf'\\{v4}\{share.id}', True), (rf'\\{v6}\{share.id}', False)],
+            [(location.path, location.preferred) for location in share.export_locations],
+        )
         self.denied(share, 'alice', why='NT_STATUS_BAD_NETWORK_NAME')
         self.allow(share, ('alice', 'rw'), ('Bobby', 'ro'))
         self.writes(share, 'alice', text='over IPv4')
@@ -50,20 +52,30 @@ class Plain(cifs_base.Plain):
         (place / 'host').symlink_to('/etc/passwd')
         (place / 'theirs').symlink_to(theirs)
         (place / 'up').symlink_to('../..')
-        for command in ('get host there', 'put local host', 'get theirs\\secret there', 'ls theirs\\*', 'ls up\\*',
-                        'get ..\\..\\ganesha.conf there', 'put local theirs\\new', 'rm theirs\\secret'):
+        for command in (
+            'get host there',
+            'put local host',
+            'get theirs\\secret there',
+            'ls theirs\\*',
+            'ls up\\*',
+            'get ..\\..\\ganesha.conf there',
+            'put local theirs\\new',
+            'rm theirs\\secret',
+        ):
             worked, said = self.smb(share, 'alice', command, text='x')
             self.assertFalse(worked, f'{command}: {said}')
         self.assertEqual(['secret'], [file.name for file in theirs.iterdir()])
 
     def test_unsupported_access_rules_fail_and_the_good_rule_applies(self):
         share = self.cifs()
-        given = [values.AccessRule('address', 'ip', self.fabric.v4('one'), 'rw'),
-                 values.AccessRule('who', 'user', 'dave', 'rw'),
-                 values.AccessRule('good', 'user', 'alice', 'rw')]
+        given = [
+            values.AccessRule('address', 'ip', self.fabric.v4('one'), 'rw'),
+            values.AccessRule('who', 'user', 'dave', 'rw'),
+            values.AccessRule('good', 'user', 'alice', 'rw'),
+        ]
         results = self.driver.update_access(share, given)
         self.assertIn('type user only', results['address'].error)
-        self.assertIsNone(results['who'].error)     # he is unknown, and that is no business of the caller
+        self.assertIsNone(results['who'].error)  # he is unknown, and that is no business of the caller
         self.assertIsNone(results['good'].error)
         self.writes(share, 'alice')
         self.denied(share, 'carol')
@@ -76,7 +88,9 @@ class Plain(cifs_base.Plain):
         btrfs.limit(self.driver.services.pool.root, self.driver.services.pool.share(share.id), 8 << 20)
         worked, said = self.smb(share, 'alice', 'put local big', text=b'x' * (12 << 20))
         self.assertFalse(worked, said)
-        self.assertGreater(8 << 20, (self.driver.services.pool.share(share.id) / 'big').stat().st_blocks * 512)
+        self.assertGreater(
+            8 << 20, (self.driver.services.pool.share(share.id) / 'big').stat().st_blocks * 512
+        )
         self.assertTrue(self.smb(share, 'alice', 'rm big')[0])
         self.writes(share, 'alice')
         self.assertEqual('nfs', self.works('one', other, 'read', 'f'))
@@ -98,8 +112,10 @@ class Plain(cifs_base.Plain):
         self.allow(share)
         worked, said = clients['carol'].call('put local carol3', 'after')
         self.assertFalse(worked, said)
-        self.assertEqual(['alice', 'bobby', 'carol', 'carol2'],
-                         sorted(place.name for place in self.driver.services.pool.share(share.id).iterdir()))
+        self.assertEqual(
+            ['alice', 'bobby', 'carol', 'carol2'],
+            sorted(place.name for place in self.driver.services.pool.share(share.id).iterdir()),
+        )
 
     def test_killed_cifs_server_is_restarted_without_touching_nfs(self):
         share, rule = self.cifs(), ('alice', 'rw')
@@ -109,7 +125,9 @@ class Plain(cifs_base.Plain):
         before = {one.pid for one in processes(self.state)}
         base.kill(self.samba._server)
         nfs = self.driver.services.protocol_servers.of('NFS').server.process
-        self.assertEqual(('The CIFS server did not run; it was restarted.',), self.ensured(share, rule).repaired)
+        self.assertEqual(
+            ('The CIFS server did not run; it was restarted.',), self.ensured(share, rule).repaired
+        )
         self.assertEqual(set(), before & {one.pid for one in processes(self.state)})
         self.assertEqual(nfs, self.driver.services.protocol_servers.of('NFS').server.process)
         self.writes(share, 'alice')
@@ -120,13 +138,17 @@ class Plain(cifs_base.Plain):
     def test_damaged_exports_rules_and_mounts_are_repaired(self):
         share, rule = self.cifs(), ('alice', 'ro')
         self.allow(share, rule)
-        conf, file = (self.state / 'state' / 'cifs' / name for name in ('smb.conf', f'exports.d/{share.id}.conf'))
+        conf, file = (
+            self.state / 'state' / 'cifs' / name for name in ('smb.conf', f'exports.d/{share.id}.conf')
+        )
         conf.write_text(conf.read_text().replace('read list = alice', 'read list = root'))
         self.assertIn('not exported', ' '.join(self.ensured(share, rule).repaired))
         file.unlink()
         self.assertIn('was missing', ' '.join(self.ensured(share, rule).repaired))
         self.assertIn('Other access rules', ' '.join(self.ensured(share, ('bobby', 'ro')).repaired))
-        base.command('umount', '--lazy', str(self.driver.services.protocol_servers.of('CIFS').mount_point(share.id)))
+        base.command(
+            'umount', '--lazy', str(self.driver.services.protocol_servers.of('CIFS').mount_point(share.id))
+        )
         self.assertIn('not mounted', ' '.join(self.ensured(share, rule).repaired))
         self.assertEqual((), self.ensured(share, rule).repaired)
         self.smb(share, 'alice', 'ls')
@@ -142,7 +164,9 @@ class Plain(cifs_base.Plain):
         self.assertEqual((), self.ensured(share, rule).repaired)
         self.assertTrue(client.call('ls')[0])
         before = {one.pid for one in processes(self.state)}
-        (self.state / 'state' / 'cifs' / 'smbd.json').unlink()      # a manager died before it could record the pid
+        (
+            self.state / 'state' / 'cifs' / 'smbd.json'
+        ).unlink()  # a manager died before it could record the pid
         type(self).driver = self.make()
         self.driver.setup()
         self.assertEqual(set(), before & {one.pid for one in processes(self.state)})
@@ -214,10 +238,15 @@ class Directory(cifs_base.Directory):
         share = self.cifs()
         self.allow(share, ('alice', 'rw'))
         self.writes(share, 'alice', text='plain')
-        pool, = self.driver.report()
-        for name in ('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support',
-                     'mount_snapshot_support', 'snapshot_inherit_share_access_support',
-                     'size_limit_support'):
+        (pool,) = self.driver.report()
+        for name in (
+            'snapshot_support',
+            'create_share_from_snapshot_support',
+            'revert_to_snapshot_support',
+            'mount_snapshot_support',
+            'snapshot_inherit_share_access_support',
+            'size_limit_support',
+        ):
             self.assertIs(False, pool.capabilities[name])
         self.assertIsNone(pool.capabilities['sg_consistent_snapshot_support'])
         self.assertRaises(errors.Final, self.driver.create_snapshot, values.Snapshot('s', share, 1))
@@ -234,7 +263,10 @@ class Served(Cifs, server_base.ServerTest):
 
     def test_both_protocols_are_served_on_each_address(self):
         share, other = self.cifs(self.server), self.share()
-        self.assertEqual([rf'\\{FOUR}\{share.id}', rf'\\{SIX}\{share.id}'], [place.path for place in share.export_locations])
+        self.assertEqual(
+            [rf'\\{FOUR}\{share.id}', rf'\\{SIX}\{share.id}'],
+            [place.path for place in share.export_locations],
+        )
         self.allow(share, ('alice', 'rw'), ('bobby', 'ro'))
         self.grant(other, ('10.66.1.0/24', 'rw'))
         self.where = 'one4'
@@ -255,11 +287,13 @@ class Served(Cifs, server_base.ServerTest):
         self.allow(theirs, ('alice', 'rw'))
         self.where = 'stranger'
         self.writes(theirs, 'alice')
-        self.denied(mine, 'alice', why='NT_STATUS_BAD_NETWORK_NAME')     # the same address, in another network
+        self.denied(mine, 'alice', why='NT_STATUS_BAD_NETWORK_NAME')  # the same address, in another network
         self.assertRaises(errors.Final, self.driver.teardown_server, server)
         base.kill(self.driver.services.share_servers.protocol_server(server.id, 'CIFS').server._server)
-        self.assertEqual(('The CIFS server did not run; it was restarted.',),
-                         self.driver.ensure_servers([server])[server.id].repaired)
+        self.assertEqual(
+            ('The CIFS server did not run; it was restarted.',),
+            self.driver.ensure_servers([server])[server.id].repaired,
+        )
         self.writes(theirs, 'alice', 'g')
         self.assertTrue(processes(server.id))
         self.driver.delete_share(theirs)
@@ -280,9 +314,13 @@ class Served(Cifs, server_base.ServerTest):
         self.addCleanup(self.machine.unplug, 'late')
         self.where = 'late'
         share = dataclasses.replace(share, export_locations=update.export_locations[share.id])
-        at = [place.path.startswith(rf'\\{server_base.address("more", 6)}') for place in share.export_locations].index(True)
+        at = [
+            place.path.startswith(rf'\\{server_base.address("more", 6)}') for place in share.export_locations
+        ].index(True)
         self.writes(share, 'alice', at=at)
-        self.assertEqual(before, self.driver.services.share_servers.protocol_server(server.id, 'CIFS').server.process)
+        self.assertEqual(
+            before, self.driver.services.share_servers.protocol_server(server.id, 'CIFS').server.process
+        )
 
 
 @needs_samba
@@ -293,8 +331,16 @@ class Asked(api_base.ApiTest):
 
     def test_share_made_through_the_api_is_readable_and_writable(self):
         user_list.put(self.machine.state / 'users', 'alice', user_list.entry('alice', 'open-sesame'))
-        self.lite.ok('POST', '/types', {'share_type': {'name': 'windows', 'extra_specs': {
-            'driver_handles_share_servers': 'True', 'storage_protocol': '<in> CIFS'}}})
+        self.lite.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'windows',
+                    'extra_specs': {'driver_handles_share_servers': 'True', 'storage_protocol': '<in> CIFS'},
+                }
+            },
+        )
         network = self.network()
         share, server = self.share(network, share_proto='CIFS', share_type='windows')
         self.machine.client('friend', 'four', 101)

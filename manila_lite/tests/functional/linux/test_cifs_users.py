@@ -24,8 +24,14 @@ class UserList(testtools.TestCase):
 
     def run_it(self, *words, said=''):
         """Run the command; return its exit status and its error output."""
-        done = subprocess.run([sys.executable, '-m', user_list.__name__, *words], input=said, capture_output=True, text=True,
-                              timeout=waiting.LIMIT, check=False)
+        done = subprocess.run(
+            [sys.executable, '-m', user_list.__name__, *words],
+            input=said,
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+            check=False,
+        )
         return done.returncode, done.stderr
 
     def test_users_are_added_changed_and_deleted(self):
@@ -33,7 +39,7 @@ class UserList(testtools.TestCase):
             self.assertEqual((0, ''), self.run_it(str(self.file), name, said=f'{password}\n'))
         self.assertEqual(['bobby', 'Alice'], [user.name for user in samba_users.read(self.file.read_text())])
         self.assertEqual(0o600, stat.S_IMODE(self.file.stat().st_mode))
-        self.file.write_text(self.file.read_text().rstrip())      # an editor may remove the last line end
+        self.file.write_text(self.file.read_text().rstrip())  # an editor may remove the last line end
         self.assertEqual((0, ''), self.run_it(str(self.file), 'carol', said='four\n'))
         self.assertEqual((0, ''), self.run_it('--delete', str(self.file), 'alice'))
         self.assertIn('not in', self.run_it('--delete', str(self.file), 'alice')[1])
@@ -87,7 +93,7 @@ class Users(cifs_base.Plain):
         self.allow(theirs, ('carol', 'rw'))
         self.writes(theirs, 'carol')
         client = self.session(mine, 'bobby')
-        self.know('alice', 'alice')     # alice moves from the first place of the list to the last
+        self.know('alice', 'alice')  # alice moves from the first place of the list to the last
         self.driver.report()
         worked, said = client.call(f'tcon {theirs.id}')
         self.assertIn('NT_STATUS_ACCESS_DENIED', said)

@@ -14,8 +14,13 @@ from manila_lite.tests.functional.linux import api_base, server_base
 from manila_lite.tests.functional.siblings.dataproc.base import LOGIN, Caller, Dataproc, group
 from manila_lite.tests.services import nodes
 
-_OPTIONS = {'infra': 'inventory', 'handlers': {'NFS': 'nfs'}, 'attempts': 20, 'retry_delay': 1,
-            'share_timeout': 300}
+_OPTIONS = {
+    'infra': 'inventory',
+    'handlers': {'NFS': 'nfs'},
+    'attempts': 20,
+    'retry_delay': 1,
+    'share_timeout': 300,
+}
 _NAMES = ('n1', 'n2', 'n3')
 #: One path that the API accepts, and one that only the handler is given.
 _HOSTILE, _FORBIDDEN = '/srv/; rm -rf $HOME "$(touch owned)" it\'s', '/srv/a\nb # etc'
@@ -26,7 +31,9 @@ class ClusterNodes(api_base.ApiTest):
 
     def setUp(self):
         if lacks := nodes.missing():
-            raise unittest.SkipTest(f'nodes with a kernel NFS client need {lacks}; tools/setup-env --guests puts it in place')
+            raise unittest.SkipTest(
+                f'nodes with a kernel NFS client need {lacks}; tools/setup-env --guests puts it in place'
+            )
         super().setUp()
 
     def test_nodes_mount_the_share_after_reboot_and_resize_until_deletion(self):
@@ -47,7 +54,9 @@ class ClusterNodes(api_base.ApiTest):
         image, bridge = nodes.Image(self.machine.state), bridge_of(server_base.network('four', 1))
         self.nodes = {}
         for number, name in enumerate(_NAMES, 31):
-            self.nodes[name] = nodes.Node(image, name, self.machine.fabric, bridge, f'{server_base.address("four", number)}/24')
+            self.nodes[name] = nodes.Node(
+                image, name, self.machine.fabric, bridge, f'{server_base.address("four", number)}/24'
+            )
             self.addCleanup(self.nodes[name].end)
         self.machine.client('engine', 'four', 30)
         for node in self.nodes.values():
@@ -56,10 +65,15 @@ class ClusterNodes(api_base.ApiTest):
     def _begin(self):
         """Start the data-processing service with the nodes in its inventory; it reaches them through a proxy."""
         inventory = self.machine.state / 'inventory.yaml'
-        inventory.write_text(yaml.safe_dump({'nodes': [
-            {'name': node.name, **node.inventory()} for node in self.nodes.values()]}))
+        inventory.write_text(
+            yaml.safe_dump(
+                {'nodes': [{'name': node.name, **node.inventory()} for node in self.nodes.values()]}
+            )
+        )
         proxy = f'nsenter --net=/run/netns/{self.machine.space("engine")} busybox nc {{host}} {{port}}'
-        self.dataproc = self.useFixture(Dataproc(LOGIN.format(url=f'http://127.0.0.1:{self.lite.port}'), engine=False))
+        self.dataproc = self.useFixture(
+            Dataproc(LOGIN.format(url=f'http://127.0.0.1:{self.lite.port}'), engine=False)
+        )
         conf = self.dataproc.conf
         for name, value in _OPTIONS.items():
             conf.set_override(name, value, 'dataproc')
@@ -76,9 +90,13 @@ class ClusterNodes(api_base.ApiTest):
 
     def remote(self, name):
         """Return the engine's session on a node. Sessions are kept, because opening one is slow in an emulated node."""
+
         def opened():
             with contextlib.suppress(errors.Again, NodeAway):
-                return self.sessions.enter_context(self.infra.connect(self.infra.ready(name, Wanted('i', name, 'c', 'g'))))
+                return self.sessions.enter_context(
+                    self.infra.connect(self.infra.ready(name, Wanted('i', name, 'c', 'g')))
+                )
+
         if name not in self.opened:
             self.opened[name] = process.until(opened, f'{name} answers', self.nodes[name].tail)
         return self.opened[name]
@@ -102,7 +120,10 @@ class ClusterNodes(api_base.ApiTest):
         for name in names:
             self.assertEqual(nodes.FSTAB, self.says(name, 'cat', '/etc/fstab'))
             self.assertNotIn('/shares/', self.says(name, 'cat', '/proc/mounts'))
-            self.assertEqual('', self.says(name, 'ls', '-A', '/srv', '/mnt').replace('/srv:', '').replace('/mnt:', '').strip())
+            self.assertEqual(
+                '',
+                self.says(name, 'ls', '-A', '/srv', '/mnt').replace('/srv:', '').replace('/mnt:', '').strip(),
+            )
 
     def rules(self):
         """Return the access rules as {address: level}; check that all are active."""
@@ -120,9 +141,17 @@ class ClusterNodes(api_base.ApiTest):
     def _hostile_paths(self):
         """Check that hostile paths are refused, or treated as names: no other file appears on the node."""
         for path in ('/srv/../etc', '/srv/a\nb', 'srv', '/etc/x', '/srv/\x00'):
-            status, _, _ = self.me.refused('POST', '/clusters', {
-                'name': 'bad', 'plugin_name': 'plain', 'plugin_version': '1.0', 'node_groups': [group(count=1)],
-                'shares': [{'id': self.data, 'path': path}]})
+            status, _, _ = self.me.refused(
+                'POST',
+                '/clusters',
+                {
+                    'name': 'bad',
+                    'plugin_name': 'plain',
+                    'plugin_version': '1.0',
+                    'node_groups': [group(count=1)],
+                    'shares': [{'id': self.data, 'path': path}],
+                },
+            )
             self.assertEqual(400, status, path)
         rule = self.grant(self.data, self.nodes['n3'].address)
         before = self._files('n3')
@@ -144,16 +173,31 @@ class ClusterNodes(api_base.ApiTest):
 
     def _make(self):
         """Create a cluster: one node writes, another reads, and the third has no access."""
-        made = self.me.ok('POST', '/clusters', {
-            'name': 'c', 'plugin_name': 'plain', 'plugin_version': '1.0', 'node_groups': [
-                group('writers', 1, shares=[{'id': self.data, 'path': _HOSTILE}]),
-                group('readers', 1, shares=[{'id': self.data, 'access_level': 'ro'}])]})['cluster']['id']
+        made = self.me.ok(
+            'POST',
+            '/clusters',
+            {
+                'name': 'c',
+                'plugin_name': 'plain',
+                'plugin_version': '1.0',
+                'node_groups': [
+                    group('writers', 1, shares=[{'id': self.data, 'path': _HOSTILE}]),
+                    group('readers', 1, shares=[{'id': self.data, 'access_level': 'ro'}]),
+                ],
+            },
+        )['cluster']['id']
         found = self.me.wait(made, 'Active')
-        taken = {one['name']: [node['internal_ip'] for node in one['instances']] for one in found['node_groups']}
-        self.writer, self.reader = (next(name for name, node in self.nodes.items() if node.address in taken[of])
-                                    for of in ('writers', 'readers'))
+        taken = {
+            one['name']: [node['internal_ip'] for node in one['instances']] for one in found['node_groups']
+        }
+        self.writer, self.reader = (
+            next(name for name, node in self.nodes.items() if node.address in taken[of])
+            for of in ('writers', 'readers')
+        )
         self.spare = next(name for name in _NAMES if name not in (self.writer, self.reader))
-        self.assertEqual({self.nodes[self.writer].address: 'rw', self.nodes[self.reader].address: 'ro'}, self.rules())
+        self.assertEqual(
+            {self.nodes[self.writer].address: 'rw', self.nodes[self.reader].address: 'ro'}, self.rules()
+        )
         self.says(self.writer, 'cp', '/etc/node', f'{_HOSTILE}/node')
         self._works()
         self.outsider(self.spare)
@@ -167,7 +211,7 @@ class ClusterNodes(api_base.ApiTest):
         refused = self.on(self.reader, 'touch', f'/mnt/{self.data}/more')
         self.assertIn(b'Read-only', refused.err)
         for name, level in ((self.writer, 'rw'), (self.reader, 'ro')):
-            line, = (line for line in self.says(name, 'cat', '/etc/fstab').splitlines() if 'mlite' in line)
+            (line,) = (line for line in self.says(name, 'cat', '/etc/fstab').splitlines() if 'mlite' in line)
             self.assertIn(f' nfs {level},vers=4.2,_netdev,nofail ', line)
 
     def _reboot(self, cluster):
@@ -177,13 +221,18 @@ class ClusterNodes(api_base.ApiTest):
         self.opened.pop(self.writer)
         self.clean(self.writer)
         self.dataproc.engine.check()
-        process.until(lambda: 'mlite' in self.says(self.writer, 'cat', '/etc/fstab'), 'it is mounted again',
-                      self.nodes[self.writer].tail)
+        process.until(
+            lambda: 'mlite' in self.says(self.writer, 'cat', '/etc/fstab'),
+            'it is mounted again',
+            self.nodes[self.writer].tail,
+        )
         self.me.wait(cluster, 'Active')
         self._works()
 
     def _resize(self, cluster, count):
-        self.me.ok('PUT', f'/clusters/{cluster}', {'resize_node_groups': [{'name': 'writers', 'count': count}]})
+        self.me.ok(
+            'PUT', f'/clusters/{cluster}', {'resize_node_groups': [{'name': 'writers', 'count': count}]}
+        )
         self.me.wait(cluster, 'Active')
 
     def _scale(self, cluster):
@@ -194,7 +243,9 @@ class ClusterNodes(api_base.ApiTest):
         self._resize(cluster, 1)
         self.clean(self.spare)
         self.outsider(self.spare)
-        self.assertEqual({self.nodes[self.writer].address: 'rw', self.nodes[self.reader].address: 'ro'}, self.rules())
+        self.assertEqual(
+            {self.nodes[self.writer].address: 'rw', self.nodes[self.reader].address: 'ro'}, self.rules()
+        )
         self.says(self.reader, 'test', '-e', f'/mnt/{self.data}/spare')
 
     def _delete(self, cluster):

@@ -16,11 +16,17 @@ from manila_lite.tests.functional.linux import api_base, base, server_base
 from manila_lite.tests.functional.siblings.compute import test_qemu_driver
 from manila_lite.tests.functional.siblings.compute.base import Caller as ComputeCaller
 from manila_lite.tests.functional.siblings.compute.base import Compute
-from manila_lite.tests.functional.siblings.dataproc.base import LOGIN, Caller, Dataproc, group, register_messaging
+from manila_lite.tests.functional.siblings.dataproc.base import (
+    LOGIN,
+    Caller,
+    Dataproc,
+    group,
+    register_messaging,
+)
 from manila_lite.tests.functional.siblings.dataproc.on_compute import Http
 from manila_lite.tests.services import cloud_nodes, nodes
 
-_NETWORKS = "networks: [{id: net-four, name: four, cidr: 10.66.1.0/24, ranges: [[10.66.1.40, 10.66.1.49]]}]"
+_NETWORKS = 'networks: [{id: net-four, name: four, cidr: 10.66.1.0/24, ranges: [[10.66.1.40, 10.66.1.49]]}]'
 _COMPUTE = """driver = qemu
 state = {state}/vm
 images = {state}/images
@@ -46,7 +52,13 @@ auth_type = admin_token
 endpoint = {url}
 token = sahara:service:member,reader
 """
-_OPTIONS = {'infra': 'compute', 'handlers': {'NFS': 'nfs'}, 'attempts': 20, 'retry_delay': 1, 'share_timeout': 300}
+_OPTIONS = {
+    'infra': 'compute',
+    'handlers': {'NFS': 'nfs'},
+    'attempts': 20,
+    'retry_delay': 1,
+    'share_timeout': 300,
+}
 
 
 class ClusterServers(api_base.ApiTest):
@@ -54,17 +66,29 @@ class ClusterServers(api_base.ApiTest):
 
     def setUp(self):
         if lacks := ', '.join(filter(None, (nodes.missing(), test_qemu_driver.missing()))):
-            raise unittest.SkipTest(f'nodes with a kernel NFS client need {lacks}; tools/setup-env --guests puts it in place')
+            raise unittest.SkipTest(
+                f'nodes with a kernel NFS client need {lacks}; tools/setup-env --guests puts it in place'
+            )
         super().setUp()
 
     def test_nodes_read_each_others_files_and_deletion_leaves_nothing(self):
         self.data, _ = self.share(self.network())
         self._begin()
-        made = self.me.ok('POST', '/clusters', {
-            'name': 'c', 'plugin_name': 'plain', 'plugin_version': '1.0', 'node_groups': [group(count=2)],
-            'shares': [{'id': self.data, 'path': '/srv/data'}]})['cluster']['id']
+        made = self.me.ok(
+            'POST',
+            '/clusters',
+            {
+                'name': 'c',
+                'plugin_name': 'plain',
+                'plugin_version': '1.0',
+                'node_groups': [group(count=2)],
+                'shares': [{'id': self.data, 'path': '/srv/data'}],
+            },
+        )['cluster']['id']
         cluster = self.me.wait(made, 'Active')
-        shown = {node['instance_name']: node['internal_ip'] for node in cluster['node_groups'][0]['instances']}
+        shown = {
+            node['instance_name']: node['internal_ip'] for node in cluster['node_groups'][0]['instances']
+        }
         self._servers(shown)
         self._shares(*self.rows(made))
         self.assertEqual(204, self.me.call('DELETE', f'/clusters/{made}', {'force': True})[0])
@@ -84,15 +108,26 @@ class ClusterServers(api_base.ApiTest):
         (state / 'key').write_text(remote.host_key()[0])
         self.machine.client('engine', 'four', 30)
         url = f'http://127.0.0.1:{self.lite.port}'
-        self.compute = self.useFixture(Compute(url, _COMPUTE.format(
-            state=state, bridge=bridge, fabric=self.machine.fabric), agent=False))
+        self.compute = self.useFixture(
+            Compute(url, _COMPUTE.format(state=state, bridge=bridge, fabric=self.machine.fabric), agent=False)
+        )
         register_messaging(self.compute.conf)
         self.addCleanup(self._kill)
         self.compute.start()
         self.them = ComputeCaller(self.compute.app, 'service', user='sahara')
-        self.dataproc = self.useFixture(Dataproc(LOGIN.format(url=url) + _NODES.format(
-            cmdline=cloud_nodes.CMDLINE, user=cloud_nodes.USER, state=state, engine=self.machine.space('engine'),
-            url=self.useFixture(Http(self.compute)).url), engine=False))
+        self.dataproc = self.useFixture(
+            Dataproc(
+                LOGIN.format(url=url)
+                + _NODES.format(
+                    cmdline=cloud_nodes.CMDLINE,
+                    user=cloud_nodes.USER,
+                    state=state,
+                    engine=self.machine.space('engine'),
+                    url=self.useFixture(Http(self.compute)).url,
+                ),
+                engine=False,
+            )
+        )
         for name, value in _OPTIONS.items():
             self.dataproc.conf.set_override(name, value, 'dataproc')
         self.dataproc.start()
@@ -113,7 +148,11 @@ class ClusterServers(api_base.ApiTest):
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 words = process.cmdline()
-                if words and 'qemu' in words[0] and any(f'{self.machine.state}/vm/' in word for word in words):
+                if (
+                    words
+                    and 'qemu' in words[0]
+                    and any(f'{self.machine.state}/vm/' in word for word in words)
+                ):
                     found.append(process)
         return found
 
@@ -154,7 +193,11 @@ class ClusterServers(api_base.ApiTest):
             self.assertEqual(node.name, self.says(node, 'hostname').strip())
             self.assertEqual('0', self.says(node, 'id', '-u').strip(), 'by sudo')
             asked = self.says(node, 'cat', '/var/cache/asked')
-            self.assertEqual(['update', 'nfs-common'], [line.split()[-1] for line in asked.splitlines()], 'it had no client')
+            self.assertEqual(
+                ['update', 'nfs-common'],
+                [line.split()[-1] for line in asked.splitlines()],
+                'it had no client',
+            )
             self.assertIn(' /srv/data nfs4 rw,', self.says(node, 'cat', '/proc/mounts'))
         self.says(one, 'cp', '/tmp/user_data', '/srv/data/letter')
         self.assertIn(f'"hostname": "{one.name}"', self.says(two, 'cat', '/srv/data/letter'))

@@ -18,8 +18,12 @@ from manila_lite.tests.services import nodes, space_nodes
 
 WANTED = Wanted('i', 'n', 'c', 'g')
 #: Paths that a shell, fstab or the table of mounts could misread.
-HOSTILE = ('/srv/; rm -rf $HOME "$(touch owned)"', '/srv/`touch owned`it\'s  "two"\\040', '/srv/-o rw #*?[a]{b}~!&|<>',
-           '/srv/ünïcødé')
+HOSTILE = (
+    '/srv/; rm -rf $HOME "$(touch owned)"',
+    '/srv/`touch owned`it\'s  "two"\\040',
+    '/srv/-o rw #*?[a]{b}~!&|<>',
+    '/srv/ünïcødé',
+)
 
 #: Prints the ids of the programs that serve a mount.
 _CLIENTS = 'for p in /proc/[0-9]*; do tr "\\0" " " < $p/cmdline | grep -q "nfs_[f]use.*$1" && echo ${p#/proc/}; done; true'
@@ -34,16 +38,26 @@ class SpaceNodes(base.LinuxTest):
             raise unittest.SkipTest(f'nodes with SSH need {lacks}')
         super().setUpClass()
         key = space_nodes.keys(cls.state)
-        cls.nodes = {name: space_nodes.SpaceNode(cls.state, name, cls.fabric.name(name), cls.fabric.v4(name), key)
-                     for name in ('one', 'two')}
+        cls.nodes = {
+            name: space_nodes.SpaceNode(cls.state, name, cls.fabric.name(name), cls.fabric.v4(name), key)
+            for name in ('one', 'two')
+        }
         for node in cls.nodes.values():
             cls.addClassCleanup(node.end)
         file = cls.state / 'inventory'
-        file.write_text(yaml.safe_dump({'nodes': [{'name': node.name, **node.inventory()} for node in cls.nodes.values()]}))
+        file.write_text(
+            yaml.safe_dump(
+                {'nodes': [{'name': node.name, **node.inventory()} for node in cls.nodes.values()]}
+            )
+        )
         cls.conf = cfg.ConfigOpts()
         node_conf.register_opts(cls.conf)
         cls.conf([])
-        for name, value in (('inventory_file', str(file)), ('ssh_proxy_command', cls.proxy()), ('ssh_timeout', 120)):
+        for name, value in (
+            ('inventory_file', str(file)),
+            ('ssh_proxy_command', cls.proxy()),
+            ('ssh_timeout', 120),
+        ):
             cls.conf.set_override(name, value, node_conf.GROUP)
         cls.infra, cls.handler = Inventory(cls.conf), NfsHandler(cls.conf)
 
@@ -60,6 +74,7 @@ class SpaceNodes(base.LinuxTest):
                 return self.infra.ready(name, WANTED)
             except errors.Again:
                 return None
+
         return process.until(answers, f'{name} answers', self.nodes[name].tail)
 
     def refused(self, call, *words, error=errors.Final, says=''):
@@ -78,7 +93,9 @@ class SpaceNodes(base.LinuxTest):
         """Create a share with these levels for the nodes one and two. Return a function that makes a mount at a path."""
         share = self.share()
         self.grant(share, *zip((self.fabric.v4('one'), self.fabric.v4('two')), levels, strict=False))
-        return lambda path, level='rw': Mount(share.id, f'{self.fabric.v4("nas")}:/shares/{share.id}', path, level)
+        return lambda path, level='rw': Mount(
+            share.id, f'{self.fabric.v4("nas")}:/shares/{share.id}', path, level
+        )
 
     def says(self, remote, *words, ok=True):
         """Check that the command ends as expected; return its output."""
@@ -100,8 +117,10 @@ class SpaceNodes(base.LinuxTest):
             mount = at(path)
             for _ in range(2):
                 self.handler.mount(remote, mount)
-            self.assertEqual((True, False, False), tuple(self.handler.is_mounted(remote, one) for one in (
-                mount, at(path, 'ro'), at(path[:-1]))))
+            self.assertEqual(
+                (True, False, False),
+                tuple(self.handler.is_mounted(remote, one) for one in (mount, at(path, 'ro'), at(path[:-1]))),
+            )
             self.says(remote, 'touch', f'{path}/f')
             self.assertEqual(1, self.nodes['one'].fstab().count('# mlite '))
             for _ in range(2):
@@ -114,7 +133,9 @@ class SpaceNodes(base.LinuxTest):
         self.handler.mount(remote, read_only)
         self.assertIn('Read-only', self.says(remote, 'touch', '/srv/level/f', ok=False))
         self.handler.mount(remote, both)
-        self.assertEqual((False, True), (self.handler.is_mounted(remote, read_only), self.handler.is_mounted(remote, both)))
+        self.assertEqual(
+            (False, True), (self.handler.is_mounted(remote, read_only), self.handler.is_mounted(remote, both))
+        )
         self.says(remote, 'touch', '/srv/level/f')
         self.assertIn(' nfs rw,', self.nodes['one'].fstab())
         self.handler.mount(remote, read_only)
@@ -139,7 +160,9 @@ class SpaceNodes(base.LinuxTest):
         self.assertIn(' /srv/theirs tmpfs ', self.says(remote, 'cat', '/proc/mounts'))
         self.says(remote, 'umount', '/srv/theirs')
         self.says(remote, 'touch', '/srv/theirs/f')
-        self.refused(self.handler.mount, remote, at('/srv/theirs'), says='/srv/theirs is not empty on this node')
+        self.refused(
+            self.handler.mount, remote, at('/srv/theirs'), says='/srv/theirs is not empty on this node'
+        )
         self.handler.unmount(remote, at('/srv/theirs'))
         self.assertEqual('f\n', self.says(remote, 'ls', '/srv/theirs'))
         self.says(remote, 'rm', '-r', '/srv/theirs')
@@ -159,9 +182,19 @@ class SpaceNodes(base.LinuxTest):
         remote, at = self.connect('one'), self.exported('rw')
         mount = at('/srv/busy')
         self.handler.mount(remote, mount)
-        self.says(remote, 'sh', '-c', 'cd "$1" && sleep 600 >/dev/null 2>&1 </dev/null & echo $! >/run/user', 'x', '/srv/busy')
-        process.until(lambda: self.says(remote, 'sh', '-c', 'readlink /proc/$(cat /run/user)/cwd') == '/srv/busy\n',
-                      'it is used', self.nodes['one'].tail)
+        self.says(
+            remote,
+            'sh',
+            '-c',
+            'cd "$1" && sleep 600 >/dev/null 2>&1 </dev/null & echo $! >/run/user',
+            'x',
+            '/srv/busy',
+        )
+        process.until(
+            lambda: self.says(remote, 'sh', '-c', 'readlink /proc/$(cat /run/user)/cwd') == '/srv/busy\n',
+            'it is used',
+            self.nodes['one'].tail,
+        )
         fstab = self.nodes['one'].fstab()
         self.refused(self.handler.unmount, remote, mount, error=Busy, says='busy')
         self.refused(self.handler.mount, remote, at('/srv/busy', 'ro'), error=Busy, says='busy')
@@ -247,7 +280,9 @@ class SpaceNodes(base.LinuxTest):
         self.handler.unmount(remote, at('/srv/x'))
         self.assertEqual(nodes.FSTAB + '# more\n' * 2, self.nodes['one'].fstab())
         self.says(remote, 'sed', '-i', '/# more/d', '/etc/fstab')
-        self.refused(self.handler.mount, Meddler(remote, 99), at('/srv/x'), error=errors.Again, says='all the time')
+        self.refused(
+            self.handler.mount, Meddler(remote, 99), at('/srv/x'), error=errors.Again, says='all the time'
+        )
         self.handler.unmount(remote, at('/srv/x'))
         self.says(remote, 'sed', '-i', '/# more/d', '/etc/fstab')
         self.clean('one', remote)
@@ -264,9 +299,13 @@ class SpaceNodes(base.LinuxTest):
         key = self.state / 'other_key'
         key.write_text(nodes.key_pair()[0])
         for changed, why in (
-                ({'host_key': other.host_key}, 'another host key'), ({'host_key': ''}, 'no host key'),
-                ({'host_key': 'ssh-ed25519 nonsense'}, 'no host key'), ({'key_file': str(key)}, 'refuses the login of root'),
-                ({'key_file': f'{key}.none'}, 'cannot be used'), ({'user': 'nobody'}, 'cannot run commands as root')):
+            ({'host_key': other.host_key}, 'another host key'),
+            ({'host_key': ''}, 'no host key'),
+            ({'host_key': 'ssh-ed25519 nonsense'}, 'no host key'),
+            ({'key_file': str(key)}, 'refuses the login of root'),
+            ({'key_file': f'{key}.none'}, 'cannot be used'),
+            ({'user': 'nobody'}, 'cannot run commands as root'),
+        ):
             self.refused(self.infra.answering, dataclasses.replace(node, **changed), says=why)
         self.enter(node)
 

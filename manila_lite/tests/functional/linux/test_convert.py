@@ -38,9 +38,20 @@ class Converted(base.LinuxTest):
 
     @classmethod
     def make(cls):
-        cls.said = subprocess.run([sys.executable, '-m', 'manila_lite.drivers.linux.pool.convert', cls.old,
-                                   cls.state / cls.POOL,
-                                   '--size-gb', '4'], capture_output=True, text=True, timeout=waiting.LIMIT)
+        cls.said = subprocess.run(
+            [
+                sys.executable,
+                '-m',
+                'manila_lite.drivers.linux.pool.convert',
+                cls.old,
+                cls.state / cls.POOL,
+                '--size-gb',
+                '4',
+            ],
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+        )
         return super().make()
 
     def test_converted_pool_has_all_files_and_is_served(self):
@@ -49,8 +60,12 @@ class Converted(base.LinuxTest):
         before, after = self.old / 'shares' / _IDENT, self.driver.services.pool.share(_IDENT)
         self.assertTrue(btrfs.is_subvolume(after))
         # This is a copy by root, of files that no client can change any more: of attributes it leaves out none.
-        self.assertEqual(kept.DROPS['host'] - {'other attributes'}, kept.lost(kept.look(before), kept.look(after)))
-        self.assertEqual([_IDENT], [place.name for place in (self.driver.services.pool.root / 'shares').iterdir()])
+        self.assertEqual(
+            kept.DROPS['host'] - {'other attributes'}, kept.lost(kept.look(before), kept.look(after))
+        )
+        self.assertEqual(
+            [_IDENT], [place.name for place in (self.driver.services.pool.root / 'shares').iterdir()]
+        )
         self.assertIn('not-ours', self.driver.services.pool.unmanaged_shares)
         share = values.Share(_IDENT, 's', 'p', 5, 'NFS', 'pool')
         rule = values.AccessRule('r', 'ip', self.fabric.v4('one'), 'rw')
@@ -60,8 +75,11 @@ class Converted(base.LinuxTest):
 
     def test_unsuitable_source_and_target_paths_are_refused(self):
         made = self.state / self.POOL
-        for words, why in (((self.state, self.state / 'x'), 'no directory "shares"'), ((self.old, made), 'is there'),
-                           ((self.old, self.old / 'shares' / 'x.img'), 'in a share')):
+        for words, why in (
+            ((self.state, self.state / 'x'), 'no directory "shares"'),
+            ((self.old, made), 'is there'),
+            ((self.old, self.old / 'shares' / 'x.img'), 'in a share'),
+        ):
             with contextlib.redirect_stdout(io.StringIO()):
                 arguments = type('Given', (), {'directory': words[0], 'image': words[1], 'size_gb': 1})
                 self.assertIn(why, convert._convert(arguments))

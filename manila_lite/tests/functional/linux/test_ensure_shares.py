@@ -20,7 +20,9 @@ FOUR, SIX = (server_base.address(subnet, 5) for subnet in ('four', 'six'))
 def table(state):
     """Return a backend's mounts and export files, with values that change when one is made again."""
     mine = [line for line in Path('/proc/self/mountinfo').read_text().splitlines() if str(state) in line]
-    return mine + [(file, file.stat().st_ino, file.stat().st_mtime_ns) for file in sorted(state.glob('**/exports.d/*'))]
+    return mine + [
+        (file, file.stat().st_ino, file.stat().st_mtime_ns) for file in sorted(state.glob('**/exports.d/*'))
+    ]
 
 
 class Breaker:
@@ -49,7 +51,9 @@ class Breaker:
         base.kill(self.protocol_server.server._bus)
 
     def remove_export(self):
-        self.protocol_server.server._call('RemoveExport', 'q', [self.protocol_server.server.exports._numbers[self.share.id]])
+        self.protocol_server.server._call(
+            'RemoveExport', 'q', [self.protocol_server.server.exports._numbers[self.share.id]]
+        )
 
     def remove_file(self):
         self.file.unlink()
@@ -63,8 +67,9 @@ class Breaker:
         """Give the server other rules than the file has."""
         draft = self.file.with_name('draft')
         draft.write_text(text or self.file.read_text().replace('Access_Type = RW', 'Access_Type = RO'))
-        self.protocol_server.server._manager.apply('UpdateExport', draft,
-                                                  self.protocol_server.server.exports._numbers[self.share.id])
+        self.protocol_server.server._manager.apply(
+            'UpdateExport', draft, self.protocol_server.server.exports._numbers[self.share.id]
+        )
         draft.unlink()
 
     def limit(self, size):
@@ -84,8 +89,10 @@ class Ensure:
         """Ensure the share; check that the repairs contain these words, one each, and no more."""
         result = self.driver.ensure_shares([self.target])[self.target.share.id]
         self.assertIsNone(result.error)
-        self.assertEqual({rule.id: None for rule in self.target.rules},
-                         {resource_id: rule.error for resource_id, rule in result.rules.items()})
+        self.assertEqual(
+            {rule.id: None for rule in self.target.rules},
+            {resource_id: rule.error for resource_id, rule in result.rules.items()},
+        )
         self.assertEqual(len(words), len(result.repaired), result.repaired)
         for word, said in zip(words, result.repaired, strict=True):
             self.assertIn(word, said)
@@ -98,8 +105,10 @@ class Plain(Ensure, base.ShareTest):
     def setUp(self):
         super().setUp()
         locations = tuple(self.driver.services.exports.locations(self.made))
-        self.target = values.EnsureTarget(dataclasses.replace(self.made, export_locations=locations),
-                                         (values.AccessRule('r', 'ip', *self.rule),))
+        self.target = values.EnsureTarget(
+            dataclasses.replace(self.made, export_locations=locations),
+            (values.AccessRule('r', 'ip', *self.rule),),
+        )
         self.works('one', self.made, 'write', 'f', 'hello')
         self.breaker = Breaker(self.driver, self.driver.services.protocol_servers.of('NFS'), self.made)
 
@@ -117,18 +126,22 @@ class Plain(Ensure, base.ShareTest):
     def test_each_damage_is_repaired_and_reported(self):
         breaker = self.breaker
         for broken, words in (
-                (breaker.unmount_share, ['was not mounted']),
-                (breaker.unmount_all, ['The pool was not mounted', 'NFS server did not run', 'share was not mounted']),
-                (breaker.kill_server, ['NFS server did not run']),
-                (breaker.kill_bus, ['NFS server did not run']),
-                (breaker.remove_export, ['was not exported']),
-                (breaker.remove_file, ['was missing']),
-                (breaker.edit_file, ['Other access rules', 'was another']),
-                (breaker.other_rules, ['Other access rules']),
-                (lambda: breaker.limit(5 * GIB), ['was 5 GiB; it is 1 GiB']),
-                (lambda: breaker.limit(4096), ['it is 1 GiB']),
-                (breaker.no_limit, ['was no limit']),
-                (breaker.no_quota, ['did not measure', 'was no limit'])):
+            (breaker.unmount_share, ['was not mounted']),
+            (
+                breaker.unmount_all,
+                ['The pool was not mounted', 'NFS server did not run', 'share was not mounted'],
+            ),
+            (breaker.kill_server, ['NFS server did not run']),
+            (breaker.kill_bus, ['NFS server did not run']),
+            (breaker.remove_export, ['was not exported']),
+            (breaker.remove_file, ['was missing']),
+            (breaker.edit_file, ['Other access rules', 'was another']),
+            (breaker.other_rules, ['Other access rules']),
+            (lambda: breaker.limit(5 * GIB), ['was 5 GiB; it is 1 GiB']),
+            (lambda: breaker.limit(4096), ['it is 1 GiB']),
+            (breaker.no_limit, ['was no limit']),
+            (breaker.no_quota, ['did not measure', 'was no limit']),
+        ):
             broken()
             self.ensure(*words)
             self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
@@ -141,13 +154,26 @@ class Plain(Ensure, base.ShareTest):
         """Say what would be repaired, in the words of the repair, and repair nothing (issue 19, 11)."""
         breaker = self.breaker
         self.assertEqual((), self.driver.inspect_shares([self.target])[self.made.id].repaired)
-        for broken in (breaker.unmount_share, breaker.remove_export, breaker.remove_file, breaker.edit_file,
-                       breaker.other_rules, lambda: breaker.limit(5 * GIB), breaker.no_limit, breaker.kill_server):
+        for broken in (
+            breaker.unmount_share,
+            breaker.remove_export,
+            breaker.remove_file,
+            breaker.edit_file,
+            breaker.other_rules,
+            lambda: breaker.limit(5 * GIB),
+            breaker.no_limit,
+            breaker.kill_server,
+        ):
             broken()
             before = table(self.state / 'state')
             said = self.driver.inspect_shares([self.target])[self.made.id].repaired
-            self.assertEqual((before, said), (table(self.state / 'state'),
-                                              self.driver.inspect_shares([self.target])[self.made.id].repaired))
+            self.assertEqual(
+                (before, said),
+                (
+                    table(self.state / 'state'),
+                    self.driver.inspect_shares([self.target])[self.made.id].repaired,
+                ),
+            )
             self.assertNotEqual((), said)
             self.assertEqual(said, self.driver.ensure_shares([self.target])[self.made.id].repaired)
         breaker.unmount_all()
@@ -159,7 +185,9 @@ class Plain(Ensure, base.ShareTest):
         self.assertRaises(CommandFailed, self.driver.report)
         self.assertTrue(self.driver.services.protocol_servers.of('NFS').server.running)
         self.refused('NOENT', 'one', self.made, 'list')
-        self.ensure('The pool was not mounted', 'The share was not mounted', 'was not exported', 'was missing')
+        self.ensure(
+            'The pool was not mounted', 'The share was not mounted', 'was not exported', 'was missing'
+        )
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
 
     def test_lost_share_or_pool_image_is_not_created_again(self):
@@ -189,8 +217,10 @@ class Plain(Ensure, base.ShareTest):
         self.driver.setup()
         self.addCleanup(self._again, before)
         result = self.ensure(f'was known as {self.fabric.v4("nas")}:')
-        self.assertEqual([f'{address}:/shares/{self.made.id}' for address in (self.fabric.v4('nas'), '[fd99::77]')],
-                         [location.path for location in result.export_locations])
+        self.assertEqual(
+            [f'{address}:/shares/{self.made.id}' for address in (self.fabric.v4('nas'), '[fd99::77]')],
+            [location.path for location in result.export_locations],
+        )
 
     def _again(self, text):
         (self.state / 'conf').write_text(text)
@@ -206,7 +236,10 @@ class Plain(Ensure, base.ShareTest):
     def test_ensure_keeps_a_size_that_was_just_extended(self):
         self.driver.extend_share(self.made, 3)
         self.ensure()
-        self.assertEqual(3 * GIB, btrfs.limit_of(self.driver.services.pool.root, self.driver.services.pool.share(self.made.id)))
+        self.assertEqual(
+            3 * GIB,
+            btrfs.limit_of(self.driver.services.pool.root, self.driver.services.pool.share(self.made.id)),
+        )
 
 
 class OnServer(Ensure, server_base.ServerTest):
@@ -215,10 +248,14 @@ class OnServer(Ensure, server_base.ServerTest):
     def setUp(self):
         super().setUp()
         made = self.share()
-        rules = (values.AccessRule('r4', 'ip', server_base.address('four', 101), 'rw'),
-                 values.AccessRule('r6', 'ip', server_base.address('six', 101), 'ro'))
+        rules = (
+            values.AccessRule('r4', 'ip', server_base.address('four', 101), 'rw'),
+            values.AccessRule('r6', 'ip', server_base.address('six', 101), 'ro'),
+        )
         self.driver.update_access(made, rules)
-        self.target = values.EnsureTarget(dataclasses.replace(made, export_locations=tuple(self.locations)), rules)
+        self.target = values.EnsureTarget(
+            dataclasses.replace(made, export_locations=tuple(self.locations)), rules
+        )
         self.works('one4', FOUR, made, 'write', 'f', 'hello')
         self.made = made
         self.name = f'manila-{self.server.id}'
@@ -237,12 +274,17 @@ class OnServer(Ensure, server_base.ServerTest):
     def test_healthy_share_is_left_unchanged(self):
         state = self.machine.state / 'state'
         before, process = table(state), self.protocol_server.server._server.process()
-        links = base.command('ip', '-n', self.name, 'address') + base.command('ip', '-n', self.machine.fabric, 'link')
+        links = base.command('ip', '-n', self.name, 'address') + base.command(
+            'ip', '-n', self.machine.fabric, 'link'
+        )
         self.ensure_server()
         self.ensure()
         self.assertEqual((before, process), (table(state), self.protocol_server.server._server.process()))
-        self.assertEqual(links, base.command('ip', '-n', self.name, 'address') + base.command(
-            'ip', '-n', self.machine.fabric, 'link'))
+        self.assertEqual(
+            links,
+            base.command('ip', '-n', self.name, 'address')
+            + base.command('ip', '-n', self.machine.fabric, 'link'),
+        )
 
     def inside(self, *words):
         """Return a function that runs ip(8) in the server's namespace."""
@@ -257,17 +299,36 @@ class OnServer(Ensure, server_base.ServerTest):
         bridge = fabric.bridge_of(self.server.networks[0])
         anew = 'NFS server did not run where'
         for broken, words in (
-                (self.inside('link', 'set', four, 'down'), [f'{FOUR} could not be reached: its interface was down']),
-                (self.inside('link', 'set', six, 'down'), [f'{SIX} could not be reached: its interface was down']),
-                (self.inside('-6', 'address', 'flush', 'dev', six, 'scope', 'global'), [f'{SIX} could not be reached: ']),
-                (self.inside('link', 'delete', four), ['its interface was gone']),
-                (self.inside('link', 'set', four, 'down', 'name', 'other'), ['was removed', 'its interface was gone']),
-                (self.inside('route', 'flush', 'table', 'all', 'type', 'unicast'), [f'{FOUR} could', f'{SIX} could']),
-                (self.outside('link', 'set', six, 'nomaster'), ['was not on the bridge']),
-                (self.outside('link', 'set', bridge, 'down'), ['was not on the bridge']),
-                (self.outside('link', 'set', four, 'down'), ['interface was down']),
-                (lambda: base.ip('netns', 'delete', self.name), ['namespace of the share server was gone', FOUR, SIX, anew]),
-                (self.breaker.kill_server, ['NFS server did not run'])):
+            (
+                self.inside('link', 'set', four, 'down'),
+                [f'{FOUR} could not be reached: its interface was down'],
+            ),
+            (
+                self.inside('link', 'set', six, 'down'),
+                [f'{SIX} could not be reached: its interface was down'],
+            ),
+            (
+                self.inside('-6', 'address', 'flush', 'dev', six, 'scope', 'global'),
+                [f'{SIX} could not be reached: '],
+            ),
+            (self.inside('link', 'delete', four), ['its interface was gone']),
+            (
+                self.inside('link', 'set', four, 'down', 'name', 'other'),
+                ['was removed', 'its interface was gone'],
+            ),
+            (
+                self.inside('route', 'flush', 'table', 'all', 'type', 'unicast'),
+                [f'{FOUR} could', f'{SIX} could'],
+            ),
+            (self.outside('link', 'set', six, 'nomaster'), ['was not on the bridge']),
+            (self.outside('link', 'set', bridge, 'down'), ['was not on the bridge']),
+            (self.outside('link', 'set', four, 'down'), ['interface was down']),
+            (
+                lambda: base.ip('netns', 'delete', self.name),
+                ['namespace of the share server was gone', FOUR, SIX, anew],
+            ),
+            (self.breaker.kill_server, ['NFS server did not run']),
+        ):
             broken()
             self.ensure_server(*words)
             self.ensure()

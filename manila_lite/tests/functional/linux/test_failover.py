@@ -67,7 +67,10 @@ class Failover(base.FailoverTest):
         path, writer = self.begin()
         pool = self.state / 'alpha' / 'pool'
         users = []
-        for words in ((f'--wdns={pool}', 'sleep'), ('unshare', '--mount', '--propagation', 'private', 'sleep')):
+        for words in (
+            (f'--wdns={pool}', 'sleep'),
+            ('unshare', '--mount', '--propagation', 'private', 'sleep'),
+        ):
             users.append(user := subprocess.Popen(self.one.inside(*words, '1000')))
             self.addCleanup(user.wait, waiting.LIMIT)
             self.addCleanup(user.kill)
@@ -75,7 +78,7 @@ class Failover(base.FailoverTest):
         self.assertEqual(2, len(self.one.managers()))
         self.one.signal([*self.one.managers(), *self.one.servers()], base.KILL)
         self.moved('share manager and servers killed', writer, path)
-        self.assertEqual([], self.one.guards())     # nobody reaps it there
+        self.assertEqual([], self.one.guards())  # nobody reaps it there
         self.assertEqual([-base.KILL] * 2, [user.wait(waiting.LIMIT) for user in users])
         self.assertEqual([], self.one.remains())
         self.start(self.one)
@@ -111,14 +114,21 @@ class Failover(base.FailoverTest):
             stopped = self.one.managers()
             self.stop(self.one, stopped)
             self.moved('share manager stopped in a change', writer, path)
-            self.assertEqual(1, sum(one.is_running() and one.status() == psutil.STATUS_STOPPED for one in stopped))
+            self.assertEqual(
+                1, sum(one.is_running() and one.status() == psutil.STATUS_STOPPED for one in stopped)
+            )
         server = base.server_base.address('four', 6)
         more = self.location(share, server)
         self.one.signal(stopped, base.CONTINUE)
         self.said(_WAITS, 2)
         self.assertEqual([], self.one.remains())
-        self.assertEqual((True, ''), self.until(
-            lambda: self.unless_grace('friend', more, 'write', 'f', 'new', server=server), 'the grace period is over'))
+        self.assertEqual(
+            (True, ''),
+            self.until(
+                lambda: self.unless_grace('friend', more, 'write', 'f', 'new', server=server),
+                'the grace period is over',
+            ),
+        )
         self.assertEqual([], self.one.remains())
 
 
@@ -133,7 +143,7 @@ class Restart(base.FailoverTest):
         self.start(self.two)
         self.said(_WAITS)
         writer = self.writer(path)
-        guard, = self.one.guards()
+        (guard,) = self.one.guards()
         managers = self.one.managers()
         self.assertEqual(2, len(managers))
         for one in managers:
@@ -157,14 +167,17 @@ class Restart(base.FailoverTest):
 class Refusals(base.server_base.MachineTest):
     def test_lease_has_to_be_long_enough_to_let_go_in_time(self):
         file = self.machine.state / 'manila_lite.conf'
-        file.write_text(f'[DEFAULT]\nstate_path = {self.machine.state}\nenabled_share_backends = alpha\n'
-                        '[operations]\nlease = 9\n[alpha]\ndriver = linux\ndriver_handles_share_servers = true\n'
-                        'linux_pool_path = /dev/nothing\nlinux_pool_fence = guard\n')
+        file.write_text(
+            f'[DEFAULT]\nstate_path = {self.machine.state}\nenabled_share_backends = alpha\n'
+            '[operations]\nlease = 9\n[alpha]\ndriver = linux\ndriver_handles_share_servers = true\n'
+            'linux_pool_path = /dev/nothing\nlinux_pool_fence = guard\n'
+        )
         conf = manila_lite.conf.register(cfg.ConfigOpts())
         conf([], default_config_files=[str(file)], default_config_dirs=[])
         refused = self.assertRaises(errors.BadConfig, service.check, conf)
-        self.assertIn('[operations] lease: a backend with several hosts needs at least 10 seconds', str(refused))
-
+        self.assertIn(
+            '[operations] lease: a backend with several hosts needs at least 10 seconds', str(refused)
+        )
 
     def test_device_of_a_backend_with_several_hosts_is_refused_by_one_without_a_fence(self):
         image = self.machine.state / 'pool.img'

@@ -32,8 +32,9 @@ class DatabaseAway(base.FailoverTest):
         port = self.server.ports['port']
         self.cables[host.name] = self.useFixture(cable.Cable(host.own / f'.s.PGSQL.{port}', port))
         url = sa.make_url(self.url)
-        return url.set(host=None, port=None, query={'host': str(host.own), 'port': str(port)}).render_as_string(
-            hide_password=False)
+        return url.set(
+            host=None, port=None, query={'host': str(host.own), 'port': str(port)}
+        ).render_as_string(hide_password=False)
 
     def setUp(self):
         self.cables = {}

@@ -79,7 +79,9 @@ class GroupTest(base.LinuxTest):
 
     def snapshots(self, shares=None):
         """Return the snapshots to take in a group snapshot; they are deleted when the test ends."""
-        found = [values.Snapshot(uuidutils.generate_uuid(), share, share.size) for share in shares or self.shares]
+        found = [
+            values.Snapshot(uuidutils.generate_uuid(), share, share.size) for share in shares or self.shares
+        ]
         for snapshot in found:
             self.addCleanup(self.driver.delete_snapshot, snapshot)
         return found
@@ -100,7 +102,7 @@ class GroupTest(base.LinuxTest):
             counts.append(len(names))
         records.goes_on()
         self.assertEqual([], records.refusals)
-        self.assertEqual(sorted(set(counts)), counts)   # each has more records than the one before
+        self.assertEqual(sorted(set(counts)), counts)  # each has more records than the one before
 
 
 class GroupSnapshots(GroupTest):
@@ -114,11 +116,13 @@ class GroupSnapshots(GroupTest):
         return self.records([self.put_on(share) for share in self.shares])
 
     def server(self):
-        process, = self.driver.services.protocol_servers.of('NFS').servers()
+        (process,) = self.driver.services.protocol_servers.of('NFS').servers()
         return process
 
     def assert_goes_on(self):
-        functional.eventually(lambda: self.server().status() != psutil.STATUS_STOPPED, 'the server stands still')
+        functional.eventually(
+            lambda: self.server().status() != psutil.STATUS_STOPPED, 'the server stands still'
+        )
 
     def test_group_snapshots_are_consistent_across_the_pool(self):
         """Check the capability of the pool. For a driver on a plain directory see Directory in test_cifs.py."""
@@ -198,7 +202,7 @@ class GroupSnapshots(GroupTest):
         """Check that the guard of a dead process resumes its own servers first, and no server that was stopped later."""
         place = self.driver.services.pool.root
         with self.asker() as asked:
-            guard, = psutil.Process(asked.pid).children()
+            (guard,) = psutil.Process(asked.pid).children()
             mine = os.open(place, os.O_RDONLY)
             self.addCleanup(os.close, mine)
             guard.suspend()
@@ -215,7 +219,13 @@ class GroupSnapshots(GroupTest):
     @contextlib.contextmanager
     def asker(self):
         """Start a process that stops the server. Yield the process."""
-        words = [sys.executable, '-m', standstill.__name__, str(self.server().pid), str(self.driver.services.pool.root)]
+        words = [
+            sys.executable,
+            '-m',
+            standstill.__name__,
+            str(self.server().pid),
+            str(self.driver.services.pool.root),
+        ]
         with subprocess.Popen(words, stdout=subprocess.PIPE) as asked:
             self.addCleanup(asked.kill)
             self.assertEqual(b'still\n', asked.stdout.readline())
@@ -225,13 +235,16 @@ class GroupSnapshots(GroupTest):
         server = self.server()
 
         def guards():
-            return [process for process in psutil.Process().children()
-                    if process.status() != psutil.STATUS_ZOMBIE and quiesce_guard.__file__ in process.cmdline()]
+            return [
+                process
+                for process in psutil.Process().children()
+                if process.status() != psutil.STATUS_ZOMBIE and quiesce_guard.__file__ in process.cmdline()
+            ]
 
         def killed():
             with quiesce.still([server]):
                 functional.eventually(guards, 'the kernel knows the words of the guard')
-                guard, = guards()
+                (guard,) = guards()
                 guard.kill()
                 guard.wait(waiting.LIMIT)
 
@@ -246,7 +259,9 @@ class GroupSnapshots(GroupTest):
         with quiesce.still([child]):
             self.assertEqual([True, True], [quiesce_guard.is_still(process.pid) for process in family])
         for process in family:
-            functional.eventually(lambda process=process: not quiesce_guard.is_still(process.pid), 'it goes on')
+            functional.eventually(
+                lambda process=process: not quiesce_guard.is_still(process.pid), 'it goes on'
+            )
 
     @staticmethod
     def _end(process):
@@ -275,18 +290,40 @@ class ThroughTheApi(api_base.ApiTest):
 
     def setUp(self):
         super().setUp()
-        kind = self.lite.ok('POST', '/types', {'share_type': {'name': 'grouped', 'extra_specs': {
-            'driver_handles_share_servers': 'True', 'snapshot_support': 'True',
-            'create_share_from_snapshot_support': 'True'}}})['share_type']['id']
-        made = self.lite.ok('POST', '/share-group-types', {'share_group_type': {
-            'name': 'together', 'share_types': [kind], 'group_specs': {'consistent_snapshot_support': 'pool'}}})
+        kind = self.lite.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'grouped',
+                    'extra_specs': {
+                        'driver_handles_share_servers': 'True',
+                        'snapshot_support': 'True',
+                        'create_share_from_snapshot_support': 'True',
+                    },
+                }
+            },
+        )['share_type']['id']
+        made = self.lite.ok(
+            'POST',
+            '/share-group-types',
+            {
+                'share_group_type': {
+                    'name': 'together',
+                    'share_types': [kind],
+                    'group_specs': {'consistent_snapshot_support': 'pool'},
+                }
+            },
+        )
         self.kind, self.of_type = kind, {'share_group_type_id': made['share_group_type']['id']}
 
     def group(self, **values):
         """Create a share group; return its id."""
         made = self.lite.ok('POST', '/share-groups', {'share_group': values})['share_group']['id']
         found = self.lite.wait(f'/share-groups/{made}', 'share_group', ('available', 'error'))
-        self.assertEqual(('available', 'pool'), (found['status'], found['consistent_snapshot_support']), self.lite.tail())
+        self.assertEqual(
+            ('available', 'pool'), (found['status'], found['consistent_snapshot_support']), self.lite.tail()
+        )
         return made
 
     def directory(self, share):
@@ -303,21 +340,32 @@ class ThroughTheApi(api_base.ApiTest):
     def test_group_made_from_a_group_snapshot_has_no_gap_in_the_records(self):
         network = self.network()
         group = self.group(share_network_id=network, share_types=[self.kind], **self.of_type)
-        (one, server), (two, same) = (self.share(network, share_group_id=group, share_type='grouped') for _ in range(2))
+        (one, server), (two, same) = (
+            self.share(network, share_group_id=group, share_type='grouped') for _ in range(2)
+        )
         self.assertEqual(server, same)
         self.clients('four')
         records = Records([self.puts(share) for share in (one, two)])
         self.addCleanup(records.end)
         records.goes_on()
-        taken = self.lite.ok('POST', '/share-group-snapshots', {
-            'share_group_snapshot': {'share_group_id': group}})['share_group_snapshot']['id']
-        self.assertEqual('available', self.lite.wait(f'/share-group-snapshots/{taken}', 'share_group_snapshot',
-                                                     ('available', 'error'))['status'], self.lite.tail())
+        taken = self.lite.ok(
+            'POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group}}
+        )['share_group_snapshot']['id']
+        self.assertEqual(
+            'available',
+            self.lite.wait(f'/share-group-snapshots/{taken}', 'share_group_snapshot', ('available', 'error'))[
+                'status'
+            ],
+            self.lite.tail(),
+        )
         records.goes_on()
         records.end()
         copy = self.group(source_share_group_snapshot_id=taken, **self.of_type)
         copies = self.lite.ok('GET', f'/shares?share_group_id={copy}')
-        names = [self.works('friend-four', _FOUR, self.directory(share['id']), 'list').split() for share in copies['shares']]
+        names = [
+            self.works('friend-four', _FOUR, self.directory(share['id']), 'list').split()
+            for share in copies['shares']
+        ]
         self.assertEqual(([], 2), (records.refusals, len(names)))
         found = {*names[0], *names[1]}
         self.assertEqual({f'r{number}' for number in range(len(found))}, found)

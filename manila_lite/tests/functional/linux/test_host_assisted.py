@@ -34,7 +34,9 @@ class HostAssisted(filled.Filled, test_share_migration.Moves):
     BACKEND = _BACKEND + _LOCAL
     BACKENDS = (('alpha', 'beta', 'alpha.img'), ('beta', 'alpha', 'beta.img'))
     # These tests are about drivers that migrate.
-    test_a_share_moves_with_its_data_and_rules = test_cancelled_migration_leaves_nothing_at_the_destination = None
+    test_a_share_moves_with_its_data_and_rules = (
+        test_cancelled_migration_leaves_nothing_at_the_destination
+    ) = None
 
     def config(self, *lines):
         """Add lines to the configuration, and start the service again."""
@@ -80,17 +82,24 @@ class HostAssisted(filled.Filled, test_share_migration.Moves):
         return self.act(share, 'migration_get_progress')[1]
 
     def messages(self, share):
-        return ' '.join(row['user_message'] for row in self.lite.ok('GET', f'/messages?resource_id={share}')['messages'])
+        return ' '.join(
+            row['user_message'] for row in self.lite.ok('GET', f'/messages?resource_id={share}')['messages']
+        )
 
     def has_moved(self, share):
         """Check that the share is at ``beta``, and nothing of it or of its migration elsewhere."""
         self.task_is(share, 'migration_success')
         self.rules_are_active(share)
         process.until(lambda: not self.held('alpha'), 'nothing is left at the source', self.lite.tail)
-        [instance] = process.until(lambda: len(found := self.instances(share)) == 1 and found, 'the source has no row',
-                                   self.lite.tail)
-        self.assertEqual(({instance['id']}, 'test@beta#pool', False), (
-            self.held('beta'), instance['host'], instance['cast_rules_to_readonly']))
+        [instance] = process.until(
+            lambda: len(found := self.instances(share)) == 1 and found,
+            'the source has no row',
+            self.lite.tail,
+        )
+        self.assertEqual(
+            ({instance['id']}, 'test@beta#pool', False),
+            (self.held('beta'), instance['host'], instance['cast_rules_to_readonly']),
+        )
         self.nothing_is_mounted()
 
     def has_stayed(self, share, state):
@@ -100,7 +109,11 @@ class HostAssisted(filled.Filled, test_share_migration.Moves):
         self.rules_are_active(share)
         process.until(lambda: not self.held('beta'), 'nothing is left at the destination', self.lite.tail)
         self.nothing_is_mounted()
-        process.until(lambda: self.nfs(share, 'write', 'after', 'the migration')[0], 'a client can write', self.lite.tail)
+        process.until(
+            lambda: self.nfs(share, 'write', 'after', 'the migration')[0],
+            'a client can write',
+            self.lite.tail,
+        )
 
     def nothing_is_mounted(self):
         self.assertNotIn(f'{self.state}/lib/beta/moves', Path('/proc/mounts').read_text())
@@ -108,7 +121,6 @@ class HostAssisted(filled.Filled, test_share_migration.Moves):
 
 
 class Moved(HostAssisted):
-
     def test_a_share_moves_with_all_kinds_of_files_and_its_rules(self):
         share = self.granted()
         self.works(share, 'write', 'f', 'hello')
@@ -131,9 +143,14 @@ class Moved(HostAssisted):
         share = self.granted()
         self.assertIn('linux_peers has no entry', self.refused(share, 'test@beta', preserve_snapshots=True))
         for wants in NOTHING:
-            status, document = self.act(share, 'migration_start', {
-                **NOTHING, 'host': 'test@beta', wants: True, 'force_host_assisted_migration': True})
-            self.assertEqual((400, True), (status, f'cannot be combined with {wants}' in str(document)), document)
+            status, document = self.act(
+                share,
+                'migration_start',
+                {**NOTHING, 'host': 'test@beta', wants: True, 'force_host_assisted_migration': True},
+            )
+            self.assertEqual(
+                (400, True), (status, f'cannot be combined with {wants}' in str(document)), document
+            )
         self.start(share)
         self.task_is(share, READY)
         self.complete(share)
@@ -158,7 +175,9 @@ class Moved(HostAssisted):
         place = self.place('beta', share)
         there = {path.name: path.read_text() for path in place.iterdir() if path.name != 'big'}
         self.assertGreater(len(writer.acknowledged), 60)
-        self.assertEqual({}, {name: there.get(name) for name in writer.acknowledged if there.get(name) != name})
+        self.assertEqual(
+            {}, {name: there.get(name) for name in writer.acknowledged if there.get(name) != name}
+        )
         self.has_moved(share)
 
     def test_changes_of_all_kinds_between_the_passes_arrive(self):
@@ -220,7 +239,9 @@ class Snapshots(HostAssisted):
         self.assertEqual('at the end of all', self.works(share, 'read', 'f'))
         for snapshot in (first, second):
             shown = self.lite.ok('GET', f'/snapshots/{snapshot}')['snapshot']
-            self.assertEqual(('available', f'/snapshots/{snapshot}'), (shown['status'], shown['provider_location']))
+            self.assertEqual(
+                ('available', f'/snapshots/{snapshot}'), (shown['status'], shown['provider_location'])
+            )
         self.assertEqual(202, self.act(share, 'revert', {'snapshot_id': second})[0])
         self.lite.wait(f'/shares/{share}', 'share', 'available')
         self.assertEqual('second one', self.works(share, 'read', 'f'))
@@ -233,8 +254,13 @@ class Snapshots(HostAssisted):
         self.has_stayed(share, 'migration_cancelled')
         self.assertEqual({'f': 'first', 'gone': 'gone'}, self.contents('alpha', first))
         self.assertEqual({'f': 'second one'}, self.contents('alpha', second))
-        self.assertEqual({'available'}, {
-            row['status'] for row in self.lite.ok('GET', f'/snapshots/detail?share_id={share}')['snapshots']})
+        self.assertEqual(
+            {'available'},
+            {
+                row['status']
+                for row in self.lite.ok('GET', f'/snapshots/detail?share_id={share}')['snapshots']
+            },
+        )
 
 
 class Slow(HostAssisted):
@@ -260,7 +286,10 @@ class Slow(HostAssisted):
         [shown] = self.lite.ok('GET', f'/operations?resource_id={share}&kind=share.migrate')['operations']
         self.assertEqual('copy', shown['phase'])
         figures = shown['progress']
-        self.assertEqual([int] * 4, [type(figures[name]) for name in ('percent', 'bytes_done', 'bytes_total', 'seconds_left')])
+        self.assertEqual(
+            [int] * 4,
+            [type(figures[name]) for name in ('percent', 'bytes_done', 'bytes_total', 'seconds_left')],
+        )
         self.assertEqual(202, self.act(share, 'migration_cancel')[0])
         self.has_stayed(share, 'migration_cancelled')
 
@@ -292,12 +321,19 @@ class Slow(HostAssisted):
         self.complete(share)
         self.again()
         self.has_moved(share)
-        self.assertEqual((16 << 20, 'small'), ((self.place('beta', share) / 'big').stat().st_size,
-                                               (self.place('beta', share) / 'small').read_text()))
+        self.assertEqual(
+            (16 << 20, 'small'),
+            (
+                (self.place('beta', share) / 'big').stat().st_size,
+                (self.place('beta', share) / 'small').read_text(),
+            ),
+        )
 
     def test_service_killed_in_the_last_pass_goes_on(self):
         share = self.in_the_last_pass()
-        process.until(lambda: list((self.state / 'lib/beta/pool/shares').glob('*/.more.*')), 'it copies', self.lite.tail)
+        process.until(
+            lambda: list((self.state / 'lib/beta/pool/shares').glob('*/.more.*')), 'it copies', self.lite.tail
+        )
         self.again()
         self.has_moved(share)
         self.assertEqual(16 << 20, (self.place('beta', share) / 'more').stat().st_size)
@@ -338,8 +374,9 @@ class Slow(HostAssisted):
 class Cifs(HostAssisted):
     """CIFS shares."""
 
-    BACKEND = _BACKEND.replace('MORE', 'linux_cifs_users = {state}/users\n') + _LOCAL.replace(':/shares', '').replace(
-        '10.99.0.1', '//10.99.0.1').replace('10.99.0.2', '//10.99.0.2')
+    BACKEND = _BACKEND.replace('MORE', 'linux_cifs_users = {state}/users\n') + _LOCAL.replace(
+        ':/shares', ''
+    ).replace('10.99.0.1', '//10.99.0.1').replace('10.99.0.2', '//10.99.0.2')
 
     def smb(self, share, command, text=None):
         """Run an SMB command as a client; return (success, output)."""
@@ -352,8 +389,10 @@ class Cifs(HostAssisted):
         self.rules_are_active(share)
         self.assertTrue(self.smb(share, 'mkdir sub')[0])
         self.assertTrue(self.smb(share, 'put local sub\\f', 'hello')[0])
-        attributes = {name: os.getxattr(self.place('alpha', share) / 'sub' / 'f', name)
-                      for name in os.listxattr(self.place('alpha', share) / 'sub' / 'f')}
+        attributes = {
+            name: os.getxattr(self.place('alpha', share) / 'sub' / 'f', name)
+            for name in os.listxattr(self.place('alpha', share) / 'sub' / 'f')
+        }
         self.assertTrue(attributes, 'Samba keeps attributes of DOS')
         self.start(share)
         self.task_is(share, READY)
@@ -380,8 +419,11 @@ class Refused(HostAssisted):
             self.assertIn(word, self.messages(share))
 
     def test_failed_mount_is_told(self):
-        self.config('[DEFAULT]', 'data_node_access_ips = 10.99.0.99',
-                    'data_node_mount_options = nfs:"nonsense,password=sesame"')
+        self.config(
+            '[DEFAULT]',
+            'data_node_access_ips = 10.99.0.99',
+            'data_node_mount_options = nfs:"nonsense,password=sesame"',
+        )
         self.fails('The host that copies cannot mount 10.99.0.1:/shares/')
         log = self.lite.log.read_text()
         self.assertRegex(log, r'mount -t nfs -o ro,retry=0,nonsense,password=\*\*\* .*10\.99\.0\.1:/shares/')
@@ -391,7 +433,11 @@ class Refused(HostAssisted):
         """What cannot be mounted stays, in the plan as in the drain."""
         share = self.granted()
         self.lite.ok('PUT', f'/shares/{share}', {'share': {'display_name': 'docs'}})
-        self.config('[DEFAULT]', 'data_node_local_exports =', 'data_node_mount_options = nfs:"nonsense,password=sesame"')
+        self.config(
+            '[DEFAULT]',
+            'data_node_local_exports =',
+            'data_node_mount_options = nfs:"nonsense,password=sesame"',
+        )
         why = rf'docs \({share}\) stays: .*cannot mount 10\.99\.0\.1:/shares/'
         for words in ('--dry-run',), ('--yes',):
             status, said, err = manage.run(self.lite.config, 'manage', 'host', 'drain', 'test@alpha', *words)
@@ -405,5 +451,7 @@ class Refused(HostAssisted):
         (self.state / 'open').mkdir()
         (self.state / 'open' / 'manila_lite').mkdir()
         (self.state / 'open' / 'manila_lite').chmod(0o777)
-        self.config('[DEFAULT]', 'data_node_access_ips = 10.99.0.99', f'mount_tmp_location = {self.state}/open')
+        self.config(
+            '[DEFAULT]', 'data_node_access_ips = 10.99.0.99', f'mount_tmp_location = {self.state}/open'
+        )
         self.fails('mount_tmp_location: other users could change')

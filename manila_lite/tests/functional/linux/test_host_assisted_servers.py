@@ -19,10 +19,19 @@ data_node_local_exports = {_OLD}:/shares={{state}}/lib/alpha/pool/shares, {_NEW}
 class HostAssistedServers(filled.Filled, test_server_migration.MigrationTest):
     """Helpers to move a share server with two shares from ``alpha`` to ``beta``."""
 
-    CONFIG = '\n'.join(line for line in test_server_migration.MigrationTest.CONFIG.splitlines()
-                       if not line.startswith('linux_peers')) + '\n' + _LOCAL
+    CONFIG = (
+        '\n'.join(
+            line
+            for line in test_server_migration.MigrationTest.CONFIG.splitlines()
+            if not line.startswith('linux_peers')
+        )
+        + '\n'
+        + _LOCAL
+    )
     # These tests are about drivers that migrate.
-    test_files_rules_and_writes_survive_a_server_migration = test_cancelled_migration_leaves_nothing_at_the_destination = None
+    test_files_rules_and_writes_survive_a_server_migration = (
+        test_cancelled_migration_leaves_nothing_at_the_destination
+    ) = None
 
     @property
     def state(self):
@@ -59,8 +68,13 @@ class HostAssistedServers(filled.Filled, test_server_migration.MigrationTest):
 
     def fails(self):
         """Wait until the migration has failed."""
-        self.until(lambda: self.lite.ok('GET', f'/share-servers/{self.server}')['share_server']['task_state']
-                   == 'migration_error', 'the migration fails')
+        self.until(
+            lambda: (
+                self.lite.ok('GET', f'/share-servers/{self.server}')['share_server']['task_state']
+                == 'migration_error'
+            ),
+            'the migration fails',
+        )
 
     def messages(self):
         found = self.lite.ok('GET', f'/messages?resource_id={self.server}')['messages']
@@ -89,19 +103,27 @@ class HostAssistedServers(filled.Filled, test_server_migration.MigrationTest):
             self.assertEqual('alpha', self.host(share))
             self.lite.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
         self.until(lambda: not self.left('beta'), 'nothing is left at the destination')
-        self.until(lambda: [_OLD, server_base.address('six', 5)] == self.addresses(), 'the addresses are given back')
+        self.until(
+            lambda: [_OLD, server_base.address('six', 5)] == self.addresses(), 'the addresses are given back'
+        )
         for directory in directories:
-            self.until(lambda where=directory: self.nfs('friend-four', _OLD, where, 'write', 'after', 'the migration')[0],
-                       'a client can write')
+            self.until(
+                lambda where=directory: self.nfs(
+                    'friend-four', _OLD, where, 'write', 'after', 'the migration'
+                )[0],
+                'a client can write',
+            )
         self.nothing_is_mounted()
 
     def nothing_is_mounted(self):
-        self.until(lambda: f'{self.state}/lib/beta/moves' not in Path('/proc/mounts').read_text(), 'nothing is mounted')
+        self.until(
+            lambda: f'{self.state}/lib/beta/moves' not in Path('/proc/mounts').read_text(),
+            'nothing is mounted',
+        )
         self.assertEqual([], list((self.state / 'lib/beta/moves').glob('*')))
 
 
 class Moved(HostAssistedServers):
-
     def test_a_share_server_moves_with_all_kinds_of_files_and_its_rules(self):
         directories = self.granted()
         copies = {share: self.fill(self.place('alpha', share)) for share in self.shares}
@@ -121,7 +143,9 @@ class Moved(HostAssistedServers):
             self.assertEqual('before', self.works('friend-four', _OLD, directory, 'read', 'same'))
             self.works('friend-four', _OLD, directory, 'write', 'f', 'at home again')
             self.refused('NOENT', 'stranger-four', _OLD, directory, 'list')
-        self.assertFalse(self.nfs('friend-four', _NEW, directories[0], 'list')[0], 'the other addresses are free')
+        self.assertFalse(
+            self.nfs('friend-four', _NEW, directories[0], 'list')[0], 'the other addresses are free'
+        )
 
     def test_acknowledged_writes_of_a_client_survive(self):
         self.config('[beta]', 'migration_keep_writable = true')
@@ -139,13 +163,29 @@ class Moved(HostAssistedServers):
         writer.end()
         there = {path.name: path.read_text() for path in self.place('beta', self.shares[0]).iterdir()}
         self.assertGreater(len(writer.acknowledged), 60)
-        self.assertEqual({}, {name: there.get(name) for name in writer.acknowledged if there.get(name) != name})
+        self.assertEqual(
+            {}, {name: there.get(name) for name in writer.acknowledged if there.get(name) != name}
+        )
         self.has_moved(target)
 
     def test_snapshots_go_along_with_their_content(self):
-        self.lite.ok('POST', '/types', {'share_type': {'name': 'mountable', 'extra_specs': {
-            'driver_handles_share_servers': 'True', 'snapshot_support': 'True', 'mount_snapshot_support': 'True'}}})
-        share, server = self.share(self.shared, share_type='mountable', scheduler_hints={'only_host': 'test@alpha#pool'})
+        self.lite.ok(
+            'POST',
+            '/types',
+            {
+                'share_type': {
+                    'name': 'mountable',
+                    'extra_specs': {
+                        'driver_handles_share_servers': 'True',
+                        'snapshot_support': 'True',
+                        'mount_snapshot_support': 'True',
+                    },
+                }
+            },
+        )
+        share, server = self.share(
+            self.shared, share_type='mountable', scheduler_hints={'only_host': 'test@alpha#pool'}
+        )
         self.assertEqual(self.server, server)
         self.shares.append(share)
         self.granted()
@@ -198,12 +238,16 @@ class Slow(HostAssistedServers):
         for share in self.shares:
             (self.place('alpha', share) / 'more').write_bytes(os.urandom(8 << 20))
         self.act('migration_complete')
-        self.until(lambda: list((self.pool('beta') / 'shares').glob('*/.more.*')), 'the last changes are copied')
+        self.until(
+            lambda: list((self.pool('beta') / 'shares').glob('*/.more.*')), 'the last changes are copied'
+        )
         self.again()
         self.has_moved(target)
         for share in self.shares:
-            self.assertEqual({'big': 12 << 20, 'small': 5, 'more': 8 << 20}, {
-                path.name: path.stat().st_size for path in self.place('beta', share).iterdir()})
+            self.assertEqual(
+                {'big': 12 << 20, 'small': 5, 'more': 8 << 20},
+                {path.name: path.stat().st_size for path in self.place('beta', share).iterdir()},
+            )
 
     def test_service_killed_during_the_cancellation_ends_it(self):
         _, directories = self.copying()
@@ -217,7 +261,10 @@ class Slow(HostAssistedServers):
         filled.fill_up(filler)
         self.addCleanup(filler.unlink)
         self.fails()
-        self.assertRegex(self.messages(), r'Share [0-9a-f-]{36}: There is not .* the destination is full. Not copied: big \(')
+        self.assertRegex(
+            self.messages(),
+            r'Share [0-9a-f-]{36}: There is not .* the destination is full. Not copied: big \(',
+        )
         filler.write_text('')
         self.has_stayed(directories)
 

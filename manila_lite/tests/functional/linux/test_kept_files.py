@@ -15,8 +15,14 @@ class Kept(testtools.TestCase):
     def assert_kept(self, way, before, place):
         """Check that the copy lacks what the table says, and nothing else."""
         after = kept.look(place)
-        self.assertEqual({}, {what: kept.differences(before[what], after[what])[:3]
-                              for what in kept.lost(before, after) - kept.DROPS[way]}, 'lost, and not in the table')
+        self.assertEqual(
+            {},
+            {
+                what: kept.differences(before[what], after[what])[:3]
+                for what in kept.lost(before, after) - kept.DROPS[way]
+            },
+            'lost, and not in the table',
+        )
         self.assertEqual(kept.DROPS[way], kept.lost(before, after), 'kept, and in the table as lost')
 
 
@@ -60,7 +66,6 @@ class OfDriver(copying.BackupTest, Kept):
 
 
 class ByHost(copying.MoveTest, Kept):
-
     def copied(self):
         self.assertEqual({}, self.ends(self.moves.copy).messages.failed)
 

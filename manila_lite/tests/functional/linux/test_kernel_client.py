@@ -23,7 +23,9 @@ class KernelClient(server_base.ServerTest):
     @classmethod
     def setUpClass(cls):
         if lacks := guest.missing():
-            raise unittest.SkipTest(f'a kernel NFS client needs {lacks}; tools/setup-env --guests puts it in place')
+            raise unittest.SkipTest(
+                f'a kernel NFS client needs {lacks}; tools/setup-env --guests puts it in place'
+            )
         super().setUpClass()
         folder = Path(tempfile.mkdtemp(prefix='ml-guest-'))
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
@@ -73,8 +75,11 @@ class KernelClient(server_base.ServerTest):
     def connections(self):
         """Return the addresses of the NFS servers that the guest is connected to."""
         lines = self.run_in_guest('netstat -tn').splitlines()
-        return {line.split()[4].rpartition(':')[0].removeprefix('::ffff:') for line in lines
-                if 'ESTABLISHED' in line and line.split()[4].endswith(':2049')}
+        return {
+            line.split()[4].rpartition(':')[0].removeprefix('::ffff:')
+            for line in lines
+            if 'ESTABLISHED' in line and line.split()[4].endswith(':2049')
+        }
 
     def test_share_has_the_same_files_over_ipv4_and_ipv6(self):
         share = self.share()

@@ -17,7 +17,10 @@ class Managed(server_base.ServerTest):
     def setUp(self):
         super().setUp()
         host = next(self.HOSTS)
-        self.address, self.admin_address = server_base.address('four', host), server_base.address('more', host)
+        self.address, self.admin_address = (
+            server_base.address('four', host),
+            server_base.address('more', host),
+        )
         self.old = self.machine.server('four', host=host)
         self.driver.setup_server(self.old)
         self.new = dataclasses.replace(self.old, id=uuidutils.generate_uuid())
@@ -49,12 +52,16 @@ class Managed(server_base.ServerTest):
         self.driver.setup_server(both)
         self.driver.unmanage_server(both)
         asking = dataclasses.replace(self.new, networks=())
-        self.assertEqual([self.address, admin.ip_address], list(self.driver.find_server(asking, self.old.id, {})))
+        self.assertEqual(
+            [self.address, admin.ip_address], list(self.driver.find_server(asking, self.old.id, {}))
+        )
         self.new = dataclasses.replace(self.new, admin_allocations=(admin,))
         self.driver.manage_server(self.new, self.old.id, {})
         share = self.share(self.new)
-        self.assertEqual([(self.address, False), (admin.ip_address, True)], [
-            (location.path.partition(':')[0], location.is_admin_only) for location in self.locations])
+        self.assertEqual(
+            [(self.address, False), (admin.ip_address, True)],
+            [(location.path.partition(':')[0], location.is_admin_only) for location in self.locations],
+        )
         self.machine.plug('keeper', bridge_of(admin), f'{server_base.address("more", 101)}/25')
         self.addCleanup(self.machine.unplug, 'keeper')
         self.serves(share, admin)

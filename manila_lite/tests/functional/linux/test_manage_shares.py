@@ -34,7 +34,9 @@ class _Managed(base.LinuxTest):
 
     def says(self, why, path, **options):
         share = self.new()
-        self.assertIn(why, str(self.assertRaises(errors.Final, self.driver.manage_share, share, path, options)))
+        self.assertIn(
+            why, str(self.assertRaises(errors.Final, self.driver.manage_share, share, path, options))
+        )
         self.driver.unmanage_share(share)
 
 
@@ -79,9 +81,15 @@ class ManagedSubvolumes(_Managed):
         link = self.pool.root / 'link'
         link.symlink_to(self.pool.root / 'good')
         self.addCleanup(link.unlink)
-        for path, why in (('plain', 'not a subvolume'), ('shares', 'cannot be'), ('snapshots', 'cannot be'),
-                          ('link', 'not a directory'), (f'shares/{share.id}', 'managed already'),
-                          (f'shares/{share.id}/inner', 'only the whole share'), ('none', 'There is no')):
+        for path, why in (
+            ('plain', 'not a subvolume'),
+            ('shares', 'cannot be'),
+            ('snapshots', 'cannot be'),
+            ('link', 'not a directory'),
+            (f'shares/{share.id}', 'managed already'),
+            (f'shares/{share.id}/inner', 'only the whole share'),
+            ('none', 'There is no'),
+        ):
             self.says(why, self.path(path))
         self.says('is not an address', self.path('good', address='192.0.2.1'))
         self.says('not in the pool', '/etc')
@@ -123,17 +131,27 @@ class ManagedSubvolumes(_Managed):
         writable = self.pool.root / 'snapshots' / 'writable'
         btrfs.snapshot(self.pool.share(share.id), writable)
         self.addCleanup(btrfs.delete, writable)
-        for location in ('/snapshots/writable', '/snapshots/none', '/shares/by-hand', '/snapshots/../snapshots/by-hand', ''):
+        for location in (
+            '/snapshots/writable',
+            '/snapshots/none',
+            '/shares/by-hand',
+            '/snapshots/../snapshots/by-hand',
+            '',
+        ):
             wrong = values.Snapshot(uuidutils.generate_uuid(), share, 1, location)
             self.assertRaises(errors.Final, self.driver.manage_snapshot, wrong, {})
         snapshot = values.Snapshot(uuidutils.generate_uuid(), share, 1, '/snapshots/by-hand')
         found = self.driver.manage_snapshot(snapshot, {})
         self.assertEqual(values.ManagedSnapshot(1, f'/snapshots/{snapshot.id}'), found)
         self.assertFalse(place.exists())
-        self.driver.unmanage_snapshot(snapshot)     # as after a failed attempt: under the path that was asked for
+        self.driver.unmanage_snapshot(
+            snapshot
+        )  # as after a failed attempt: under the path that was asked for
         self.assertTrue(place.exists())
         other = self.share()
-        self.assertRaises(errors.Final, self.driver.manage_snapshot, dataclasses.replace(snapshot, share=other), {})
+        self.assertRaises(
+            errors.Final, self.driver.manage_snapshot, dataclasses.replace(snapshot, share=other), {}
+        )
         self.driver.manage_snapshot(snapshot, {})
         self.driver.delete_snapshot(snapshot)
         self.assertEqual(['writable'], [path.name for path in (self.pool.root / 'snapshots').iterdir()])

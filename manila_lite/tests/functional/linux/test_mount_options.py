@@ -18,7 +18,10 @@ class MountOptions(test_host_assisted.HostAssisted):
 
     def say(self, share, options, what):
         def told():
-            return [location['metadata'].get('mount_options') for location in self.locations(share)] == [options]
+            return [location['metadata'].get('mount_options') for location in self.locations(share)] == [
+                options
+            ]
+
         process.until(told, what, lambda: f'{self.locations(share)}\n{self.lite.tail()}')
 
     def doctor(self, *words, status=1):
@@ -37,13 +40,19 @@ class MountOptions(test_host_assisted.HostAssisted):
         self.say(share, _PORT, 'shares that are there follow the option')
         kept = [location['id'] for location in self.locations(share)]
         self.say(self.granted(), _PORT, 'new shares have it')
-        process.until(lambda: self.needed() == {'test@alpha#pool': {'NFS': _PORT}, 'test@beta#pool': {}}, 'pools report it',
-                      self.lite.tail)
+        process.until(
+            lambda: self.needed() == {'test@alpha#pool': {'NFS': _PORT}, 'test@beta#pool': {}},
+            'pools report it',
+            self.lite.tail,
+        )
         self.doctor(status=0)
         for planted in 'port=1', None:
             self.plant(share, planted)
             said = self.doctor()
-            for word in (share, f'its export locations say {planted or "none"}, and its backend serves with {_PORT}'):
+            for word in (
+                share,
+                f'its export locations say {planted or "none"}, and its backend serves with {_PORT}',
+            ):
                 self.assertIn(word, said)
             self.assertIn('service.ensure was begun for test@alpha', self.doctor('--fix'))
             self.say(share, _PORT, 'the doctor mended it')
@@ -55,8 +64,13 @@ class MountOptions(test_host_assisted.HostAssisted):
         """Write other options into the database."""
         [location] = self.locations(share)
         with sqlite3.connect(self.state / 'lib' / 'manila_lite.sqlite') as conn:
-            conn.execute("DELETE FROM export_location_metadata WHERE owner_id = ? AND key = 'mount_options'", (location['id'],))
+            conn.execute(
+                "DELETE FROM export_location_metadata WHERE owner_id = ? AND key = 'mount_options'",
+                (location['id'],),
+            )
             if options:
-                conn.execute("INSERT INTO export_location_metadata (owner_id, key, value) VALUES (?, 'mount_options', ?)",
-                             (location['id'], options))
+                conn.execute(
+                    "INSERT INTO export_location_metadata (owner_id, key, value) VALUES (?, 'mount_options', ?)",
+                    (location['id'], options),
+                )
         conn.close()

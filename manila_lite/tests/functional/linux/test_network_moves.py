@@ -8,7 +8,9 @@ from manila_lite.tests.functional import manage
 from manila_lite.tests.functional.linux import api_base, base, moving_writer, server_base
 
 FOUR, MORE = (server_base.address(subnet, 5) for subnet in ('four', 'more'))
-_CONFIG = api_base.CONFIG + 'server_migration_driver_continue_update_interval = 0.2\n[operations]\nlease = 15\n'
+_CONFIG = (
+    api_base.CONFIG + 'server_migration_driver_continue_update_interval = 0.2\n[operations]\nlease = 15\n'
+)
 
 
 class NetworkMovesTest(api_base.ApiTest):
@@ -18,8 +20,12 @@ class NetworkMovesTest(api_base.ApiTest):
 
     def setUp(self):
         super().setUp()
-        kind, = self.lite.ok('GET', '/types')['share_types']
-        self.lite.ok('POST', f'/types/{kind["id"]}/extra_specs', {'extra_specs': {'revert_to_snapshot_support': 'True'}})
+        (kind,) = self.lite.ok('GET', '/types')['share_types']
+        self.lite.ok(
+            'POST',
+            f'/types/{kind["id"]}/extra_specs',
+            {'extra_specs': {'revert_to_snapshot_support': 'True'}},
+        )
         self.old, self.new = self.lone('net-four', 'four'), self.lone('a-flat-one', 'more')
         self.shares, self.server = [], ''
         for _ in range(2):
@@ -31,14 +37,19 @@ class NetworkMovesTest(api_base.ApiTest):
             self.grant(share, server_base.address('four', 101))
             self.grant(share, server_base.address('more', 101))
         self.works('friend-four', FOUR, self.directories[0], 'write', 'f', 'first')
-        self.snapshot = self.lite.ok('POST', '/snapshots', {'snapshot': {'share_id': self.shares[0]}})['snapshot']['id']
+        self.snapshot = self.lite.ok('POST', '/snapshots', {'snapshot': {'share_id': self.shares[0]}})[
+            'snapshot'
+        ]['id']
         self.lite.wait(f'/snapshots/{self.snapshot}', 'snapshot', 'available')
         self.works('friend-four', FOUR, self.directories[0], 'write', 'f', 'later')
 
     def lone(self, net, subnet):
         """Return a share network with one subnet."""
-        return self.lite.ok('POST', '/share-networks', {'share_network': {
-            'name': subnet, 'neutron_net_id': net, 'neutron_subnet_id': subnet}})['share_network']['id']
+        return self.lite.ok(
+            'POST',
+            '/share-networks',
+            {'share_network': {'name': subnet, 'neutron_net_id': net, 'neutron_subnet_id': subnet}},
+        )['share_network']['id']
 
     # Actions ----------------------------------------------------------------------------------
 
@@ -47,8 +58,14 @@ class NetworkMovesTest(api_base.ApiTest):
         return self.lite.call('POST', f'/share-servers/{self.server}/action', {action: body})
 
     def wanted(self, **more):
-        return {'host': 'test@alpha', 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True,
-                'new_share_network_id': self.new, **more}
+        return {
+            'host': 'test@alpha',
+            'writable': True,
+            'nondisruptive': False,
+            'preserve_snapshots': True,
+            'new_share_network_id': self.new,
+            **more,
+        }
 
     def prepare(self):
         """Run phase one."""
@@ -99,8 +116,13 @@ class NetworkMovesTest(api_base.ApiTest):
     def assert_unserved(self):
         """Check that the old network has no share. Where nobody answers, a client tries for half a minute."""
         try:
-            worked, said = nfs_client.call(FOUR, self.directories[0], 'list', seconds=8,      # limit: nobody may answer
-                                           netns=self.machine.space('friend-four'))
+            worked, said = nfs_client.call(
+                FOUR,
+                self.directories[0],
+                'list',
+                seconds=8,  # limit: nobody may answer
+                netns=self.machine.space('friend-four'),
+            )
         except subprocess.TimeoutExpired:
             return
         self.assertFalse(worked, said)
@@ -128,8 +150,19 @@ class NetworkMovesTest(api_base.ApiTest):
     def test_acknowledged_writes_and_snapshots_are_in_the_new_network(self):
         answer = self.ask('migration_check', self.wanted())[1]
         self.assertEqual((True, None), (answer['compatible'], answer['reason']))
-        self.assertEqual([True, False, True, True, True], [answer['supported_capabilities'][name] for name in (
-            'writable', 'nondisruptive', 'preserve_snapshots', 'migration_cancel', 'migration_get_progress')])
+        self.assertEqual(
+            [True, False, True, True, True],
+            [
+                answer['supported_capabilities'][name]
+                for name in (
+                    'writable',
+                    'nondisruptive',
+                    'preserve_snapshots',
+                    'migration_cancel',
+                    'migration_get_progress',
+                )
+            ],
+        )
         self.assertEqual(409, self.ask('migration_check', self.wanted(new_share_network_id=self.old))[0])
         writer = moving_writer.Writer(FOUR, self.directories[1], self.machine.space('friend-four'))
         self.addCleanup(writer.end)
@@ -147,7 +180,9 @@ class NetworkMovesTest(api_base.ApiTest):
             self.assertEqual(name, self.works('friend-more', MORE, self.directories[1], 'read', name))
         print(f'{len(writer.acknowledged)} files acknowledged')
         self.restart()
-        self.until(lambda: self.nfs('friend-more', MORE, self.directories[0], 'list')[0], 'it serves after a restart')
+        self.until(
+            lambda: self.nfs('friend-more', MORE, self.directories[0], 'list')[0], 'it serves after a restart'
+        )
         self.assert_serves_only_there()
         self.assert_reverts('friend-more', MORE)
         self.lite.ok('DELETE', f'/snapshots/{self.snapshot}')
@@ -170,8 +205,10 @@ class NetworkMovesTest(api_base.ApiTest):
         writer.goes_on()
         self.prepare()
         self.complete()
-        for there in ((self.home(self.server) / 'halted.json').exists,
-                      lambda: list((self.home(self.target) / 'exports.d').glob('*'))):
+        for there in (
+            (self.home(self.server) / 'halted.json').exists,
+            lambda: list((self.home(self.target) / 'exports.d').glob('*')),
+        ):
             self.until(there, 'the cut-over has come so far')
             self.restart()
         self.moved()
@@ -187,7 +224,9 @@ class NetworkMovesTest(api_base.ApiTest):
     def test_cancel_by_force_while_the_backend_is_down_deletes_no_data(self):
         self.prepare()
         self.lite.kill()
-        status, _, said = manage.run(self.machine.state / 'lite.conf', 'manage', 'migration', 'cancel', '--force', self.server)
+        status, _, said = manage.run(
+            self.machine.state / 'lite.conf', 'manage', 'migration', 'cancel', '--force', self.server
+        )
         self.assertEqual(0, status, said)
         self.assert_serves_as_before(target_is_gone=False)
         self.lite.start()
@@ -207,7 +246,7 @@ class NetworkMovesTest(api_base.ApiTest):
         self.assertEqual(403, self.lite.call('DELETE', f'/shares/{self.shares[1]}')[0])
         for server in (self.server, self.target):
             self.assertEqual(409, self.lite.call('DELETE', f'/share-servers/{server}')[0])
-        self.assert_unserved()      # the source stays halted
+        self.assert_unserved()  # the source stays halted
         block.unlink()
         self.complete()
         self.moved()
@@ -215,5 +254,5 @@ class NetworkMovesTest(api_base.ApiTest):
         self.assert_reverts('friend-more', MORE)
 
     def instance(self, share):
-        found, = self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']
+        (found,) = self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']
         return found['id']

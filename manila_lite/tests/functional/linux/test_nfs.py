@@ -61,12 +61,21 @@ class Access(base.LinuxTest):
 
         def careless(rules):
             blocks, results = known(rules)
-            return [ganesha_clients.Block(block.rule_id, block.text.replace('0.0.0.0/1, 128.0.0.0/1', '0.0.0.0/0')
-                                  .replace('fd98::/96', 'fd98::/112')) for block in blocks], results
+            return [
+                ganesha_clients.Block(
+                    block.rule_id,
+                    block.text.replace('0.0.0.0/1, 128.0.0.0/1', '0.0.0.0/0').replace(
+                        'fd98::/96', 'fd98::/112'
+                    ),
+                )
+                for block in blocks
+            ], results
 
         self.patch(ganesha_clients, 'blocks', careless)
         for _ in ('a new export', 'one that is there'):
-            results = self.grant(share, ('0.0.0.0/0', 'ro'), (self.fabric.v4('one'), 'rw'), ('fd98::/96', 'ro'))
+            results = self.grant(
+                share, ('0.0.0.0/0', 'ro'), (self.fabric.v4('one'), 'rw'), ('fd98::/96', 'ro')
+            )
             self.assertIn('0.0.0.0/0', results[0])
             self.assertIsNone(results[1])
             self.assertIn('yntax', results[2])
@@ -91,7 +100,10 @@ class Access(base.LinuxTest):
 
     def test_concurrent_grants_give_distinct_export_numbers(self):
         shares = [self.share() for _ in range(8)]
-        threads = [threading.Thread(target=self.grant, args=(share, (self.fabric.v4('one'), 'rw'))) for share in shares]
+        threads = [
+            threading.Thread(target=self.grant, args=(share, (self.fabric.v4('one'), 'rw')))
+            for share in shares
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -107,7 +119,7 @@ class Access(base.LinuxTest):
         began = time.monotonic()
         for number in range(20):
             self.grant(share, ('10.99.0.11', 'rw'), (f'10.98.0.{number}', 'ro'))
-        self.assertLess(time.monotonic() - began, 20.0)     # catches a call that hangs, not a slow one
+        self.assertLess(time.monotonic() - began, 20.0)  # catches a call that hangs, not a slow one
 
 
 class Data(base.ShareTest):
@@ -115,7 +127,9 @@ class Data(base.ShareTest):
 
     def limit(self, share, mebibytes):
         """Limit the share to a size that a test can fill."""
-        btrfs.limit(self.driver.services.pool.root, self.driver.services.pool.share(share.id), mebibytes << 20)
+        btrfs.limit(
+            self.driver.services.pool.root, self.driver.services.pool.share(share.id), mebibytes << 20
+        )
 
     def test_the_size_is_enforced(self):
         self.limit(self.made, 32)
@@ -126,8 +140,10 @@ class Data(base.ShareTest):
     def max_referenced(self):
         """Return the limit of the share that the kernel enforces."""
         root, path = self.driver.services.pool.root, self.driver.services.pool.share(self.made.id)
-        with open(f'/sys/fs/btrfs/{btrfs.fsid(root)}/qgroups/0_{btrfs.subvolume_id(path)}/max_referenced',
-                  encoding='ascii') as found:
+        with open(
+            f'/sys/fs/btrfs/{btrfs.fsid(root)}/qgroups/0_{btrfs.subvolume_id(path)}/max_referenced',
+            encoding='ascii',
+        ) as found:
             return int(found.read())
 
     def test_quota_limit_equals_the_requested_size(self):
@@ -191,7 +207,7 @@ class Data(base.ShareTest):
         self.refused('NOENT', 'one', past, 'read', 'f')
         self.assertEqual('after', self.works('one', self.made, 'read', 'f'))
         self.driver.services.protocol_servers.of('NFS').stop()
-        self.driver.setup()     # as after a reboot: exported shares are mounted first
+        self.driver.setup()  # as after a reboot: exported shares are mounted first
         self.assertEqual('before', self.works('two', past, 'read', 'f'))
         self.driver.delete_snapshot(snapshot)
         self.refused('NOENT', 'two', past, 'read', 'f')

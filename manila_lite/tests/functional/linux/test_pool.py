@@ -40,8 +40,12 @@ class Btrfs(testtools.TestCase):
         outcomes = {}
         for number, there in enumerate(itertools.product((False, True), repeat=3)):
             share_id = f'share-{number}'
-            for place, content, wanted in zip((self.pool.share, self.pool._draft, self.pool._old),
-                                              ('share', 'draft', 'old'), there, strict=True):
+            for place, content, wanted in zip(
+                (self.pool.share, self.pool._draft, self.pool._old),
+                ('share', 'draft', 'old'),
+                there,
+                strict=True,
+            ):
                 if wanted:
                     self.leave(place(share_id), content)
             self.pool.recover(share_id)
@@ -51,10 +55,19 @@ class Btrfs(testtools.TestCase):
             self.assertFalse(self.pool._draft(share_id).exists() or self.pool._old(share_id).exists())
             self.pool.discard(share_id)
             self.pool.purge(share_id)
-        self.assertEqual({
-            (False, False, False): None, (False, False, True): 'old', (False, True, False): None,
-            (False, True, True): 'draft', (True, False, False): 'share', (True, False, True): 'share',
-            (True, True, False): 'share', (True, True, True): 'share'}, outcomes)
+        self.assertEqual(
+            {
+                (False, False, False): None,
+                (False, False, True): 'old',
+                (False, True, False): None,
+                (False, True, True): 'draft',
+                (True, False, False): 'share',
+                (True, False, True): 'share',
+                (True, True, False): 'share',
+                (True, True, True): 'share',
+            },
+            outcomes,
+        )
         self.assertEqual([], self.names())
 
     def test_interrupted_delete_does_not_restore_the_share(self):

@@ -47,7 +47,9 @@ class Recovery(base.ShareTest):
         deaf = self.driver.services.protocol_servers.of('NFS').server._server.process()
         deaf.suspend()
         type(self).driver = self.make()
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.file_servers.file_server._LONGEST_START', 0))
+        self.useFixture(
+            fixtures.MonkeyPatch('manila_lite.drivers.file_servers.file_server._LONGEST_START', 0)
+        )
         with fixtures.MonkeyPatch('manila_lite.drivers.file_servers.ganesha_dbus._SECONDS', 2):
             self.driver.setup()
         self.assertNotEqual(deaf, self.driver.services.protocol_servers.of('NFS').server._server.process())
@@ -61,7 +63,10 @@ class Recovery(base.ShareTest):
         type(self).driver = self.make()
         self.driver.setup()
         locations = self.ensure().export_locations
-        paths = [f'{address}:/shares/{self.made.id}' for address in (self.fabric.v4('nas'), f'[{self.fabric.v6("nas")}]')]
+        paths = [
+            f'{address}:/shares/{self.made.id}'
+            for address in (self.fabric.v4('nas'), f'[{self.fabric.v6("nas")}]')
+        ]
         self.assertEqual(paths, [location.path for location in locations])
         self.assertEqual([True, False], [location.preferred for location in locations])
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
@@ -79,7 +84,9 @@ class Recovery(base.ShareTest):
 
     def test_mount_point_name_survives_a_revert_and_lost_export_files(self):
         """Check that the mount point name survives a revert, and the loss of the export files."""
-        named = dataclasses.replace(self.made, id=f'named-{self.made.id}', mount_point_name=f'team_{self.made.id}')
+        named = dataclasses.replace(
+            self.made, id=f'named-{self.made.id}', mount_point_name=f'team_{self.made.id}'
+        )
         locations = self.driver.create_share(named)
         self.addCleanup(lambda: self.driver.delete_share(named))
         self.assertTrue(locations[0].path.endswith(f':/shares/{named.mount_point_name}'), locations)
@@ -97,7 +104,9 @@ class Recovery(base.ShareTest):
         ensured = self.driver.ensure_shares([values.EnsureTarget(named, rules)])[named.id]
         self.assertEqual(tuple(locations), ensured.export_locations)
         self.assertEqual('hello', self.works('one', named, 'read', 'g'))
-        self.assertEqual((), self.driver.ensure_shares([values.EnsureTarget(named, rules)])[named.id].repaired)
+        self.assertEqual(
+            (), self.driver.ensure_shares([values.EnsureTarget(named, rules)])[named.id].repaired
+        )
 
     def test_revert_interrupted_between_renames_succeeds_when_repeated(self):
         self.works('one', self.made, 'write', 'f', 'before')
@@ -133,8 +142,10 @@ class Recovery(base.ShareTest):
 
     def test_killed_daemon_is_restarted_by_report_and_by_grant(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        for daemon in (self.driver.services.protocol_servers.of('NFS').server._server,
-                       self.driver.services.protocol_servers.of('NFS').server._bus):
+        for daemon in (
+            self.driver.services.protocol_servers.of('NFS').server._server,
+            self.driver.services.protocol_servers.of('NFS').server._bus,
+        ):
             base.kill(daemon)
             self.driver.report()
             self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
@@ -151,7 +162,9 @@ class Recovery(base.ShareTest):
             daemon.record.unlink()
         self.restart()
         self.assertTrue(self.driver.services.protocol_servers.of('NFS').server.running)
-        self.assertEqual([], [process for process in before if process.is_running() and process.status() != 'zombie'])
+        self.assertEqual(
+            [], [process for process in before if process.is_running() and process.status() != 'zombie']
+        )
         self.works('one', self.made, 'write', 'f', 'hello')
 
     def test_recorded_pid_of_another_program_is_not_killed(self):
@@ -168,13 +181,20 @@ class Recovery(base.ShareTest):
     def test_nfs_server_survives_the_death_of_the_share_manager(self):
         client = self.session('one', self.made)
         client.call('write', 'f', 'hello')
-        script = ('import sys, pathlib; from manila_lite.drivers import load; from oslo_config import cfg\n'
-                  'conf = cfg.ConfigOpts(); conf([], default_config_files=[sys.argv[1] + "/conf"])\n'
-                  'load.make("linux", "linux", "h@linux", conf, pathlib.Path(sys.argv[1], "state")).setup()\n'
-                  'print("up", flush=True); sys.stdin.read()')
+        script = (
+            'import sys, pathlib; from manila_lite.drivers import load; from oslo_config import cfg\n'
+            'conf = cfg.ConfigOpts(); conf([], default_config_files=[sys.argv[1] + "/conf"])\n'
+            'load.make("linux", "linux", "h@linux", conf, pathlib.Path(sys.argv[1], "state")).setup()\n'
+            'print("up", flush=True); sys.stdin.read()'
+        )
         self.driver.teardown()
-        manager = subprocess.Popen([sys.executable, '-c', script, str(self.state)], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, text=True, start_new_session=True)
+        manager = subprocess.Popen(
+            [sys.executable, '-c', script, str(self.state)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
         self.assertEqual('up\n', manager.stdout.readline())
         manager.send_signal(signal.SIGKILL)
         manager.communicate()

@@ -29,13 +29,17 @@ server_migration_driver_continue_update_interval = 0.2
 class MigrationTest(api_base.ApiTest):
     """Two backends of one machine, ``alpha`` and ``beta``, in one fabric."""
 
-    CONFIG = _CONFIG + ''.join(_BACKEND.replace('NAME', name).replace('OTHER', other)
-                               for name, other in (('alpha', 'beta'), ('beta', 'alpha')))
+    CONFIG = _CONFIG + ''.join(
+        _BACKEND.replace('NAME', name).replace('OTHER', other)
+        for name, other in (('alpha', 'beta'), ('beta', 'alpha'))
+    )
     POOLS = ('alpha.img', 'beta.img')
 
     def setUp(self):
         super().setUp()
-        self.until(lambda: len(self.lite.ok('GET', '/scheduler-stats/pools')['pools']) == 2, 'both pools are known')
+        self.until(
+            lambda: len(self.lite.ok('GET', '/scheduler-stats/pools')['pools']) == 2, 'both pools are known'
+        )
         self.shared = self.network()
         self.shares, self.server = [], ''
         for _ in range(2):
@@ -55,7 +59,7 @@ class MigrationTest(api_base.ApiTest):
 
     def place(self, backend, share):
         """Return the directory of a share's data at a backend, whether or not it exists."""
-        instance, = self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']
+        (instance,) = self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']
         return self.pool(backend) / 'shares' / instance['id']
 
     def files(self, folder):
@@ -86,15 +90,25 @@ class MigrationTest(api_base.ApiTest):
 
     def start(self, **more):
         """Start the migration."""
-        self.act('migration_start', {'host': f'test@{self.other}', 'writable': True, 'nondisruptive': False,
-                                     'preserve_snapshots': True, **more})
+        self.act(
+            'migration_start',
+            {
+                'host': f'test@{self.other}',
+                'writable': True,
+                'nondisruptive': False,
+                'preserve_snapshots': True,
+                **more,
+            },
+        )
 
     def task_is(self, *states):
         """Wait until the migration has one of these states; return the state."""
+
         def found():
             seen = self.lite.ok('GET', f'/share-servers/{self.server}')['share_server']['task_state']
             self.assertTrue(seen in states or 'error' not in seen, self.lite.tail())
             return seen if seen in states else None
+
         return self.until(found, f'the migration is {states}')
 
     def cut_over(self):
@@ -108,8 +122,11 @@ class MigrationTest(api_base.ApiTest):
 
     def left(self, backend):
         """Return everything in the pool of a backend."""
-        return sorted(str(place.relative_to(self.pool(backend))) for folder in ('shares', 'snapshots', 'moving')
-                      for place in (self.pool(backend) / folder).glob('*'))
+        return sorted(
+            str(place.relative_to(self.pool(backend)))
+            for folder in ('shares', 'snapshots', 'moving')
+            for place in (self.pool(backend) / folder).glob('*')
+        )
 
     # Tests ------------------------------------------------------------------------------------
 
@@ -119,14 +136,18 @@ class MigrationTest(api_base.ApiTest):
         self.grant(self.shares[0], server_base.address('four', 101))
         self.grant(self.shares[1], server_base.address('six', 101), 'ro')
         before = {share: self.files(self.place(self.home, share)) for share in self.shares}
-        taken = {snapshot: self.files(self.pool(self.home) / 'snapshots' / snapshot) for snapshot in snapshots}
+        taken = {
+            snapshot: self.files(self.pool(self.home) / 'snapshots' / snapshot) for snapshot in snapshots
+        }
         paths = {share: self.locations(share) for share in self.shares}
         directories = [paths[share][0][0].partition(':')[2] for share in self.shares]
         writer = moving_writer.Writer(FOUR, directories[0], self.machine.space('friend-four'))
         self.addCleanup(writer.end)
         writer.goes_on()
-        ears = [announcements.Ears(self.machine.space(f'stranger-{subnet}'), version) for subnet, version in
-                (('four', 4), ('six', 6))]
+        ears = [
+            announcements.Ears(self.machine.space(f'stranger-{subnet}'), version)
+            for subnet, version in (('four', 4), ('six', 6))
+        ]
         self.start()
         self.task_is('migration_driver_phase1_done')
         writer.goes_on()
@@ -138,15 +159,19 @@ class MigrationTest(api_base.ApiTest):
             self.assertIn(address, {told for told, _ in ear.heard()})
             ear.close()
         writer.end()
-        away, = re.findall(r'the shares were not served for ([\d.]+) s', self.lite.log.read_text())
-        print(f'{len(writer.acknowledged)} files acknowledged; the cut-over took {away} s, the client had to wait '
-              f'{writer.gap:.2f} s, and was told {writer.refusals}')
+        (away,) = re.findall(r'the shares were not served for ([\d.]+) s', self.lite.log.read_text())
+        print(
+            f'{len(writer.acknowledged)} files acknowledged; the cut-over took {away} s, the client had to wait '
+            f'{writer.gap:.2f} s, and was told {writer.refusals}'
+        )
         for name in writer.acknowledged:
             before[self.shares[0]][name] = hashlib.sha256(name.encode()).hexdigest()
         for share in self.shares:
             self.assertEqual((self.other, paths[share]), (self.host(share), self.locations(share)))
             found = self.files(self.place(self.other, share))
-            self.assertEqual({}, {name: seen for name, seen in before[share].items() if found.get(name) != seen})
+            self.assertEqual(
+                {}, {name: seen for name, seen in before[share].items() if found.get(name) != seen}
+            )
         for snapshot, seen in taken.items():
             self.assertEqual(seen, self.files(self.pool(self.other) / 'snapshots' / snapshot))
         self.refused('NOENT', 'stranger-four', FOUR, directories[0], 'list')

@@ -45,7 +45,9 @@ class TwoHostsTest(test_linux.LinuxMigrationBinding):
     def options(self):
         return super().options() | {
             'linux_peers': f'{migrations.ORIGIN_HOST}:ssh://root@{THERE}:{PORT}',
-            'linux_peer_identity': str(self.root / 'peer_key'), 'linux_peer_known_hosts': str(self.root / 'known_hosts')}
+            'linux_peer_identity': str(self.root / 'peer_key'),
+            'linux_peer_known_hosts': str(self.root / 'known_hosts'),
+        }
 
     def _hosts_up(self) -> None:
         here, there = self.hosts = f'{self.netns}-here', f'{self.netns}-there'
@@ -53,7 +55,9 @@ class TwoHostsTest(test_linux.LinuxMigrationBinding):
             self._run('ip', 'netns', 'add', name)
             self.addCleanup(self._run, 'ip', 'netns', 'delete', name)
             self._run('ip', '-n', name, 'link', 'set', 'lo', 'up')
-        self._run('ip', '-n', here, 'link', 'add', 'up0', 'type', 'veth', 'peer', 'name', 'up0', 'netns', there)
+        self._run(
+            'ip', '-n', here, 'link', 'add', 'up0', 'type', 'veth', 'peer', 'name', 'up0', 'netns', there
+        )
         for name, address in zip(self.hosts, (HERE, THERE), strict=True):
             self._run('ip', '-n', name, 'addr', 'add', f'{address}/24', 'dev', 'up0')
             self._run('ip', '-n', name, 'link', 'set', 'up0', 'up')
@@ -64,10 +68,22 @@ class TwoHostsTest(test_linux.LinuxMigrationBinding):
         key = (self.root / 'peer_key.pub').read_text()
         (self.root / 'authorized_keys').write_text(f'restrict,command="{program}" {key}')
         (self.root / 'sshd_config').write_text(_SSHD.format(root=self.root, address=THERE, port=PORT))
-        Path('/run/sshd').mkdir(mode=0o755, exist_ok=True)      # sshd needs the directory
+        Path('/run/sshd').mkdir(mode=0o755, exist_ok=True)  # sshd needs the directory
         with (self.root / 'sshd.log').open('ab') as said:
-            sshd = subprocess.Popen(['nsenter', f'--net=/run/netns/{self.hosts[1]}', '/usr/sbin/sshd', '-D', '-e', '-f',
-                                     str(self.root / 'sshd_config')], stdout=said, stderr=said, stdin=subprocess.DEVNULL)
+            sshd = subprocess.Popen(
+                [
+                    'nsenter',
+                    f'--net=/run/netns/{self.hosts[1]}',
+                    '/usr/sbin/sshd',
+                    '-D',
+                    '-e',
+                    '-f',
+                    str(self.root / 'sshd_config'),
+                ],
+                stdout=said,
+                stderr=said,
+                stdin=subprocess.DEVNULL,
+            )
         self.addCleanup(sshd.wait, waiting.LIMIT)
         self.addCleanup(sshd.terminate)
         waiting.until((self.root / 'sshd.pid').exists, (self.root / 'sshd.log').read_text)
@@ -116,9 +132,15 @@ class TwoHostsTest(test_linux.LinuxMigrationBinding):
             for command in ('id', 'origin; id', 'elsewhere', ''):
                 done = self._ssh(command)
                 self.assertEqual((2, ''), (done.returncode, done.stdout), done.stderr)
-            bad = '{"verb": "__init__", "driver": 1}', '{"verb": "take", "migration": "../x", "shares": {}}', 'no'
+            bad = (
+                '{"verb": "__init__", "driver": 1}',
+                '{"verb": "take", "migration": "../x", "shares": {}}',
+                'no',
+            )
             done = self._ssh(migrations.ORIGIN, '\n'.join(bad))
-            self.assertEqual([0, 3, 3], [done.returncode, done.stdout.count('refused'), len(done.stdout.splitlines())])
+            self.assertEqual(
+                [0, 3, 3], [done.returncode, done.stdout.count('refused'), len(done.stdout.splitlines())]
+            )
             self.trust('other_key')
             found = self.driver.share_server_migration_check_compatibility(migration)
         self.assertFalse(found.compatible)
@@ -128,6 +150,26 @@ class TwoHostsTest(test_linux.LinuxMigrationBinding):
 
     def _ssh(self, command: str, said: str = '') -> subprocess.CompletedProcess:
         return subprocess.run(
-            ['ssh', '-F', 'none', '-T', '-p', str(PORT), '-i', str(self.root / 'peer_key'), '-o', 'BatchMode=yes', '-o',
-             f'UserKnownHostsFile={self.root / "known_hosts"}', '-o', 'LogLevel=ERROR', f'root@{THERE}', command],
-            input=said, capture_output=True, text=True, timeout=waiting.LIMIT)
+            [
+                'ssh',
+                '-F',
+                'none',
+                '-T',
+                '-p',
+                str(PORT),
+                '-i',
+                str(self.root / 'peer_key'),
+                '-o',
+                'BatchMode=yes',
+                '-o',
+                f'UserKnownHostsFile={self.root / "known_hosts"}',
+                '-o',
+                'LogLevel=ERROR',
+                f'root@{THERE}',
+                command,
+            ],
+            input=said,
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+        )

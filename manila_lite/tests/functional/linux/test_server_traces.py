@@ -21,7 +21,9 @@ class ServerTraces(server_base.MachineTest):
 
     def links(self):
         """Return the interfaces of the fabric, without the loopback of every namespace."""
-        shown = subprocess.run(['ip', '-n', self.machine.fabric, '-json', 'link', 'show', 'up'], capture_output=True, text=True)
+        shown = subprocess.run(
+            ['ip', '-n', self.machine.fabric, '-json', 'link', 'show', 'up'], capture_output=True, text=True
+        )
         return {link['ifname'] for link in json.loads(shown.stdout or '[]')} - {'lo'}
 
     def test_teardown_of_used_servers_leaves_nothing(self):
@@ -33,8 +35,9 @@ class ServerTraces(server_base.MachineTest):
             self.driver.create_share(shares[-1])
             self.driver.update_access(shares[-1], [values.AccessRule('r', 'ip', '10.66.1.0/24', 'rw')])
         self.machine.client('one', 'four', 101)
-        client = nfs_client.Session(server_base.address('four', 5), f'/shares/{shares[0].id}',
-                                    netns=self.machine.space('one'))
+        client = nfs_client.Session(
+            server_base.address('four', 5), f'/shares/{shares[0].id}', netns=self.machine.space('one')
+        )
         self.addCleanup(client.close)
         self.assertEqual((True, None), client.call('write', 'f', 'hello'))
         self.assertRaises(errors.Final, self.driver.teardown_server, first)

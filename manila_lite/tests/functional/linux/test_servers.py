@@ -14,9 +14,13 @@ FOUR, SIX, MORE = (server_base.address(subnet, 5) for subnet in ('four', 'six', 
 class Families(server_base.ServerTest):
     def test_file_written_over_ipv4_is_read_over_ipv6(self):
         share = self.share()
-        self.assertEqual([(f'{FOUR}:/shares/{share.id}', True), (f'[{SIX}]:/shares/{share.id}', False)],
-                         [(location.path, location.preferred) for location in self.locations])
-        self.assertEqual([None, None], self.grant(share, (server_base.address('four', 101), 'rw'), ('fd66:2::/64', 'ro')))
+        self.assertEqual(
+            [(f'{FOUR}:/shares/{share.id}', True), (f'[{SIX}]:/shares/{share.id}', False)],
+            [(location.path, location.preferred) for location in self.locations],
+        )
+        self.assertEqual(
+            [None, None], self.grant(share, (server_base.address('four', 101), 'rw'), ('fd66:2::/64', 'ro'))
+        )
         self.works('one4', FOUR, share, 'write', 'f', 'hello')
         self.assertEqual('hello', self.works('one6', SIX, share, 'read', 'f'))
         self.refused('ROFS', 'one6', SIX, share, 'write', 'f', 'no')
@@ -31,7 +35,9 @@ class Families(server_base.ServerTest):
 
     def test_unsupported_access_rule_fails_and_the_others_apply(self):
         share = self.share()
-        errors = self.grant(share, ('fd66:2::/112', 'rw'), (server_base.address('six', 102), 'rw'), ('10.66.1.0/24', 'ro'))
+        errors = self.grant(
+            share, ('fd66:2::/112', 'rw'), (server_base.address('six', 102), 'rw'), ('10.66.1.0/24', 'ro')
+        )
         self.assertIn('/100', errors[0])
         self.assertEqual([None, None], errors[1:])
         self.refused('NOENT', 'one6', SIX, share, 'list')
@@ -86,8 +92,10 @@ class Growth(server_base.ServerTest):
         self.assertIsNone(self.driver.check_update_share_server_network_allocations(self.server, new, [], []))
         update = self.driver.update_share_server_network_allocations(self.server, new, [share], [])
         writer.goes_on()
-        self.assertEqual([f'{FOUR}:/shares/{share.id}', f'{MORE}:/shares/{share.id}', f'[{SIX}]:/shares/{share.id}'],
-                         [location.path for location in update.export_locations[share.id]])
+        self.assertEqual(
+            [f'{FOUR}:/shares/{share.id}', f'{MORE}:/shares/{share.id}', f'[{SIX}]:/shares/{share.id}'],
+            [location.path for location in update.export_locations[share.id]],
+        )
         self.machine.client('one-more', 'more', 101)
         self.machine.client('two-more', 'more', 102)
         self.assertEqual('file0', self.works('one-more', MORE, share, 'read', 'file0'))
@@ -101,8 +109,16 @@ class Growth(server_base.ServerTest):
     def _through_a_router(self, share):
         """Check that answers leave through the subnet of the request; a router drops others."""
         router = self.machine.space('router')
-        base.command('nsenter', f'--net=/run/netns/{router}', 'sysctl', '--quiet', '--write', 'net.ipv4.ip_forward=1',
-                     'net.ipv4.conf.all.rp_filter=1', 'net.ipv4.conf.default.rp_filter=1')
+        base.command(
+            'nsenter',
+            f'--net=/run/netns/{router}',
+            'sysctl',
+            '--quiet',
+            '--write',
+            'net.ipv4.ip_forward=1',
+            'net.ipv4.conf.all.rp_filter=1',
+            'net.ipv4.conf.default.rp_filter=1',
+        )
         for subnet in ('four', 'more'):
             self.machine.client('router', subnet, 1)
         base.ip('-n', self.machine.fabric, 'link', 'add', 'outside', 'type', 'bridge')
@@ -124,7 +140,11 @@ class Limited(server_base.ServerTest):
     def rates(self):
         """Return the bytes per second that the kernel allows, for both ends of each interface of the server."""
         spaces = (f'manila-{self.server.id}', self.machine.fabric)
-        found = [entry for space in spaces for entry in json.loads(base.command('tc', '-n', space, '-json', 'qdisc', 'show'))]
+        found = [
+            entry
+            for space in spaces
+            for entry in json.loads(base.command('tc', '-n', space, '-json', 'qdisc', 'show'))
+        ]
         return [entry['options']['rate'] for entry in found if entry['kind'] == 'tbf']
 
     def promised(self, share, **qos):

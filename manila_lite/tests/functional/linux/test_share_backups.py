@@ -31,15 +31,20 @@ class BacksUp(filled.Filled, test_share_migration.Moves):
 
     BACKEND = test_share_migration.Moves.BACKEND + _TYPES
     # These tests are about migrations.
-    test_a_share_moves_with_its_data_and_rules = test_cancelled_migration_leaves_nothing_at_the_destination = None
+    test_a_share_moves_with_its_data_and_rules = (
+        test_cancelled_migration_leaves_nothing_at_the_destination
+    ) = None
 
     def setUp(self):
         super().setUp()
         (self.state / 'export').mkdir()
 
     def back_up(self, share, kind='saved'):
-        return self.lite.ok('POST', '/share-backups', {'share_backup': {
-            'share_id': share, 'backup_options': {'backup_type': kind}}})['share_backup']['id']
+        return self.lite.ok(
+            'POST',
+            '/share-backups',
+            {'share_backup': {'share_id': share, 'backup_options': {'backup_type': kind}}},
+        )['share_backup']['id']
 
     def ends(self, backup, status='available'):
         self.lite.wait(f'/share-backups/{backup}', 'share_backup', status)
@@ -98,7 +103,9 @@ class BacksUp(filled.Filled, test_share_migration.Moves):
         process.until((self.state / 'export' / backup).exists, 'it has begun', self.lite.tail)
         self.assertEqual(202, self.act(share, 'reset_status', {'status': 'available'})[0])
         left = [self.state / 'lib/alpha/backups', self.state / 'lib/alpha/pool/backups']
-        process.until(lambda: not any(list(place.iterdir()) for place in left), 'nothing is left', self.lite.tail)
+        process.until(
+            lambda: not any(list(place.iterdir()) for place in left), 'nothing is left', self.lite.tail
+        )
         self.assert_nothing_is_left('alpha')
 
     def test_intermediate_copy_is_removed_after_a_switch_to_nfs_backups(self):
@@ -121,14 +128,28 @@ class BacksUp(filled.Filled, test_share_migration.Moves):
         self.ends(backup)
         self.lite.kill()
         text = self.lite.config.read_text()
-        self.lite.config.write_text(text.replace('enabled_share_backends = alpha, beta,', 'enabled_share_backends = beta,'))
+        self.lite.config.write_text(
+            text.replace('enabled_share_backends = alpha, beta,', 'enabled_share_backends = beta,')
+        )
         self.lite.start()
         self.lite.ok('DELETE', f'/share-backups/{backup}', wait=False)
         self.assertEqual([backup], os.listdir(self.state / 'export'))
-        done = forks.run('manila_lite.cmd.manage:main', f'--config-file={self.lite.config}', 'share_backup', 'update_host',
-                         '--currenthost', 'test@alpha', '--newhost', 'test@beta', '--force')
-        self.assertEqual((0, 'From test@alpha to test@beta: 1 backup, 1 waiting deletion.\n'),
-                         (done.returncode, done.stdout), done.stderr)
+        done = forks.run(
+            'manila_lite.cmd.manage:main',
+            f'--config-file={self.lite.config}',
+            'share_backup',
+            'update_host',
+            '--currenthost',
+            'test@alpha',
+            '--newhost',
+            'test@beta',
+            '--force',
+        )
+        self.assertEqual(
+            (0, 'From test@alpha to test@beta: 1 backup, 1 waiting deletion.\n'),
+            (done.returncode, done.stdout),
+            done.stderr,
+        )
         self.ends(backup, 'gone')
         self.assertEqual([], os.listdir(self.state / 'export'))
 
@@ -138,7 +159,9 @@ class BacksUp(filled.Filled, test_share_migration.Moves):
         backup = self.back_up(share, 'bare')
         self.ends(backup, 'error')
         [told] = self.lite.ok('GET', f'/messages?resource_id={backup}')['messages']
-        self.assertIn('extended attributes that the export for backups of type bare cannot keep', told['user_message'])
+        self.assertIn(
+            'extended attributes that the export for backups of type bare cannot keep', told['user_message']
+        )
         self.assertEqual(1, self.lite.log.read_text().count(f'The copy of backup {backup} broke'))
         self.lite.wait(f'/shares/{share}', 'share', 'available')
         self.assert_nothing_is_left('alpha')

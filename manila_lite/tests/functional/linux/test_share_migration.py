@@ -40,7 +40,9 @@ class Moves(testtools.TestCase):
 
     def setUp(self):
         super().setUp()
-        if lacks := base.missing() or (any(name == 'plain' for name, _, _ in self.BACKENDS) and cifs_base.LACKS):
+        if lacks := base.missing() or (
+            any(name == 'plain' for name, _, _ in self.BACKENDS) and cifs_base.LACKS
+        ):
             raise unittest.SkipTest(f'real storage needs {lacks}')
         self.state = Path(tempfile.mkdtemp(prefix='ml-linux-'))
         self.addCleanup(shutil.rmtree, self.state, ignore_errors=True)
@@ -50,20 +52,30 @@ class Moves(testtools.TestCase):
         (self.state / 'folder').mkdir()
         user_list.put(self.state / 'users', 'alice', user_list.entry('alice', 'alice'))
         config = _CONFIG + ''.join(
-            self.BACKEND.replace('NAME', name).replace('OTHER', other).replace('POOL', pool)
-            .replace('SPACE', self.fabric.name(name)).replace('ADDRESS', self.fabric.v4(name))
+            self.BACKEND.replace('NAME', name)
+            .replace('OTHER', other)
+            .replace('POOL', pool)
+            .replace('SPACE', self.fabric.name(name))
+            .replace('ADDRESS', self.fabric.v4(name))
             .replace('MORE', _USERS if name == 'plain' else '')
-            for name, other, pool in self.BACKENDS)
+            for name, other, pool in self.BACKENDS
+        )
         names = ', '.join(name for name, _, _ in self.BACKENDS)
         self.addCleanup(self.power_off)
         self.lite = self.useFixture(process.Lite(config.format(state=self.state, names=names)))
         (self.state / 'lite.conf').symlink_to(self.lite.config)
         self.lite.start()
         self.lite.ok('POST', '/types', process.DEFAULT_TYPE)
-        self.lite.ok('POST', '/types', {'share_type': {
-            'name': 'any', 'extra_specs': {'driver_handles_share_servers': 'False'}}})
-        process.until(lambda: len(self.lite.ok('GET', '/scheduler-stats/pools')['pools']) == len(self.BACKENDS),
-                      'the pools are known', self.lite.tail)
+        self.lite.ok(
+            'POST',
+            '/types',
+            {'share_type': {'name': 'any', 'extra_specs': {'driver_handles_share_servers': 'False'}}},
+        )
+        process.until(
+            lambda: len(self.lite.ok('GET', '/scheduler-stats/pools')['pools']) == len(self.BACKENDS),
+            'the pools are known',
+            self.lite.tail,
+        )
 
     def power_off(self):
         """Remove all that a reboot removes."""
@@ -71,9 +83,18 @@ class Moves(testtools.TestCase):
         base.power_off(self.state, ('alpha.img', 'beta.img'))
 
     def make(self, backend, **more):
-        share = self.lite.ok('POST', '/shares', {'share': {
-            'size': 1, 'share_proto': 'CIFS' if backend == 'plain' else 'NFS',
-            'scheduler_hints': {'only_host': f'test@{backend}'}, **more}})['share']
+        share = self.lite.ok(
+            'POST',
+            '/shares',
+            {
+                'share': {
+                    'size': 1,
+                    'share_proto': 'CIFS' if backend == 'plain' else 'NFS',
+                    'scheduler_hints': {'only_host': f'test@{backend}'},
+                    **more,
+                }
+            },
+        )['share']
         return self.lite.wait(f'/shares/{share["id"]}', 'share', 'available')['id']
 
     def act(self, share, action, body=None):
@@ -84,7 +105,9 @@ class Moves(testtools.TestCase):
         status, document = self.act(share, 'migration_start', {**_WANTED, 'host': host, **more})
         self.assertEqual(202, status, document)
         self.task_is(share, 'migration_error')
-        return ' '.join(row['user_message'] for row in self.lite.ok('GET', f'/messages?resource_id={share}')['messages'])
+        return ' '.join(
+            row['user_message'] for row in self.lite.ok('GET', f'/messages?resource_id={share}')['messages']
+        )
 
     def task_is(self, share, state):
         self.lite.wait(f'/shares/{share}', 'share', state, field='task_state')
@@ -103,8 +126,12 @@ class Moves(testtools.TestCase):
     def held(self, backend):
         """Return the names in the pool of a backend: shares, snapshots, and intermediate data of a migration."""
         pool = self.state / 'lib' / backend / 'pool'
-        return {place.name for folder in ('shares', 'snapshots', 'moving') if (pool / folder).exists()
-                for place in (pool / folder).iterdir()}
+        return {
+            place.name
+            for folder in ('shares', 'snapshots', 'moving')
+            if (pool / folder).exists()
+            for place in (pool / folder).iterdir()
+        }
 
     def test_a_share_moves_with_its_data_and_rules(self):
         share = self.make('alpha')
@@ -115,7 +142,7 @@ class Moves(testtools.TestCase):
         self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         self.works(share, 'write', 'f', 'hello')
         self.assertIn('writable', self.refused(share, 'test@beta', writable=True))
-        self.refused(share, 'test@plain')       # by the scheduler: a directory has no snapshots
+        self.refused(share, 'test@plain')  # by the scheduler: a directory has no snapshots
         self.assertEqual(202, self.act(share, 'migration_start', {**_WANTED, 'host': 'test@beta'})[0])
         self.task_is(share, 'migration_driver_phase1_done')
         self.assertEqual('hello', self.works(share, 'read', 'f'))
@@ -132,7 +159,10 @@ class Moves(testtools.TestCase):
         process.until(lambda: not self.held('alpha'), 'nothing is left at the source', self.lite.tail)
         [instance] = self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']
         self.assertEqual({instance['id'], snapshot}, self.held('beta'))
-        self.assertEqual((1, 'test@beta#pool'), (self.lite.ok('GET', f'/shares/{share}')['share']['size'], instance['host']))
+        self.assertEqual(
+            (1, 'test@beta#pool'),
+            (self.lite.ok('GET', f'/shares/{share}')['share']['size'], instance['host']),
+        )
 
     def test_cancelled_migration_leaves_nothing_at_the_destination(self):
         share = self.make('alpha', share_type='any')
@@ -161,7 +191,10 @@ class OnServers(test_server_migration.MigrationTest):
         self.lite.ok('POST', f'/shares/{share}/action', {'migration_complete': None})
         self.lite.wait(f'/shares/{share}', 'share', 'migration_success', field='task_state')
         self.assertEqual(('beta', 'alpha'), (self.host(share), self.host(stays)))
-        self.until(lambda: len(self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']) == 1, 'the source is gone')
+        self.until(
+            lambda: len(self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']) == 1,
+            'the source is gone',
+        )
         self.assertTrue(self.place('beta', share).is_dir())
         found = self.lite.ok('GET', f'/shares/{share}')['share']
         self.machine.spaces.append(f'manila-{found["share_server_id"]}')

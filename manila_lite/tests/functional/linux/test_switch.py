@@ -51,8 +51,12 @@ class SwitchTest(base.FailoverTest):
         other = self.two if host is self.one else self.one
 
         def alone():
-            return len(host.guards()) == 1 and len(host.spaces()) == len(host.servers()) > 0 and not (
-                other.guards() or other.remains())
+            return (
+                len(host.guards()) == 1
+                and len(host.spaces()) == len(host.servers()) > 0
+                and not (other.guards() or other.remains())
+            )
+
         self.until(alone, 'one machine has the backend')
 
     def gap(self, title, writer, path):
@@ -65,8 +69,16 @@ class SwitchTest(base.FailoverTest):
     def begin_drain(self, name):
         """Drain a machine, and do not wait for the end of the command."""
         out = self.enterContext(tempfile.TemporaryFile('w+'))
-        started = forks.start('manila_lite.cmd.manage:main', f'--config-file={self.parts.config}', 'host', 'drain', name,
-                              '--yes', stdout=out, stderr=out)
+        started = forks.start(
+            'manila_lite.cmd.manage:main',
+            f'--config-file={self.parts.config}',
+            'host',
+            'drain',
+            name,
+            '--yes',
+            stdout=out,
+            stderr=out,
+        )
         self.addCleanup(started.wait, waiting.LIMIT)
         self.addCleanup(started.kill)
         return started
@@ -111,7 +123,9 @@ class Switch(SwitchTest):
         for one in self.two.managers():
             one.terminate()
         self.until(lambda: self.machines()['two'][0] == 'gone', 'two waits no more')
-        self.assertRegex(self.refused('one'), r'two was last seen at .* start manila-share there\. Nothing was changed\.')
+        self.assertRegex(
+            self.refused('one'), r'two was last seen at .* start manila-share there\. Nothing was changed\.'
+        )
         self.assertEqual(('serves', 'enabled'), self.machines()['one'])
         writer.goes_on(100)
         self.assertEqual([], writer.reclaims)
@@ -123,8 +137,8 @@ class Switch(SwitchTest):
     def test_share_manager_that_is_killed_while_its_guard_lets_go_passes_the_backend_on(self):
         """Stop the guard, so that it cannot let go, and kill the share manager that waits for it; its parent starts another."""
         path, writer = self.begin()
-        guard, = self.one.guards()
-        master, = (one for one in self.one.managers() if one.parent() not in self.one.managers())
+        (guard,) = self.one.guards()
+        (master,) = (one for one in self.one.managers() if one.parent() not in self.one.managers())
         guard.suspend()
         self.begin_drain('one')
         fenced = self.one.own / 'state' / 'alpha' / 'guard' / 'fenced'

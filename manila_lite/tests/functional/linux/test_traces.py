@@ -33,8 +33,12 @@ class Traces(testtools.TestCase):
 
     def make(self, *, state='state', **options):
         """Return a driver, not set up yet."""
-        options = {'linux_pool_path': self.root / 'pool.img', 'linux_pool_size_gb': 1, 'linux_graceless': 'true',
-                   'linux_netns': self.fabric.name('nas')} | options
+        options = {
+            'linux_pool_path': self.root / 'pool.img',
+            'linux_pool_size_gb': 1,
+            'linux_graceless': 'true',
+            'linux_netns': self.fabric.name('nas'),
+        } | options
         file = self.root / 'conf'
         file.write_text('[linux]\n' + ''.join(f'{name} = {value}\n' for name, value in options.items()))
         conf = cfg.ConfigOpts()
@@ -47,11 +51,17 @@ class Traces(testtools.TestCase):
         """Return the traces of this test on the machine."""
         mine = str(self.root)
         found = [line for line in Path('/proc/self/mountinfo').read_text().splitlines() if mine in line]
-        found += [line for line in base.command('losetup', '--list', '--noheadings').splitlines() if mine in line]
+        found += [
+            line for line in base.command('losetup', '--list', '--noheadings').splitlines() if mine in line
+        ]
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                found += [word for word in process.cmdline() if word.startswith(f'--config-file={mine}')
-                          or (word.endswith('ganesha.conf') and mine in word)]
+                found += [
+                    word
+                    for word in process.cmdline()
+                    if word.startswith(f'--config-file={mine}')
+                    or (word.endswith('ganesha.conf') and mine in word)
+                ]
         return found
 
     def used(self, driver):
@@ -70,7 +80,7 @@ class Traces(testtools.TestCase):
         driver.teardown()
         self.assertEqual([], self.traces())
         self.assertTrue((self.root / 'pool.img').exists())
-        (self.root / 'pool.img.new').touch()    # of a set-up that was killed
+        (self.root / 'pool.img.new').touch()  # of a set-up that was killed
         driver.teardown(remove_data=True)
         driver.teardown(remove_data=True)
         self.assertEqual(['conf'], os.listdir(self.root))
@@ -127,7 +137,7 @@ class Traces(testtools.TestCase):
         room = host.f_bavail * host.f_frsize / (1 << 30)
         driver = self.make(linux_pool_size_gb=int(room) + 500)
         driver.setup()
-        pool, = driver.report()
+        (pool,) = driver.report()
         self.assertLessEqual(pool.free_gb, room + 2)
         self.assertLessEqual(pool.total_gb, room + 5)
 
@@ -135,8 +145,10 @@ class Traces(testtools.TestCase):
         driver = self.make()
         self.assertEqual((), tuple(driver.check(driver.backend)))
         (self.root / 'pool.img').mkdir()
-        for options, hint in (({'linux_netns': 'no-such-space'}, 'ip netns add no-such-space'),
-                              ({'linux_pool_type': 'btrfs'}, 'linux_pool_type = directory')):
+        for options, hint in (
+            ({'linux_netns': 'no-such-space'}, 'ip netns add no-such-space'),
+            ({'linux_pool_type': 'btrfs'}, 'linux_pool_type = directory'),
+        ):
             refused = self.assertRaises(errors.BadConfig, self.make, **options)
             self.assertIn(hint, str(refused))
         (self.root / 'pool.img').rmdir()

@@ -31,7 +31,6 @@ class Immutable:
 
 
 class Backups(copying.BackupTest, Immutable):
-
     def setUp(self):
         super().setUp()
         self.place = self.at(self.mine)
@@ -98,7 +97,6 @@ class Backups(copying.BackupTest, Immutable):
 
 
 class Moves(copying.MoveTest, Immutable):
-
     def setUp(self):
         super().setUp()
         _fill(self.source)
@@ -123,7 +121,9 @@ class Moves(copying.MoveTest, Immutable):
     def test_file_that_a_client_deletes_during_a_pass_is_no_failure(self):
         (self.source / 'bad').write_bytes(os.urandom(8 << 20))
         copy = rsync.Copy(self.source, self.target, rsync.SAME, *rsync.at_rate(4))
-        waiting.until(lambda: list(self.target.glob('.bad.*')), 'the list is made, and the first file on its way')
+        waiting.until(
+            lambda: list(self.target.glob('.bad.*')), 'the list is made, and the first file on its way'
+        )
         (self.source / 'z').unlink()
         copy.join()
         self.assertIsNone(copy.error)
@@ -161,6 +161,10 @@ class Streams(copying.StreamTest):
             except errors.Final as bad:
                 return str(bad)
             return ''
-        self.assertEqual('The copy broke 5 times at the same place: a file cannot be read (input/output error); the log of the '
-                         'kernel at the source says which.', waiting.until(given_up, 'it is given up'))
+
+        self.assertEqual(
+            'The copy broke 5 times at the same place: a file cannot be read (input/output error); the log of the '
+            'kernel at the source says which.',
+            waiting.until(given_up, 'it is given up'),
+        )
         self.assertEqual('a', (self.share / 'a').read_text())

@@ -27,7 +27,9 @@ class InTwin(testtools.TestCase):
     def succeed(self, *names, lacks=''):
         """Run modules of ``in_twin`` in one twin, each with one test. ``lacks``: their missing packages."""
         if lacks := ', '.join(filter(None, (base.missing(), twin.missing(), lacks))):
-            raise unittest.SkipTest(f'a twin of this machine needs {lacks}; tools/setup-env --guests puts it in place')
+            raise unittest.SkipTest(
+                f'a twin of this machine needs {lacks}; tools/setup-env --guests puts it in place'
+            )
         folder = Path(tempfile.mkdtemp(prefix='ml-twin-'))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         env = {'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin', 'HOME': '/root', 'LC_ALL': 'C.UTF-8'}

@@ -47,8 +47,17 @@ class Victims:
     def spawn(self, role):
         """Start the command of the role, which starts its child again when the child dies."""
         with (self._folder / f'{role}.log').open('ab') as log:
-            self._running.append(forks.start(self._main, role, f'--config-file={self._file}', stdout=log, stderr=log,
-                                             new_session=True, env=os.environ | {VARIABLE: str(self.orders.root)}))
+            self._running.append(
+                forks.start(
+                    self._main,
+                    role,
+                    f'--config-file={self._file}',
+                    stdout=log,
+                    stderr=log,
+                    new_session=True,
+                    env=os.environ | {VARIABLE: str(self.orders.root)},
+                )
+            )
 
     def _end(self):
         for one in self._running:
@@ -65,10 +74,13 @@ class Victims:
             if time.monotonic() > end:
                 logs = ''.join(log.read_text(errors='replace')[-5000:] for log in self._folder.glob('*.log'))
                 raise AssertionError(f'{what}: {left}\n{logs}')
-            time.sleep(0.1)     # sleeps: between two looks, up to the end above
+            time.sleep(0.1)  # sleeps: between two looks, up to the end above
 
     def kill(self, projects):
         """Wait until one process is at the places of all these projects, and kill it."""
-        self.until('not at their places', lambda: [project for project in projects if not self.orders.holder(project)])
+        self.until(
+            'not at their places',
+            lambda: [project for project in projects if not self.orders.holder(project)],
+        )
         [holder] = {self.orders.holder(project) for project in projects}
         os.kill(holder, signal.SIGKILL)

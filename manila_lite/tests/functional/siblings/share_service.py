@@ -27,7 +27,10 @@ class SiblingOptions(fixtures.Fixture):
     def _setUp(self):
         path = self.useFixture(fixtures.TempDir()).join('sibling.conf')
         with open(path, 'w') as file:
-            file.write(f'[{options.GROUP}]\n' + ''.join(f'{name} = {value}\n' for name, value in self._values.items()))
+            file.write(
+                f'[{options.GROUP}]\n'
+                + ''.join(f'{name} = {value}\n' for name, value in self._values.items())
+            )
         self.conf = cfg.ConfigOpts()
         options.register_opts(self.conf)
         self.conf([f'--config-file={path}'], project='test')

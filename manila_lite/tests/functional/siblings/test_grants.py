@@ -21,8 +21,13 @@ from manila_lite.tests.functional.siblings.test_shares import port_of
 
 _META = sa.MetaData()
 _GRANTS = grants.table(_META)
-_USES = sa.Table('uses', _META, sa.Column('id', sa.String(36), primary_key=True), sa.Column('grant_id', sa.String(36)),
-                 sa.Column('level', sa.String(2)))
+_USES = sa.Table(
+    'uses',
+    _META,
+    sa.Column('id', sa.String(36), primary_key=True),
+    sa.Column('grant_id', sa.String(36)),
+    sa.Column('level', sa.String(2)),
+)
 
 _SERVICE = 'mlite-test'
 
@@ -53,6 +58,7 @@ class Mortal:
             if not self.left:
                 raise Killed
             return answer
+
         return call
 
 
@@ -78,7 +84,7 @@ class GrantTest(ShareServiceTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.db = cls.service.services.db
-        with cls.db.writer() as conn:       # the share service writes at the same time
+        with cls.db.writer() as conn:  # the share service writes at the same time
             _META.create_all(conn)
         cls.addClassCleanup(cls._drop)
 
@@ -99,8 +105,9 @@ class GrantTest(ShareServiceTest):
         """Add a use of the share from an address. Return the ids of the use and of the grant."""
         use_id = uuidutils.generate_uuid()
         with self.db.writer() as conn:
-            grant = (sibling or self.grants).claim(conn, Target(self.share_id, 'ip', to, level), host=host,
-                                                   on=f'server {use_id}')
+            grant = (sibling or self.grants).claim(
+                conn, Target(self.share_id, 'ip', to, level), host=host, on=f'server {use_id}'
+            )
             conn.execute(_USES.insert().values(id=use_id, grant_id=grant, level=level))
         return use_id, grant
 
@@ -116,7 +123,9 @@ class GrantTest(ShareServiceTest):
     @staticmethod
     def until(call, *args):
         """Repeat a call while it raises Again. Return its result."""
-        return waiting.until(lambda: (call(*args),), 'it is not to be tried again', ignoring=(errors.Again,))[0]
+        return waiting.until(lambda: (call(*args),), 'it is not to be tried again', ignoring=(errors.Again,))[
+            0
+        ]
 
     def put_in_force(self, grant):
         return self.until(self.grants.put_in_force, grant)
@@ -125,12 +134,17 @@ class GrantTest(ShareServiceTest):
         return self.shares.rules(self.share_id)
 
     def share_locks(self):
-        return self.admin.ok('GET', f'/resource-locks?all_projects=1&resource_id={self.share_id}')['resource_locks']
+        return self.admin.ok('GET', f'/resource-locks?all_projects=1&resource_id={self.share_id}')[
+            'resource_locks'
+        ]
 
     def users_rule(self, level='rw', to='10.0.0.7', **more):
         """Create an access rule as the owner of the share. Return its id."""
-        made = self.user.action(self.share_id, 'allow_access', {'access_type': 'ip', 'access_to': to, 'access_level': level,
-                                                                **more})[1]['access']
+        made = self.user.action(
+            self.share_id,
+            'allow_access',
+            {'access_type': 'ip', 'access_to': to, 'access_level': level, **more},
+        )[1]['access']
         self.user.wait(f'/share-access-rules/{made["id"]}', 'access', 'active', field='state')
         return made['id']
 
@@ -144,14 +158,20 @@ class Owned(GrantTest):
         self.assertEqual(('10.0.0.7', 'rw', 'active'), (rule.to, rule.level, rule.state))
         self.assertEqual([rule], self.rules())
         locks = self.shares.locks(resource_id=rule.id)
-        self.assertEqual([('delete', f'{_SERVICE} server {use} on here'), ('show', f'{_SERVICE} server {use} on here')],
-                         sorted((lock.action, lock.reason) for lock in locks))
+        self.assertEqual(
+            [('delete', f'{_SERVICE} server {use} on here'), ('show', f'{_SERVICE} server {use} on here')],
+            sorted((lock.action, lock.reason) for lock in locks),
+        )
         self.assertEqual(1, len(self.share_locks()))
         self.assertEqual(403, self.user.action(self.share_id, 'deny_access', {'access_id': rule.id})[0])
-        self.assertEqual('******', self.user.ok('GET', f'/share-access-rules/{rule.id}')['access']['access_to'])
-        self.assertEqual((rule.id, True, None), (self.row(grant).access_id, self.row(grant).owned, self.row(grant).fault))
+        self.assertEqual(
+            '******', self.user.ok('GET', f'/share-access-rules/{rule.id}')['access']['access_to']
+        )
+        self.assertEqual(
+            (rule.id, True, None), (self.row(grant).access_id, self.row(grant).owned, self.row(grant).fault)
+        )
         self.grants.release(grant)
-        self.assertEqual([rule], self.rules())      # the grant is in use
+        self.assertEqual([rule], self.rules())  # the grant is in use
         self.leave(use)
         self.until(self.grants.release, grant)
         self.assertEqual(([], None, []), (self.rules(), self.row(grant), self.share_locks()))
@@ -177,12 +197,16 @@ class Owned(GrantTest):
         self.use(level='rw')
         self.use(level='ro')
         self.assertEqual('rw', self.put_in_force(grant).level)
-        self.assertEqual([(weak.id, 'rw')], [(rule.id, rule.level) for rule in self.rules()])  # no client lost its access
+        self.assertEqual(
+            [(weak.id, 'rw')], [(rule.id, rule.level) for rule in self.rules()]
+        )  # no client lost its access
         self.assertEqual(weak.id, self.row(grant).access_id)
 
     def test_rule_is_made_anew_where_levels_cannot_be_changed(self):
         """Check that the rule is replaced if the share service is too old to change levels, or does not allow the change."""
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.siblings.shares.Shares.change_level', lambda *_: False))
+        self.useFixture(
+            fixtures.MonkeyPatch('manila_lite.siblings.shares.Shares.change_level', lambda *_: False)
+        )
         _, grant = self.use(level='ro')
         weak = self.put_in_force(grant)
         self.use(level='rw')
@@ -194,7 +218,10 @@ class Owned(GrantTest):
     def test_denied_rule_is_made_anew(self):
         use, grant = self.use()
         rule = self.put_in_force(grant)
-        self.assertEqual(202, self.admin.action(self.share_id, 'deny_access', {'access_id': rule.id, 'unrestrict': True})[0])
+        self.assertEqual(
+            202,
+            self.admin.action(self.share_id, 'deny_access', {'access_id': rule.id, 'unrestrict': True})[0],
+        )
         self.admin.wait(f'/share-access-rules/{rule.id}', 'access', 'gone', field='state')
         self.assertNotEqual(rule.id, self.put_in_force(grant).id)
         made = self.rules()[0]
@@ -273,14 +300,18 @@ class Foreign(GrantTest):
         use, grant = self.use()
         self.assertEqual(rule, self.put_in_force(grant).id)
         self.assertFalse(self.row(grant).owned)
-        self.assertEqual([('delete', f'{_SERVICE} server {use} on here')],
-                         [(lock.action, lock.reason) for lock in self.shares.locks(resource_id=rule)])
+        self.assertEqual(
+            [('delete', f'{_SERVICE} server {use} on here')],
+            [(lock.action, lock.reason) for lock in self.shares.locks(resource_id=rule)],
+        )
         self.assertEqual(403, self.user.action(self.share_id, 'deny_access', {'access_id': rule})[0])
         self.put_in_force(grant)
         self.leave(use)
         self.grants.release(grant)
-        self.assertEqual(([rule], [], None), ([one.id for one in self.rules()], self.shares.locks(resource_id=rule),
-                                              self.row(grant)))
+        self.assertEqual(
+            ([rule], [], None),
+            ([one.id for one in self.rules()], self.shares.locks(resource_id=rule), self.row(grant)),
+        )
         self.assertEqual(202, self.user.action(self.share_id, 'deny_access', {'access_id': rule})[0])
 
     def test_foreign_rule_that_is_too_weak_is_refused(self):
@@ -306,7 +337,9 @@ class Foreign(GrantTest):
         self.assertIn('hidden', str(self.assertRaises(errors.Final, self.until, blind.put_in_force, grant)))
 
     def test_rule_of_a_user_that_looks_like_ours_is_foreign(self):
-        rule = self.users_rule(lock_visibility=True, lock_deletion=True, lock_reason=f'{_SERVICE} server x on here')
+        rule = self.users_rule(
+            lock_visibility=True, lock_deletion=True, lock_reason=f'{_SERVICE} server x on here'
+        )
         self.assertEqual(0, self.grants.reconcile('here'))
         use, grant = self.use()
         self.assertEqual(rule, self.put_in_force(grant).id)
@@ -356,7 +389,9 @@ class Together(GrantTest):
         try:
             call(grant)
         except errors.Again:
-            base.eventually(lambda: all(rule.state == 'active' for rule in self.rules()), 'the backend does nothing')
+            base.eventually(
+                lambda: all(rule.state == 'active' for rule in self.rules()), 'the backend does nothing'
+            )
             call(grant)
 
     def test_concurrent_uses_keep_one_rule(self):
@@ -393,7 +428,11 @@ class Together(GrantTest):
 
         def granted():
             with self.db.reader() as conn:
-                return list(conn.execute(sa.select(_GRANTS.c.access_to).where(_GRANTS.c.share_id == self.share_id)).scalars())
+                return list(
+                    conn.execute(
+                        sa.select(_GRANTS.c.access_to).where(_GRANTS.c.share_id == self.share_id)
+                    ).scalars()
+                )
 
         def reconciled():
             self.grants.reconcile('here')
@@ -410,13 +449,13 @@ class Together(GrantTest):
         relay = self.useFixture(Relay(port_of(self.url)))
         there = self.sibling(self.service_user(endpoint=f'http://127.0.0.1:{relay.port}/v2'))
         use, grant = self.use(there)
-        relay.away = 10 ** 6
+        relay.away = 10**6
         self.assertRaises(errors.Unavailable, there.put_in_force, grant)
         self.assertEqual(0, there.reconcile('here') - len(self._idle()))
         relay.away = 0
         self.until(there.put_in_force, grant)
         self.leave(use)
-        relay.away = 10 ** 6
+        relay.away = 10**6
         relay.hang_up()
         self.assertRaises(errors.Unavailable, there.release, grant)
         relay.away = 0
@@ -434,9 +473,12 @@ class Patience(GrantTest):
     def test_waiting_ends_at_the_deadline(self):
         now = timeutils.utcnow()
         for bad in (errors.Unavailable('away'), errors.Again(1, 'not yet')):
-            for since, seconds, wanted in ((now, 60, errors.Again), (now, None, errors.Again),
-                                           (now - datetime.timedelta(seconds=61), 60, errors.Final),
-                                           (now - datetime.timedelta(days=9), None, errors.Again)):
+            for since, seconds, wanted in (
+                (now, 60, errors.Again),
+                (now, None, errors.Again),
+                (now - datetime.timedelta(seconds=61), 60, errors.Final),
+                (now - datetime.timedelta(days=9), None, errors.Again),
+            ):
                 self.assertIn(str(bad), str(self.assertRaises(wanted, self._try, since, seconds, bad)))
         self.assertRaises(errors.Final, self._try, now, None, errors.Final('no'))
 

@@ -21,9 +21,12 @@ from manila_lite.tests.services import places
 
 _ZONES = models.availability_zones
 
+
 class SchemaTest(testscenarios.WithScenarios, testtools.TestCase):
-    scenarios = [('compute', {'sibling': compute.COMPUTE, 'models': compute_models}),
-                 ('dataproc', {'sibling': dataproc.SIBLING, 'models': dataproc_models})]
+    scenarios = [
+        ('compute', {'sibling': compute.COMPUTE, 'models': compute_models}),
+        ('dataproc', {'sibling': dataproc.SIBLING, 'models': dataproc_models}),
+    ]
 
     def setUp(self):
         super().setUp()
@@ -32,7 +35,9 @@ class SchemaTest(testscenarios.WithScenarios, testtools.TestCase):
         path = state.join('sibling.conf')
         with open(path, 'w') as file:
             file.write(f'[DEFAULT]\nstate_path = {state.path}\n[database]\nconnection = {url}\n')
-        services = self.sibling.services(self.sibling.configure([f'--config-file={path}'], conf=cfg.ConfigOpts()))
+        services = self.sibling.services(
+            self.sibling.configure([f'--config-file={path}'], conf=cfg.ConfigOpts())
+        )
         self.db = services.db
         self.addCleanup(self.db.dispose)
 
@@ -40,8 +45,9 @@ class SchemaTest(testscenarios.WithScenarios, testtools.TestCase):
         schema_migrations.upgrade(self.db)
         self.assertEqual(schema_revisions.head(self.db), schema_revisions.current(self.db))
         with self.db.engine.connect() as conn:
-            differ = autogenerate.compare_metadata(migration.MigrationContext.configure(
-                conn, opts={'compare_type': True}), self.models.metadata)
+            differ = autogenerate.compare_metadata(
+                migration.MigrationContext.configure(conn, opts={'compare_type': True}), self.models.metadata
+            )
         self.assertEqual([], differ)
         self.assertLessEqual(set(schema.metadata().tables), set(self.models.metadata.tables))
 
@@ -67,8 +73,13 @@ class SchemaTest(testscenarios.WithScenarios, testtools.TestCase):
         self.add(*names)
         with self.db.reader() as conn:
             for name in (*names, 'first'):
-                self.assertEqual([name], list(conn.execute(sa.select(_ZONES.c.name).where(_ZONES.c.name == name)).scalars()))
+                self.assertEqual(
+                    [name],
+                    list(conn.execute(sa.select(_ZONES.c.name).where(_ZONES.c.name == name)).scalars()),
+                )
             if self.db.engine.dialect.name in ('mysql', 'mariadb'):
-                collations = conn.exec_driver_sql('SELECT DISTINCT collation_name FROM information_schema.columns '
-                                                  'WHERE table_schema = DATABASE() AND collation_name IS NOT NULL')
+                collations = conn.exec_driver_sql(
+                    'SELECT DISTINCT collation_name FROM information_schema.columns '
+                    'WHERE table_schema = DATABASE() AND collation_name IS NOT NULL'
+                )
                 self.assertEqual(['utf8mb4_nopad_bin'], list(collations.scalars()))

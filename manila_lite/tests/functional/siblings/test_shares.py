@@ -30,7 +30,9 @@ class WithoutKeystone(ShareServiceTest):
         self.assertEqual(shares.Share(share['id'], 'p', 'mine', 'available', 'NFS', 1, False), seen)
         exports = self.shares.exports(self.who, share['id'])
         locations = self.user.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
-        self.assertEqual({row['path']: row['preferred'] for row in locations}, {row.path: row.preferred for row in exports})
+        self.assertEqual(
+            {row['path']: row['preferred'] for row in locations}, {row.path: row.preferred for row in exports}
+        )
         self.assertTrue(exports[0].preferred)
         self.assertEqual(exports[0].path, shares.preferred(exports))
         self.assertEqual(exports[1].path, shares.preferred(exports, exports[1].path))
@@ -49,14 +51,19 @@ class WithoutKeystone(ShareServiceTest):
 
     def test_endpoint_may_have_any_form(self):
         share = self.user.share()
-        for options in ({'auth_type': 'none', 'endpoint': self.url}, {'auth_type': 'none', 'endpoint': f'{self.url}/v2/'},
-                        {'auth_type': 'none', 'endpoint_override': f'{self.url}/v2'},
-                        {'auth_type': 'admin_token', 'endpoint': self.url, 'token': 'nova:service:service'}):
+        for options in (
+            {'auth_type': 'none', 'endpoint': self.url},
+            {'auth_type': 'none', 'endpoint': f'{self.url}/v2/'},
+            {'auth_type': 'none', 'endpoint_override': f'{self.url}/v2'},
+            {'auth_type': 'admin_token', 'endpoint': self.url, 'token': 'nova:service:service'},
+        ):
             self.assertEqual(share['id'], self.connect(**options).share(self.who, share['id']).id)
 
     def test_wrong_options_are_refused(self):
         for options, word in (({}, 'auth_type'), ({'auth_type': 'nonsense'}, 'nonsense')):
-            error = self.assertRaises(errors.BadConfig, self.connect(**options).rules, uuidutils.generate_uuid())
+            error = self.assertRaises(
+                errors.BadConfig, self.connect(**options).rules, uuidutils.generate_uuid()
+            )
             self.assertIn(word, str(error))
 
     def test_unreachable_service_is_unavailable(self):
@@ -100,7 +107,9 @@ class WithoutKeystone(ShareServiceTest):
         self.addCleanup(setattr, shares, '_PAGE', shares._PAGE)
         shares._PAGE = 2
         locks = self.shares.locks(resource_id=rule.id)
-        self.assertEqual(['many', 'many', 'many 0', 'many 1', 'many 2'], sorted(lock.reason for lock in locks))
+        self.assertEqual(
+            ['many', 'many', 'many 0', 'many 1', 'many 2'], sorted(lock.reason for lock in locks)
+        )
         self.assertEqual({'service'}, {lock.by for lock in locks})
 
 
@@ -113,17 +122,23 @@ class HttpBasic(WithShares, commandline.OverHttp, base.ServiceTest):
     def setUpClass(cls):
         super().setUpClass()
         password = bcrypt.hashpw(b'x', bcrypt.gensalt(4)).decode()
-        (cls.service.state / 'htpasswd').write_text(''.join(f'{user}:{password}\n' for user in ('demo', 'other', 'nova')))
+        (cls.service.state / 'htpasswd').write_text(
+            ''.join(f'{user}:{password}\n' for user in ('demo', 'other', 'nova'))
+        )
 
     def test_a_user_and_the_service(self):
         share = self.caller().share()
-        self.service.conf.set_override('http_basic_auth_user_file', str(self.service.state / 'htpasswd'), 'api')
+        self.service.conf.set_override(
+            'http_basic_auth_user_file', str(self.service.state / 'htpasswd'), 'api'
+        )
         self.service.conf.set_override('auth_strategy', 'http_basic')
         self.addCleanup(self.service.conf.clear_override, 'auth_strategy')
         guarded = self._listening()
         sibling = self.connect(auth_type='http_basic', endpoint=guarded, username='nova', password='x')
-        demo, other = (shares.caller({'Authorization': 'Basic ' + base64.b64encode(f'{user}:x'.encode()).decode()})
-                       for user in ('demo', 'other'))
+        demo, other = (
+            shares.caller({'Authorization': 'Basic ' + base64.b64encode(f'{user}:x'.encode()).decode()})
+            for user in ('demo', 'other')
+        )
         self.assertEqual(share['id'], sibling.share(demo, share['id']).id)
         self.assertRaises(errors.NotFound, sibling.share, other, share['id'])
         self.assertRaises(errors.Unauthorized, sibling.share, shares.caller({}), share['id'])
@@ -134,13 +149,19 @@ class HttpBasic(WithShares, commandline.OverHttp, base.ServiceTest):
 
     def test_who_answers_can_hand_the_header_on(self):
         """Check that the header is passed on, both when the password is checked and when it is remembered."""
-        self.service.conf.set_override('http_basic_auth_user_file', str(self.service.state / 'htpasswd'), 'api')
+        self.service.conf.set_override(
+            'http_basic_auth_user_file', str(self.service.state / 'htpasswd'), 'api'
+        )
         header = 'Basic ' + base64.b64encode(b'demo:x').decode()
         seen = []
         conf = self.service.conf
         limits = rate_limits.Limits(conf, SHARE, client_address.ClientAddresses((), 64))
-        guarded = auth.http_basic(lambda environ, start_response: seen.append(environ.get('HTTP_AUTHORIZATION')), conf, SHARE,
-                                  login_checks.LoginChecks(self.service.services.turns, limits))
+        guarded = auth.http_basic(
+            lambda environ, start_response: seen.append(environ.get('HTTP_AUTHORIZATION')),
+            conf,
+            SHARE,
+            login_checks.LoginChecks(self.service.services.turns, limits),
+        )
         for _ in range(2):
             guarded({'HTTP_AUTHORIZATION': header}, None)
         self.assertEqual([header, header], seen)
@@ -157,14 +178,18 @@ class WithKeystone(WithShares, keystone_base.KeystoneTest):
 
     def sibling(self, **more):
         """Return the client of a sibling with the service user ``nova``."""
-        return self.connect(auth_type='password', region_name='RegionOne', **self.keystone.login('nova', 'service'), **more)
+        return self.connect(
+            auth_type='password', region_name='RegionOne', **self.keystone.login('nova', 'service'), **more
+        )
 
     def test_a_user_and_the_service(self):
         share = self.caller_of('demo', 'demo').share()
         sibling = self.sibling()
         who = shares.caller({'X-Auth-Token': self.token('demo', 'demo'), 'X-Other': 'x'})
         self.assertEqual(share['project_id'], sibling.share(who, share['id']).project_id)
-        self.assertRaises(errors.NotFound, sibling.exports, {'X-Auth-Token': self.token('other', 'other')}, share['id'])
+        self.assertRaises(
+            errors.NotFound, sibling.exports, {'X-Auth-Token': self.token('other', 'other')}, share['id']
+        )
         self.assertRaises(errors.Unauthorized, sibling.share, {'X-Auth-Token': 'nonsense'}, share['id'])
         rule = sibling.allow(share['id'], 'ip', '10.0.0.1', 'rw', 'mlite-test server x on h')
         self.assertEqual(rule.id, sibling.rules(share['id'])[0].id)
@@ -178,5 +203,7 @@ class WithKeystone(WithShares, keystone_base.KeystoneTest):
         self.assertEqual('share_service_missing', error.code)
 
     def test_a_login_that_is_wrong(self):
-        wrong = self.connect(auth_type='password', **{**self.keystone.login('nova', 'service'), 'password': 'wrong'})
+        wrong = self.connect(
+            auth_type='password', **{**self.keystone.login('nova', 'service'), 'password': 'wrong'}
+        )
         self.assertRaises(errors.Unavailable, wrong.rules, uuidutils.generate_uuid())

@@ -23,7 +23,10 @@ class Ids(base.CephTest):
         refused = self.grant(theirs, ident, token=self.OTHER, ends='error')
         self.assertIsNone(refused['access_key'])
         self.assertEqual(before, self.ceph.ask('auth', 'get', f'client.{ident}'))
-        self.assertEqual(rule['access_key'], self.lite.ok('GET', f'/share-access-rules/{rule["id"]}')['access']['access_key'])
+        self.assertEqual(
+            rule['access_key'],
+            self.lite.ok('GET', f'/share-access-rules/{rule["id"]}')['access']['access_key'],
+        )
         self.deny(mine, rule)
         self.assertEqual('active', self.grant(theirs, self.ident(), token=self.OTHER)['state'])
 
@@ -40,11 +43,26 @@ class Ids(base.CephTest):
     def test_odd_ids_never_reach_the_cluster(self):
         share = self.share()
         before = {one['entity'] for one in self.ceph.ask('auth', 'ls')['auth_dump']}
-        for odd in ('a/b', '/', '-i', '--id=admin', 'a b', '*', '$(id)', 'a%s', 'a=b', 'a,b', 'x' * 129, "a'b"):
+        for odd in (
+            'a/b',
+            '/',
+            '-i',
+            '--id=admin',
+            'a b',
+            '*',
+            '$(id)',
+            'a%s',
+            'a=b',
+            'a,b',
+            'x' * 129,
+            "a'b",
+        ):
             self.grant(share, odd, ends='error')
         for kind, to in (('ip', '10.0.0.1'), ('user', 'alice'), ('cert', 'alice')):
             rule = {'access_type': kind, 'access_to': to}
-            self.assertEqual(400, self.lite.call('POST', f'/shares/{share}/action', {'allow_access': rule})[0], rule)
+            self.assertEqual(
+                400, self.lite.call('POST', f'/shares/{share}/action', {'allow_access': rule})[0], rule
+            )
         self.assertEqual(before, {one['entity'] for one in self.ceph.ask('auth', 'ls')['auth_dump']})
 
     def test_key_is_shown_to_the_project_of_the_share_alone(self):
@@ -58,7 +76,9 @@ class Ids(base.CephTest):
         share, ident = self.share(), self.ident()
         rule = self.grant(share, ident)
         self.deny(share, rule)
-        self.assertNotIn(f'client.{ident}', {one['entity'] for one in self.ceph.ask('auth', 'ls')['auth_dump']})
+        self.assertNotIn(
+            f'client.{ident}', {one['entity'] for one in self.ceph.ask('auth', 'ls')['auth_dump']}
+        )
         theirs = self.share(token=self.OTHER)
         self.assertEqual('active', self.grant(theirs, ident, token=self.OTHER)['state'])
 
@@ -79,13 +99,23 @@ class Clients(base.CephTest):
         (self.mount(theirs, other) / 'secret').write_text('x' * 1000)
         conf = self.ceph.client_conf(rule['access_to'], rule['access_key'])
         for words in (('ls', '--all'), ('--namespace', f'fsvolumens_{self.name_of(theirs)}', 'ls'), ('ls',)):
-            done = subprocess.run(['rados', '--conf', str(conf), '--id', rule['access_to'], '-p', 'a.data', *words],
-                                  capture_output=True, text=True, timeout=waiting.LIMIT, check=False)
+            done = subprocess.run(
+                ['rados', '--conf', str(conf), '--id', rule['access_to'], '-p', 'a.data', *words],
+                capture_output=True,
+                text=True,
+                timeout=waiting.LIMIT,
+                check=False,
+            )
             self.assertNotEqual(0, done.returncode, done.stdout)
             self.assertIn('not permitted', done.stderr)
         for words in (('auth', 'ls'), ('fs', 'subvolume', 'ls', 'a'), ('config-key', 'ls')):
-            done = subprocess.run(['ceph', '--conf', str(conf), '--id', rule['access_to'], *words], capture_output=True,
-                                  text=True, timeout=waiting.LIMIT, check=False)
+            done = subprocess.run(
+                ['ceph', '--conf', str(conf), '--id', rule['access_to'], *words],
+                capture_output=True,
+                text=True,
+                timeout=waiting.LIMIT,
+                check=False,
+            )
             self.assertNotEqual(0, done.returncode, done.stdout)
 
     def name_of(self, share):
@@ -95,8 +125,11 @@ class Clients(base.CephTest):
         share = self.share()
         snapshot = self.snapshot(share)
         place = self.mount(share, self.grant(share, self.ident()))
-        for name, value in (('ceph.quota.max_bytes', b'0'), ('ceph.dir.layout.pool', b'a.meta'),
-                            ('ceph.dir.layout.pool_namespace', b'')):
+        for name, value in (
+            ('ceph.quota.max_bytes', b'0'),
+            ('ceph.dir.layout.pool', b'a.meta'),
+            ('ceph.dir.layout.pool_namespace', b''),
+        ):
             self.assertIn(base.refused(os.setxattr, place, name, value), (errno.EPERM, errno.EACCES), name)
         self.assertIsNotNone(base.refused(os.mkdir, place / '.snap' / 'mine'))
         [name] = os.listdir(place / '.snap')
@@ -157,23 +190,42 @@ class ForeignGroups(base.CephTest):
 
     def test_foreign_groups_are_not_touched(self):
         self.ceph.ask('fs', 'subvolumegroup', 'create', 'a', 'theirs')
-        self.ceph.ask('fs', 'subvolume', 'create', 'a', 'precious', '--group_name', 'theirs', '--size', str(1 << 30))
+        self.ceph.ask(
+            'fs', 'subvolume', 'create', 'a', 'precious', '--group_name', 'theirs', '--size', str(1 << 30)
+        )
         self.ceph.ask('fs', 'subvolume', 'create', 'a', 'loose', '--size', str(1 << 30))
-        paths = [self.ceph.ask('fs', 'subvolume', 'getpath', 'a', 'precious', '--group_name', 'theirs'),
-                 self.ceph.ask('fs', 'subvolume', 'getpath', 'a', 'loose')]
+        paths = [
+            self.ceph.ask('fs', 'subvolume', 'getpath', 'a', 'precious', '--group_name', 'theirs'),
+            self.ceph.ask('fs', 'subvolume', 'getpath', 'a', 'loose'),
+        ]
         share = self.share()
         self.assertIn('/volumes/mine/', self.path(share))
         host = self.lite.ok('GET', '/scheduler-stats/pools')['pools'][0]['name']
         for path in paths:
-            status, answer = self.lite.call('POST', '/shares/manage', {'share': {
-                'service_host': host, 'export_path': path, 'protocol': 'CEPHFS', 'share_type': 'default'}})
+            status, answer = self.lite.call(
+                'POST',
+                '/shares/manage',
+                {
+                    'share': {
+                        'service_host': host,
+                        'export_path': path,
+                        'protocol': 'CEPHFS',
+                        'share_type': 'default',
+                    }
+                },
+            )
             self.assertEqual(200, status, answer)
             made = answer['share']['id']
             self.lite.wait(f'/shares/{made}', 'share', 'manage_error')
             self.lite.ok('POST', f'/shares/{made}/action', {'force_delete': None})
             self.lite.wait(f'/shares/{made}', 'share', 'gone')
-        self.assertEqual(paths, [self.ceph.ask('fs', 'subvolume', 'getpath', 'a', 'precious', '--group_name', 'theirs'),
-                                 self.ceph.ask('fs', 'subvolume', 'getpath', 'a', 'loose')])
+        self.assertEqual(
+            paths,
+            [
+                self.ceph.ask('fs', 'subvolume', 'getpath', 'a', 'precious', '--group_name', 'theirs'),
+                self.ceph.ask('fs', 'subvolume', 'getpath', 'a', 'loose'),
+            ],
+        )
         self.assertEqual({}, self.ceph.ask('fs', 'subvolume', 'metadata', 'ls', 'a', 'loose') or {})
         self.ceph.ask('fs', 'subvolume', 'rm', 'a', 'loose')
         self.ceph.ask('fs', 'subvolume', 'rm', 'a', 'precious', '--group_name', 'theirs')

@@ -8,8 +8,16 @@ from manila_lite.tests.services import ceph
 class Words(base.CephTest):
     def mount_saying(self, share, rule, words):
         """Mount the share as a client that says this of itself."""
-        client = self.useFixture(ceph.FuseMount(self.ceph, 'a', rule['access_to'], rule['access_key'], self.path(share),
-                                                f'--client_metadata={words}'))
+        client = self.useFixture(
+            ceph.FuseMount(
+                self.ceph,
+                'a',
+                rule['access_to'],
+                rule['access_key'],
+                self.path(share),
+                f'--client_metadata={words}',
+            )
+        )
         return client.mount()
 
     def shuts_out(self, words):

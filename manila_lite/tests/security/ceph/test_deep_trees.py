@@ -35,7 +35,9 @@ class DeepTrees(base.CephTest):
 
     def manager_empties_the_trash(self):
         """Wait until the trash is empty, and check that it was the work of the manager that was there before."""
-        waiting.until(lambda: self.process.poll() is not None or not self.in_trash(), 'the trash is empty', pause=0.2)
+        waiting.until(
+            lambda: self.process.poll() is not None or not self.in_trash(), 'the trash is empty', pause=0.2
+        )
         self.assertIsNone(self.process.poll(), 'the manager died')
         self.remove(self.share())
 
@@ -52,7 +54,9 @@ class DeepTrees(base.CephTest):
 
     def repair(self, *backends):
         """Do the command that repairs the trash; return its output."""
-        done = forks.run('manila_lite.cmd.manage:main', f'--config-file={self.lite.config}', 'cephfs', 'trash', *backends)
+        done = forks.run(
+            'manila_lite.cmd.manage:main', f'--config-file={self.lite.config}', 'cephfs', 'trash', *backends
+        )
         done.check_returncode()
         return done.stdout
 
@@ -63,7 +67,9 @@ class DeepTrees(base.CephTest):
     def test_copy_is_refused_and_snapshot_and_share_are_deleted(self):
         share = self.deep(self.share())
         snapshot = self.snapshot(share)
-        copy = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'CEPHFS', 'snapshot_id': snapshot}})
+        copy = self.lite.ok(
+            'POST', '/shares', {'share': {'size': 1, 'share_proto': 'CEPHFS', 'snapshot_id': snapshot}}
+        )
         copy = copy['share']['id']
         self.addCleanup(self.remove, copy)
         self.ends(copy, 'error')

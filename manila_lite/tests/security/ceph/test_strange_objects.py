@@ -25,17 +25,53 @@ class StrangeObjects(base.CephTest):
         (self.mount(share, rule) / 'f').write_text('x')
         namespace = f'fsvolumens_{self.name_of(share)}'
         conf = self.ceph.client_conf(rule['access_to'], rule['access_key'])
-        mine = ('rados', '--conf', str(conf), '--id', rule['access_to'], '-p', 'a.data', '--namespace', namespace)
-        subprocess.run([*mine, '--object-locator', 'elsewhere', 'create', 'mine'], check=True, timeout=waiting.LIMIT)
-        subprocess.run([*mine, '--run-name', 'mine', '--no-cleanup', '-b', '4096', '-O', '4096', '--max-objects', str(_NUMBER),
-                        'bench', '1', 'write'], check=True, timeout=waiting.LIMIT, capture_output=True)
+        mine = (
+            'rados',
+            '--conf',
+            str(conf),
+            '--id',
+            rule['access_to'],
+            '-p',
+            'a.data',
+            '--namespace',
+            namespace,
+        )
+        subprocess.run(
+            [*mine, '--object-locator', 'elsewhere', 'create', 'mine'], check=True, timeout=waiting.LIMIT
+        )
+        subprocess.run(
+            [
+                *mine,
+                '--run-name',
+                'mine',
+                '--no-cleanup',
+                '-b',
+                '4096',
+                '-O',
+                '4096',
+                '--max-objects',
+                str(_NUMBER),
+                'bench',
+                '1',
+                'write',
+            ],
+            check=True,
+            timeout=waiting.LIMIT,
+            capture_output=True,
+        )
         self.assertGreater(len(self.left(namespace)), _NUMBER)
         return namespace
 
     def rados(self, namespace, *words, said=''):
         """Do something to objects of the namespace as an administrator. Return the output."""
-        done = subprocess.run(['rados', '--conf', str(self.ceph.admin_conf), '-p', 'a.data', '--namespace', namespace, *words],
-                              check=True, timeout=waiting.LIMIT, capture_output=True, text=True, input=said)
+        done = subprocess.run(
+            ['rados', '--conf', str(self.ceph.admin_conf), '-p', 'a.data', '--namespace', namespace, *words],
+            check=True,
+            timeout=waiting.LIMIT,
+            capture_output=True,
+            text=True,
+            input=said,
+        )
         return done.stdout
 
     def left(self, namespace):
@@ -66,7 +102,9 @@ class StrangeObjects(base.CephTest):
 
     def count(self):
         """Do the command that counts; return its exit status and output."""
-        done = forks.run('manila_lite.cmd.manage:main', f'--config-file={self.lite.config}', 'cephfs', 'objects')
+        done = forks.run(
+            'manila_lite.cmd.manage:main', f'--config-file={self.lite.config}', 'cephfs', 'objects'
+        )
         return done.returncode, done.stdout
 
     def test_objects_are_counted_and_go_with_the_share(self):
@@ -98,7 +136,10 @@ class StrangeObjects(base.CephTest):
         self.remove(share)
         self.assertGreater(len(self.left(namespace)), _NUMBER)
         self.ceph.ask('fs', 'subvolume', 'snapshot', 'clone', 'a', name, 'kept', copy)
-        waiting.until(lambda: self.ceph.ask('fs', 'clone', 'status', 'a', copy)['status']['state'] == 'complete', 'a copy')
+        waiting.until(
+            lambda: self.ceph.ask('fs', 'clone', 'status', 'a', copy)['status']['state'] == 'complete',
+            'a copy',
+        )
         self.ceph.ask('fs', 'subvolume', 'snapshot', 'rm', 'a', name, 'kept')
         self.ceph.ask('fs', 'subvolume', 'rm', 'a', copy)
         self.restarted_after_the_tickets()

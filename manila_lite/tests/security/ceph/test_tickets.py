@@ -169,4 +169,7 @@ class Tickets(test_recovery.RecoveryTest):
         [until] = self.noted().values()
         self.assertAlmostEqual(3 * 7200, until - time.time(), delta=60)
         self.ceph.ask('config', 'rm', 'mon', 'auth_service_ticket_ttl')
-        waiting.until(lambda: float(self.ceph.ask('config', 'get', 'mon', 'auth_service_ticket_ttl')) == 3600, 'it is reset')
+        waiting.until(
+            lambda: float(self.ceph.ask('config', 'get', 'mon', 'auth_service_ticket_ttl')) == 3600,
+            'it is reset',
+        )

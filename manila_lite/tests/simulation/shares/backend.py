@@ -17,9 +17,9 @@ class Backend:
         self._baton = baton
         self._faults = faults
         self._model = model
-        self.pools = {}             # by host string: capacity in GiB,
-        self.held = {}              # and content
-        self._never = {}            # by call, share and pool: whether it always fails
+        self.pools = {}  # by host string: capacity in GiB,
+        self.held = {}  # and content
+        self._never = {}  # by call, share and pool: whether it always fails
         self._wild = rng.choice((0.0, 0.2, 0.6))
 
     def add(self, host, total):
@@ -89,7 +89,11 @@ class Backend:
         for pool in self.pools:
             if pool.partition('#')[0] == host:
                 self._baton.point('asked how much is free')
-                pools.append(values.Pool(name=pool.partition('#')[2], total_gb=self.pools[pool], free_gb=self.free(pool)))
+                pools.append(
+                    values.Pool(
+                        name=pool.partition('#')[2], total_gb=self.pools[pool], free_gb=self.free(pool)
+                    )
+                )
                 if self._rng.random() < 0.1:
                     self._baton.sleep(self._rng.uniform(0, 3))
         return pools
@@ -98,7 +102,7 @@ class Backend:
 class Driver(ShareDriver, Resizes):
     """The driver of a share manager."""
 
-    def __init__(self, backend, host):        # reads no section of a configuration
+    def __init__(self, backend, host):  # reads no section of a configuration
         self._backend = backend
         self._host = host
 
@@ -118,11 +122,14 @@ class Driver(ShareDriver, Resizes):
             if share.id not in held:
                 raise errors.Final('no such share')
             held[share.id] = size
+
         self._backend.call(what, share, self._pool(share), change)
 
     def create_share(self, share):
         pool = self._pool(share)
-        self._backend.call('create', share, pool, lambda: self._backend.held[pool].setdefault(share.id, share.size))
+        self._backend.call(
+            'create', share, pool, lambda: self._backend.held[pool].setdefault(share.id, share.size)
+        )
         return [values.ExportLocation(f'/{share.id}')]
 
     def delete_share(self, share):
@@ -140,4 +147,6 @@ class Driver(ShareDriver, Resizes):
 
     def ensure_shares(self, targets):
         self._backend.ensure(self._host)
-        return {target.share.id: values.EnsureResult(tuple(target.share.export_locations)) for target in targets}
+        return {
+            target.share.id: values.EnsureResult(tuple(target.share.export_locations)) for target in targets
+        }

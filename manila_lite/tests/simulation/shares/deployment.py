@@ -17,9 +17,9 @@ TYPE = 'simple'
 #: Tables that are kept between histories.
 _KEPT = ('share_types', 'share_type_extra_specs')
 
-_SHARES = '''
+_SHARES = """
 SELECT i.id, s.id, s.project_id, s.size, s.target_size, i.status, i.host
-FROM share_instances i JOIN shares s ON s.id = i.share_id ORDER BY s.rowid, i.rowid'''
+FROM share_instances i JOIN shares s ON s.id = i.share_id ORDER BY s.rowid, i.rowid"""
 _POOLS = 'SELECT host, total_gb, free_gb, claimed_gb, provisioned_gb, allocated_gb, generation FROM pools ORDER BY host'
 _LEASES = "SELECT host, lease_owner, lease_expires_at FROM services WHERE binary = 'manila-share'"
 
@@ -67,8 +67,9 @@ class Table(rows.Table):
     def __init__(self, path):
         super().__init__(path)
         # Without the wire, for queries that only the product's code can do.
-        self.engine = sa.create_engine(f'sqlite:///{path}', connect_args={'check_same_thread': False},
-                                       poolclass=sa.pool.StaticPool)
+        self.engine = sa.create_engine(
+            f'sqlite:///{path}', connect_args={'check_same_thread': False}, poolclass=sa.pool.StaticPool
+        )
 
     def shares(self):
         """Return the shares by the ids of their instances, the oldest first."""

@@ -13,7 +13,7 @@ from manila_lite.tests.simulation.shares.deployment import SharesDeployment
 from manila_lite.tests.simulation.shares.model import Model
 from manila_lite.tests.simulation.shares.world import API, World
 
-_MOST = 5       # GiB of a request, at most
+_MOST = 5  # GiB of a request, at most
 _REQUESTS = (*('create',) * 6, *('extend',) * 8, *('shrink',) * 3, *('delete',) * 4, 'force')
 
 
@@ -29,9 +29,11 @@ class SharesHistory(history.History):
         super().__init__(seed, deployment)
         self.world.deployment = deployment
         self._requests = []
-        projects = 'abc'[:self._rng.choice((2, 3))]
-        self.model.limits = {project: {'shares': self._rng.randint(2, 8), 'gigabytes': self._rng.randint(6, 24)}
-                             for project in projects}
+        projects = 'abc'[: self._rng.choice((2, 3))]
+        self.model.limits = {
+            project: {'shares': self._rng.randint(2, 8), 'gigabytes': self._rng.randint(6, 24)}
+            for project in projects
+        }
 
     def _live(self):
         with self._db.writer() as conn:
@@ -44,7 +46,7 @@ class SharesHistory(history.History):
         if way < 0.4:
             self.baton.wait(self._all_ended, 20)
         elif way < 0.7:
-            self.baton.sleep(self._rng.uniform(0, 0.4))     # while the scheduler's knowledge is still fresh
+            self.baton.sleep(self._rng.uniform(0, 0.4))  # while the scheduler's knowledge is still fresh
         else:
             super()._pause()
 
@@ -69,11 +71,18 @@ class SharesHistory(history.History):
                 project = self._rng.choice(list(self.model.limits))
                 what = self._rng.choice(_REQUESTS if self._own(project) else ('create',))
                 process = self._rng.choice(there)
-                self._requests.append(self.baton.spawn(process, f'{process.name}.{what}-{process.number()}',
-                                                       lambda what=what, project=project: self._request(what, project)))
+                self._requests.append(
+                    self.baton.spawn(
+                        process,
+                        f'{process.name}.{what}-{process.number()}',
+                        lambda what=what, project=project: self._request(what, project),
+                    )
+                )
 
     def _request(self, what, project):
-        ctx = context.RequestContext(project_id=project, user_id='u', services=self.world.services, overwrite=False)
+        ctx = context.RequestContext(
+            project_id=project, user_id='u', services=self.world.services, overwrite=False
+        )
         try:
             getattr(self, f'_{what}')(ctx, self._rng.randint(1, _MOST))
             self.model.seen[what] += 1

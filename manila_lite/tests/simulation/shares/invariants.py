@@ -14,13 +14,19 @@ def within_quota(model):
         own = [share for share in model.shares.values() if share.project == project]
         used = {'shares': len(own), 'gigabytes': sum(share.comes_to for share in own)}
         for resource, limit in limits.items():
-            model.must(used[resource] <= limit, f'project {project} has {used[resource]} {resource}, and may have {limit}')
+            model.must(
+                used[resource] <= limit,
+                f'project {project} has {used[resource]} {resource}, and may have {limit}',
+            )
 
 
 def within_capacity(model, what):
     """Check that content and promises of a pool are within its capacity."""
-    grown = {row.resource_id for row in model.rows.values()
-             if (row.kind, row.topic, row.state) == (_GROWS, 'share', operations.OPEN)}
+    grown = {
+        row.resource_id
+        for row in model.rows.values()
+        if (row.kind, row.topic, row.state) == (_GROWS, 'share', operations.OPEN)
+    }
     for pool, total in model.backend.pools.items():
         held = model.backend.held[pool]
         takes = {instance_id: size for instance_id, size in held.items() if instance_id not in model.forced}
@@ -28,13 +34,19 @@ def within_capacity(model, what):
             if share.host == pool and share.id not in model.forced:
                 takes[share.id] = max(held.get(share.id, 0), _promised(share, grown))
         taken = sum(takes.values())
-        by_whom = ', '.join(f'{size} of {model.share_name(instance_id)}' for instance_id, size in takes.items())
-        model.must(taken <= total, f'after {what}: pool {pool} has {total} GiB, and is to hold {taken}: {by_whom}')
+        by_whom = ', '.join(
+            f'{size} of {model.share_name(instance_id)}' for instance_id, size in takes.items()
+        )
+        model.must(
+            taken <= total, f'after {what}: pool {pool} has {total} GiB, and is to hold {taken}: {by_whom}'
+        )
         said = model.pools.get(pool)
         if said is not None:
-            model.must(said.free - said.claimed <= total - taken,
-                       f'after {what}: pool {pool} is said to have {said.free} GiB free, of which {said.claimed} are '
-                       f'claimed; it has {total}, and is to hold {taken}: {by_whom}')
+            model.must(
+                said.free - said.claimed <= total - taken,
+                f'after {what}: pool {pool} is said to have {said.free} GiB free, of which {said.claimed} are '
+                f'claimed; it has {total}, and is to hold {taken}: {by_whom}',
+            )
 
 
 def _promised(share, grown):
@@ -52,8 +64,10 @@ def ended(model):
     for pool, held in model.backend.held.items():
         for instance_id in held:
             share = model.shares.get(instance_id)
-            model.must(share is not None and share.host == pool,
-                       f'pool {pool} holds {model.share_name(instance_id)}, which is not there')
+            model.must(
+                share is not None and share.host == pool,
+                f'pool {pool} holds {model.share_name(instance_id)}, which is not there',
+            )
     with model.table.engine.connect() as conn:
         for project in model.limits:
             own = [share for share in model.shares.values() if share.project == project]
@@ -80,7 +94,12 @@ def reported(model):
     for pool in model.pools.values():
         sizes = sum(share.size for share in model.shares.values() if share.host == pool.host)
         model.must(pool.claimed == 0, f'{pool.claimed} GiB of pool {pool.host} are claimed in the end')
-        model.must(pool.allocated == pool.provisioned == sizes,
-                   f'pool {pool.host}: {pool.allocated} GiB allocated and {pool.provisioned} provisioned; its shares come '
-                   f'to {sizes}')
-        model.must(pool.free == model.backend.free(pool.host), f'pool {pool.host} is said to have {pool.free} GiB free')
+        model.must(
+            pool.allocated == pool.provisioned == sizes,
+            f'pool {pool.host}: {pool.allocated} GiB allocated and {pool.provisioned} provisioned; its shares come '
+            f'to {sizes}',
+        )
+        model.must(
+            pool.free == model.backend.free(pool.host),
+            f'pool {pool.host} is said to have {pool.free} GiB free',
+        )

@@ -21,7 +21,11 @@ def works(process):
 
 def relies(process):
     """Say whether the process relies on the lease of its backend."""
-    return not process.dead and process.manager is not None and process.manager.backend_lease._until > process.baton.now
+    return (
+        not process.dead
+        and process.manager is not None
+        and process.manager.backend_lease._until > process.baton.now
+    )
 
 
 class Leases:
@@ -31,14 +35,16 @@ class Leases:
         self._model = model
         self._baton = model.baton
         self.rows = {}
-        self._had = {}              # by name of a process: when it last had the lease, if it has it no more
-        self._begun = {}            # by thread: begin of its report,
-        self._asked = {}            # and when it asked the backend for that
-        self._busy = set()          # threads with a claim
-        self._robbed = set()        # names of processes whose lease another with a clock apart took, until they have it
-        self._taken = {}            # by backend: when its holder took the lease
-        self._ready = {}            # by name of a process: when it made its backend ready
-        self.reported = {}          # by backend: when it was asked for the last report that was stored
+        self._had = {}  # by name of a process: when it last had the lease, if it has it no more
+        self._begun = {}  # by thread: begin of its report,
+        self._asked = {}  # and when it asked the backend for that
+        self._busy = set()  # threads with a claim
+        self._robbed = (
+            set()
+        )  # names of processes whose lease another with a clock apart took, until they have it
+        self._taken = {}  # by backend: when its holder took the lease
+        self._ready = {}  # by name of a process: when it made its backend ready
+        self.reported = {}  # by backend: when it was asked for the last report that was stored
 
     def _apart(self, one, other):
         """Say whether clocks of the two may disagree about the end of a lease."""
@@ -69,8 +75,11 @@ class Leases:
 
     def _claims(self, task, host):
         self._must(self._holds(task.process), f'{task.name} claimed work of {host} and has not its lease')
-        self._must(self._ready.get(task.process.name, -1.0) >= self._taken.get(host, 0.0) or
-                   self.rows[host].owner != task.process.name, f'{task.name} claimed work of {host}, which is not ready')
+        self._must(
+            self._ready.get(task.process.name, -1.0) >= self._taken.get(host, 0.0)
+            or self.rows[host].owner != task.process.name,
+            f'{task.name} claimed work of {host}, which is not ready',
+        )
 
     def _changed(self, task, before, lease):
         self._baton.note(f'lease of {lease.host}: {before.owner} -> {lease.owner}, until {lease.expires_at}')
@@ -80,12 +89,18 @@ class Leases:
             return
         holder = self._model.processes[before.owner]
         if lease.owner == before.owner or lease.owner is None:
-            self._must(task.process is holder, f'{task.name} changed the lease of {before.owner} at {lease.host}')
+            self._must(
+                task.process is holder, f'{task.name} changed the lease of {before.owner} at {lease.host}'
+            )
         ends = seconds(before.expires_at) - environment.EPOCH.timestamp() - holder.offset
-        undisturbed = self._model.faults.last < ends - self._model.conf.lease and not self._apart(holder, task.process)
+        undisturbed = self._model.faults.last < ends - self._model.conf.lease and not self._apart(
+            holder, task.process
+        )
         lost = lease.owner is not None and ends < self._baton.now
-        self._must(not (undisturbed and lost) or holder.dead, f'{before.owner} had all that it needs to renew the lease of '
-                                                       f'{lease.host} in time, and did not')
+        self._must(
+            not (undisturbed and lost) or holder.dead,
+            f'{before.owner} had all that it needs to renew the lease of {lease.host} in time, and did not',
+        )
 
     def _passed(self, task, before, lease):
         if lease.owner and before.owner and self._apart(self._model.processes[before.owner], task.process):
@@ -94,7 +109,9 @@ class Leases:
         self._had[before.owner] = self._taken[lease.host] = self._baton.now
         if lease.owner is None:
             busy = [one.name for one in self._busy if not one.ended and one.process is task.process]
-            self._must(not busy, f'the lease of {lease.host} is given up, and there are still {", ".join(busy)}')
+            self._must(
+                not busy, f'the lease of {lease.host} is given up, and there are still {", ".join(busy)}'
+            )
 
     def left(self, process):
         """Return the seconds until the lease of its backend is over, by the clock of the process."""
@@ -102,7 +119,10 @@ class Leases:
         return max(0.0, seconds(self.rows[process.host].expires_at) - now)
 
     def _stored(self, task, host):
-        self._must(self.rows[host].owner == task.process.name, f'{task.name} reported capacity of {host} and has not its lease')
+        self._must(
+            self.rows[host].owner == task.process.name,
+            f'{task.name} reported capacity of {host} and has not its lease',
+        )
         self.reported[host] = self._asked.get(task, -1.0)
 
     def alone(self):
@@ -111,15 +131,20 @@ class Leases:
         for one in self._model.processes.values():
             if relies(one):
                 for other in relying.setdefault(one.host, []):
-                    self._must(self._robbed & {one.name, other.name},
-                               f'{one.name} and {other.name} both rely on the lease of {one.host}')
+                    self._must(
+                        self._robbed & {one.name, other.name},
+                        f'{one.name} and {other.name} both rely on the lease of {one.host}',
+                    )
                 relying[one.host].append(one)
 
     def gave_up(self, process, began):
         """Check that the process, which ended in peace since ``began``, has given its lease up."""
         lease = self.rows.get(process.host)
         undisturbed = self._model.faults.last < began
-        self._must(not undisturbed or lease is None or lease.owner != process.name, f'{process.name} ended and keeps its lease')
+        self._must(
+            not undisturbed or lease is None or lease.owner != process.name,
+            f'{process.name} ended and keeps its lease',
+        )
 
     # Calls of the driver ------------------------------------------------------------------------------
 
@@ -134,7 +159,9 @@ class Leases:
     def called(self, what, host):
         """Check a call of the driver: its thread has a claim."""
         task = self._baton.current
-        self._must(task in self._busy and task.process.host == host, f'{what} at {host} was called by {task.name}')
+        self._must(
+            task in self._busy and task.process.host == host, f'{what} at {host} was called by {task.name}'
+        )
         self.alone()
 
     def begins_report(self):

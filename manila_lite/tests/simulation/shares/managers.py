@@ -58,7 +58,7 @@ class Timers:
 class Worker(worker.Worker):
     """The product's worker; only the bus and the timers are simulated ones."""
 
-    def __init__(self, process, runner, services, pause):       # the base class would make those of the product
+    def __init__(self, process, runner, services, pause):  # the base class would make those of the product
         self.services, self.runner = services, runner
         self.binary, self.identity, self.zone = 'manila-share', process.host, _ZONE
         self._process, self._pause = process, pause
@@ -89,12 +89,14 @@ class Worker(worker.Worker):
 class Manager(ShareManager):
     """The product's share manager, with all that it does when it gets, keeps or loses the lease of its backend."""
 
-    def __init__(self, process, services, driver, pause):        # the base class would read a configuration
+    def __init__(self, process, services, driver, pause):  # the base class would read a configuration
         self.services = services
         self.name, self.host = process.host.partition('@')[2], process.host
         self.driver = self.backups = driver
         self.moves = None
-        self.section = types.SimpleNamespace(share_backend_name=None, ensure_interval=0.0, update_shares_status_on_ensure=None)
+        self.section = types.SimpleNamespace(
+            share_backend_name=None, ensure_interval=0.0, update_shares_status_on_ensure=None
+        )
         own_worker = Worker(process, process.make_runner(_PLANS, self), services, pause)
         self._take_up(own_worker, environment.SimulatedEnvironment(process))
         self.worker.every(pause, self._report)

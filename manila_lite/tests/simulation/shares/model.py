@@ -14,19 +14,19 @@ class Model:
         self.baton, self.faults = baton, faults
         self.conf = conf
         self.table = table
-        self.rows, self.shares, self.pools = {}, {}, {}     # by id, as in the tables
-        self.limits = {}            # by project: limits of shares and gigabytes
+        self.rows, self.shares, self.pools = {}, {}, {}  # by id, as in the tables
+        self.limits = {}  # by project: limits of shares and gigabytes
         self.processes = {}
-        self.pending = {}           # written by the wire; not used here
+        self.pending = {}  # written by the wire; not used here
         self.backend = None
         # Shares that were deleted by force while they were created or extended: the backend may finish its work after a
         # report that counts their capacity as free, until they are deleted. A user of force has to bear that.
         self.forced = set()
-        self.instances = {}         # of all shares that ever existed: their ids
-        self.on_change = bool       # called when shares or pools have changed
-        self.numbers = {}           # of shares, and of operations
+        self.instances = {}  # of all shares that ever existed: their ids
+        self.on_change = bool  # called when shares or pools have changed
+        self.numbers = {}  # of shares, and of operations
         self.leases = Leases(self)
-        self.seen = collections.Counter()       # counts of results of requests and of shares
+        self.seen = collections.Counter()  # counts of results of requests and of shares
 
     def share_name(self, instance_id):
         """Return the share's name, by the id of its instance, the same in each run of the seed."""
@@ -63,11 +63,17 @@ class Model:
         self.instances |= {share.share_id: instance_id for instance_id, share in self.shares.items()}
         pools, self.pools = self.pools, self.table.pools()
         for instance_id, share in self.shares.items():
-            if share.status == 'deleting' and instance_id in before and before[instance_id].status in ('creating', 'extending'):
+            if (
+                share.status == 'deleting'
+                and instance_id in before
+                and before[instance_id].status in ('creating', 'extending')
+            ):
                 self.forced.add(instance_id)
             if before.get(instance_id) != share:
-                self.baton.note(f'{self.share_name(instance_id)} of {share.project}: {share.size} GiB -> {share.target}, '
-                                f'{share.status} at {share.host}')
+                self.baton.note(
+                    f'{self.share_name(instance_id)} of {share.project}: {share.size} GiB -> {share.target}, '
+                    f'{share.status} at {share.host}'
+                )
         for instance_id in [one for one in before if one not in self.shares]:
             self.baton.note(f'{self.share_name(instance_id)} is gone')
             self.seen['gone'] += 1

@@ -27,7 +27,7 @@ class WatchedRunner(Runner):
         self._tries += 1
         before = self._tries
         taken = super()._take(entries)
-        if self._tries == before:       # else each was tried by itself
+        if self._tries == before:  # else each was tried by itself
             self.search.check(entries, held, mine)
         return taken
 
@@ -42,20 +42,27 @@ class Search:
         self.tried = collections.Counter()
         self._before, self._rows = self._running(), model.rows
         self._began = self._now()
-        self._mine = mine           # running work, and work that could not be saved
+        self._mine = mine  # running work, and work that could not be saved
         self._after = None
 
     def _now(self):
         return environment.EPOCH.timestamp() + self._model.baton.now + self._process.offset
 
     def _here(self, rows):
-        return [row for row in rows.values() if row.state == operations.OPEN
-                and (row.topic, row.host) == (self._runner.topic, self._runner.host)]
+        return [
+            row
+            for row in rows.values()
+            if row.state == operations.OPEN
+            and (row.topic, row.host) == (self._runner.topic, self._runner.host)
+        ]
 
     def _running(self):
         now = self._now()
-        return collections.Counter((row.lane, row.turn_of) for row in self._here(self._model.rows)
-                                   if row.owner and seconds(row.lease_expires_at) >= now)
+        return collections.Counter(
+            (row.lane, row.turn_of)
+            for row in self._here(self._model.rows)
+            if row.owner and seconds(row.lease_expires_at) >= now
+        )
 
     def seen(self):
         """Note the running work after the database has answered."""
@@ -63,7 +70,9 @@ class Search:
 
     def check(self, entries, held, busy):
         """Check the claims of these operations. ``held``: those that the process has. ``busy``: serials of its other work."""
-        for entry in entries:       # a turn, unless the database refused the claim: then the operation is unchanged
+        for (
+            entry
+        ) in entries:  # a turn, unless the database refused the claim: then the operation is unchanged
             self.tried[entry.lane, entry.turn_of] += self._model.rows[entry.id] != self._rows.get(entry.id)
         earlier = collections.Counter()
         for entry in entries:
@@ -79,13 +88,21 @@ class Search:
             if row.turn_of == whose or row.lane != entry.lane or not self._waits(row, busy):
                 continue
             has = max(self._before[key], self._after[key]) + self.tried[key]
-            self._model.must(has >= had, f'project {whose} has {had} running, and its next was begun before that of project '
-                             f'{row.turn_of}, which has {has} and waits')
+            self._model.must(
+                has >= had,
+                f'project {whose} has {had} running, and its next was begun before that of project '
+                f'{row.turn_of}, which has {has} and waits',
+            )
 
     def _waits(self, row, busy):
         """Say whether the operation could have been claimed ever since the search began; one that was tried before may wait
         for others.
         """
-        return (self._model.rows.get(row.id) == row and not row.attempts and row.id not in self._mine and row.serial not in busy
-                and seconds(row.next_run_at) <= self._began
-                and (row.lease_expires_at is None or seconds(row.lease_expires_at) < self._began))
+        return (
+            self._model.rows.get(row.id) == row
+            and not row.attempts
+            and row.id not in self._mine
+            and row.serial not in busy
+            and seconds(row.next_run_at) <= self._began
+            and (row.lease_expires_at is None or seconds(row.lease_expires_at) < self._began)
+        )

@@ -75,9 +75,11 @@ class World(world.World):
 
     def begin(self):
         self._often = self.rng.choice((0, 0.2, 0.5))
-        self.pause = self.rng.choice((1.0, 3.0, 8.0))       # seconds between reports
+        self.pause = self.rng.choice((1.0, 3.0, 8.0))  # seconds between reports
         self.model.on_change = self._call
-        self._apart = 0.0 if self.one_machine else self.rng.choice((0.0, leases.APART)) * self.model.conf.lease
+        self._apart = (
+            0.0 if self.one_machine else self.rng.choice((0.0, leases.APART)) * self.model.conf.lease
+        )
         for _ in range(2):
             self.add(API)
         for _ in range(self.rng.choice((1, 2, 2))):
@@ -109,7 +111,10 @@ class World(world.World):
         own = environment.SimulatedEnvironment(process)
         return types.SimpleNamespace(
             hosts=Hosts(self.services.conf.service_down_time, own),
-            placement=Placement(self.deployment.filters, self.deployment.weighers, rng=random.Random(self.rng.random())))
+            placement=Placement(
+                self.deployment.filters, self.deployment.weighers, rng=random.Random(self.rng.random())
+            ),
+        )
 
     def manager(self, process):
         """Return the share manager of the process."""
@@ -118,26 +123,36 @@ class World(world.World):
     def work_and_report(self):
         """Wait until one process works at each backend, and until each backend has reported once more."""
         now, hosts, reported = self.baton.now, self.hosts(), self.model.leases.reported
-        self.model.must(self.baton.wait(lambda: all(len(self._works(host)) == 1 for host in hosts), 200),
-                        'nobody works at a backend')
-        self.model.must(self.baton.wait(lambda: all(reported.get(host, -1.0) > now for host in hosts), 200),
-                        'a backend does not report')
+        self.model.must(
+            self.baton.wait(lambda: all(len(self._works(host)) == 1 for host in hosts), 200),
+            'nobody works at a backend',
+        )
+        self.model.must(
+            self.baton.wait(lambda: all(reported.get(host, -1.0) > now for host in hosts), 200),
+            'a backend does not report',
+        )
 
     def take_over(self):
         """End the process that works at a backend, and wait until another one works there."""
         host = self.rng.choice(self.hosts())
         if len(self._living(host)) < 2:
             self.add(SHARE, host)
-        ready = self.baton.wait(lambda: sum(one.runs_well for one in self._living(host)) > 1 and self._works(host), 200)
+        ready = self.baton.wait(
+            lambda: sum(one.runs_well for one in self._living(host)) > 1 and self._works(host), 200
+        )
         self.model.must(ready, f'no two processes are ready for {host}')
         if not ready:
             return
         working = self._works(host)[0]
         others = [one for one in self._living(host) if one.runs_well and one is not working]
         seconds = self._end(working, others)
-        self.model.must(self.baton.wait(lambda: any(map(leases.relies, self._living(host))), seconds),
-                        f'{working.name} has ended, and nobody takes {host} over in {seconds} s')
-        self.model.must(self.baton.wait(lambda: self._works(host), 200), f'nobody works at {host} after {working.name}')
+        self.model.must(
+            self.baton.wait(lambda: any(map(leases.relies, self._living(host))), seconds),
+            f'{working.name} has ended, and nobody takes {host} over in {seconds} s',
+        )
+        self.model.must(
+            self.baton.wait(lambda: self._works(host), 200), f'nobody works at {host} after {working.name}'
+        )
 
     def _end(self, process, others):
         """Kill or stop the process. Return the seconds after which one of the others must have taken over, at most."""
@@ -173,4 +188,5 @@ class World(world.World):
             self.baton.wait(lambda: process.dead)
             self.baton.sleep(seconds)
             self.add(process.topic, process.host)
+
         self.baton.spawn(self.outside, f'successor of {process.name}', succeed)

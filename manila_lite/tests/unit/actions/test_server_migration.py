@@ -9,7 +9,6 @@ _OPTIONS = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': Fal
 
 
 class Objections(testtools.TestCase):
-
     def objection(self, there, **support):
         move = ServerMove(None, 'host@there', 'network', None, (), (), (), there, _OPTIONS)
         return REQUESTS.objection(move, {'compatible': True, **support})

@@ -32,15 +32,36 @@ ACCEPTED = (
 )
 
 REFUSED = (
-    (DHSS, 'maybe'), (DHSS, ''), (DHSS, '<is>'), (DHSS, '<is> maybe'), (DHSS, 2),
-    ('create_share_from_snapshot_support', 'yess'), ('snapshot_inherit_share_access_support', 'None'),
-    ('availability_zones', ','), ('availability_zones', 'nova,'), ('availability_zones', ' '),
-    (MIN, 0), (MIN, '-1'), (MIN, '1.5'), (MIN, True), (MAX, 2**31), (MAX, '\u0661'), (MOST, 'all'),
-    ('replication_type', 'DR'), ('replication_type', 'async'),
-    ('encryption_support', 'share,share_server'), ('default_qos_type', 'x' * 256),
-    ('provisioning:mount_point_prefix', 'a/b'), ('provisioning:mount_point_prefix', '../'),
-    ('vendor:key', ''), ('vendor:key', 'x' * 1024),
-    ('', 'x'), ('a b', 'x'), ('a/b', 'x'), ('x' * 256, 'x'), ('key\n', 'x'),
+    (DHSS, 'maybe'),
+    (DHSS, ''),
+    (DHSS, '<is>'),
+    (DHSS, '<is> maybe'),
+    (DHSS, 2),
+    ('create_share_from_snapshot_support', 'yess'),
+    ('snapshot_inherit_share_access_support', 'None'),
+    ('availability_zones', ','),
+    ('availability_zones', 'nova,'),
+    ('availability_zones', ' '),
+    (MIN, 0),
+    (MIN, '-1'),
+    (MIN, '1.5'),
+    (MIN, True),
+    (MAX, 2**31),
+    (MAX, '\u0661'),
+    (MOST, 'all'),
+    ('replication_type', 'DR'),
+    ('replication_type', 'async'),
+    ('encryption_support', 'share,share_server'),
+    ('default_qos_type', 'x' * 256),
+    ('provisioning:mount_point_prefix', 'a/b'),
+    ('provisioning:mount_point_prefix', '../'),
+    ('vendor:key', ''),
+    ('vendor:key', 'x' * 1024),
+    ('', 'x'),
+    ('a b', 'x'),
+    ('a/b', 'x'),
+    ('x' * 256, 'x'),
+    ('key\n', 'x'),
 )
 
 
@@ -58,7 +79,9 @@ class ReadTest(testtools.TestCase):
             self.assertIn(repr(key) if 'the key' in str(error) else key, str(error))
 
     @settings(deadline=None, database=None)
-    @given(st.sampled_from(sorted(type_extra_specs.KNOWN)), st.text(max_size=30) | st.booleans() | st.integers())
+    @given(
+        st.sampled_from(sorted(type_extra_specs.KNOWN)), st.text(max_size=30) | st.booleans() | st.integers()
+    )
     def test_kept_values_can_be_sent_again(self, key, sent):
         try:
             kept = type_extra_specs.read({key: sent})
@@ -77,12 +100,16 @@ class WholeTest(testtools.TestCase):
     """Rules for all extra specs of a type together."""
 
     def test_missing_required_extra_spec_is_refused(self):
-        error = self.assertRaises(errors.Invalid, type_extra_specs.check_complete, {'snapshot_support': 'True'})
+        error = self.assertRaises(
+            errors.Invalid, type_extra_specs.check_complete, {'snapshot_support': 'True'}
+        )
         self.assertIn(DHSS, str(error))
 
     def test_minimum_size_above_the_maximum_is_refused(self):
         for large in (MAX, MOST):
-            error = self.assertRaises(errors.Invalid, type_extra_specs.check_complete, {DHSS: 'False', MIN: '10', large: '9'})
+            error = self.assertRaises(
+                errors.Invalid, type_extra_specs.check_complete, {DHSS: 'False', MIN: '10', large: '9'}
+            )
             self.assertIn(MIN, str(error))
 
     def test_equal_minimum_and_maximum_sizes_are_accepted(self):
@@ -95,17 +122,33 @@ class WholeTest(testtools.TestCase):
 class VisibleTest(testtools.TestCase):
     """Extra specs of a type that users see."""
 
-    SPECS = {DHSS: 'False', 'snapshot_support': 'True', 'vendor:secret': 'x', 'thin_provisioning': 'True', MAX: '5',
-             'provisioning:mount_point_prefix': 'p', 'default_qos_type': 'gold', 'availability_zones': 'nova'}
+    SPECS = {
+        DHSS: 'False',
+        'snapshot_support': 'True',
+        'vendor:secret': 'x',
+        'thin_provisioning': 'True',
+        MAX: '5',
+        'provisioning:mount_point_prefix': 'p',
+        'default_qos_type': 'gold',
+        'availability_zones': 'nova',
+    }
 
     def test_users_see_only_specs_about_share_behaviour(self):
-        self.assertEqual({DHSS: 'False', 'snapshot_support': 'True', MAX: '5', 'availability_zones': 'nova'},
-                         type_extra_specs.visible_specs(self.SPECS))
+        self.assertEqual(
+            {DHSS: 'False', 'snapshot_support': 'True', MAX: '5', 'availability_zones': 'nova'},
+            type_extra_specs.visible_specs(self.SPECS),
+        )
 
     def test_unmentioned_abilities_are_returned_as_false(self):
-        self.assertEqual({'create_share_from_snapshot_support': 'False', 'revert_to_snapshot_support': 'False',
-                          'mount_snapshot_support': 'False', 'snapshot_inherit_share_access_support': 'False'},
-                         type_extra_specs.missing_abilities(self.SPECS))
+        self.assertEqual(
+            {
+                'create_share_from_snapshot_support': 'False',
+                'revert_to_snapshot_support': 'False',
+                'mount_snapshot_support': 'False',
+                'snapshot_inherit_share_access_support': 'False',
+            },
+            type_extra_specs.missing_abilities(self.SPECS),
+        )
 
     def test_only_driver_handles_share_servers_is_required(self):
         self.assertEqual({DHSS: 'False'}, type_extra_specs.required_specs(self.SPECS))

@@ -14,13 +14,21 @@ from manila_lite.api.contract.fields import Always, Field, Many, One, Plain, Vie
 
 def moment(*parts):
     """Return a time without a zone, as rows of the database have it."""
-    return datetime.datetime(*parts)    # noqa: DTZ001
+    return datetime.datetime(*parts)  # noqa: DTZ001
 
 
 ROW = types.SimpleNamespace(id='i', name='n', made=moment(2026, 1, 2, 3, 4, 5, 6), secret='s')
-VIEW = View('thing', 'things', (
-    Field('id', shapes.ID), Field('title', shapes.ID, read='name'), Field('made', shapes.TIME, since='2.9'),
-    Field('twice', shapes.ID, until='2.8', read=lambda row, req: row.id * 2), Field('secret', shapes.ID, rule='see:secret')))
+VIEW = View(
+    'thing',
+    'things',
+    (
+        Field('id', shapes.ID),
+        Field('title', shapes.ID, read='name'),
+        Field('made', shapes.TIME, since='2.9'),
+        Field('twice', shapes.ID, until='2.8', read=lambda row, req: row.id * 2),
+        Field('secret', shapes.ID, rule='see:secret'),
+    ),
+)
 
 
 class Asking:
@@ -41,18 +49,22 @@ class Asking:
 
 
 class Views(testtools.TestCase):
-
     def test_fields_are_shown_at_their_versions(self):
         self.assertEqual({'id': 'i', 'title': 'n', 'twice': 'ii'}, VIEW.render(ROW, Asking(8)))
         self.assertEqual({'id': 'i', 'title': 'n', 'made': ROW.made}, VIEW.render(ROW, Asking(9)))
 
     def test_times_have_microseconds_always(self):
-        for made, text in ((ROW.made, '2026-01-02T03:04:05.000006'), (moment(2026, 1, 2), '2026-01-02T00:00:00.000000')):
+        for made, text in (
+            (ROW.made, '2026-01-02T03:04:05.000006'),
+            (moment(2026, 1, 2), '2026-01-02T00:00:00.000000'),
+        ):
             self.assertEqual({'made': text}, orjson.loads(encode({'made': made})))
         self.assertRaises(TypeError, encode, {'made': object()})
 
     def test_constant_fields_are_shown_for_every_row(self):
-        view = View('thing', 'things', (Field('id', shapes.ID), Field('none', shapes.NULL_ID, read=Always(None))))
+        view = View(
+            'thing', 'things', (Field('id', shapes.ID), Field('none', shapes.NULL_ID, read=Always(None)))
+        )
         self.assertEqual([{'id': 'i', 'none': None}] * 2, view.render_all([ROW, ROW], Asking(0)))
 
     def test_rows_of_a_database_are_read_like_objects(self):
@@ -78,8 +90,14 @@ class Views(testtools.TestCase):
 
     def test_answers_fit_their_schemas(self):
         asking = Asking(9, ('see:secret',), count=1, following='/next')
-        for answer, value in ((One(VIEW), ROW), (Many(VIEW), [ROW]), (Many(VIEW, counted=True, paged=True), [ROW, ROW]),
-                              (Many(VIEW), []), (Plain(shapes.PAIRS, 'meta'), {'a': 'b'}), (Plain({'type': 'object'}), {})):
+        for answer, value in (
+            (One(VIEW), ROW),
+            (Many(VIEW), [ROW]),
+            (Many(VIEW, counted=True, paged=True), [ROW, ROW]),
+            (Many(VIEW), []),
+            (Plain(shapes.PAIRS, 'meta'), {'a': 'b'}),
+            (Plain({'type': 'object'}), {}),
+        ):
             compiled(answer.schema(9))(orjson.loads(encode(answer.render(value, asking))))
 
     def test_list_shows_its_count_and_the_next_page(self):
@@ -92,8 +110,13 @@ class Views(testtools.TestCase):
         fits = compiled(One(VIEW).schema(9))
         good = orjson.loads(encode(One(VIEW).render(ROW, Asking(9))))
         fits(good)
-        for bad in ({**good, 'more': 1}, {}, {'thing': {}}, {'thing': {**good['thing'], 'more': 1}},
-                    {'thing': {**good['thing'], 'id': 5}}):
+        for bad in (
+            {**good, 'more': 1},
+            {},
+            {'thing': {}},
+            {'thing': {**good['thing'], 'more': 1}},
+            {'thing': {**good['thing'], 'id': 5}},
+        ):
             self.assertRaises(ValueError, fits, bad)
 
     def test_required_fields_of_a_document_are_required(self):

@@ -38,9 +38,15 @@ class Metadata(testtools.TestCase):
         self.calls = MetadataCalls('shares', self.actions, ('share_id',))
 
     def test_metadata_calls_are_named_after_their_resource(self):
-        found = {(op.method, op.path, op.name, op.policy) for op in metadata_ops('/shares/{share_id}', self.calls, rules)}
+        found = {
+            (op.method, op.path, op.name, op.policy)
+            for op in metadata_ops('/shares/{share_id}', self.calls, rules)
+        }
         self.assertEqual(6, len(found))
-        self.assertIn(('POST', '/shares/{share_id}/metadata/{key}', 'shares.set_metadata_item', rules.UPDATE_METADATA), found)
+        self.assertIn(
+            ('POST', '/shares/{share_id}/metadata/{key}', 'shares.set_metadata_item', rules.UPDATE_METADATA),
+            found,
+        )
 
     def test_merge_keeps_other_pairs_and_replace_removes_them(self):
         self.assertEqual({'a': '1', 'b': '2'}, self.calls.merge_metadata(_request({'b': '2'})))

@@ -15,18 +15,39 @@ _SAID = (
     (_OBJECT, {'': 1}, 'body: must not have the field "".'),
     ({'type': 'object', 'required': ['a', 'b']}, {}, 'body: must have the fields a, b.'),
     ({'type': 'object', 'required': ['a', 'b']}, {'a': 1}, 'body: must have the field b.'),
-    ({'type': 'object', 'properties': {'share': _OBJECT}}, {'share': {'foo': 1}}, 'share: must not have the field foo.'),
+    (
+        {'type': 'object', 'properties': {'share': _OBJECT}},
+        {'share': {'foo': 1}},
+        'share: must not have the field foo.',
+    ),
     ({'enum': ['ro', 'rw', None, True]}, 'x', 'body: must be one of ro, rw, null, true.'),
     ({'type': 'string', 'pattern': '^a$'}, 'x', 'body: must match the pattern ^a$.'),
     ({'const': None}, 1, 'body: must be null.'),
-    ({'anyOf': [{'type': 'string'}, {'type': 'null'}]}, 1, 'body: has none of the forms that are allowed here.'),
-    ({'type': 'object', 'patternProperties': {'^a$': {}}, 'additionalProperties': False}, {'b': 1},
-     'body: has a field whose name is not allowed.'),
-    ({'type': 'object', 'propertyNames': {'pattern': '^a$'}}, {'a': 1, 'b': 1}, 'body: must not have the key b.'),
-    ({'type': 'object', 'propertyNames': {'minLength': 1, 'maxLength': 3}}, {'a': 1, '': 1},
-     'body: has the key "" of 0 characters; a key has 1 to 3.'),
-    (shapes.METADATA, {'a': 'b', 'a/../b': 'c'},
-     'body: must not have the key a/../b: no part between slashes may be . or .., which no URL can name.'),
+    (
+        {'anyOf': [{'type': 'string'}, {'type': 'null'}]},
+        1,
+        'body: has none of the forms that are allowed here.',
+    ),
+    (
+        {'type': 'object', 'patternProperties': {'^a$': {}}, 'additionalProperties': False},
+        {'b': 1},
+        'body: has a field whose name is not allowed.',
+    ),
+    (
+        {'type': 'object', 'propertyNames': {'pattern': '^a$'}},
+        {'a': 1, 'b': 1},
+        'body: must not have the key b.',
+    ),
+    (
+        {'type': 'object', 'propertyNames': {'minLength': 1, 'maxLength': 3}},
+        {'a': 1, '': 1},
+        'body: has the key "" of 0 characters; a key has 1 to 3.',
+    ),
+    (
+        shapes.METADATA,
+        {'a': 'b', 'a/../b': 'c'},
+        'body: must not have the key a/../b: no part between slashes may be . or .., which no URL can name.',
+    ),
     ({'type': ['string', 'null']}, 1, 'body: must be string or null.'),
 )
 

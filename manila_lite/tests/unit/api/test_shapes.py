@@ -10,25 +10,41 @@ from hypothesis import given, settings, strategies
 
 from manila_lite.api.contract import fields, shapes
 
-_PLAIN = strategies.none() | strategies.booleans() | strategies.integers() | strategies.floats() | strategies.text()
+_PLAIN = (
+    strategies.none()
+    | strategies.booleans()
+    | strategies.integers()
+    | strategies.floats()
+    | strategies.text()
+)
 _PAIRS = strategies.dictionaries(strategies.text(), strategies.text() | strategies.integers(), max_size=3)
-_WORDS = strategies.sampled_from(('7', 'on', 'No', '{"a": 1}', "{'a': 'b'}", '2026-01-31', '2026-01-31T12:00:00Z', 'A'))
-JSON = _PLAIN | _PAIRS | _WORDS | strategies.recursive(
-    _PLAIN,
-    lambda inner: strategies.lists(inner, max_size=3) | strategies.dictionaries(strategies.text(), inner, max_size=3))
+_WORDS = strategies.sampled_from(
+    ('7', 'on', 'No', '{"a": 1}', "{'a': 'b'}", '2026-01-31', '2026-01-31T12:00:00Z', 'A')
+)
+JSON = (
+    _PLAIN
+    | _PAIRS
+    | _WORDS
+    | strategies.recursive(
+        _PLAIN,
+        lambda inner: (
+            strategies.lists(inner, max_size=3)
+            | strategies.dictionaries(strategies.text(), inner, max_size=3)
+        ),
+    )
+)
 
 
 def moment(*parts):
     """Return a time without a zone, as rows of the database have it."""
-    return datetime.datetime(*parts)    # noqa: DTZ001
+    return datetime.datetime(*parts)  # noqa: DTZ001
 
 
 class Shapes(testtools.TestCase):
-
     def test_whole_numbers_are_read_and_large_ones_refused(self):
         for value in (5, '5', ' 5 ', '05', 5.0):
             self.assertEqual(5, shapes.integer(value))
-        for value in (2**31, '2147483648', -2**31, 'x', '', '1e3', '5.0'):
+        for value in (2**31, '2147483648', -(2**31), 'x', '', '1e3', '5.0'):
             self.assertRaises(ValueError, shapes.integer, value)
 
     def test_words_for_yes_and_no_are_flags(self):
@@ -43,8 +59,19 @@ class Shapes(testtools.TestCase):
         for value in ('{"a": "b"}', "{'a': 'b'}", "{u'a': u'b'}", {'a': 'b'}):
             self.assertEqual({'a': 'b'}, shapes.pairs(value))
         self.assertEqual({'a': '1', '2': 'True'}, shapes.pairs("{'a': 1, 2: True}"))
-        for value in ('a=b', '[]', '{"a": []}', '{"a"', '', 'a', '__import__("os")', '{' * 5000, '"' + 'x' * 5000 + '"',
-                      '[' * 4000, '{"a": null}'):
+        for value in (
+            'a=b',
+            '[]',
+            '{"a": []}',
+            '{"a"',
+            '',
+            'a',
+            '__import__("os")',
+            '{' * 5000,
+            '"' + 'x' * 5000 + '"',
+            '[' * 4000,
+            '{"a": null}',
+        ):
             self.assertRaises(ValueError, shapes.pairs, value)
 
     def test_times_are_read_as_utc(self):
@@ -66,8 +93,13 @@ class Shapes(testtools.TestCase):
         @settings(derandomize=True, deadline=None, database=None, max_examples=300)
         @given(JSON)
         def anything(value):
-            for kind, parse in ((int, shapes.integer), (bool, shapes.flag), (dict, shapes.pairs),
-                                (datetime.datetime, shapes.time), (str, shapes.one_of('a', '0'))):
+            for kind, parse in (
+                (int, shapes.integer),
+                (bool, shapes.flag),
+                (dict, shapes.pairs),
+                (datetime.datetime, shapes.time),
+                (str, shapes.one_of('a', '0')),
+            ):
                 try:
                     found = parse(value)
                 except (ValueError, TypeError, OverflowError):

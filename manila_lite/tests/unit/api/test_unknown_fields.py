@@ -6,18 +6,32 @@ import testtools
 from manila_lite.api.contract.unknown_fields import header, opened, take_out
 
 _INNER = {'type': 'object', 'properties': {'b': {'type': 'string'}}, 'additionalProperties': False}
-_SCHEMA = {'type': 'object', 'additionalProperties': False, 'properties': {
-    'a': {'type': 'array', 'items': _INNER}, 'in': _INNER,
-    'map': {'type': 'object', 'additionalProperties': {'type': 'string'}}, 'n': {'type': 'integer'}}}
+_SCHEMA = {
+    'type': 'object',
+    'additionalProperties': False,
+    'properties': {
+        'a': {'type': 'array', 'items': _INNER},
+        'in': _INNER,
+        'map': {'type': 'object', 'additionalProperties': {'type': 'string'}},
+        'n': {'type': 'integer'},
+    },
+}
 
 
 class UnknownFields(testtools.TestCase):
-
     def test_they_are_taken_out_at_every_depth(self):
         ignored = []
-        sent = {'a': [{'b': 'x'}, {'c': 1}], 'in': {'b': 'y', 'd': 2}, 'map': {'any': 'z'}, 'n': {'wrong': 'type'}, 'e': 3}
-        self.assertEqual({'a': [{'b': 'x'}, {}], 'in': {'b': 'y'}, 'map': {'any': 'z'}, 'n': {'wrong': 'type'}},
-                         take_out(_SCHEMA, sent, 'top', ignored))
+        sent = {
+            'a': [{'b': 'x'}, {'c': 1}],
+            'in': {'b': 'y', 'd': 2},
+            'map': {'any': 'z'},
+            'n': {'wrong': 'type'},
+            'e': 3,
+        }
+        self.assertEqual(
+            {'a': [{'b': 'x'}, {}], 'in': {'b': 'y'}, 'map': {'any': 'z'}, 'n': {'wrong': 'type'}},
+            take_out(_SCHEMA, sent, 'top', ignored),
+        )
         self.assertEqual(['top.e', 'top.a.1.c', 'top.in.d'], ignored)
 
     def test_empty_ones_are_not_named(self):

@@ -11,7 +11,6 @@ from manila_lite.api import versions
 
 
 class Asked(testtools.TestCase):
-
     def test_missing_version_means_the_first(self):
         self.assertEqual(0, versions.asked(None))
 

@@ -11,12 +11,19 @@ from rich.console import Console
 
 def operation(percent, state='open', error=None):
     """Return an operation with this progress."""
-    return Operation.existing(id='o', kind='k', resource_id='r', phase='copy', steps=1, state=state, error=error,
-                              progress={'percent': percent})
+    return Operation.existing(
+        id='o',
+        kind='k',
+        resource_id='r',
+        phase='copy',
+        steps=1,
+        state=state,
+        error=error,
+        progress={'percent': percent},
+    )
 
 
 class Lines(testtools.TestCase):
-
     def told(self, *looks):
         """Return the lines that these operations make, each seen at a time in seconds."""
         out, clock = io.StringIO(), iter([at for at, _ in looks])
@@ -26,18 +33,21 @@ class Lines(testtools.TestCase):
         return out.getvalue().splitlines()
 
     def test_changes_are_told_every_few_seconds(self):
-        self.assertEqual(['k of r: copy, 1 %', 'k of r: copy, 3 %'],
-                         self.told(*((at, operation(1 + at // 2)) for at in range(8))))
+        self.assertEqual(
+            ['k of r: copy, 1 %', 'k of r: copy, 3 %'],
+            self.told(*((at, operation(1 + at // 2)) for at in range(8))),
+        )
 
     def test_the_same_is_told_once(self):
         self.assertEqual(['k of r: copy, 1 %'], self.told(*((at, operation(1)) for at in range(0, 90, 10))))
 
     def test_the_end_is_told_at_once(self):
-        self.assertEqual(['k of r: copy', 'k of r: done'], self.told((0, operation(None)), (1, operation(None, 'done'))))
+        self.assertEqual(
+            ['k of r: copy', 'k of r: done'], self.told((0, operation(None)), (1, operation(None, 'done')))
+        )
 
 
 class Bar(testtools.TestCase):
-
     def drawn(self, *ops):
         """Return what a terminal shows."""
         out = io.StringIO()
@@ -60,6 +70,5 @@ class Bar(testtools.TestCase):
 
 
 class Choice(testtools.TestCase):
-
     def test_what_is_no_terminal_gets_lines(self):
         self.assertIsInstance(display.on(io.StringIO()), display.Lines)

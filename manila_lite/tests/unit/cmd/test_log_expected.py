@@ -12,7 +12,6 @@ from manila_lite.cmd import log_expected
 
 
 class TestExpectedFilter(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.out = io.StringIO()
@@ -34,22 +33,28 @@ class TestExpectedFilter(testtools.TestCase):
         return self.out.getvalue()
 
     def test_49_8_conflict_is_one_line_for_information(self):
-        self.assertEqual('INFO x: a timer failed: the database let another transaction go first\n',
-                         self.logged(exception.DBDeadlock()))
+        self.assertEqual(
+            'INFO x: a timer failed: the database let another transaction go first\n',
+            self.logged(exception.DBDeadlock()),
+        )
 
     def test_49_8_conflict_is_left_out_where_only_warnings_are_wanted(self):
         self.logger.setLevel(logging.WARNING)
         self.assertEqual('', self.logged(exception.DBDeadlock()))
 
     def test_49_8_sentence_is_enough_for_an_error_that_was_raised_on_purpose(self):
-        self.assertEqual('ERROR x: a timer failed: The share server is away.\n',
-                         self.logged(errors.ManilaLiteError('The share server is away.')))
+        self.assertEqual(
+            'ERROR x: a timer failed: The share server is away.\n',
+            self.logged(errors.ManilaLiteError('The share server is away.')),
+        )
 
     def test_unexpected_error_has_its_traceback(self):
         self.assertIn('Traceback', self.logged(ValueError('a bug')))
 
     def test_error_behind_a_sentence_has_its_traceback(self):
-        self.assertIn('ValueError: a bug', self.logged(errors.ManilaLiteError('It failed.'), ValueError('a bug')))
+        self.assertIn(
+            'ValueError: a bug', self.logged(errors.ManilaLiteError('It failed.'), ValueError('a bug'))
+        )
 
     def test_services_have_the_filter_once(self):
         handler = logging.StreamHandler(self.out)

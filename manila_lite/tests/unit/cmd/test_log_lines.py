@@ -17,8 +17,27 @@ from manila_lite.cmd import log_lines
 from manila_lite.tests import waiting
 
 #: Characters that end lines, control terminals, reverse text or cannot be encoded.
-EVIL = ('\n', '\r', '\r\n', '\x00', '\x07', '\x08', '\x1b[2J', '\x7f', '\x85', '\x9b31m', '\u200f', '\u2028', '\u2029',
-        '\u202e', '\u2066', '\ufeff', '\ud800', '\udcff', '\U000e0041')
+EVIL = (
+    '\n',
+    '\r',
+    '\r\n',
+    '\x00',
+    '\x07',
+    '\x08',
+    '\x1b[2J',
+    '\x7f',
+    '\x85',
+    '\x9b31m',
+    '\u200f',
+    '\u2028',
+    '\u2029',
+    '\u202e',
+    '\u2066',
+    '\ufeff',
+    '\ud800',
+    '\udcff',
+    '\U000e0041',
+)
 FORGED = '2026-01-01 00:00:00.000 1 ERROR root forged'
 
 
@@ -31,7 +50,6 @@ def _oslo(conf):
 
 
 class LogLines(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.conf = cfg.ConfigOpts()
@@ -67,23 +85,28 @@ class LogLines(testtools.TestCase):
 
     def test_messages_and_arguments_are_logged_on_one_line(self):
         for make, evil in self.each():
-            for call in (lambda to, evil=evil: to.warning(evil), lambda to, evil=evil: to.warning('%s', evil),
-                         lambda to, evil=evil: to.warning('%(a)s', {'a': ValueError(evil)})):
-                line, = self.assert_clean(self.logged(make, call))
+            for call in (
+                lambda to, evil=evil: to.warning(evil),
+                lambda to, evil=evil: to.warning('%s', evil),
+                lambda to, evil=evil: to.warning('%(a)s', {'a': ValueError(evil)}),
+            ):
+                (line,) = self.assert_clean(self.logged(make, call))
                 self.assertIn('before', line)
                 self.assertIn('forged', line)
 
     def test_exception_text_cannot_forge_a_log_line(self):
         """A traceback has a line for each of its lines and one for the exception, also for chained ones."""
         for make, evil in self.each():
+
             def call(logger, evil=evil):
                 try:
                     try:
                         raise OSError(5, evil, evil)
                     except OSError:
-                        raise type('Strange', (Exception,), {})(evil)    # noqa: B904 - chained by itself
+                        raise type('Strange', (Exception,), {})(evil)  # noqa: B904 - chained by itself
                 except Exception:
                     logger.exception('It broke')
+
             lines = self.assert_clean(self.logged(make, call), None)
             self.assertEqual(2, sum('Traceback (most recent call last):' in line for line in lines), lines)
             self.assertTrue(any(line.endswith('raise OSError(5, evil, evil)') for line in lines), lines)
@@ -96,6 +119,7 @@ class LogLines(testtools.TestCase):
                 raise ExceptionGroup(FORGED, [ValueError(f'a\n{FORGED}'), KeyError(f'\x1b\n{FORGED}')])
             except Exception:
                 logger.exception('It broke')
+
         lines = self.assert_clean(self.logged(_plain, call), None)
         self.assertEqual([], [line for line in lines if line.startswith(FORGED)], lines)
         self.assertTrue(any('ValueError: a\\n' in line and line.endswith(FORGED) for line in lines), lines)
@@ -110,17 +134,25 @@ class LogLines(testtools.TestCase):
                 raise Mute
             except Mute:
                 logger.exception('It broke')
+
         self.assertIn('Mute', self.assert_clean(self.logged(_plain, call), None)[-1])
 
     def test_other_attributes_of_a_record_are_escaped(self):
         """Other attributes of a record are escaped too: oslo.log puts the resource before each line of a traceback, for one."""
+
         def call(logger):
             try:
                 raise ValueError
             except ValueError:
-                logger.warning('a', exc_info=True, stack_info=True, extra={'instance': f'\n{FORGED}', 'resource': '\x1b'})
+                logger.warning(
+                    'a', exc_info=True, stack_info=True, extra={'instance': f'\n{FORGED}', 'resource': '\x1b'}
+                )
+
         self.conf.set_override('logging_default_format_string', '%(levelname)s %(instance)s %(message)s')
-        self.assertEqual([], [line for line in self.assert_clean(self.logged(_oslo, call), None) if line.startswith(FORGED)])
+        self.assertEqual(
+            [],
+            [line for line in self.assert_clean(self.logged(_oslo, call), None) if line.startswith(FORGED)],
+        )
 
     def test_lines_of_a_traceback_begin_as_configured(self):
         def call(logger):
@@ -128,6 +160,7 @@ class LogLines(testtools.TestCase):
                 raise ValueError('a')
             except ValueError:
                 logger.exception('It broke')
+
         self.conf.set_override('logging_exception_prefix', '%(process)d TRACE %(name)s ')
         head, *lines = self.assert_clean(self.logged(_oslo, call), None)
         self.assertIn('It broke', head)
@@ -179,15 +212,30 @@ class UnexpectedEnd(testtools.TestCase):
         paths = [folder / f'{number}.conf' for number in range(len(options))]
         for path, text in zip(paths, options, strict=True):
             path.write_text(f'[DEFAULT]\nstate_path = {folder}\n' + text.format(folder=folder))
-        subprocess.run([sys.executable, '-c', _DIES, *paths], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True,
-                       timeout=waiting.LIMIT)
+        subprocess.run(
+            [sys.executable, '-c', _DIES, *paths],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            check=True,
+            timeout=waiting.LIMIT,
+        )
         return folder, [Path(f'{path}.stderr').read_text().splitlines() for path in paths]
 
     def test_error_is_on_stderr_in_one_line_or_with_the_log(self):
         folder, (of_file, of_folder, of_json, of_stdout, of_stderr, of_both) = self.die(
-            'log_file = {folder}/a.log', 'log_dir = {folder}', 'log_file = {folder}/b.log\nuse_json = true', '',
-            'use_stderr = true', 'use_stderr = true\nlog_file = {folder}/c.log')
-        for said, file in (of_file, 'a.log'), (of_folder, 'manila-test.log'), (of_json, 'b.log'), (of_stdout, None):
+            'log_file = {folder}/a.log',
+            'log_dir = {folder}',
+            'log_file = {folder}/b.log\nuse_json = true',
+            '',
+            'use_stderr = true',
+            'use_stderr = true\nlog_file = {folder}/c.log',
+        )
+        for said, file in (
+            (of_file, 'a.log'),
+            (of_folder, 'manila-test.log'),
+            (of_json, 'b.log'),
+            (of_stdout, None),
+        ):
             place = folder / file if file else 'the log'
             told = r'ValueError: what nobody foresaw\nmanila_lite: forged'
             self.assertEqual([f'manila_lite: unexpected error, with a traceback in {place}: {told}'], said)

@@ -19,7 +19,6 @@ _DRIVER = 'oslo.messaging._drivers.impl_rabbit'
 
 
 class TestOutage(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.log = self.useFixture(fixtures.FakeLogger())
@@ -70,7 +69,6 @@ class TestOutage(testtools.TestCase):
 
 
 class TestOutageFilter(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.filter = log_outages.OutageFilter(cfg.ConfigOpts())
@@ -85,7 +83,9 @@ class TestOutageFilter(testtools.TestCase):
         return self.filter.filter(logging.LogRecord(logger, level, '', 1, 'x', args, info))
 
     def test_errors_of_a_database_that_does_not_answer_are_left_out(self):
-        away = db_exception.DBConnectionError(Exception('gone\n[SQL: SELECT 1]\n(Background on this error at: x)'))
+        away = db_exception.DBConnectionError(
+            Exception('gone\n[SQL: SELECT 1]\n(Background on this error at: x)')
+        )
         lost = sa.exc.OperationalError('SELECT 1', {}, Exception('gone'), connection_invalidated=True)
         wrapped = ValueError('outer')
         wrapped.__cause__ = away
@@ -96,8 +96,12 @@ class TestOutageFilter(testtools.TestCase):
         self.assertEqual(('_database', 'gone'), self.noticed[0])
 
     def test_other_errors_are_written(self):
-        for error in (db_exception.DBDeadlock(), sa.exc.OperationalError('SELECT 1', {}, Exception('wrong')), OSError('a file'),
-                      None):
+        for error in (
+            db_exception.DBDeadlock(),
+            sa.exc.OperationalError('SELECT 1', {}, Exception('wrong')),
+            OSError('a file'),
+            None,
+        ):
             self.assertTrue(self.written('manila_lite.engine.runner', error))
         self.assertEqual([], self.noticed)
 
@@ -107,11 +111,13 @@ class TestOutageFilter(testtools.TestCase):
     def test_errors_of_a_broker_that_does_not_answer_are_left_out(self):
         refused = ConnectionRefusedError('refused')
         self.assertFalse(self.written(_DRIVER, args=({'err_str': refused},)))
-        self.assertFalse(self.written('manila_lite.rpc.clients', args=(oslo_messaging.MessageDeliveryFailure('x'),)))
+        self.assertFalse(
+            self.written('manila_lite.rpc.clients', args=(oslo_messaging.MessageDeliveryFailure('x'),))
+        )
         try:
             raise amqp.exceptions.RecoverableConnectionError('lost')
         except amqp.exceptions.AMQPError:
-            self.assertFalse(self.written(_DRIVER))     # the driver does not hand it over
+            self.assertFalse(self.written(_DRIVER))  # the driver does not hand it over
         self.assertEqual(['_broker'] * 3, [name for name, _ in self.noticed])
 
     def test_refusals_of_the_broker_are_written(self):
@@ -124,10 +130,11 @@ class TestOutageFilter(testtools.TestCase):
 
     def test_errors_of_a_keystone_that_does_not_answer_are_left_out(self):
         for error, logger, left_out in (
-                (keystone_exceptions.ConnectFailure('refused'), 'keystonemiddleware.auth_token', True),
-                (keystone_exceptions.ConnectTimeout('late'), 'manila_lite.api.http.keystone', True),
-                (keystone_exceptions.Unauthorized('wrong'), 'keystonemiddleware.auth_token', False),
-                (keystone_exceptions.ConnectFailure('refused'), 'manila_lite.siblings.connection', False)):
+            (keystone_exceptions.ConnectFailure('refused'), 'keystonemiddleware.auth_token', True),
+            (keystone_exceptions.ConnectTimeout('late'), 'manila_lite.api.http.keystone', True),
+            (keystone_exceptions.Unauthorized('wrong'), 'keystonemiddleware.auth_token', False),
+            (keystone_exceptions.ConnectFailure('refused'), 'manila_lite.siblings.connection', False),
+        ):
             self.assertEqual(left_out, not self.written(logger, args=(error,)), error)
         self.assertEqual([('_keystone', 'refused'), ('_keystone', 'late')], self.noticed)
 

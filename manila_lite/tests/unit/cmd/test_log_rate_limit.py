@@ -13,7 +13,6 @@ from manila_lite.tests import waiting
 
 
 class TestFlood(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.said = self.useFixture(fixtures.FakeLogger(format='%(name)s %(message)s'))
@@ -21,7 +20,7 @@ class TestFlood(testtools.TestCase):
         self.conf = cfg.ConfigOpts()
         api.register_opts(self.conf)
         self.conf([])
-        self.limit(0)       # a service that ran in this process before may have left its own limit
+        self.limit(0)  # a service that ran in this process before may have left its own limit
         self.addCleanup(self.limit, 0)
 
     def limit(self, burst, interval=3600.0):
@@ -34,13 +33,19 @@ class TestFlood(testtools.TestCase):
 
     def test_each_cause_logs_at_most_the_burst_of_lines(self):
         self.limit(3)
-        self.limit(3)       # a second call changes nothing
+        self.limit(3)  # a second call changes nothing
         for number in range(10):
             self.log.info('%s was refused', number)
         self.log.info('another cause')
         logging.getLogger('manila_lite.manager').info('%s was refused', 11)
-        self.assertEqual([*(f'{self.log.name} {number} was refused' for number in range(3)),
-                          f'{self.log.name} another cause', 'manila_lite.manager 11 was refused'], self.lines())
+        self.assertEqual(
+            [
+                *(f'{self.log.name} {number} was refused' for number in range(3)),
+                f'{self.log.name} another cause',
+                'manila_lite.manager 11 was refused',
+            ],
+            self.lines(),
+        )
 
     def test_number_of_omitted_lines_is_logged_later(self):
         held = log_rate_limit.RateLimitFilter(2, 0.05)
@@ -52,8 +57,10 @@ class TestFlood(testtools.TestCase):
         end = time.monotonic() + waiting.LIMIT
         while 'more lines' not in self.said.output and time.monotonic() < end:
             self.log.info('the clock')
-        self.assertEqual([f'{self.log.name} 5 more lines like this were left out: %s was refused'],
-                         [line for line in self.lines() if 'more lines' in line][:1])
+        self.assertEqual(
+            [f'{self.log.name} 5 more lines like this were left out: %s was refused'],
+            [line for line in self.lines() if 'more lines' in line][:1],
+        )
 
     def test_burst_of_zero_limits_nothing(self):
         self.limit(0)
@@ -64,5 +71,7 @@ class TestFlood(testtools.TestCase):
     def test_memory_for_causes_is_bounded(self):
         held = log_rate_limit.RateLimitFilter(1, 3600.0)
         for number in range(5000):
-            held.filter(logging.LogRecord('a', logging.INFO, '', 0, f'{number} in the text itself', None, None))
+            held.filter(
+                logging.LogRecord('a', logging.INFO, '', 0, f'{number} in the text itself', None, None)
+            )
         self.assertLess(len(held._counts), 1100)

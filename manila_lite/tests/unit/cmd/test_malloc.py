@@ -7,7 +7,7 @@ import sys
 import testtools
 
 #: Threads that are alive at once allocate, each from the arena that it was given. glibc lists the arenas as XML.
-_PROGRAM = '''
+_PROGRAM = """
 import ctypes, sys, tempfile, threading
 if sys.argv[1] == 'shared':
     import manila_lite.cmd
@@ -28,14 +28,20 @@ with tempfile.NamedTemporaryFile() as file:
     c.malloc_info(0, out)
     c.fclose(out)
     print(file.read().decode().count('<heap nr='))
-'''
+"""
 
 
 class Arenas(testtools.TestCase):
-
     def arenas(self, how):
-        return int(subprocess.run([sys.executable, '-c', _PROGRAM, how], check=True, capture_output=True, text=True,
-                                  stdin=subprocess.DEVNULL).stdout)
+        return int(
+            subprocess.run(
+                [sys.executable, '-c', _PROGRAM, how],
+                check=True,
+                capture_output=True,
+                text=True,
+                stdin=subprocess.DEVNULL,
+            ).stdout
+        )
 
     def test_many_threads_share_two(self):
         self.assertGreater(self.arenas('plain'), 2)

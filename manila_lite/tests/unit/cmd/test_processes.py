@@ -57,10 +57,28 @@ print(*sorted(PACKAGES & set(sys.modules)))
 """
 
 #: Packages that are slow to import.
-_PACKAGES = frozenset((
-    'alembic', 'amqp', 'cheroot', 'jinja2', 'keystoneauth1', 'kombu', 'manila_lite.policies', 'oslo_messaging', 'oslo_policy',
-    'oslo_service.service', 'osprofiler', 'pecan', 'pygments', 'requests', 'rich', 'sqlalchemy.dialects.postgresql', 'webob',
-    'yaml'))
+_PACKAGES = frozenset(
+    (
+        'alembic',
+        'amqp',
+        'cheroot',
+        'jinja2',
+        'keystoneauth1',
+        'kombu',
+        'manila_lite.policies',
+        'oslo_messaging',
+        'oslo_policy',
+        'oslo_service.service',
+        'osprofiler',
+        'pecan',
+        'pygments',
+        'requests',
+        'rich',
+        'sqlalchemy.dialects.postgresql',
+        'webob',
+        'yaml',
+    )
+)
 
 _MANAGE = """
 manage('--help')
@@ -75,34 +93,59 @@ _LOADED = {
     'from manila_lite.cmd import share; run(share)': {'oslo_messaging', 'oslo_service.service'},
     # It deletes and moves shares as their owners would.
     'from manila_lite.cmd import scheduler; run(scheduler)': {
-        'oslo_messaging', 'oslo_service.service', 'manila_lite.policies', 'oslo_policy', 'requests', 'yaml'},
+        'oslo_messaging',
+        'oslo_service.service',
+        'manila_lite.policies',
+        'oslo_policy',
+        'requests',
+        'yaml',
+    },
     """
 from manila_lite.cmd import all_in_one, setup
 serve(all_in_one.build(setup.configure([CONFIG], transport_url='inproc://')))
-""": _PACKAGES - {
-    'alembic', 'amqp', 'keystoneauth1', 'kombu', 'osprofiler', 'pygments', 'rich', 'sqlalchemy.dialects.postgresql'},
+""": _PACKAGES
+    - {
+        'alembic',
+        'amqp',
+        'keystoneauth1',
+        'kombu',
+        'osprofiler',
+        'pygments',
+        'rich',
+        'sqlalchemy.dialects.postgresql',
+    },
     'from manila_lite.cmd import metrics_server, guru_meditation': {'cheroot', 'jinja2', 'webob'},
 }
 
 
 class Packages(testtools.TestCase):
-
     def test_processes_load_only_what_they_use(self):
         state = Path(self.useFixture(fixtures.TempDir()).path)
         config = state / 'c.conf'
         config.write_text(_CONFIG.format(state=state))
         for body, loaded in _LOADED.items():
             program = _PROGRAM.replace('{BODY}', body).replace('{PACKAGES}', repr(set(_PACKAGES)))
-            done = subprocess.run([sys.executable, '-c', program, f'--config-file={config}'], capture_output=True, text=True,
-                                  timeout=waiting.LIMIT, stdin=subprocess.DEVNULL, check=False)
+            done = subprocess.run(
+                [sys.executable, '-c', program, f'--config-file={config}'],
+                capture_output=True,
+                text=True,
+                timeout=waiting.LIMIT,
+                stdin=subprocess.DEVNULL,
+                check=False,
+            )
             self.assertEqual(0, done.returncode, done.stderr)
             self.assertEqual(loaded, set(done.stdout.splitlines()[-1].split()), body)
 
 
 class Collector(testtools.TestCase):
-
     def test_garbage_collector_leaves_a_start_alone(self):
         looks = 'import gc; print(sum(each["collections"] for each in gc.get_stats()))'
-        done = subprocess.run([sys.executable, '-c', f'from manila_lite.cmd import share; {looks}'], capture_output=True,
-                              text=True, timeout=waiting.LIMIT, stdin=subprocess.DEVNULL, check=True)
-        self.assertLess(int(done.stdout), 100)      # 300 by default
+        done = subprocess.run(
+            [sys.executable, '-c', f'from manila_lite.cmd import share; {looks}'],
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+            stdin=subprocess.DEVNULL,
+            check=True,
+        )
+        self.assertLess(int(done.stdout), 100)  # 300 by default

@@ -84,11 +84,14 @@ sys.exit(status)
 
 
 class RunnerTestCase(testtools.TestCase):
-
     def launch(self, script):
-        child = subprocess.Popen([sys.executable, '-c', PREAMBLE + textwrap.dedent(script)], text=True,
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 env={**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))})
+        child = subprocess.Popen(
+            [sys.executable, '-c', PREAMBLE + textwrap.dedent(script)],
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))},
+        )
         self.addCleanup(self.end, child)
         return child
 
@@ -113,7 +116,6 @@ class RunnerTestCase(testtools.TestCase):
 
 
 class TestConfigFiles(testtools.TestCase):
-
     def test_concurrent_reader_does_not_keep_the_old_value(self):
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).join('a.conf'))
         path.write_text('[DEFAULT]\nsize = 0\n')
@@ -125,6 +127,7 @@ class TestConfigFiles(testtools.TestCase):
         def read():
             while not done.is_set():
                 conf.size  # noqa: B018
+
         reader = threading.Thread(target=read)
         reader.start()
         self.addCleanup(reader.join)
@@ -137,7 +140,6 @@ class TestConfigFiles(testtools.TestCase):
 
 
 class TestOrder(RunnerTestCase):
-
     TWO = """sys.exit(runner.run([Plain('one'), Plain('two')]))"""
 
     def test_sigterm_and_sigint_stop_in_reverse_and_exit_0(self):
@@ -172,7 +174,7 @@ class TestOrder(RunnerTestCase):
                     time.sleep(1)
             sys.exit(runner.run([Slow('one'), Plain('two')]))""")
         self.expect(child, 'start one')
-        child.send_signal(signal.SIGHUP)    # a SIGHUP alone would not end the process
+        child.send_signal(signal.SIGHUP)  # a SIGHUP alone would not end the process
         child.terminate()
         self.assertEqual((0, ['stop one'], ''), self.finish(child))
 
@@ -191,15 +193,16 @@ class TestOrder(RunnerTestCase):
 
 
 class TestFailures(RunnerTestCase):
-
     def test_bad_configuration_is_one_line_and_stops_started_services(self):
         child = self.launch("""
             class Bad(Plain):
                 def start(self):
                     raise errors.BadConfig('option driver of [alpha]: no driver named x')
             sys.exit(runner.run([Plain('one'), Bad('two'), Plain('three')]))""")
-        self.assertEqual((1, ['start one', 'stop one'], 'Cannot start: option driver of [alpha]: no driver named x\n'),
-                         self.finish(child))
+        self.assertEqual(
+            (1, ['start one', 'stop one'], 'Cannot start: option driver of [alpha]: no driver named x\n'),
+            self.finish(child),
+        )
 
     def test_unexpected_error_at_start_prints_its_traceback(self):
         child = self.launch("""
@@ -213,8 +216,10 @@ class TestFailures(RunnerTestCase):
 
     def test_unexpected_errors_are_on_stderr_as_well_when_the_log_is_a_file(self):
         log = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'a.log'
-        for method, what, out in (('start', 'cannot start', ['start one', 'stop one']),
-                                  ('stop', 'two failed to stop', ['start one', 'start two', 'stop one'])):
+        for method, what, out in (
+            ('start', 'cannot start', ['start one', 'stop one']),
+            ('stop', 'two failed to stop', ['start one', 'start two', 'stop one']),
+        ):
             child = self.launch(f"""
                 import logging
                 logging.basicConfig(filename={str(log)!r})
@@ -226,7 +231,7 @@ class TestFailures(RunnerTestCase):
                 self.expect(child, *out[:2])
                 child.terminate()
             told = f'manila_lite: {what}, with a traceback in {log}: ZeroDivisionError: oops\n'
-            self.assertEqual((1, out[2 if method == 'stop' else 0:], told), self.finish(child))
+            self.assertEqual((1, out[2 if method == 'stop' else 0 :], told), self.finish(child))
         self.assertEqual(2, log.read_text().count('Traceback'))
 
     def test_a_service_that_fails_to_stop_does_not_hold_up_the_others(self):
@@ -277,7 +282,6 @@ class TestFailures(RunnerTestCase):
 
 
 class TestAllInOne(RunnerTestCase):
-
     def start(self, seconds):
         child = self.launch(f'SECONDS = {seconds}\n' + ALL_IN_ONE)
         return child, int(self.expect(child, 'port').split()[1])
@@ -305,7 +309,7 @@ class TestAllInOne(RunnerTestCase):
     def test_idle_process_uses_no_cpu_and_stops_soon(self):
         child, _port = self.start(seconds=0)
         before = self.ticks(child.pid)
-        time.sleep(1.5)     # sleeps: it is to do nothing for so long
+        time.sleep(1.5)  # sleeps: it is to do nothing for so long
         self.assertLessEqual(self.ticks(child.pid) - before, 2)
         child.terminate()
         begin = time.monotonic()

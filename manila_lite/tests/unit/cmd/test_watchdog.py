@@ -19,10 +19,15 @@ watch.start()
 
 
 class Watched(testtools.TestCase):
-
     def run_child(self, code):
-        return subprocess.run([sys.executable, '-c', _BEGIN + code], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=waiting.LIMIT, check=False)
+        return subprocess.run(
+            [sys.executable, '-c', _BEGIN + code],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+            check=False,
+        )
 
     def test_process_that_a_thread_holds_ends_and_tells_the_code(self):
         done = self.run_child('def hold():\n    re.match("(a|a)*b", "a" * 99)\nhold()\n')

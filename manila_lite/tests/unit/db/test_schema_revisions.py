@@ -15,9 +15,14 @@ _SIBLINGS = Path(manila_lite.__file__).parent / 'siblings'
 
 
 class Revisions(testscenarios.WithScenarios, testtools.TestCase):
-    scenarios = [(name, {'folder': folder}) for name, folder in (
-        ('shares', schema_revisions.FOLDER), ('compute', _SIBLINGS / 'compute' / 'migrations'),
-        ('dataproc', _SIBLINGS / 'dataproc' / 'migrations'))]
+    scenarios = [
+        (name, {'folder': folder})
+        for name, folder in (
+            ('shares', schema_revisions.FOLDER),
+            ('compute', _SIBLINGS / 'compute' / 'migrations'),
+            ('dataproc', _SIBLINGS / 'dataproc' / 'migrations'),
+        )
+    ]
 
     def test_they_are_those_of_alembic(self):
         known = [script.revision for script in ScriptDirectory(str(self.folder)).walk_revisions()]

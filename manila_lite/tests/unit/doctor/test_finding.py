@@ -10,7 +10,6 @@ from manila_lite.doctor.finding import Finding, RepairContext
 
 
 class FindingTest(testtools.TestCase):
-
     def test_finding_can_be_written_as_json(self):
         found = Finding('share', 'x', 'creating', 'no operation', wrong=True, mend=lambda conn, repair: None)
         self.assertTrue(json.loads(json.dumps(found.as_dict()))['mendable'])

@@ -18,11 +18,17 @@ def _data(text, zone='of the row'):
 
 
 class Placement(testtools.TestCase):
-
     def test_all_that_was_asked_for_is_asked_for_again(self):
         asked = stored.BY_KIND['share.create']
-        notes = {'asked': 2, 'failure': {'told': 'No.', 'detail': None}, 'progress': {'percent': 1}, 'begun_again': True}
-        self.assertEqual({key: value for key, value in asked.items() if key != 'exports'}, _data(json.dumps(asked | notes)))
+        notes = {
+            'asked': 2,
+            'failure': {'told': 'No.', 'detail': None},
+            'progress': {'percent': 1},
+            'begun_again': True,
+        }
+        self.assertEqual(
+            {key: value for key, value in asked.items() if key != 'exports'}, _data(json.dumps(asked | notes))
+        )
 
     def test_without_readable_data_the_zone_is_that_of_the_share(self):
         for text in (None, '{', '[]'):

@@ -17,8 +17,17 @@ from manila_lite.tests import waiting
 
 
 def a_share(share_id: str = 's1', **changes) -> values.Share:
-    return values.Share(**{'id': share_id, 'share_id': f'share-of-{share_id}', 'project_id': 'p', 'size': 1, 'proto': 'NFS',
-                          'pool': 'pool1'} | changes)
+    return values.Share(
+        **{
+            'id': share_id,
+            'share_id': f'share-of-{share_id}',
+            'project_id': 'p',
+            'size': 1,
+            'proto': 'NFS',
+            'pool': 'pool1',
+        }
+        | changes
+    )
 
 
 def a_rule(rule_id: str, kind: str = 'ip', to: str = '10.0.0.0/8', level: str = 'rw') -> values.AccessRule:
@@ -45,9 +54,20 @@ class DummyCase(testtools.TestCase):
 
 class KnobsTest(DummyCase):
     def test_all_calls_of_the_contract_have_knobs(self):
-        wanted = {'setup', 'report', 'create_share', 'delete_share', 'update_access', 'ensure_shares', 'extend_share',
-                  'shrink_share', 'create_snapshot', 'delete_snapshot', 'create_share_from_snapshot',
-                  'revert_to_snapshot'}
+        wanted = {
+            'setup',
+            'report',
+            'create_share',
+            'delete_share',
+            'update_access',
+            'ensure_shares',
+            'extend_share',
+            'shrink_share',
+            'create_snapshot',
+            'delete_snapshot',
+            'create_share_from_snapshot',
+            'revert_to_snapshot',
+        }
         self.assertLessEqual(wanted, knobs.METHODS)
         driver = self.make()
         plain = [name for name in knobs.METHODS if not hasattr(getattr(driver, name), '__wrapped__')]
@@ -59,16 +79,29 @@ class KnobsTest(DummyCase):
 
     def test_valid_lines_are_parsed_as_knobs(self):
         for text, knob in (
-                ('create_share:delay=2', {'method': 'create_share', 'action': 'delay', 'seconds': 2.0}),
-                ('*:delay=0.5@times=3', {'method': '*', 'action': 'delay', 'seconds': 0.5, 'times': 3}),
-                ('delete_share:fail_final', {'method': 'delete_share', 'action': 'fail_final'}),
-                ('delete_share:fail_after@once', {'method': 'delete_share', 'action': 'fail', 'after': True, 'times': 1}),
-                ('extend_share:die_before', {'method': 'extend_share', 'action': 'die'})):
+            ('create_share:delay=2', {'method': 'create_share', 'action': 'delay', 'seconds': 2.0}),
+            ('*:delay=0.5@times=3', {'method': '*', 'action': 'delay', 'seconds': 0.5, 'times': 3}),
+            ('delete_share:fail_final', {'method': 'delete_share', 'action': 'fail_final'}),
+            (
+                'delete_share:fail_after@once',
+                {'method': 'delete_share', 'action': 'fail', 'after': True, 'times': 1},
+            ),
+            ('extend_share:die_before', {'method': 'extend_share', 'action': 'die'}),
+        ):
             self.assertEqual(knobs.Knob(text=text, **knob), knobs.Knob.parse(text))
 
     def test_invalid_knob_texts_are_refused(self):
-        for text in ('', 'create_share', 'create_share:', 'create_share:explode', 'make_share:fail', 'create_share:fail@',
-                     'create_share:delay=long', 'create_share:fail@twice', 'check:fail'):
+        for text in (
+            '',
+            'create_share',
+            'create_share:',
+            'create_share:explode',
+            'make_share:fail',
+            'create_share:fail@',
+            'create_share:delay=long',
+            'create_share:fail@twice',
+            'check:fail',
+        ):
             self.assertRaises(ValueError, knobs.Knob.parse, text)
 
     def test_fail_may_be_tried_again_and_final_may_not(self):
@@ -145,8 +178,10 @@ class KnobsTest(DummyCase):
         driver.create_share(a_share())
         driver.ensure_shares([values.EnsureTarget(a_share(name)) for name in ('s1', 's2')])
         driver.report()
-        self.assertEqual([('setup', '-'), ('create_share', 's1'), ('ensure_shares', 's1,s2'), ('report', '-')],
-                         driver.store.calls())
+        self.assertEqual(
+            [('setup', '-'), ('create_share', 's1'), ('ensure_shares', 's1,s2'), ('report', '-')],
+            driver.store.calls(),
+        )
         self.assertEqual([('create_share', 's1')], store.Store(self.state_dir).calls('create_share'))
 
 
@@ -157,17 +192,29 @@ class PoolsTest(DummyCase):
         driver.create_share(a_share('s2', size=1, pool='pool2'))
         driver.write('s1', 'x', used=3)
         one, two = driver.report()
-        self.assertEqual(('pool1', 10, 6, 5, False, 1.0),
-                         (one.name, one.total_gb, one.free_gb, one.reserved_percentage,
-                          one.thin_provisioning, one.max_over_subscription_ratio))
+        self.assertEqual(
+            ('pool1', 10, 6, 5, False, 1.0),
+            (
+                one.name,
+                one.total_gb,
+                one.free_gb,
+                one.reserved_percentage,
+                one.thin_provisioning,
+                one.max_over_subscription_ratio,
+            ),
+        )
         self.assertEqual(('pool2', 9), (two.name, two.free_gb))
 
     def test_thin_pool_loses_only_the_written_space(self):
-        driver = self.make(dummy_pool_size_gb=10, dummy_thin_provisioning=True, dummy_max_over_subscription_ratio=2)
+        driver = self.make(
+            dummy_pool_size_gb=10, dummy_thin_provisioning=True, dummy_max_over_subscription_ratio=2
+        )
         driver.create_share(a_share(size=15))
         driver.write('s1', 'x', used=3)
-        pool, = driver.report()
-        self.assertEqual((7, True, 2.0), (pool.free_gb, pool.thin_provisioning, pool.max_over_subscription_ratio))
+        (pool,) = driver.report()
+        self.assertEqual(
+            (7, True, 2.0), (pool.free_gb, pool.thin_provisioning, pool.max_over_subscription_ratio)
+        )
         self.assertRaises(errors.Final, driver.create_share, a_share('s2', size=6))
         self.assertTrue(driver.create_share(a_share('s2', size=5)))
 
@@ -225,11 +272,15 @@ class PoolsTest(DummyCase):
         self.assertEqual(0, driver.report()[0].free_gb)
 
     def test_capabilities_are_those_of_the_options(self):
-        driver = self.make(dummy_capabilities={'qos': 'True', 'tier': 'gold', 'snapshot_support': 'false'},
-                           dummy_export_ips=['10.0.0.1'])
+        driver = self.make(
+            dummy_capabilities={'qos': 'True', 'tier': 'gold', 'snapshot_support': 'false'},
+            dummy_export_ips=['10.0.0.1'],
+        )
         said = driver.report()[0].capabilities
-        self.assertEqual((True, 'gold', False, True, False),
-                         (said['qos'], said['tier'], said['snapshot_support'], said['ipv4_support'], said['ipv6_support']))
+        self.assertEqual(
+            (True, 'gold', False, True, False),
+            (said['qos'], said['tier'], said['snapshot_support'], said['ipv4_support'], said['ipv6_support']),
+        )
         self.assertEqual('NFS_CIFS', said['storage_protocol'])
         self.assertEqual({'NFS'}, self.make(dummy_protocols=['nfs']).PROTOCOLS)
 
@@ -238,27 +289,48 @@ class PoolsTest(DummyCase):
         promised = {name: None for base in bases for name in base.__abstractmethods__}
         plain = type('Plain', bases, promised)(self.make().backend)
         flags = report.capabilities(plain)
-        self.assertEqual((True, False, False), (flags['snapshot_support'], flags['create_share_from_snapshot_support'],
-                                                flags['revert_to_snapshot_support']))
+        self.assertEqual(
+            (True, False, False),
+            (
+                flags['snapshot_support'],
+                flags['create_share_from_snapshot_support'],
+                flags['revert_to_snapshot_support'],
+            ),
+        )
 
 
 class SharesTest(DummyCase):
     def test_exports_are_at_the_addresses_of_the_options(self):
         driver = self.make(dummy_admin_export_ip='192.0.2.1')
-        self.assertEqual([values.ExportLocation('10.0.0.1:/shares/s1', preferred=True),
-                          values.ExportLocation('[fd00::1]:/shares/s1'),
-                          values.ExportLocation('192.0.2.1:/shares/s1', is_admin_only=True)],
-                         driver.create_share(a_share()))
+        self.assertEqual(
+            [
+                values.ExportLocation('10.0.0.1:/shares/s1', preferred=True),
+                values.ExportLocation('[fd00::1]:/shares/s1'),
+                values.ExportLocation('192.0.2.1:/shares/s1', is_admin_only=True),
+            ],
+            driver.create_share(a_share()),
+        )
         self.assertEqual('\\\\10.0.0.1\\s2', driver.create_share(a_share('s2', proto='cifs'))[0].path)
-        self.assertEqual('10.0.0.1:/shares/mine', driver.create_share(a_share('s3', mount_point_name='mine'))[0].path)
+        self.assertEqual(
+            '10.0.0.1:/shares/mine', driver.create_share(a_share('s3', mount_point_name='mine'))[0].path
+        )
 
     def test_unsupported_rules_get_an_error(self):
         driver = self.make(dummy_access_types=['ip'])
         driver.create_share(a_share())
-        results = driver.update_access(a_share(), [a_rule('good'), a_rule('type', 'user', 'joe'),
-                                                   a_rule('level', level='rwx'), a_rule('to', to='joe')])
-        self.assertEqual({'good': False, 'type': True, 'level': True, 'to': True},
-                         {name: bool(result.error) for name, result in results.items()})
+        results = driver.update_access(
+            a_share(),
+            [
+                a_rule('good'),
+                a_rule('type', 'user', 'joe'),
+                a_rule('level', level='rwx'),
+                a_rule('to', to='joe'),
+            ],
+        )
+        self.assertEqual(
+            {'good': False, 'type': True, 'level': True, 'to': True},
+            {name: bool(result.error) for name, result in results.items()},
+        )
         self.assertEqual({'good': ['ip', '10.0.0.0/8', 'rw']}, driver.store.share('s1').rules)
         self.assertIsNone(self.make().update_access(a_share(), [a_rule('joe', 'user', 'joe')])['joe'].error)
 
@@ -291,8 +363,11 @@ class SharesTest(DummyCase):
 
         def sums():
             found = {pool: sum(one.size for one in reader.all() if one.pool == pool) for pool in ('a', 'b')}
-            self.assertEqual([found] * 2, [{pool: records.allocated(pool) for pool in found} for records in (ours, theirs)])
+            self.assertEqual(
+                [found] * 2, [{pool: records.allocated(pool) for pool in found} for records in (ours, theirs)]
+            )
             return found
+
         self.assertEqual({'a': 0, 'b': 0}, sums())
         for share_id, pool, size in (('s1', 'a', 3), ('s2', 'b', 5), ('s1', 'a', 7), ('s2', 'a', 5)):
             record = ours.get(share_id) or store.ShareRecord(share_id, pool, size, 'NFS', share_id)
@@ -308,11 +383,21 @@ class SharesTest(DummyCase):
 
 
 def a_server(server_id: str = 'server', *addresses: str) -> values.ShareServer:
-    given = [values.Allocation(f'a{address}', address, f'{address}/{64 if ":" in address else 24}', 6 if ':' in address else 4)
-             for address in addresses or ('10.1.0.5', 'fd01::5')]
-    return values.ShareServer(server_id, tuple(
-        values.ServerNetwork(f'n{allocation.ip_address}', allocation.cidr, allocation.ip_version, (allocation,))
-        for allocation in given))
+    given = [
+        values.Allocation(
+            f'a{address}', address, f'{address}/{64 if ":" in address else 24}', 6 if ':' in address else 4
+        )
+        for address in addresses or ('10.1.0.5', 'fd01::5')
+    ]
+    return values.ShareServer(
+        server_id,
+        tuple(
+            values.ServerNetwork(
+                f'n{allocation.ip_address}', allocation.cidr, allocation.ip_version, (allocation,)
+            )
+            for allocation in given
+        ),
+    )
 
 
 class ServersTest(DummyCase):
@@ -320,7 +405,11 @@ class ServersTest(DummyCase):
         return super().make(**{'driver_handles_share_servers': True} | values)
 
     def test_abilities_follow_the_option(self):
-        names = ('driver_handles_share_servers', 'share_server_multiple_subnet_support', 'network_allocation_update_support')
+        names = (
+            'driver_handles_share_servers',
+            'share_server_multiple_subnet_support',
+            'network_allocation_update_support',
+        )
         for handles in (True, False):
             driver = self.make(driver_handles_share_servers=handles)
             said = driver.report()[0].capabilities
@@ -340,13 +429,24 @@ class ServersTest(DummyCase):
     def test_exports_are_at_the_addresses_of_the_server(self):
         driver = self.make()
         driver.setup_server(a_server())
-        self.assertEqual([values.ExportLocation('10.1.0.5:/shares/s1', preferred=True),
-                          values.ExportLocation('[fd01::5]:/shares/s1')], driver.create_share(a_share(server=a_server())))
+        self.assertEqual(
+            [
+                values.ExportLocation('10.1.0.5:/shares/s1', preferred=True),
+                values.ExportLocation('[fd01::5]:/shares/s1'),
+            ],
+            driver.create_share(a_share(server=a_server())),
+        )
 
     def test_deny_knob_refuses_the_check_of_a_new_subnet(self):
         driver = self.make(dummy_knobs=['check_update_share_server_network_allocations:deny@once'])
         driver.setup_server(a_server())
-        call = driver.check_update_share_server_network_allocations, a_server(), a_server('x', '10.2.0.5').networks[0], [], []
+        call = (
+            driver.check_update_share_server_network_allocations,
+            a_server(),
+            a_server('x', '10.2.0.5').networks[0],
+            [],
+            [],
+        )
         self.assertIn('told to deny', str(self.assertRaises(errors.Final, *call)))
         self.assertIsNone(call[0](*call[1:]))
 
@@ -354,19 +454,30 @@ class ServersTest(DummyCase):
         driver = self.make(dummy_knobs=['update_share_server_network_allocations:fail_after@once'])
         driver.setup_server(a_server())
         driver.create_share(a_share(server=a_server()))
-        call = a_server(), a_server('x', '10.2.0.5').networks[0], [a_share(server=a_server()), a_share('gone')], []
+        call = (
+            a_server(),
+            a_server('x', '10.2.0.5').networks[0],
+            [a_share(server=a_server()), a_share('gone')],
+            [],
+        )
         self.assertRaises(ConnectionError, driver.update_share_server_network_allocations, *call)
         update = driver.update_share_server_network_allocations(*call)
-        self.assertEqual(['10.1.0.5:/shares/s1', '10.2.0.5:/shares/s1', '[fd01::5]:/shares/s1'],
-                         [location.path for location in update.export_locations['s1']])
+        self.assertEqual(
+            ['10.1.0.5:/shares/s1', '10.2.0.5:/shares/s1', '[fd01::5]:/shares/s1'],
+            [location.path for location in update.export_locations['s1']],
+        )
         self.assertEqual(['gone'], list(update.lost))
         self.assertEqual('n10.1.0.5,nfd01::5,n10.2.0.5', update.details['subnets'])
 
     def test_metadata_of_a_subnet_outlives_an_update(self):
         driver = self.make()
         driver.setup_server(a_server())
-        driver.update_share_network_subnet_from_metadata(a_server(), a_server().networks[0], {'quality': 'good'})
-        driver.update_share_server_network_allocations(a_server(), a_server('x', '10.2.0.5').networks[0], [], [])
+        driver.update_share_network_subnet_from_metadata(
+            a_server(), a_server().networks[0], {'quality': 'good'}
+        )
+        driver.update_share_server_network_allocations(
+            a_server(), a_server('x', '10.2.0.5').networks[0], [], []
+        )
         self.assertEqual({'n10.1.0.5': {'quality': 'good'}}, driver.store.server('server').metadata)
 
     def test_calls_are_noted_by_the_ids_of_servers(self):

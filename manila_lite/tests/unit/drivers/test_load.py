@@ -67,24 +67,31 @@ class LoadTest(testtools.TestCase):
             driver = self._make(text)
             self.assertIs(handles, driver.HANDLES_SHARE_SERVERS)
             self.assertIs(handles, interface.capabilities_of(driver)['driver_handles_share_servers'])
-        line, = self._refused('driver_handles_share_servers = perhaps')
+        (line,) = self._refused('driver_handles_share_servers = perhaps')
         self.assertIn('[east] driver_handles_share_servers', line)
 
     def test_one_driver_can_serve_several_backends(self):
         conf = cfg.ConfigOpts()
         conf([], project='manila_lite', default_config_files=[])
-        made = [load.make('dummy', name, f'here@{name}', conf, self.root / name) for name in ('east', 'west', 'east')]
+        made = [
+            load.make('dummy', name, f'here@{name}', conf, self.root / name)
+            for name in ('east', 'west', 'east')
+        ]
         self.assertEqual(['east', 'west', 'east'], [driver.backend.name for driver in made])
 
     def test_unknown_driver_is_refused_with_the_known_names(self):
-        line, = self._refused('', 'dumy')
+        (line,) = self._refused('', 'dumy')
         self.assertIn('driver = dumy: no such driver', line)
         self.assertIn(', '.join(load.names()), line)
 
     def test_unusable_drivers_are_refused_with_the_reason(self):
         self._install_odd_ones()
-        for name, why in (('gone', 'no_such_module'), ('nameless', 'NoSuchDriver'), ('odd', 'is not a ShareDriver')):
-            line, = self._refused('', name)
+        for name, why in (
+            ('gone', 'no_such_module'),
+            ('nameless', 'NoSuchDriver'),
+            ('odd', 'is not a ShareDriver'),
+        ):
+            (line,) = self._refused('', name)
             self.assertIn(f'driver = {name}: ', line)
             self.assertIn(why, line)
 
@@ -107,5 +114,5 @@ class LoadTest(testtools.TestCase):
 
     def test_unwritable_state_directory_is_refused(self):
         (self.root / 'state').write_text('in the way')
-        line, = self._refused('')
+        (line,) = self._refused('')
         self.assertIn(f'{self.root / "state"} is not a directory that can be written', line)

@@ -24,7 +24,9 @@ class SectionTest(testtools.TestCase):
         self.section = section.Section(self.conf, 'east', 'here@east', self.root / 'state')
 
     def write(self, *lines, first='driver = dummy'):
-        self.file.write_text('\n'.join(('[DEFAULT]', f'state_path = {self.root}', '[east]', first, *lines, '')))
+        self.file.write_text(
+            '\n'.join(('[DEFAULT]', f'state_path = {self.root}', '[east]', first, *lines, ''))
+        )
 
     def test_nothing_changed(self):
         self.assertFalse(self.section.reread())
@@ -50,7 +52,7 @@ class SectionTest(testtools.TestCase):
 
     def test_another_driver_needs_a_restart_and_a_missing_one_is_a_mistake(self):
         self.write(first='driver = linux')
-        self.assertRaises(errors.BadConfig, self.section.reread)        # the pool of the new driver is missing
+        self.assertRaises(errors.BadConfig, self.section.reread)  # the pool of the new driver is missing
         self.write(first='')
         self.assertIn('driver: missing', str(self.assertRaises(errors.BadConfig, self.section.reread)))
         self.file.unlink()
@@ -58,9 +60,13 @@ class SectionTest(testtools.TestCase):
 
     def test_references_mean_the_values_in_use(self):
         self.write('dummy_pools = a', 'share_backend_name = $state_path')
-        self.file.write_text(self.file.read_text().replace(f'state_path = {self.root}', 'state_path = /elsewhere'))
+        self.file.write_text(
+            self.file.read_text().replace(f'state_path = {self.root}', 'state_path = /elsewhere')
+        )
         self.section.reread()
-        self.assertEqual((str(self.root), str(self.root)), (self.conf.east.share_backend_name, self.conf.state_path))
+        self.assertEqual(
+            (str(self.root), str(self.root)), (self.conf.east.share_backend_name, self.conf.state_path)
+        )
 
     def test_values_of_a_later_reading_of_all_files_win(self):
         self.write('dummy_pools = a', 'dummy_pool_size_gb = 7')

@@ -33,14 +33,18 @@ class KeyFile(testtools.TestCase):
     def test_group_may_read_the_file_in_a_folder_of_root_that_it_may_read(self):
         if os.geteuid() != 0:
             self.skipTest('only root can give files to another group')
-        for number, (owner, mode, expected) in enumerate(((0, 0o750, 0o640), (0, 0o700, 0o600), (_USER, 0o750, 0o600))):
+        for number, (owner, mode, expected) in enumerate(
+            ((0, 0o750, 0o640), (0, 0o700, 0o600), (_USER, 0o750, 0o600))
+        ):
             folder = self.folder / str(number)
             folder.mkdir()
             folder.chmod(mode)
             os.chown(folder, owner, _USER)
             key_file.make(folder / 'keys')
             about = (folder / 'keys').stat()
-            self.assertEqual((owner, _USER, expected), (about.st_uid, about.st_gid, stat.S_IMODE(about.st_mode)))
+            self.assertEqual(
+                (owner, _USER, expected), (about.st_uid, about.st_gid, stat.S_IMODE(about.st_mode))
+            )
 
     def test_failure_to_create_the_file_is_bad_config(self):
         (self.folder / 'deep').touch()
@@ -52,8 +56,12 @@ class KeyFile(testtools.TestCase):
         self.path.touch(mode=0o600)
         self.path.write_text(f'# what it is\n\n{keys[0]}\n  {keys[1]}  \n')
         self.assertEqual([key.encode() for key in keys], key_file.read(self.path))
-        for text, why in (('', 'has no key'), ('# nothing\n', 'has no key'), (f'{keys[0]}\nshort', 'line 2 of .* is not a key'),
-                          ('\N{SNOWMAN}', 'cannot be read')):
+        for text, why in (
+            ('', 'has no key'),
+            ('# nothing\n', 'has no key'),
+            (f'{keys[0]}\nshort', 'line 2 of .* is not a key'),
+            ('\N{SNOWMAN}', 'cannot be read'),
+        ):
             self.path.write_text(text)
             said = self.assertRaises(errors.BadConfig, key_file.read, self.path)
             self.assertRegex(str(said), why)

@@ -19,8 +19,15 @@ class Clock(Environment):
 
 
 def entry(number, project='p', lane='work', *, running=0, more=True, serial=None, interrupted=False):
-    return types.SimpleNamespace(id=f'{project}{number}', turn_of=project, lane=lane, running=running, more=more, serial=serial,
-                                 interrupted=interrupted)
+    return types.SimpleNamespace(
+        id=f'{project}{number}',
+        turn_of=project,
+        lane=lane,
+        running=running,
+        more=more,
+        serial=serial,
+        interrupted=interrupted,
+    )
 
 
 class HandsTest(testtools.TestCase):
@@ -39,12 +46,20 @@ class HandsTest(testtools.TestCase):
         self.assertEqual([True, True, False], self.book(*(entry(n, f'q{n}') for n in range(3))))
         self.assertEqual(6, len(self.hands))
         self.hands.drop('p0')
-        self.assertEqual((5, True, False), (len(self.hands), self.hands.has('work', 0), self.hands.has('work', 1)))
+        self.assertEqual(
+            (5, True, False), (len(self.hands), self.hands.has('work', 0), self.hands.has('work', 1))
+        )
 
     def test_lanes_have_threads_of_their_own(self):
         self.book(*(entry(n, f'q{n}') for n in range(6)))
-        self.assertEqual((True, False, False), (self.hands.are_busy(['work']), self.hands.are_busy(['fast', 'work']),
-                                                self.hands.are_busy(['unknown'])))
+        self.assertEqual(
+            (True, False, False),
+            (
+                self.hands.are_busy(['work']),
+                self.hands.are_busy(['fast', 'work']),
+                self.hands.are_busy(['unknown']),
+            ),
+        )
         self.assertEqual([True], self.book(entry(1, lane='fast')))
 
     def test_no_two_operations_of_a_serial_in_a_lane_run_together(self):
@@ -61,7 +76,7 @@ class HandsTest(testtools.TestCase):
         self.assertFalse(self.hands.is_calm())
         self.clock.now = 9.9
         self.assertEqual([False], self.book(second))
-        self.clock.now = 10.0       # by now the first has shown that it does not end the process
+        self.clock.now = 10.0  # by now the first has shown that it does not end the process
         self.assertEqual([True], self.book(second))
 
     def test_free_threads_are_shared_out_by_turns(self):
@@ -70,7 +85,9 @@ class HandsTest(testtools.TestCase):
         self.assertEqual({('work', 'a'): [1, 2]}, self.hands.share_out(booked, (), 16))
         self.hands = hands.Hands({'work': 9}, 0, self.clock)
         self.book(*booked)
-        self.assertEqual({('work', 'a'): [1, 2, 3, 4], ('work', 'b'): [2, 3, 4]}, self.hands.share_out(booked, (), 16))
+        self.assertEqual(
+            {('work', 'a'): [1, 2, 3, 4], ('work', 'b'): [2, 3, 4]}, self.hands.share_out(booked, (), 16)
+        )
         self.assertEqual({('work', 'a'): [1, 2, 3, 4, 5, 6, 7]}, self.hands.share_out(booked, (), 1))
 
     def test_none_goes_before_what_is_left(self):

@@ -18,12 +18,15 @@ def _wait(work):
 
 def plan(*steps):
     """Return a plan with these steps, named or made of functions."""
-    return Plan('share.move', tuple(Step(copy, name=step) if isinstance(step, str) else Step(step) for step in steps),
-                lambda conn, work: None, lambda conn, work, error: None)
+    return Plan(
+        'share.move',
+        tuple(Step(copy, name=step) if isinstance(step, str) else Step(step) for step in steps),
+        lambda conn, work: None,
+        lambda conn, work, error: None,
+    )
 
 
 class Names(testtools.TestCase):
-
     def test_a_step_is_named_like_its_function(self):
         self.assertEqual(('copy', 'wait'), plan(copy, _wait).names)
 
@@ -49,9 +52,10 @@ class Names(testtools.TestCase):
 
 
 class Position(testtools.TestCase):
-
     def position(self, step, steps, *now):
-        return plan(*(now or ('start', 'copy', 'cut_over'))).position(types.SimpleNamespace(step=step, steps=steps))
+        return plan(*(now or ('start', 'copy', 'cut_over'))).position(
+            types.SimpleNamespace(step=step, steps=steps)
+        )
 
     def test_new_operation_starts_at_the_first_step(self):
         self.assertEqual(0, self.position(0, None))
@@ -63,7 +67,7 @@ class Position(testtools.TestCase):
 
     def test_number_is_used_when_the_step_name_is_missing(self):
         self.assertEqual(2, self.position(2, None))
-        self.assertEqual(2, self.position(2, 'place'))      # passed on, and then moved, by the release before
+        self.assertEqual(2, self.position(2, 'place'))  # passed on, and then moved, by the release before
         self.assertIsNone(self.position(3, None))
 
     def test_removed_step_has_no_position(self):

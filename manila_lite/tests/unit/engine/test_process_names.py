@@ -11,7 +11,9 @@ from manila_lite.engine import process_names
 
 def _name_of_another():
     script = 'from manila_lite.engine import process_names; print(process_names.name(), flush=True); input()'
-    other = subprocess.Popen([sys.executable, '-c', script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    other = subprocess.Popen(
+        [sys.executable, '-c', script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     return other, other.stdout.readline().strip()
 
 
@@ -28,7 +30,7 @@ class Owners(testtools.TestCase):
         other.stdout.close()
         other.stdin.close()
         while not process_names.is_dead(name):
-            pass    # until the kernel has ended it; that it is a zombie does not matter
+            pass  # until the kernel has ended it; that it is a zombie does not matter
         other.wait()
         self.assertTrue(process_names.is_dead(name))
 
@@ -43,14 +45,21 @@ class Owners(testtools.TestCase):
 
     def test_worker_names_are_unique_and_die_with_their_process(self):
         one, two = process_names.worker_name(), process_names.worker_name()
-        self.assertEqual((3, False, False),
-                         (len({one, two, process_names.name()}), process_names.is_dead(one), process_names.is_dead(two)))
+        self.assertEqual(
+            (3, False, False),
+            (len({one, two, process_names.name()}), process_names.is_dead(one), process_names.is_dead(two)),
+        )
         host, world, pid, started = process_names.name().split('/')
         self.assertTrue(process_names.is_dead(f'{host}/{world}/{pid}/{int(started) + 1}/1'))
 
     def test_only_names_of_another_boot_are_of_another_machine(self):
         host, world, pid, started = process_names.name().split('/')
         boot, _, space = world.partition('-')
-        for name, far in ((process_names.name(), False), (f'{host}/{boot}-{int(space) + 1}/{pid}/{started}', False),
-                          (f'{host}/{boot[::-1]}x-{space}/{pid}/{started}', True), ('no name', False), ('', False)):
+        for name, far in (
+            (process_names.name(), False),
+            (f'{host}/{boot}-{int(space) + 1}/{pid}/{started}', False),
+            (f'{host}/{boot[::-1]}x-{space}/{pid}/{started}', True),
+            ('no name', False),
+            ('', False),
+        ):
             self.assertEqual(far, process_names.is_of_another_machine(name), name)

@@ -65,5 +65,7 @@ class TogetherTest(testtools.TestCase):
     def test_write_has_a_limit_and_what_is_left_comes_next(self):
         items = [f'item {number}' for number in range(together.MOST + 6)]
         futures = self.put_meanwhile(*items)
-        self.assertEqual([item.upper() for item in items], [future.result(waiting.LIMIT) for future in futures])
+        self.assertEqual(
+            [item.upper() for item in items], [future.result(waiting.LIMIT) for future in futures]
+        )
         self.assertEqual([1, together.MOST, 5], [len(batch) for batch in self.written])

@@ -70,7 +70,11 @@ class Daemons(testtools.TestCase):
         started = self.start()
         (self.dir / 'record.json').unlink()
         other = daemon.Daemon(self.dir / 'record.json')
-        for pid, words in ((started.pid, [*self.words, 'more']), (psutil.Process().pid, self.words), (2**22 + 1, self.words)):
+        for pid, words in (
+            (started.pid, [*self.words, 'more']),
+            (psutil.Process().pid, self.words),
+            (2**22 + 1, self.words),
+        ):
             other.adopt(pid, words)
             self.assertIsNone(other.process())
         other.adopt(started.pid, self.words)
@@ -104,7 +108,11 @@ class Daemons(testtools.TestCase):
         started = self.start()
         good = json.loads((self.dir / 'record.json').read_text())
         boot, ticks = good['birth'].split()
-        for change in ({'pid': psutil.Process().pid}, {'birth': f'{boot} {int(ticks) + 1}'}, {'birth': f'other {ticks}'}):
+        for change in (
+            {'pid': psutil.Process().pid},
+            {'birth': f'{boot} {int(ticks) + 1}'},
+            {'birth': f'other {ticks}'},
+        ):
             (self.dir / 'record.json').write_text(json.dumps(good | change))
             self.assertIsNone(self.daemon.process())
         for text in ('', '[1, 2.0]', '{"pid"'):
@@ -115,8 +123,12 @@ class Daemons(testtools.TestCase):
         self.assertEqual(started, self.daemon.process())
 
     def test_process_that_ignores_sigterm_is_killed(self):
-        self.start(sys.executable, '-c', 'import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);'
-                                         'print("deaf", flush=True); time.sleep(60)')
+        self.start(
+            sys.executable,
+            '-c',
+            'import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);'
+            'print("deaf", flush=True); time.sleep(60)',
+        )
         waiting.until(lambda: 'deaf' in (self.dir / 'log').read_text(), 'it does not listen')
         self.daemon.stop(patience=0.2)
         self.assertIsNone(self.daemon.process())
@@ -125,5 +137,5 @@ class Daemons(testtools.TestCase):
         started = self.start(sys.executable, '-c', 'pass')
         end = time.monotonic() + waiting.LIMIT
         while started and psutil.pid_exists(started.pid) and time.monotonic() < end:
-            self.daemon.process()       # reaps the process if it is dead
+            self.daemon.process()  # reaps the process if it is dead
         self.assertFalse(psutil.pid_exists(started.pid) if started else False)

@@ -19,7 +19,9 @@ class DurableTest(testtools.TestCase):
         self.useFixture(fixtures.MonkeyPatch('os.fsync', self._sync))
 
     def _sync(self, fd):
-        self.synced.append((os.readlink(f'/proc/self/fd/{fd}'), self.file.read_text() if self.file.exists() else None))
+        self.synced.append(
+            (os.readlink(f'/proc/self/fd/{fd}'), self.file.read_text() if self.file.exists() else None)
+        )
 
     def test_text_is_synced_before_the_name_and_the_name_after_it(self):
         self.file.write_text('old')

@@ -6,7 +6,6 @@ from manila_lite.host import ids
 
 
 class Ids(testtools.TestCase):
-
     def test_ids_that_are_no_file_names_are_refused(self):
         ids.vet_id('a-1')
         for resource_id in ('', '..', 'a/b', '.a', 'a\nb'):

@@ -13,7 +13,6 @@ from manila_lite.host.commands import CommandFailed, run
 
 
 class Caged(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         if os.geteuid():
@@ -30,12 +29,17 @@ class Caged(testtools.TestCase):
 
     def test_only_source_target_and_system_programs_are_visible(self):
         seen = set(self.run_in('find', '/', '-maxdepth', '2', source=self.source).split())
-        self.assertEqual({'/', '/source', '/target', '/source/f', '/target/f'},
-                         {name for name in seen if not name.startswith(('/usr', '/lib'))})
+        self.assertEqual(
+            {'/', '/source', '/target', '/source/f', '/target/f'},
+            {name for name in seen if not name.startswith(('/usr', '/lib'))},
+        )
 
     def test_only_the_target_is_writable(self):
         for place in ('/source/f', '/new', '/usr/lib/new'):
-            self.assertIn('Read-only', str(self.assertRaises(CommandFailed, self.run_in, 'touch', place, source=self.source)))
+            self.assertIn(
+                'Read-only',
+                str(self.assertRaises(CommandFailed, self.run_in, 'touch', place, source=self.source)),
+            )
         self.run_in('touch', '/target/new', source=self.source)
         self.assertEqual(['f', 'new'], sorted(os.listdir(self.target)))
 
@@ -56,4 +60,7 @@ class Caged(testtools.TestCase):
             self.assertRaises(CommandFailed, self.run_in, 'cat', f'/target/link{number}')
 
     def test_missing_program_is_reported_as_not_installed(self):
-        self.assertIn('is not installed', str(self.assertRaises(CommandFailed, sandbox.words, self.target, 'no-such-program')))
+        self.assertIn(
+            'is not installed',
+            str(self.assertRaises(CommandFailed, sandbox.words, self.target, 'no-such-program')),
+        )

@@ -14,7 +14,6 @@ from manila_lite.host.commands import CommandFailed, run
 
 
 class Changed(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         if os.geteuid():

@@ -10,7 +10,6 @@ from manila_lite.host_copy.activity import Activity
 
 
 class Stillness(testtools.TestCase):
-
     def ends_still(self, *words):
         """Say whether the process was still for 0.4 s, within 1.5 s."""
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
@@ -19,7 +18,7 @@ class Stillness(testtools.TestCase):
                 while time.monotonic() < end:
                     if pulse.is_still():
                         return True
-                    time.sleep(0.02)    # sleeps: between two looks, for the longer while
+                    time.sleep(0.02)  # sleeps: between two looks, for the longer while
                 return False
             finally:
                 process.kill()

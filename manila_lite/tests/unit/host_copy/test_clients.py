@@ -17,7 +17,9 @@ _PLACE = 'x.from'
 
 
 def share(proto, location):
-    return values.Share('x', 's', 'p', 1, proto, 'pool', export_locations=(values.ExportLocation(location, True),))
+    return values.Share(
+        'x', 's', 'p', 1, proto, 'pool', export_locations=(values.ExportLocation(location, True),)
+    )
 
 
 class Mounts(testtools.TestCase):
@@ -29,7 +31,12 @@ class Mounts(testtools.TestCase):
         self.seen = []
 
     def client(self, kind, **options):
-        conf = {'data_node_access_ips': [], 'data_node_access_admin_user': 'mover', 'data_node_mount_options': {}, **options}
+        conf = {
+            'data_node_access_ips': [],
+            'data_node_access_admin_user': 'mover',
+            'data_node_mount_options': {},
+            **options,
+        }
         return kind(types.SimpleNamespace(**conf), 'me')
 
     def replace_mount(self):
@@ -38,17 +45,30 @@ class Mounts(testtools.TestCase):
 
     def look(self, *words, seconds=0):
         """Note the arguments, and the text and mode of each file beside the mount point."""
-        self.seen.append((words, {file.name: (file.read_text(), oct(file.stat().st_mode & 0o777))
-                                  for file in self.place.parent.glob(f'{_PLACE}.*')}))
+        self.seen.append(
+            (
+                words,
+                {
+                    file.name: (file.read_text(), oct(file.stat().st_mode & 0o777))
+                    for file in self.place.parent.glob(f'{_PLACE}.*')
+                },
+            )
+        )
         return '[{"name": "a"}, {"name": "b"}]' if words[0] == 'ceph' else ''
 
     def test_password_of_cifs_is_in_a_file_during_the_mount(self):
         self.replace_mount()
-        client = self.client(clients.Cifs, data_node_mount_options={'cifs': 'vers=3.1.1,password=sesame,domain=d'})
+        client = self.client(
+            clients.Cifs, data_node_mount_options={'cifs': 'vers=3.1.1,password=sesame,domain=d'}
+        )
         client.mount(clients.Side(share('CIFS', r'\\nas\s')), r'\\nas\s', self.place, 'ro')
         [(words, files)] = self.seen
-        self.assertEqual(('//nas/s', self.place, 'cifs', f'ro,vers=3.1.1,credentials={self.place}.credentials'), words)
-        self.assertEqual({f'{_PLACE}.credentials': ('username=mover\npassword=sesame\ndomain=d\n', '0o600')}, files)
+        self.assertEqual(
+            ('//nas/s', self.place, 'cifs', f'ro,vers=3.1.1,credentials={self.place}.credentials'), words
+        )
+        self.assertEqual(
+            {f'{_PLACE}.credentials': ('username=mover\npassword=sesame\ndomain=d\n', '0o600')}, files
+        )
         self.assertEqual([], list(self.place.parent.iterdir()))
 
     def test_49_14_mount_options_of_the_export_location_are_given_before_those_of_the_operator(self):
@@ -69,12 +89,16 @@ class Mounts(testtools.TestCase):
     def test_key_of_ceph_is_in_a_file_during_the_mount(self):
         self.patch(ceph_client, 'run', self.look)
         location = '10.0.0.1:6789,[fd00::1]:6789:/volumes/x'
-        self.client(clients.Ceph).mount(clients.Side(share('CEPHFS', location), 'KEY'), location, self.place, 'rw')
+        self.client(clients.Ceph).mount(
+            clients.Side(share('CEPHFS', location), 'KEY'), location, self.place, 'rw'
+        )
         (_, asked), (words, files) = self.seen
         self.assertEqual(asked, files)
         self.assertNotIn('KEY', ' '.join(words))
-        self.assertEqual(('a', '/volumes/x', 'move-me-x', 'nosuid,nodev,noexec,rw'), tuple(
-            words[words.index(name) + 1] for name in ('--client_fs', '-r', '--id', '-o')))
+        self.assertEqual(
+            ('a', '/volumes/x', 'move-me-x', 'nosuid,nodev,noexec,rw'),
+            tuple(words[words.index(name) + 1] for name in ('--client_fs', '-r', '--id', '-o')),
+        )
         self.assertEqual(('[client.move-me-x]\n\tkey = KEY\n', '0o600'), files[f'{_PLACE}.keyring'])
         self.assertIn('mon host = 10.0.0.1:6789,[fd00::1]:6789\n', files[f'{_PLACE}.conf'][0])
         self.assertEqual([_PLACE], [path.name for path in self.place.parent.iterdir()])
@@ -85,6 +109,7 @@ class Mounts(testtools.TestCase):
             if words[0] != 'ceph':
                 raise CommandFailed('no such file or directory')
             return said
+
         self.patch(ceph_client, 'run', run)
         self.assertRaises(CommandFailed, ceph_client.mount, 'mon:/x', self.place, 'ro', 'id', 'KEY')
         self.assertEqual(['a', 'b'], [words[words.index('--client_fs') + 1] for words, _ in self.seen[1:]])
@@ -92,7 +117,9 @@ class Mounts(testtools.TestCase):
 
     def test_share_without_a_key_is_not_mounted(self):
         side = clients.Side(share('CEPHFS', 'mon:/x'))
-        bad = self.assertRaises(CommandFailed, self.client(clients.Ceph).mount, side, 'mon:/x', self.place, 'ro')
+        bad = self.assertRaises(
+            CommandFailed, self.client(clients.Ceph).mount, side, 'mon:/x', self.place, 'ro'
+        )
         self.assertIn('gave no key', str(bad))
         self.assertNotIn('KEY', repr(clients.Side(share('CEPHFS', 'mon:/x'), 'KEY')))
 
@@ -105,5 +132,9 @@ class Mounts(testtools.TestCase):
         self.assertEqual([], list(self.place.parent.iterdir()))
 
     def test_server_of_each_kind_of_location(self):
-        for location, server in ((r'\\192.0.2.7\s', '192.0.2.7'), ('[fd00::1]:/s', 'fd00::1'), ('nas:/s', 'nas')):
+        for location, server in (
+            (r'\\192.0.2.7\s', '192.0.2.7'),
+            ('[fd00::1]:/s', 'fd00::1'),
+            ('nas:/s', 'nas'),
+        ):
             self.assertEqual(server, exports.server_of(location))

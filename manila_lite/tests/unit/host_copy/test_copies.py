@@ -23,7 +23,6 @@ class Folders(copies.Copies):
 
 
 class Polls(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
@@ -32,8 +31,11 @@ class Polls(testtools.TestCase):
         self.copies = Folders(self.state / 'places')
 
     def poll(self, source='source'):
-        return self.copies.poll('c', lambda: rsync.Copy(self.state / source, self.state / 'target', rsync.SAME),
-                                lambda bad, times: f'{times} times: {bad}')
+        return self.copies.poll(
+            'c',
+            lambda: rsync.Copy(self.state / source, self.state / 'target', rsync.SAME),
+            lambda bad, times: f'{times} times: {bad}',
+        )
 
     def test_copy_that_ended_well_is_returned_until_it_is_forgotten(self):
         first = waiting.until(lambda: (copy := self.poll()).is_complete and copy, 'it ends', pause=0.01)
@@ -45,7 +47,9 @@ class Polls(testtools.TestCase):
         self.copies.clear('c')
 
     def test_copy_that_fails_too_often_is_given_up_with_an_explanation(self):
-        bad = self.assertRaises(errors.Final, waiting.until, lambda: self.poll('missing').is_complete, 'it ends', pause=0.01)
+        bad = self.assertRaises(
+            errors.Final, waiting.until, lambda: self.poll('missing').is_complete, 'it ends', pause=0.01
+        )
         self.assertIn('5 times: ', str(bad))
         self.assertFalse(self.copies.is_running('c'))
 
@@ -55,8 +59,12 @@ class Polls(testtools.TestCase):
         slowly = rsync.at_rate(1)
 
         def poll():
-            return self.copies.poll('c', lambda: rsync.Copy(self.state / 'source', self.state / 'target', rsync.SAME, *slowly),
-                                    lambda bad, times: f'{times} times: {bad}')
+            return self.copies.poll(
+                'c',
+                lambda: rsync.Copy(self.state / 'source', self.state / 'target', rsync.SAME, *slowly),
+                lambda bad, times: f'{times} times: {bad}',
+            )
+
         for _ in range(self.copies.tries + 1):
             copy = poll()
             waiting.until(lambda copy=copy: copy.error, 'it ends')
@@ -68,7 +76,12 @@ class Polls(testtools.TestCase):
         [place] = self.copies.places('c')
         (place / 'sub').mkdir(parents=True)
         place.with_name('c2').mkdir()
-        for kept, there in ((False, place), (False, place / 'sub'), (True, self.state), (True, place.with_name('c2'))):
+        for kept, there in (
+            (False, place),
+            (False, place / 'sub'),
+            (True, self.state),
+            (True, place.with_name('c2')),
+        ):
             other = subprocess.Popen(sandbox.words(there, 'sleep', '60'))
             self.addCleanup(other.wait)
             self.addCleanup(other.kill)
@@ -85,7 +98,9 @@ class Polls(testtools.TestCase):
         facts += f'-o nosuid,nodev,noexec 192.0.2.10:/shares/sesame-0 {place}: '
         for name in ('password', 'password2', 'pass', 'passwd', 'secret', 'PWD', 's3_secret_key', 'token'):
             options = f'ro,retry=0,vers=1,sec=sys,credentials=/etc/s,{name}=sesame-01,{name}=sesame'
-            bad = self.assertRaises(CommandFailed, self.copies.mount, '192.0.2.10:/shares/sesame-0', place, 'nowhere', options)
+            bad = self.assertRaises(
+                CommandFailed, self.copies.mount, '192.0.2.10:/shares/sesame-0', place, 'nowhere', options
+            )
             self.assertIn(facts.format(name), str(bad))
             self.assertNotIn(f'{name}=sesame', str(bad))
 

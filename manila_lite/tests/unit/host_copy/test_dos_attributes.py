@@ -22,7 +22,6 @@ class Silent(dos_attributes.Copy):
 
 
 class Failures(testtools.TestCase):
-
     def heard(self, *lines):
         told = dos_attributes.Messages()
         for line in lines:
@@ -30,18 +29,28 @@ class Failures(testtools.TestCase):
         return told.failed
 
     def test_files_whose_attributes_cannot_be_copied_are_kept_with_the_reason(self):
-        self.assertEqual({'d/x: y': 'Permission denied', 'z': 'Operation not supported', '': 'Input/output error'}, self.heard(
-            b'/target/d/x: y: user.cifs.dosattrib: Permission denied', b'setfattr: /target/z: Operation not supported',
-            b'getfattr: /target: Input/output error'))
+        self.assertEqual(
+            {'d/x: y': 'Permission denied', 'z': 'Operation not supported', '': 'Input/output error'},
+            self.heard(
+                b'/target/d/x: y: user.cifs.dosattrib: Permission denied',
+                b'setfattr: /target/z: Operation not supported',
+                b'getfattr: /target: Input/output error',
+            ),
+        )
 
     def test_files_that_went_and_links_are_no_failures(self):
-        self.assertEqual({}, self.heard(
-            b'/target/link: user.cifs.dosattrib: No such attribute', b'getfattr: /target/d: No such file or directory',
-            b'setfattr: /target/gone: z: No such file or directory', b'  32,768  1%  0.00kB/s  0:00:00  '))
+        self.assertEqual(
+            {},
+            self.heard(
+                b'/target/link: user.cifs.dosattrib: No such attribute',
+                b'getfattr: /target/d: No such file or directory',
+                b'setfattr: /target/gone: z: No such file or directory',
+                b'  32,768  1%  0.00kB/s  0:00:00  ',
+            ),
+        )
 
 
 class Copied(testtools.TestCase):
-
     def test_attributes_that_rsync_does_not_list_are_copied(self):
         """Give a local file the attribute of a mount, and keep rsync from copying it."""
         folder = Path(self.useFixture(fixtures.TempDir()).path)
@@ -63,7 +72,14 @@ class Copied(testtools.TestCase):
         copy = Silent(folder, folder)
         self.useFixture(fixtures.MonkeyPatch('manila_lite.host_copy.dos_attributes._MOST', 10))
         with tempfile.TemporaryFile() as told:
-            self.assertRaises(dos_attributes.TooMany, copy._have, folder, dos_attributes._READ, said=subprocess.PIPE, out=told)
+            self.assertRaises(
+                dos_attributes.TooMany,
+                copy._have,
+                folder,
+                dos_attributes._READ,
+                said=subprocess.PIPE,
+                out=told,
+            )
             self.assertRaises(CommandFailed, dos_attributes._must_be_whole, told)
 
     def test_copy_without_the_sandbox_fails(self):

@@ -11,7 +11,6 @@ from manila_lite.tests import waiting
 
 
 class Ends(testtools.TestCase):
-
     def copy(self, source, target):
         copy = rsync.Copy(source, target, '--checksum')
         copy.join(waiting.LIMIT)

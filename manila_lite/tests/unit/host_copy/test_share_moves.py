@@ -14,9 +14,16 @@ from manila_lite.host_copy.clients import Admitted, Side
 from manila_lite.tests import waiting
 
 _CONF = types.SimpleNamespace(
-    data_node_access_ips=[], data_node_access_admin_user=None, data_node_mount_options={},
-    data_node_local_exports=[], mount_tmp_location=None, check_hash=False,
-    data_check_sample=3, data_copy_bandwidth_limit=0.0, data_copy_apparent_ratio=64.0)
+    data_node_access_ips=[],
+    data_node_access_admin_user=None,
+    data_node_mount_options={},
+    data_node_local_exports=[],
+    mount_tmp_location=None,
+    check_hash=False,
+    data_check_sample=3,
+    data_copy_bandwidth_limit=0.0,
+    data_copy_apparent_ratio=64.0,
+)
 _SECTION = types.SimpleNamespace(migration_ignore_files=['lost+found'])
 
 
@@ -45,7 +52,6 @@ class Folders(share_moves.ShareMoves):
 
 
 class Moves(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         state = Path(self.useFixture(fixtures.TempDir()).path)
@@ -69,7 +75,9 @@ class Moves(testtools.TestCase):
         (self.source / 'f').write_text('changed')
         (self.source / 'gone').unlink()
         self.ends(self.moves.copy)
-        self.assertEqual([('f', 'changed')], [(path.name, path.read_text()) for path in self.target.iterdir()])
+        self.assertEqual(
+            [('f', 'changed')], [(path.name, path.read_text()) for path in self.target.iterdir()]
+        )
 
     def test_comparison_names_what_differs(self):
         for name in ('content', 'mode', 'extra', 'same', 'lost+found'):
@@ -81,7 +89,9 @@ class Moves(testtools.TestCase):
         (self.target / 'content').write_text('other')
         (self.source / 'extra').unlink()
         os.utime(self.target / 'same')
-        self.assertEqual(['content', 'extra', 'mode'], sorted(self.ends(self.moves.compare).messages.differing))
+        self.assertEqual(
+            ['content', 'extra', 'mode'], sorted(self.ends(self.moves.compare).messages.differing)
+        )
         self.assertEqual('other', (self.target / 'content').read_text())
 
     def test_comparison_by_checksum_finds_content_that_looks_unchanged(self):
@@ -107,15 +117,20 @@ class Moves(testtools.TestCase):
             os.utime(place, ns=(was.st_atime_ns, was.st_mtime_ns))
         self.assertEqual(3, len(self.ends(self.moves.compare_some).messages.differing))
         for number in range(100):
-            for name in (str(number), f'#{number}', f';{number}'):      # rsync has comments in lists of names
+            for name in (str(number), f'#{number}', f';{number}'):  # rsync has comments in lists of names
                 (self.source / name).write_text('new')
                 (self.target / name).write_text('old')
         self.assertEqual(3, len(self.ends(self.moves.compare_some).messages.differing))
 
     def test_failure_names_the_first_paths(self):
-        text = self.moves._explain(broken(messages.NoRoom('x'), {'a': 'No space left on device', 'b' * 200: 'why'}), 3)
-        self.assertEqual('There is not enough space for all files: the destination is full. Not copied: a (No space left on '
-                         f'device); {"b" * 100} (why).', text)
+        text = self.moves._explain(
+            broken(messages.NoRoom('x'), {'a': 'No space left on device', 'b' * 200: 'why'}), 3
+        )
+        self.assertEqual(
+            'There is not enough space for all files: the destination is full. Not copied: a (No space left on '
+            f'device); {"b" * 100} (why).',
+            text,
+        )
         self.assertEqual('The copy broke 3 times.', self.moves._explain(broken(None, {}), 3))
         self.assertEqual(f'Differing: {"a" * 100}; b.', share_moves.differing(['a' * 5000, 'b']))
 
@@ -127,7 +142,6 @@ class Moves(testtools.TestCase):
 
 
 class Before(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.moves = share_moves.ShareMoves(Path('/nowhere'), _CONF, _SECTION)
@@ -140,9 +154,16 @@ class Before(testtools.TestCase):
     def test_cifs_needs_a_user_unless_this_host_serves_the_share(self):
         cifs = share('a', r'\\192.0.2.7\s', 'CIFS')
         self.assertIn('set data_node_access_admin_user', self.moves.objection(cifs))
-        conf = types.SimpleNamespace(**{**vars(_CONF), 'data_node_local_exports': ['//192.0.2.7=/pool/shares']})
-        self.assertEqual(('', ()), ((moves := share_moves.ShareMoves(Path('/nowhere'), conf, _SECTION)).objection(cifs),
-                                    moves.clients_of(cifs)))
+        conf = types.SimpleNamespace(
+            **{**vars(_CONF), 'data_node_local_exports': ['//192.0.2.7=/pool/shares']}
+        )
+        self.assertEqual(
+            ('', ()),
+            (
+                (moves := share_moves.ShareMoves(Path('/nowhere'), conf, _SECTION)).objection(cifs),
+                moves.clients_of(cifs),
+            ),
+        )
         conf = types.SimpleNamespace(**{**vars(_CONF), 'data_node_access_admin_user': 'mover'})
         moves = share_moves.ShareMoves(Path('/nowhere'), conf, _SECTION)
         self.assertEqual((Admitted('user', 'mover'),), moves.clients_of(cifs))
@@ -152,29 +173,44 @@ class Before(testtools.TestCase):
         bad = self.assertRaises(errors.Final, self.moves.clients_of, share('a', 'no.such.host.invalid:/s'))
         self.assertIn('no route to no.such.host.invalid', str(bad))
         conf = types.SimpleNamespace(**{**vars(_CONF), 'data_node_access_ips': ['192.0.2.1', '2001:db8::1']})
-        self.assertEqual((Admitted('ip', '192.0.2.1'), Admitted('ip', '2001:db8::1')),
-                         share_moves.ShareMoves(Path('/nowhere'), conf, _SECTION).clients_of(share('a')))
+        self.assertEqual(
+            (Admitted('ip', '192.0.2.1'), Admitted('ip', '2001:db8::1')),
+            share_moves.ShareMoves(Path('/nowhere'), conf, _SECTION).clients_of(share('a')),
+        )
 
     def test_each_process_has_ids_of_ceph_of_its_own(self):
         others = share_moves.ShareMoves(Path('/nowhere'), _CONF, _SECTION)
-        [mine], [again], [theirs] = (moves.clients_of(share('a', 'mon:/v/a', 'CEPHFS'))
-                                     for moves in (self.moves, self.moves, others))
+        [mine], [again], [theirs] = (
+            moves.clients_of(share('a', 'mon:/v/a', 'CEPHFS')) for moves in (self.moves, self.moves, others)
+        )
         self.assertEqual((mine, 'cephx'), (again, mine.type))
         self.assertNotEqual(mine, theirs)
         self.assertRegex(mine.to, '^move-[0-9a-f]{12}-a$')
 
     def test_directory_of_an_export_that_this_host_serves(self):
         local = ('192.0.2.7:/shares=/pool/shares/', 'broken', '//192.0.2.8=/cifs')
-        for location, found in (('192.0.2.7:/shares/s', '/pool/shares/s'), ('192.0.2.7:/shares/', ''),
-                                ('192.0.2.7:/other/s', ''), ('192.0.2.7:/shares/../etc', ''),
-                                ('192.0.2.7:/shares/a/./b', ''), ('broken/s', ''),
-                                ('192.0.2.70:/shares/s', ''), (r'\\192.0.2.8\s', '/cifs/s'), (r'\\192.0.2.8\..', '')):
+        for location, found in (
+            ('192.0.2.7:/shares/s', '/pool/shares/s'),
+            ('192.0.2.7:/shares/', ''),
+            ('192.0.2.7:/other/s', ''),
+            ('192.0.2.7:/shares/../etc', ''),
+            ('192.0.2.7:/shares/a/./b', ''),
+            ('broken/s', ''),
+            ('192.0.2.70:/shares/s', ''),
+            (r'\\192.0.2.8\s', '/cifs/s'),
+            (r'\\192.0.2.8\..', ''),
+        ):
             self.assertEqual(found, share_moves.directory_of(location, local), location)
 
     def test_directory_of_one_side_is_used_only_if_a_mount_shows_the_same(self):
-        conf = types.SimpleNamespace(**{**vars(_CONF), 'data_node_local_exports': ['192.0.2.7:/=/pool', '//192.0.2.7=/pool']})
+        conf = types.SimpleNamespace(
+            **{**vars(_CONF), 'data_node_local_exports': ['192.0.2.7:/=/pool', '//192.0.2.7=/pool']}
+        )
         moves = share_moves.ShareMoves(Path('/nowhere'), conf, _SECTION)
-        for proto, here, there in (('NFS', '192.0.2.7:/s', '192.0.2.8:/s'), ('CIFS', r'\\192.0.2.7\s', r'\\192.0.2.8\s')):
+        for proto, here, there in (
+            ('NFS', '192.0.2.7:/s', '192.0.2.8:/s'),
+            ('CIFS', r'\\192.0.2.7\s', r'\\192.0.2.8\s'),
+        ):
             mine, other = Side(share('a', here, proto)), Side(share('b', there, proto))
             self.assertEqual(['/pool/s', '/pool/s'], moves._directories(mine, mine))
             self.assertEqual(['/pool/s', ''] if proto == 'NFS' else ['', ''], moves._directories(mine, other))

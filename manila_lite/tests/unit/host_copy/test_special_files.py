@@ -7,10 +7,14 @@ from manila_lite.host_copy import special_files
 
 
 class Changes(testtools.TestCase):
-
     def test_files_of_one_mode_share_a_program_whatever_their_names(self):
-        self.assertEqual([('chmod', '4660', '--', '/target/-rf', '/target/a b\n'), ('chmod', '600', '--', '/target/\udcff')],
-                         list(special_files.changes([b'4660 -rf', b'600 \xff', b'4660 a b\n'])))
+        self.assertEqual(
+            [
+                ('chmod', '4660', '--', '/target/-rf', '/target/a b\n'),
+                ('chmod', '600', '--', '/target/\udcff'),
+            ],
+            list(special_files.changes([b'4660 -rf', b'600 \xff', b'4660 a b\n'])),
+        )
         self.assertEqual([], list(special_files.changes([])))
 
     def test_arguments_of_a_program_and_kept_names_are_limited(self):

@@ -19,7 +19,6 @@ class Move(OperationData):
 
 
 class Storing(testtools.TestCase):
-
     def stored(self, **more):
         return Move.from_json({'from': 'a', **more})
 
@@ -28,10 +27,27 @@ class Storing(testtools.TestCase):
         self.assertEqual({}, OperationData().to_json())
 
     def test_each_field_is_stored_under_its_key_in_its_form(self):
-        data = Move(source='a', zone='z', left={'y', 'x'}, asked=2, progress={'percent': 1}, begun_again=True,
-                    failure=Failure('no room', 'FULL'))
-        self.assertEqual({'from': 'a', 'zone': 'z', 'left': ['x', 'y'], 'asked': 2, 'progress': {'percent': 1},
-                          'begun_again': True, 'failure': {'told': 'no room', 'detail': 'FULL'}}, data.to_json())
+        data = Move(
+            source='a',
+            zone='z',
+            left={'y', 'x'},
+            asked=2,
+            progress={'percent': 1},
+            begun_again=True,
+            failure=Failure('no room', 'FULL'),
+        )
+        self.assertEqual(
+            {
+                'from': 'a',
+                'zone': 'z',
+                'left': ['x', 'y'],
+                'asked': 2,
+                'progress': {'percent': 1},
+                'begun_again': True,
+                'failure': {'told': 'no room', 'detail': 'FULL'},
+            },
+            data.to_json(),
+        )
         self.assertEqual(data, Move.from_json(data.to_json()))
 
     def test_unknown_keys_of_a_newer_release_are_kept(self):
@@ -57,7 +73,6 @@ class Storing(testtools.TestCase):
 
 
 class OfKindsWithoutAClass(testtools.TestCase):
-
     def test_common_fields_are_those_of_the_stored_data(self):
         data = Untyped.from_json({'failure': {'told': 'no room', 'detail': None}, 'asked': 3, 'looks': 1})
         self.assertEqual((Failure('no room'), 3, 1), (data.failure, data.asked, data.looks))

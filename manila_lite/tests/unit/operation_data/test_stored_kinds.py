@@ -14,14 +14,15 @@ PLANS = [*manager.PLANS, *scheduler.PLANS]
 
 
 class Kinds(testtools.TestCase):
-
     def test_every_kind_with_a_class_has_its_keys_recorded(self):
         typed = {plan.kind for plan in PLANS if issubclass(plan.data, OperationData)}
         self.assertEqual(typed, set(stored.BY_KIND))
 
     def test_kind_is_of_the_same_class_in_both_queues(self):
         for plan in PLANS:
-            self.assertEqual({plan.data}, {other.data for other in PLANS if other.kind == plan.kind}, plan.kind)
+            self.assertEqual(
+                {plan.data}, {other.data for other in PLANS if other.kind == plan.kind}, plan.kind
+            )
 
     def test_data_of_each_kind_are_stored_under_the_keys_of_the_release_before(self):
         for plan in PLANS:
@@ -34,5 +35,7 @@ class Kinds(testtools.TestCase):
     def test_every_field_of_each_kind_is_recorded(self):
         for plan in PLANS:
             if plan.data is not Untyped:
-                fields = {one.metadata.get('key', one.name) for one in dataclasses.fields(plan.data)} - {'others'}
+                fields = {one.metadata.get('key', one.name) for one in dataclasses.fields(plan.data)} - {
+                    'others'
+                }
                 self.assertEqual(set(), fields - {*stored.BY_KIND[plan.kind], *stored.COMMON}, plan.kind)

@@ -11,7 +11,6 @@ from manila_lite.rpc import transport
 
 
 class BusTestCase(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.conf = options.register(cfg.CONF)

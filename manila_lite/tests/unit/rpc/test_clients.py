@@ -20,7 +20,6 @@ def closed_port():
 
 
 class TestBus(base.BusTestCase):
-
     def setUp(self):
         super().setUp()
         self.got = queue.SimpleQueue()
@@ -61,7 +60,7 @@ class TestBus(base.BusTestCase):
         for number in (2, 3):
             self.bus.wake('share', 'h@one', f'h@one-{number}')
         self.assertRaises(queue.Empty, self.got.get, timeout=0.1)
-        self.bus.close(5)       # sends all that is queued, and does not wait
+        self.bus.close(5)  # sends all that is queued, and does not wait
         self.assertEqual(['h@one-2', 'h@one-3'], self.got.get(timeout=waiting.LIMIT))
 
     def test_queued_wake_ups_are_merged_into_one(self):
@@ -118,7 +117,7 @@ class TestBus(base.BusTestCase):
         for resource_id in ('op-1', 'op-2'):
             self.bus.wake('share', 'h@one', resource_id)
             self.assertEqual([resource_id], self.got.get(timeout=waiting.LIMIT))
-        receiver.stop(waiting.LIMIT)                    # the received message is done, its log line included
+        receiver.stop(waiting.LIMIT)  # the received message is done, its log line included
         self.assertIn('op-1: wake-up failed', log.output)
 
     def test_wake_up_is_delivered_within_10_milliseconds(self):
@@ -129,7 +128,7 @@ class TestBus(base.BusTestCase):
             self.bus.wake('share', 'h@one', str(number))
             self.got.get(timeout=waiting.LIMIT)
             times.append(time.perf_counter() - begin)
-        self.assertLess(sorted(times)[25], 0.01)        # a transport that polls needs 25 to 50 ms
+        self.assertLess(sorted(times)[25], 0.01)  # a transport that polls needs 25 to 50 ms
 
     def test_child_process_sends_from_its_own_thread(self):
         self.listen()
@@ -145,7 +144,6 @@ class TestBus(base.BusTestCase):
 
 
 class TestDeadBroker(base.BusTestCase):
-
     def setUp(self):
         super().setUp()
         self.use_url(f'rabbit://guest:guest@127.0.0.1:{closed_port()}/')
@@ -156,19 +154,21 @@ class TestDeadBroker(base.BusTestCase):
         begin = time.monotonic()
         for _ in range(1000):
             bus.wake('share', 'h@one', 'op-1')
-        self.assertLess(time.monotonic() - begin, waiting.LIMIT / 10)       # a thousand waits take longer
+        self.assertLess(time.monotonic() - begin, waiting.LIMIT / 10)  # a thousand waits take longer
         for _ in range(2):
             bus.wake('share', 'h@one', 'op-2')
-            time.sleep(0.3)     # sleeps: a second complaint, which must not come, has time to
+            time.sleep(0.3)  # sleeps: a second complaint, which must not come, has time to
         self.assertTrue(bus.close(5))
         self.assertEqual(1, log.output.count('Wake-ups are dropped'))
 
     def test_server_starts_and_stops_without_its_broker(self):
-        child = os.fork()                   # it tries to connect for as long as its process lives
+        child = os.fork()  # it tries to connect for as long as its process lives
         if child == 0:
             logging.disable()
             receiver = server.Server(self.conf, 'manila-share', 'h@one', [endpoint.Operations(print)])
             answered = receiver.start(patience=0.2)
             begin = time.monotonic()
-            os._exit(7 if not answered and receiver.stop(waiting.LIMIT) and time.monotonic() - begin < 1 else 1)
+            os._exit(
+                7 if not answered and receiver.stop(waiting.LIMIT) and time.monotonic() - begin < 1 else 1
+            )
         self.assertEqual(7, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

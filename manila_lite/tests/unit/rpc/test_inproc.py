@@ -36,8 +36,11 @@ class Recorder:
         return value
 
     def fail(self, ctxt, kind):
-        raise {'ours': errors.NotFound.of('share', 'x'), 'builtin': ValueError('bad'),
-               'foreign': OddError('odd')}[kind]
+        raise {
+            'ours': errors.NotFound.of('share', 'x'),
+            'builtin': ValueError('bad'),
+            'foreign': OddError('odd'),
+        }[kind]
 
     def slow(self, ctxt):
         self.arrived.release()
@@ -50,12 +53,14 @@ class OddError(Exception):
 
 
 class InprocTestCase(base.BusTestCase):
-
     def serve(self, topic, host, endpoint=None, threads=4):
         endpoint = endpoint or Recorder(host)
         running = oslo_messaging.get_rpc_server(
-            transport.get_transport(self.conf), oslo_messaging.Target(topic=topic, server=host), [endpoint],
-            server_cls=server.RpcServer)
+            transport.get_transport(self.conf),
+            oslo_messaging.Target(topic=topic, server=host),
+            [endpoint],
+            server_cls=server.RpcServer,
+        )
         running.start(override_pool_size=threads)
         endpoint.server = running
         self.addCleanup(self.end, running)
@@ -68,8 +73,10 @@ class InprocTestCase(base.BusTestCase):
 
     def client(self, topic, host=None, timeout=waiting.LIMIT, **kwargs):
         return oslo_messaging.get_rpc_client(
-            transport.get_transport(self.conf), oslo_messaging.Target(topic=topic, server=host, **kwargs),
-            timeout=timeout)
+            transport.get_transport(self.conf),
+            oslo_messaging.Target(topic=topic, server=host, **kwargs),
+            timeout=timeout,
+        )
 
     def wait_for(self, endpoint, count):
         for _ in range(count):
@@ -77,7 +84,6 @@ class InprocTestCase(base.BusTestCase):
 
 
 class TestDelivery(InprocTestCase):
-
     def test_call_is_answered_by_the_named_server(self):
         self.serve('t', 'a')
         self.serve('t', 'b')
@@ -93,9 +99,12 @@ class TestDelivery(InprocTestCase):
 
     def test_messages_stay_in_their_topic_and_exchange(self):
         self.serve('t', 'a')
-        self.assertRaises(oslo_messaging.MessagingTimeout, self.client('other', 'a').call, {}, 'echo', value=1)
-        self.assertRaises(oslo_messaging.MessagingTimeout, self.client('t', 'a', exchange='other').call, {}, 'echo',
-                          value=1)
+        self.assertRaises(
+            oslo_messaging.MessagingTimeout, self.client('other', 'a').call, {}, 'echo', value=1
+        )
+        self.assertRaises(
+            oslo_messaging.MessagingTimeout, self.client('t', 'a', exchange='other').call, {}, 'echo', value=1
+        )
 
     def test_fanout_reaches_each_server_once(self):
         ends = [self.serve('t', host) for host in 'abc']
@@ -131,7 +140,6 @@ class TestDelivery(InprocTestCase):
 
 
 class TestAbsence(InprocTestCase):
-
     def test_call_without_a_server_fails_at_once(self):
         begin = time.monotonic()
         self.assertRaises(oslo_messaging.MessagingTimeout, self.client('t', 'a').call, {}, 'echo', value=1)
@@ -146,8 +154,10 @@ class TestAbsence(InprocTestCase):
 
     def test_at_least_once_reports_a_message_without_a_queue(self):
         client = oslo_messaging.get_rpc_client(
-            transport.get_transport(self.conf), oslo_messaging.Target(topic='t', server='a'),
-            transport_options=oslo_messaging.TransportOptions(at_least_once=True))
+            transport.get_transport(self.conf),
+            oslo_messaging.Target(topic='t', server='a'),
+            transport_options=oslo_messaging.TransportOptions(at_least_once=True),
+        )
         self.assertRaises(oslo_messaging.MessageUndeliverable, client.cast, {}, 'note', value=1)
 
     def test_casts_are_kept_until_a_stopped_server_returns(self):
@@ -172,20 +182,26 @@ class TestAbsence(InprocTestCase):
 
     def test_timed_out_call_is_not_run_later(self):
         self.end(self.serve('t', 'a').server)
-        self.assertRaises(oslo_messaging.MessagingTimeout, self.client('t', 'a', timeout=0.05).call, {}, 'note',
-                          value='stale')
+        self.assertRaises(
+            oslo_messaging.MessagingTimeout,
+            self.client('t', 'a', timeout=0.05).call,
+            {},
+            'note',
+            value='stale',
+        )
         end = self.serve('t', 'a')
         self.client('t', 'a').call({}, 'note', value='fresh')
         self.assertEqual(['fresh'], end.got)
 
     def test_call_with_a_slow_answer_times_out(self):
         end = self.serve('t', 'a')
-        self.assertRaises(oslo_messaging.MessagingTimeout, self.client('t', 'a', timeout=0.1).call, {}, 'slow')
+        self.assertRaises(
+            oslo_messaging.MessagingTimeout, self.client('t', 'a', timeout=0.1).call, {}, 'slow'
+        )
         end.go_on.set()
 
 
 class TestErrors(InprocTestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.FakeLogger())
@@ -199,7 +215,9 @@ class TestErrors(InprocTestCase):
         self.assertRaises(ValueError, self.client('t', 'a').call, {}, 'fail', kind='builtin')
 
     def test_other_errors_arrive_as_remote_errors(self):
-        error = self.assertRaises(oslo_messaging.RemoteError, self.client('t', 'a').call, {}, 'fail', kind='foreign')
+        error = self.assertRaises(
+            oslo_messaging.RemoteError, self.client('t', 'a').call, {}, 'fail', kind='foreign'
+        )
         self.assertEqual(('OddError', 'odd'), (error.exc_type, error.value))
 
     def test_unknown_method_raises_remote_error(self):
@@ -207,7 +225,6 @@ class TestErrors(InprocTestCase):
 
 
 class TestStopAndCost(InprocTestCase):
-
     def test_poll_never_blocks_after_stop(self):
         listener = inproc.Listener(inproc.Bus(), [('e', 't', 'a')])
         listener.stop()
@@ -224,12 +241,15 @@ class TestStopAndCost(InprocTestCase):
     def test_stop_answers_all_received_calls(self):
         end = self.serve('t', 'a', threads=1)
         answers = []
-        callers = [threading.Thread(target=lambda: answers.append(self.client('t', 'a').call({}, 'slow')))
-                   for _ in range(3)]
+        callers = [
+            threading.Thread(target=lambda: answers.append(self.client('t', 'a').call({}, 'slow')))
+            for _ in range(3)
+        ]
         for caller in callers:
             caller.start()
         self.wait_for(end, 1)
-        time.sleep(0.1)     # sleeps: the other two are to be in the executor's queue or the inbox, whichever; none tells
+        # The other two are to be in the executor's queue or the inbox, whichever.
+        time.sleep(0.1)  # sleeps: none of them tells
         stopper = threading.Thread(target=self.end, args=(end.server,))
         stopper.start()
         end.go_on.set()
@@ -247,9 +267,9 @@ class TestStopAndCost(InprocTestCase):
     def test_idle_servers_use_no_cpu_time(self):
         for host in 'abcdefgh':
             self.serve('t', host)
-        time.sleep(0.1)     # sleeps: what starting costs is not counted
+        time.sleep(0.1)  # sleeps: what starting costs is not counted
         before = resource.getrusage(resource.RUSAGE_SELF)
-        time.sleep(1)       # sleeps: they are to do nothing for so long
+        time.sleep(1)  # sleeps: they are to do nothing for so long
         after = resource.getrusage(resource.RUSAGE_SELF)
         self.assertLess(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 0.02)
 

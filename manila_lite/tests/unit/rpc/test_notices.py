@@ -15,15 +15,20 @@ _GROUP = 'oslo_messaging_notifications'
 
 
 class TestNotices(base.BusTestCase):
-
     def setUp(self):
         super().setUp()
         self.services = context.Services(conf=self.conf, bus=clients.Bus(self.conf))
         self.addCleanup(self.services.bus.close, 5)
 
     def ctx(self):
-        return context.RequestContext(user_id='u', project_id='p', request_id='req-1', services=self.services,
-                                      auth_token='hush', overwrite=False)
+        return context.RequestContext(
+            user_id='u',
+            project_id='p',
+            request_id='req-1',
+            services=self.services,
+            auth_token='hush',
+            overwrite=False,
+        )
 
     def test_notification_arrives_with_ids_but_without_the_token(self):
         heard = self.useFixture(hearing.Heard(self.conf))
@@ -67,14 +72,16 @@ class TestNotices(base.BusTestCase):
         self.conf.set_override('driver', ['messagingv2'], _GROUP)
         self.addCleanup(self.conf.clear_override, 'driver', _GROUP)
         self.use_url(f'rabbit://guest:guest@127.0.0.1:{closed_port()}/')
-        child = os.fork()                   # it tries to connect for as long as its process lives
+        child = os.fork()  # it tries to connect for as long as its process lives
         if child == 0:
             services = context.Services(conf=self.conf, bus=clients.Bus(self.conf))
             began = time.monotonic()
             for _ in range(1000):
                 notices.emit(services, 'thing.start', {})
             quick = time.monotonic() - began < 1
-            os._exit(7 if quick and not services.bus.close(0.1) and log.output.count('are dropped') == 1 else 1)
+            os._exit(
+                7 if quick and not services.bus.close(0.1) and log.output.count('are dropped') == 1 else 1
+            )
         self.assertEqual(7, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
     def test_unusable_transport_is_logged(self):

@@ -11,7 +11,6 @@ from manila_lite.tests.unit.rpc import base
 
 
 class TestServer(base.BusTestCase):
-
     def setUp(self):
         super().setUp()
         self.log = self.useFixture(fixtures.FakeLogger(level=30))
@@ -51,7 +50,9 @@ class TestServer(base.BusTestCase):
         self.assertEqual([True, True], [receiver.stop(waiting.LIMIT), receiver.stop(waiting.LIMIT)])
 
     def test_an_idle_server_stops_at_once(self):
-        receiver = server.Server(self.conf, 'manila-share', 'h', [endpoint.Operations(lambda _ids: self.inside.set())])
+        receiver = server.Server(
+            self.conf, 'manila-share', 'h', [endpoint.Operations(lambda _ids: self.inside.set())]
+        )
         receiver.start()
         bus = clients.Bus(self.conf)
         bus.wake('share', 'h')

@@ -8,7 +8,6 @@ from manila_lite.tests.unit.rpc import base
 
 
 class TestTransport(base.BusTestCase):
-
     def test_transport_is_reused_for_the_same_url(self):
         first = transport.get_transport(self.conf)
         self.assertIs(first, transport.get_transport(self.conf))
@@ -37,17 +36,24 @@ class TestTransport(base.BusTestCase):
 
 
 class TestContextSerializer(base.BusTestCase):
-
     def test_context_is_restored_without_its_token(self):
         services = context.Services(conf=self.conf)
         serializer = transport.ContextSerializer(services)
-        sent = context.RequestContext(user_id='u', project_id='p', roles=['member'], is_admin=False,
-                                      auth_token='secret', overwrite=False)
+        sent = context.RequestContext(
+            user_id='u',
+            project_id='p',
+            roles=['member'],
+            is_admin=False,
+            auth_token='secret',
+            overwrite=False,
+        )
         wire = serializer.serialize_context(sent)
         self.assertNotIn('secret', str(wire))
         got = serializer.deserialize_context(wire)
-        self.assertEqual(('u', 'p', ['member'], False, sent.request_id, None),
-                         (got.user_id, got.project_id, got.roles, got.is_admin, got.request_id, got.auth_token))
+        self.assertEqual(
+            ('u', 'p', ['member'], False, sent.request_id, None),
+            (got.user_id, got.project_id, got.roles, got.is_admin, got.request_id, got.auth_token),
+        )
         self.assertIs(services, got.services)
 
     def test_empty_context_has_no_user_and_no_rights(self):

@@ -21,7 +21,12 @@ CASES = [
     ('thick', THICK, {}, 60),
     ('thick-reserved', {**THICK, 'reserved_percentage': 15}, {}, 45),
     ('thick-claimed', {**THICK, 'claimed_gb': 25.0}, {}, 35),
-    ('thick-ignores-the-ratio', {**THICK, 'max_over_subscription_ratio': 5.0, 'provisioned_gb': 90.0}, {}, 60),
+    (
+        'thick-ignores-the-ratio',
+        {**THICK, 'max_over_subscription_ratio': 5.0, 'provisioned_gb': 90.0},
+        {},
+        60,
+    ),
     ('thick-more-reserved-than-free', {**THICK, 'reserved_percentage': 70}, {}, 0),
     ('thick-all-claimed', {**THICK, 'claimed_gb': 99.0}, {}, 0),
     ('thin-by-what-is-free', THIN, {}, 120),
@@ -35,22 +40,32 @@ CASES = [
     ('thin-type-asks-thin', THIN, {'thin_provisioning': '<is> True'}, 120),
     ('unknown-free', {**THICK, 'free_gb': 'unknown'}, {}, capacity.UNLIMITED),
     ('infinite-free', {**THICK, 'free_gb': 'infinite', 'claimed_gb': 5.0}, {}, capacity.UNLIMITED),
-    ('all-infinite', {'total_gb': math.inf, 'free_gb': math.inf, 'reserved_percentage': 10}, {}, capacity.UNLIMITED),
+    (
+        'all-infinite',
+        {'total_gb': math.inf, 'free_gb': math.inf, 'reserved_percentage': 10},
+        {},
+        capacity.UNLIMITED,
+    ),
     ('unknown-total', {**THICK, 'total_gb': 'unknown', 'reserved_percentage': 10}, {}, 60),
     ('thin-unknown-free', {**THIN, 'free_gb': 'unknown'}, {}, 170),
     ('thin-infinite-total', {**THIN, 'total_gb': 'infinite'}, {}, 120),
-    ('thin-nothing-over', {**THIN, 'total_gb': 'unknown', 'free_gb': 'unknown', 'max_over_subscription_ratio': 0.0}, {},
-     capacity.UNLIMITED),
+    (
+        'thin-nothing-over',
+        {**THIN, 'total_gb': 'unknown', 'free_gb': 'unknown', 'max_over_subscription_ratio': 0.0},
+        {},
+        capacity.UNLIMITED,
+    ),
     ('nothing-reported', {}, {}, 0),
 ]
 
 
 class TestHeadroom(testscenarios.WithScenarios, testtools.TestCase):
-
     scenarios = [(name, {'held': held, 'specs': specs, 'left': left}) for name, held, specs, left in CASES]
 
     def test_headroom_has_the_value_of_the_table(self):
-        self.assertAlmostEqual(self.left, capacity.headroom(Request(1, self.specs), PoolState('h@b#p', **self.held)))
+        self.assertAlmostEqual(
+            self.left, capacity.headroom(Request(1, self.specs), PoolState('h@b#p', **self.held))
+        )
 
     def test_check_refuses_requests_larger_than_the_headroom(self):
         pool = PoolState('h@b#p', **self.held)
@@ -60,18 +75,21 @@ class TestHeadroom(testscenarios.WithScenarios, testtools.TestCase):
 
 
 class TestReason(testtools.TestCase):
-
     def test_the_reason_has_the_figures_of_a_thin_pool(self):
-        pool = PoolState('h@b#p', **{**THIN, 'provisioned_gb': 180.0, 'claimed_gb': 12.5, 'reserved_percentage': 1})
+        pool = PoolState(
+            'h@b#p', **{**THIN, 'provisioned_gb': 180.0, 'claimed_gb': 12.5, 'reserved_percentage': 1}
+        )
         self.assertEqual(
             '10 GiB asked for, 5.5 GiB left: free 60 GiB of 100 GiB, 1 % reserved, 12.5 GiB promised since the last '
             'report, 180 GiB provisioned before, over-subscription ratio 2',
-            capacity.Capacity().check(Request(10), pool))
+            capacity.Capacity().check(Request(10), pool),
+        )
 
     def test_reason_for_a_thick_pool_omits_thin_provisioning_figures(self):
         self.assertEqual(
             '61 GiB asked for, 60 GiB left: free 60 GiB of 100 GiB, 0 % reserved, 0 GiB promised since the last report',
-            capacity.Capacity().check(Request(61), PoolState('h@b#p', **THICK)))
+            capacity.Capacity().check(Request(61), PoolState('h@b#p', **THICK)),
+        )
 
     def test_reason_shows_unknown_free_space(self):
         pool = PoolState('h@b#p', **{**THIN, 'free_gb': 'unknown', 'total_gb': 10.0})
@@ -95,11 +113,15 @@ class Row:
 def pools(draw):
     total = draw(strategies.integers(0, 5000))
     return PoolState(
-        'h@b#p', total_gb=float(total), free_gb=float(draw(strategies.integers(0, total))),
-        reserved_percentage=draw(strategies.integers(0, 100)), thin_provisioning=draw(strategies.booleans()),
+        'h@b#p',
+        total_gb=float(total),
+        free_gb=float(draw(strategies.integers(0, total))),
+        reserved_percentage=draw(strategies.integers(0, 100)),
+        thin_provisioning=draw(strategies.booleans()),
         max_over_subscription_ratio=draw(strategies.sampled_from([1.0, 1.5, 2.0, 20.0])),
         provisioned_gb=float(draw(strategies.integers(0, 2 * total))),
-        claimed_gb=float(draw(strategies.integers(0, 50))))
+        claimed_gb=float(draw(strategies.integers(0, 50))),
+    )
 
 
 def limits(pool):
@@ -109,15 +131,17 @@ def limits(pool):
     if not pool.thin_provisioning:
         return free - reserved
     ratio = fractions.Fraction(pool.max_over_subscription_ratio)
-    return min((total - reserved) * ratio - fractions.Fraction(pool.provisioned_gb), (free - reserved) * ratio)
+    return min(
+        (total - reserved) * ratio - fractions.Fraction(pool.provisioned_gb), (free - reserved) * ratio
+    )
 
 
-ASKED = strategies.lists(strategies.tuples(strategies.integers(1, 800), strategies.integers(0, 9)),
-                         min_size=1, max_size=40)
+ASKED = strategies.lists(
+    strategies.tuples(strategies.integers(1, 800), strategies.integers(0, 9)), min_size=1, max_size=40
+)
 
 
 class TestClaims(testtools.TestCase):
-
     @hypothesis.given(pools(), ASKED)
     @hypothesis.settings(database=None, deadline=None, max_examples=300)
     def test_guarded_claims_never_exceed_the_limit(self, pool, asked):

@@ -22,9 +22,19 @@ from manila_lite.scheduler.filters import (
 )
 from manila_lite.scheduler.interface import PoolState, Request
 
-POOL = PoolState('h1@b1#p1', 'nova', {'storage_protocol': 'NFS_CIFS', 'driver_handles_share_servers': False,
-                                      'snapshot_support': True, 'replication_domain': 'east',
-                                      'create_share_from_snapshots_of_domain': True}, 100.0, 50.0)
+POOL = PoolState(
+    'h1@b1#p1',
+    'nova',
+    {
+        'storage_protocol': 'NFS_CIFS',
+        'driver_handles_share_servers': False,
+        'snapshot_support': True,
+        'replication_domain': 'east',
+        'create_share_from_snapshots_of_domain': True,
+    },
+    100.0,
+    50.0,
+)
 
 
 def asks(**specs):
@@ -53,21 +63,52 @@ CASES = [
     (only_host.OnlyHost, {'only_host': 'h1@b1#p'}, {}, 'for h1@b1#p only'),
     (availability_zone.AvailabilityZone, {}, {'availability_zone': None}, None),
     (availability_zone.AvailabilityZone, {'availability_zone': 'nova'}, {}, None),
-    (availability_zone.AvailabilityZone, {'availability_zone': 'nov'}, {}, "zone 'nov', the pool is in 'nova'"),
+    (
+        availability_zone.AvailabilityZone,
+        {'availability_zone': 'nov'},
+        {},
+        "zone 'nov', the pool is in 'nova'",
+    ),
     (availability_zone.AvailabilityZone, asks(availability_zones='x, nova'), {}, None),
     (availability_zone.AvailabilityZone, asks(availability_zones=''), {}, None),
-    (availability_zone.AvailabilityZone, asks(availability_zones='nova2,supernova'), {},
-     "availability_zones='nova2,supernova', the pool is in 'nova'"),
-    (availability_zone.AvailabilityZone, {'availability_zone': 'nova', **asks(availability_zones='x')}, {}, "='x'"),
+    (
+        availability_zone.AvailabilityZone,
+        asks(availability_zones='nova2,supernova'),
+        {},
+        "availability_zones='nova2,supernova', the pool is in 'nova'",
+    ),
+    (
+        availability_zone.AvailabilityZone,
+        {'availability_zone': 'nova', **asks(availability_zones='x')},
+        {},
+        "='x'",
+    ),
     (availability_zone.AvailabilityZone, {'also': ({}, {'availability_zones': 'x'})}, {}, "='x'"),
-    (driver_handles_share_servers.DriverHandlesShareServers, {'also': ({'driver_handles_share_servers': 'True'},)}, {},
-     "driver_handles_share_servers='True'"),
+    (
+        driver_handles_share_servers.DriverHandlesShareServers,
+        {'also': ({'driver_handles_share_servers': 'True'},)},
+        {},
+        "driver_handles_share_servers='True'",
+    ),
     (driver_handles_share_servers.DriverHandlesShareServers, {}, {}, None),
-    (driver_handles_share_servers.DriverHandlesShareServers, asks(driver_handles_share_servers='false'), {}, None),
-    (driver_handles_share_servers.DriverHandlesShareServers, asks(driver_handles_share_servers='True'), {},
-     "driver_handles_share_servers='True', the pool reports False"),
-    (driver_handles_share_servers.DriverHandlesShareServers, asks(driver_handles_share_servers='False'),
-     {'capabilities': {}}, 'reports no driver_handles_share_servers'),
+    (
+        driver_handles_share_servers.DriverHandlesShareServers,
+        asks(driver_handles_share_servers='false'),
+        {},
+        None,
+    ),
+    (
+        driver_handles_share_servers.DriverHandlesShareServers,
+        asks(driver_handles_share_servers='True'),
+        {},
+        "driver_handles_share_servers='True', the pool reports False",
+    ),
+    (
+        driver_handles_share_servers.DriverHandlesShareServers,
+        asks(driver_handles_share_servers='False'),
+        {'capabilities': {}},
+        'reports no driver_handles_share_servers',
+    ),
     (protocol.Protocol, {'proto': 'NFS'}, {}, None),
     (protocol.Protocol, {'proto': 'cifs'}, {}, None),
     (protocol.Protocol, {'proto': 'FS'}, {}, "protocol FS, the pool reports storage_protocol 'NFS_CIFS'"),
@@ -76,52 +117,123 @@ CASES = [
     (protocol.Protocol, {'proto': 'NFS'}, {'capabilities': {}}, 'storage_protocol None'),
     (capabilities.Capabilities, {}, {}, None),
     (capabilities.Capabilities, {'also': ({'snapshot_support': 'True'}, {'vendor:key': 'x'})}, {}, None),
-    (capabilities.Capabilities, {**asks(snapshot_support='True'), 'also': ({'a': '2'},)}, {}, "a='2', the pool reports no a"),
+    (
+        capabilities.Capabilities,
+        {**asks(snapshot_support='True'), 'also': ({'a': '2'},)},
+        {},
+        "a='2', the pool reports no a",
+    ),
     (capabilities.Capabilities, asks(snapshot_support='<is> True'), {}, None),
-    (capabilities.Capabilities, asks(snapshot_support='<is> True'), has(snapshot_support=False),
-     "the share type asks snapshot_support='<is> True', the pool reports False"),
+    (
+        capabilities.Capabilities,
+        asks(snapshot_support='<is> True'),
+        has(snapshot_support=False),
+        "the share type asks snapshot_support='<is> True', the pool reports False",
+    ),
     (capabilities.Capabilities, asks(capabilities__snapshot_support='False'), {}, "snapshot_support='False'"),
-    (capabilities.Capabilities, asks(netapp__thing='x', provisioning__min_share_size='5', availability_zones='q',
-                                     driver_handles_share_servers='True'), {}, None),
+    (
+        capabilities.Capabilities,
+        asks(
+            netapp__thing='x',
+            provisioning__min_share_size='5',
+            availability_zones='q',
+            driver_handles_share_servers='True',
+        ),
+        {},
+        None,
+    ),
     (capabilities.Capabilities, asks(default_qos_type='gold'), has(qos=True), None),
-    (capabilities.Capabilities, asks(default_qos_type='gold'), has(qos=False), "qos='<is> True', the pool reports False"),
+    (
+        capabilities.Capabilities,
+        asks(default_qos_type='gold'),
+        has(qos=False),
+        "qos='<is> True', the pool reports False",
+    ),
     (capabilities.Capabilities, asks(b='1', a='2'), {}, "a='2', the pool reports no a"),
     (capabilities.Capabilities, asks(thin_provisioning='<is> True'), {}, 'the pool reports False'),
     (capabilities.Capabilities, asks(thin_provisioning='<is> True'), {'thin_provisioning': True}, None),
-    (capabilities.Capabilities, asks(thin_provisioning='<is> False'),
-     {'thin_provisioning': True, **has(thin_provisioning=[True, False])}, None),
+    (
+        capabilities.Capabilities,
+        asks(thin_provisioning='<is> False'),
+        {'thin_provisioning': True, **has(thin_provisioning=[True, False])},
+        None,
+    ),
     (create_from_snapshot.CreateFromSnapshot, {'source_host': 'h1@b1#p9'}, {}, None),
     (create_from_snapshot.CreateFromSnapshot, {'source_host': 'h2@b1#p1', 'source_domain': 'east'}, {}, None),
-    (create_from_snapshot.CreateFromSnapshot, {'source_host': 'h2@b1#p1', 'source_domain': 'west'}, {},
-     'on h2@b1 (replication domain west), the pool is on h1@b1 (replication domain east)'),
-    (create_from_snapshot.CreateFromSnapshot, {'source_host': 'h2@b1#p1'}, {'capabilities': {}},
-     'on h2@b1 (replication domain none), the pool is on h1@b1 (replication domain none)'),
+    (
+        create_from_snapshot.CreateFromSnapshot,
+        {'source_host': 'h2@b1#p1', 'source_domain': 'west'},
+        {},
+        'on h2@b1 (replication domain west), the pool is on h1@b1 (replication domain east)',
+    ),
+    (
+        create_from_snapshot.CreateFromSnapshot,
+        {'source_host': 'h2@b1#p1'},
+        {'capabilities': {}},
+        'on h2@b1 (replication domain none), the pool is on h1@b1 (replication domain none)',
+    ),
     (affinity.Affinity, {'same_hosts': frozenset({'h1@b1#p1', 'h2@b1#p1'})}, {}, None),
     (affinity.Affinity, {'same_hosts': frozenset({'h1@b1'})}, {}, None),
-    (affinity.Affinity, {'same_hosts': frozenset({'h1@b1#p2', 'h2@b1'})}, {}, 'asks for a pool of the shares that it names'),
+    (
+        affinity.Affinity,
+        {'same_hosts': frozenset({'h1@b1#p2', 'h2@b1'})},
+        {},
+        'asks for a pool of the shares that it names',
+    ),
     (affinity.AntiAffinity, {'different_hosts': frozenset({'h1@b1#p2', 'h2@b1'})}, {}, None),
-    (affinity.AntiAffinity, {'different_hosts': frozenset({'h1@b1#p1'})}, {}, 'away from the pools of the shares'),
-    (affinity.AntiAffinity, {'different_hosts': frozenset({'h1@b1', 'h7'})}, {}, 'away from the pools of the shares'),
+    (
+        affinity.AntiAffinity,
+        {'different_hosts': frozenset({'h1@b1#p1'})},
+        {},
+        'away from the pools of the shares',
+    ),
+    (
+        affinity.AntiAffinity,
+        {'different_hosts': frozenset({'h1@b1', 'h7'})},
+        {},
+        'away from the pools of the shares',
+    ),
     (share_network.ShareNetwork, {}, {}, None),
     (share_network.ShareNetwork, {'subnets': {'z': 1}}, {'availability_zone_id': 'z'}, None),
     (share_network.ShareNetwork, {'subnets': {None: 1}}, {'availability_zone_id': 'z'}, None),
     (share_network.ShareNetwork, {'subnets': {'z': 1, None: 2}}, {'availability_zone_id': 'z'}, None),
-    (share_network.ShareNetwork, {'subnets': {'y': 1}}, {'availability_zone_id': 'z'}, "no subnet in zone 'nova'"),
+    (
+        share_network.ShareNetwork,
+        {'subnets': {'y': 1}},
+        {'availability_zone_id': 'z'},
+        "no subnet in zone 'nova'",
+    ),
     (share_network.ShareNetwork, {'subnets': {}}, {'availability_zone_id': 'z'}, "no subnet in zone 'nova'"),
-    *((share_network.ShareNetwork, {'subnets': {zone: count}}, {'availability_zone_id': 'z', **has(
-        share_server_multiple_subnet_support=several)}, reason and f'has {count} {reason}')
-      for zone in ('z', None) for count in (2, 3)
-      for several, reason in ((True, None), (False, "subnets in zone 'nova', and the pool has no share_server_multiple"))),
+    *(
+        (
+            share_network.ShareNetwork,
+            {'subnets': {zone: count}},
+            {'availability_zone_id': 'z', **has(share_server_multiple_subnet_support=several)},
+            reason and f'has {count} {reason}',
+        )
+        for zone in ('z', None)
+        for count in (2, 3)
+        for several, reason in (
+            (True, None),
+            (False, "subnets in zone 'nova', and the pool has no share_server_multiple"),
+        )
+    ),
     (share_network.ShareNetwork, {'subnets': {'z': 2}}, {'availability_zone_id': 'z'}, 'and the pool has no'),
     (capacity.Capacity, {'size': 50}, {}, None),
-    (capacity.Capacity, {'size': 51}, {}, '51 GiB asked for, 50 GiB left: free 50 GiB of 100 GiB, 0 % reserved, 0 GiB'),
+    (
+        capacity.Capacity,
+        {'size': 51},
+        {},
+        '51 GiB asked for, 50 GiB left: free 50 GiB of 100 GiB, 0 % reserved, 0 GiB',
+    ),
 ]
 
 
 class TestFilters(testscenarios.WithScenarios, testtools.TestCase):
-
-    scenarios = [(f'{kind.__name__}-{number}', {'kind': kind, 'asked': asked, 'held': held, 'reason': reason})
-                 for number, (kind, asked, held, reason) in enumerate(CASES)]
+    scenarios = [
+        (f'{kind.__name__}-{number}', {'kind': kind, 'asked': asked, 'held': held, 'reason': reason})
+        for number, (kind, asked, held, reason) in enumerate(CASES)
+    ]
 
     def test_check_returns_none_or_the_reason(self):
         request, pool = Request(**{'size': 1, **self.asked}), dataclasses.replace(POOL, **self.held)
@@ -154,7 +266,6 @@ class Spy:
 
 
 class TestEveryFilter(testscenarios.WithScenarios, testtools.TestCase):
-
     scenarios = [(kind.__name__, {'kind': kind}) for kind in KINDS]
 
     def test_a_plain_request_passes(self):
@@ -170,8 +281,10 @@ class TestEveryFilter(testscenarios.WithScenarios, testtools.TestCase):
         for kind, asked, held, _reason in CASES:
             if kind is self.kind and kind.static:
                 seen_request, seen_pool = set(), set()
-                kind().check(Spy(Request(**{'size': 1, **asked}), seen_request),
-                             Spy(dataclasses.replace(POOL, **held), seen_pool))
+                kind().check(
+                    Spy(Request(**{'size': 1, **asked}), seen_request),
+                    Spy(dataclasses.replace(POOL, **held), seen_pool),
+                )
                 self.assertEqual(set(), seen_request - STATIC_REQUEST)
                 self.assertEqual(set(), seen_pool - STATIC_POOL)
 
@@ -180,24 +293,35 @@ class TestEveryFilter(testscenarios.WithScenarios, testtools.TestCase):
 
 
 class TestRollback(testtools.TestCase):
-
     def test_details_of_refusals_are_those_that_make_clients_roll_back(self):
         # manila-csi deletes the share that it asked for at these details and no others.
-        for kind in (up.Up, excluded.Excluded, capacity.Capacity, capabilities.Capabilities, protocol.Protocol,
-                     availability_zone.AvailabilityZone, affinity.Affinity, affinity.AntiAffinity, only_host.OnlyHost):
+        for kind in (
+            up.Up,
+            excluded.Excluded,
+            capacity.Capacity,
+            capabilities.Capabilities,
+            protocol.Protocol,
+            availability_zone.AvailabilityZone,
+            affinity.Affinity,
+            affinity.AntiAffinity,
+            only_host.OnlyHost,
+        ):
             self.assertIn(messages.Detail.named(kind.detail).value[0], ('002', '003', '007', '008', '009'))
 
 
 class TestWithoutHints(testtools.TestCase):
-
     def test_filters_for_hints_do_not_apply(self):
-        for kind in (excluded.Excluded, only_host.OnlyHost, affinity.Affinity, affinity.AntiAffinity,
-                     create_from_snapshot.CreateFromSnapshot):
+        for kind in (
+            excluded.Excluded,
+            only_host.OnlyHost,
+            affinity.Affinity,
+            affinity.AntiAffinity,
+            create_from_snapshot.CreateFromSnapshot,
+        ):
             self.assertFalse(kind().applies(Request(1)))
 
 
 class TestReplicationDomain(testtools.TestCase):
-
     def test_the_source_backends_domain_is_found(self):
         pools = [PoolState('a@b#1', capabilities={'replication_domain': 'west'}), POOL]
         item = create_from_snapshot.CreateFromSnapshot()
@@ -206,7 +330,6 @@ class TestReplicationDomain(testtools.TestCase):
 
 
 class TestShareReplication(testtools.TestCase):
-
     ASKS = {'replication_type': 'dr'}
 
     def refused(self, host, capabilities, **asked):

@@ -24,18 +24,34 @@ from manila_lite.scheduler.weighers import goodness
 
 
 def pool(name, free=50.0, zone='nova', *, host='h@b', **more):
-    reported = {'storage_protocol': 'NFS', 'snapshot_support': True, 'pool_name': name, **more.pop('capabilities', {})}
+    reported = {
+        'storage_protocol': 'NFS',
+        'snapshot_support': True,
+        'pool_name': name,
+        **more.pop('capabilities', {}),
+    }
     return PoolState(f'{host}#{name}', zone, reported, 100.0, free, **more)
 
 
 def filters():
-    return [up.Up(), excluded.Excluded(), availability_zone.AvailabilityZone(), protocol.Protocol(),
-            capabilities.Capabilities(), create_from_snapshot.CreateFromSnapshot(), capacity.Capacity()]
+    return [
+        up.Up(),
+        excluded.Excluded(),
+        availability_zone.AvailabilityZone(),
+        protocol.Protocol(),
+        capabilities.Capabilities(),
+        create_from_snapshot.CreateFromSnapshot(),
+        capacity.Capacity(),
+    ]
 
 
 def placing(*, weighers=None, rng=None, **more):
-    return placement.Placement(filters(), [free_space.Capacity()] if weighers is None else weighers,
-                               rng=rng or random.Random(4), **more)
+    return placement.Placement(
+        filters(),
+        [free_space.Capacity()] if weighers is None else weighers,
+        rng=rng or random.Random(4),
+        **more,
+    )
 
 
 def names(result):
@@ -57,24 +73,32 @@ class Counting(Filter):
 
 
 class TestCandidates(testtools.TestCase):
-
     def test_candidates_are_ordered_best_first(self):
-        result = placing().place(Request(5), [pool('a', 10.0), pool('b', 90.0), pool('c', 40.0), pool('d', 4.0)])
+        result = placing().place(
+            Request(5), [pool('a', 10.0), pool('b', 90.0), pool('c', 40.0), pool('d', 4.0)]
+        )
         self.assertEqual(['b', 'c', 'a'], names(result))
         self.assertEqual(4, result.asked)
-        self.assertEqual([('CapacityFilter', 'FILTER_CAPACITY', 1, 'h@b#d')],
-                         [(item.filter, item.detail, item.pools, item.example) for item in result.refusals])
+        self.assertEqual(
+            [('CapacityFilter', 'FILTER_CAPACITY', 1, 'h@b#d')],
+            [(item.filter, item.detail, item.pools, item.example) for item in result.refusals],
+        )
 
     def test_multipliers_change_the_best_candidate(self):
-        pools = [pool('roomy', 90.0, capabilities={'goodness': 10}), pool('good', 60.0, capabilities={'goodness': 100}),
-                 pool('poor', 10.0, capabilities={'goodness': 0})]
+        pools = [
+            pool('roomy', 90.0, capabilities={'goodness': 10}),
+            pool('good', 60.0, capabilities={'goodness': 100}),
+            pool('poor', 10.0, capabilities={'goodness': 0}),
+        ]
         for weights, best in (((1.0, 0.0), 'roomy'), ((1.0, 2.0), 'good'), ((-1.0, 0.0), 'poor')):
             weighers = [free_space.Capacity(weights[0]), goodness.Goodness(weights[1])]
             self.assertEqual(best, names(placing(weighers=weighers).place(Request(5), pools))[0])
 
     def test_at_most_20_candidates_are_returned(self):
         pools = [pool(f'p{number}', 50.0 + number / 10) for number in range(30)]
-        self.assertEqual([f'p{number}' for number in range(29, 9, -1)], names(placing().place(Request(1), pools)))
+        self.assertEqual(
+            [f'p{number}' for number in range(29, 9, -1)], names(placing().place(Request(1), pools))
+        )
 
     def test_only_a_random_sample_of_many_pools_is_checked(self):
         pools = [pool(f'p{number}') for number in range(3 * placement.ENOUGH)]
@@ -99,8 +123,9 @@ class TestCandidates(testtools.TestCase):
 
     def test_equal_pools_are_shuffled_reproducibly_by_the_seed(self):
         pools = [pool(name) for name in 'abcd']
-        first = collections.Counter(names(placing(rng=random.Random(seed)).place(Request(1), pools))[0]
-                                    for seed in range(400))
+        first = collections.Counter(
+            names(placing(rng=random.Random(seed)).place(Request(1), pools))[0] for seed in range(400)
+        )
         self.assertEqual(set('abcd'), set(first))
         self.assertGreater(min(first.values()), 50)
         again = [names(placing(rng=random.Random(7)).place(Request(1), pools)) for _ in range(2)]
@@ -121,14 +146,17 @@ class TestCandidates(testtools.TestCase):
 
     def test_share_from_snapshot_is_placed_in_the_replication_domain(self):
         east = {'replication_domain': 'east', 'create_share_from_snapshots_of_domain': True}
-        pools = [pool('a', host='h@one', capabilities=east), pool('b', host='h@two', capabilities=east),
-                 pool('c', host='h@three'), pool('d', host='h@four', capabilities={'replication_domain': 'east'})]
+        pools = [
+            pool('a', host='h@one', capabilities=east),
+            pool('b', host='h@two', capabilities=east),
+            pool('c', host='h@three'),
+            pool('d', host='h@four', capabilities={'replication_domain': 'east'}),
+        ]
         result = placing().place(Request(1, source_host='h@one#a'), pools)
         self.assertEqual({'a', 'b'}, set(names(result)))
 
 
 class TestKeptVerdicts(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.counting = Counting()
@@ -143,8 +171,10 @@ class TestKeptVerdicts(testtools.TestCase):
         for size in (1, 2, 3):
             result = self.chooser.place(Request(size), [*self.good, *bad])
             self.assertEqual(set('abc'), set(names(result)))
-            self.assertEqual([placement.Refusal('CountingFilter', 'NO_VALID_HOST', 2, 'it is not good', 'h@b#x')],
-                             result.refusals)
+            self.assertEqual(
+                [placement.Refusal('CountingFilter', 'NO_VALID_HOST', 2, 'it is not good', 'h@b#x')],
+                result.refusals,
+            )
         self.assertEqual(['h@b#a', 'h@b#x'], self.counting.asked)
 
     def test_filter_is_called_again_for_a_changed_pool(self):
@@ -209,32 +239,43 @@ START = 'No storage could be allocated for this share request: '
 
 
 class TestWhyNone(testtools.TestCase):
-
     def why(self, pools, for_admin=True, **asked):
-        return placement.why_none(placing().place(Request(**{'size': 20, **asked}), pools), for_admin=for_admin)
+        return placement.why_none(
+            placing().place(Request(**{'size': 20, **asked}), pools), for_admin=for_admin
+        )
 
     def test_reason_names_the_filter_and_an_example_pool(self):
         pools = [pool(name, capabilities={'dedupe': False}) for name in 'pq']
         text, detail = self.why(pools, extra_specs={'dedupe': '<is> True'})
-        self.assertEqual(START + 'CapabilitiesFilter refused 2 of 2 pools '
-                         "(pool h@b#p: the share type asks dedupe='<is> True', the pool reports False).", text)
+        self.assertEqual(
+            START + 'CapabilitiesFilter refused 2 of 2 pools '
+            "(pool h@b#p: the share type asks dedupe='<is> True', the pool reports False).",
+            text,
+        )
         self.assertEqual('FILTER_CAPABILITIES', detail)
 
     def test_detail_is_that_of_the_filter_that_refused_the_last_pool(self):
         pools = [pool('a', zone='x'), pool('b', up=False), pool('c', 5.0)]
         text, detail = self.why(pools, availability_zone='nova')
         self.assertEqual('FILTER_CAPACITY', detail)
-        self.assertIn('CapacityFilter refused the last 1 of 3 pools (pool h@b#c: 20 GiB asked for, 5 GiB left', text)
+        self.assertIn(
+            'CapacityFilter refused the last 1 of 3 pools (pool h@b#c: 20 GiB asked for, 5 GiB left', text
+        )
         self.assertTrue(text.endswith('), after AvailabilityZoneFilter 1, UpFilter 1.'), text)
 
     def test_reason_names_the_earlier_failure_of_the_only_pool(self):
         text, detail = self.why([pool('a')], excluded={'h@b#a': 'the disk broke'})
-        self.assertIn('refused 1 of 1 pool (pool h@b#a: it was tried before and failed: the disk broke)', text)
+        self.assertIn(
+            'refused 1 of 1 pool (pool h@b#a: it was tried before and failed: the disk broke)', text
+        )
         self.assertEqual('NO_VALID_HOST', detail)
 
     def test_pool_names_are_hidden_from_users(self):
         text, detail = self.why([pool('a', 5.0)], for_admin=False)
-        self.assertTrue(text.startswith(f'{START}CapacityFilter refused 1 of 1 pool (20 GiB asked for, 5 GiB left: '), text)
+        self.assertTrue(
+            text.startswith(f'{START}CapacityFilter refused 1 of 1 pool (20 GiB asked for, 5 GiB left: '),
+            text,
+        )
         self.assertNotIn('h@b', text)
         self.assertEqual('FILTER_CAPACITY', detail)
 
@@ -246,17 +287,23 @@ class TestWhyNone(testtools.TestCase):
 
 
 class TestNormalised(testtools.TestCase):
-
     def test_weights_are_scaled_from_zero_to_one(self):
-        for given, expected in (([], []), ([5], [0]), ([3, 3], [0, 0]), ([10, 20, 15], [0, 1, 0.5]), ([-4, 0], [0, 1]),
-                                ([0, 10, math.inf], [0, 0.5, 1]), ([7, math.inf], [0, 1]),
-                                ([math.inf, math.inf], [0, 0]), ([math.nan, 2, 4], [0, 0, 1]),
-                                ([-math.inf, 2, 4], [0, 0, 1])):
+        for given, expected in (
+            ([], []),
+            ([5], [0]),
+            ([3, 3], [0, 0]),
+            ([10, 20, 15], [0, 1, 0.5]),
+            ([-4, 0], [0, 1]),
+            ([0, 10, math.inf], [0, 0.5, 1]),
+            ([7, math.inf], [0, 1]),
+            ([math.inf, math.inf], [0, 0]),
+            ([math.nan, 2, 4], [0, 0, 1]),
+            ([-math.inf, 2, 4], [0, 0, 1]),
+        ):
             self.assertEqual(expected, placement.normalised(given))
 
 
 class TestWeigherContract(testtools.TestCase):
-
     def test_too_few_weights_raise_valueerror(self):
         class Short(Weigher):
             def weigh(self, request, pools):

@@ -19,7 +19,7 @@ _SIBLINGS = ('compute', 'dataproc')
 #: A program that the compute agent runs, beside the code that siblings share.
 _OF_COMPUTE = 'nfs_fuse.py'
 
-_IMPORT = '''
+_IMPORT = """
 import importlib, pkgutil, sys
 
 class Without:
@@ -32,7 +32,7 @@ package = importlib.import_module(f'manila_lite.siblings.{sys.argv[1]}')
 for info in pkgutil.walk_packages(package.__path__, f'{package.__name__}.'):
     if '.migrations' not in info.name:
         importlib.import_module(info.name)
-'''
+"""
 
 
 def normalised(distribution: str) -> str:
@@ -70,12 +70,21 @@ class ExtrasTest(testscenarios.WithScenarios, testtools.TestCase):
         self.assertEqual(set(), wanted - requirements('requirements.txt') - extra(self.name))
 
     def test_sibling_is_imported_without_the_extra_of_the_other(self):
-        other, = set(_SIBLINGS) - {self.name}
+        (other,) = set(_SIBLINGS) - {self.name}
         foreign = extra(other) - extra(self.name) - requirements('requirements.txt')
-        modules = [top for top, names in metadata.packages_distributions().items() if foreign & set(map(normalised, names))]
+        modules = [
+            top
+            for top, names in metadata.packages_distributions().items()
+            if foreign & set(map(normalised, names))
+        ]
         self.assertNotEqual([], modules)
-        subprocess.run([sys.executable, '-W', 'ignore', '-c', _IMPORT, self.name, *modules], cwd=ROOT, check=True,
-                       stdin=subprocess.DEVNULL, timeout=waiting.LIMIT)
+        subprocess.run(
+            [sys.executable, '-W', 'ignore', '-c', _IMPORT, self.name, *modules],
+            cwd=ROOT,
+            check=True,
+            stdin=subprocess.DEVNULL,
+            timeout=waiting.LIMIT,
+        )
 
 
 class BothTest(testtools.TestCase):

@@ -30,7 +30,9 @@ class Host:
 
     def _mount(self, words):
         ended = self._known(words)
-        if not ended.status and (more := [word for word in words if word.startswith('remount,bind,nosuid,nodev,')]):
+        if not ended.status and (
+            more := [word for word in words if word.startswith('remount,bind,nosuid,nodev,')]
+        ):
             self.rows[-1] = self.rows[-1].replace(' rw,', f' {more[0][-2:]},')
         elif not ended.status:
             level = 'ro' if any(word.startswith('ro,') for word in words) else 'rw'
@@ -56,9 +58,13 @@ class Mounting(testtools.TestCase):
         mounter = nfs.NfsMounter(host, way='kernel')
         for _ in range(2):
             mounter.mount(EXPORT, PLACE)
-        self.assertEqual([['mount', '-t', 'nfs', '-o', 'rw,vers=4.2', EXPORT, PLACE]],
-                         [words for words in host.ran if words[0] == 'mount'])
-        self.assertEqual(nfs.Mounted(EXPORT, PLACE, 'nfs4', frozenset({'rw', 'relatime'})), mounter.mounted(PLACE))
+        self.assertEqual(
+            [['mount', '-t', 'nfs', '-o', 'rw,vers=4.2', EXPORT, PLACE]],
+            [words for words in host.ran if words[0] == 'mount'],
+        )
+        self.assertEqual(
+            nfs.Mounted(EXPORT, PLACE, 'nfs4', frozenset({'rw', 'relatime'})), mounter.mounted(PLACE)
+        )
         self.assertEqual([PLACE], [mount.path for mount in mounter.mounts('/mnt')])
         self.assertEqual([], mounter.mounts('/mn'))
         mounter.unmount(PLACE)
@@ -80,22 +86,36 @@ class Mounting(testtools.TestCase):
         self.assertRaisesRegex(nfs.MountFailed, 'shares/b is mounted', mounter.mount, EXPORT, PLACE)
 
     def test_refusals_of_the_server_are_reported(self):
-        self.assertRaisesRegex(nfs.MountFailed, 'access denied',
-                               nfs.NfsMounter(Host(mount=(32, 'access denied by server')), way='kernel').mount, EXPORT, PLACE)
+        self.assertRaisesRegex(
+            nfs.MountFailed,
+            'access denied',
+            nfs.NfsMounter(Host(mount=(32, 'access denied by server')), way='kernel').mount,
+            EXPORT,
+            PLACE,
+        )
 
     def test_cause_of_a_failure_names_nothing_of_the_host(self):
         for said, cause in (
-                ('mount.nfs: access denied by server while mounting 192.0.2.7:/a', 'the NFS server refuses access to the host'),
-                ('mount.nfs: Connection timed out', 'the NFS server does not answer'),
-                ('mount.nfs: mounting nas:/a failed, reason given by server: No such file or directory',
-                 'the NFS server does not have the export, or hides it from the host'),
-                ('mount.nfs: Connection refused', 'the NFS server refuses connections'),
-                ('nfs_mount_async failed. connect() to server failed. Network is unreachable(101) (Operation not permitted)',
-                 'the host has no route to the NFS server'),
-                ('mount.nfs: No route to host', 'the host has no route to the NFS server'),
-                ('something at /var/lib/secret', 'the host refused it, and its log has the cause')):
-            refused = self.assertRaises(nfs.MountFailed, nfs.NfsMounter(Host(mount=(32, said)), way='kernel').mount, EXPORT,
-                                        PLACE)
+            (
+                'mount.nfs: access denied by server while mounting 192.0.2.7:/a',
+                'the NFS server refuses access to the host',
+            ),
+            ('mount.nfs: Connection timed out', 'the NFS server does not answer'),
+            (
+                'mount.nfs: mounting nas:/a failed, reason given by server: No such file or directory',
+                'the NFS server does not have the export, or hides it from the host',
+            ),
+            ('mount.nfs: Connection refused', 'the NFS server refuses connections'),
+            (
+                'nfs_mount_async failed. connect() to server failed. Network is unreachable(101) (Operation not permitted)',
+                'the host has no route to the NFS server',
+            ),
+            ('mount.nfs: No route to host', 'the host has no route to the NFS server'),
+            ('something at /var/lib/secret', 'the host refused it, and its log has the cause'),
+        ):
+            refused = self.assertRaises(
+                nfs.MountFailed, nfs.NfsMounter(Host(mount=(32, said)), way='kernel').mount, EXPORT, PLACE
+            )
             self.assertEqual(f'The share cannot be mounted: {cause}.', refused.cause)
 
     def test_health_of_a_mount(self):
@@ -133,10 +153,11 @@ class Ways(testtools.TestCase):
     def test_mount_method_depends_on_the_support_of_the_host(self):
         local = {'192.0.2.7:/shares': '/srv'}
         for wanted, host, more in (
-                ('local', Host(), {'local': local}),
-                ('kernel', Host(), {}),
-                ('kernel', Host(grep=(1, '')), {}),
-                ('fuse', Host(grep=(1, ''), modprobe=(1, '')), {})):
+            ('local', Host(), {'local': local}),
+            ('kernel', Host(), {}),
+            ('kernel', Host(grep=(1, '')), {}),
+            ('fuse', Host(grep=(1, ''), modprobe=(1, '')), {}),
+        ):
             self.assertEqual(wanted, nfs.NfsMounter(host, **more).way_of(EXPORT))
         nothing = Host(grep=(1, ''), modprobe=(1, ''), test=(1, ''))
         self.assertRaises(nfs.MountFailed, nfs.NfsMounter(nothing).way_of, EXPORT)
@@ -145,8 +166,14 @@ class Ways(testtools.TestCase):
         mounter = nfs.NfsMounter(Host(), local={'192.0.2.7:/shares': '/srv', '[fd00::7]:/shares/': '/srv/'})
         self.assertEqual('/srv/a', mounter.source_of(EXPORT))
         self.assertEqual('/srv/a/b', mounter.source_of('[fd00::7]:/shares/a/b'))
-        for other in ('192.0.2.7:/shares', '192.0.2.7:/shares/', '192.0.2.7:/shares/../etc', '192.0.2.7:/shares/a//b',
-                      '192.0.2.70:/shares/a', '192.0.2.7:/sharesa'):
+        for other in (
+            '192.0.2.7:/shares',
+            '192.0.2.7:/shares/',
+            '192.0.2.7:/shares/../etc',
+            '192.0.2.7:/shares/a//b',
+            '192.0.2.70:/shares/a',
+            '192.0.2.7:/sharesa',
+        ):
             self.assertEqual('', mounter.source_of(other), other)
         self.assertRaises(nfs.MountFailed, nfs.NfsMounter(Host(), way='local').mount, EXPORT, PLACE)
 
@@ -167,5 +194,7 @@ class Local(testtools.TestCase):
 
     def test_children_of_a_command_end_with_it(self):
         began = time.monotonic()
-        self.assertRaises(nfs.TimedOut, nfs.LocalExecutor().run, ['sh', '-c', 'sleep 300 & echo $! >&2; wait'], seconds=0.2)
+        self.assertRaises(
+            nfs.TimedOut, nfs.LocalExecutor().run, ['sh', '-c', 'sleep 300 & echo $! >&2; wait'], seconds=0.2
+        )
         self.assertLess(time.monotonic() - began, 60)

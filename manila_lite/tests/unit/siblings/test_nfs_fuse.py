@@ -80,8 +80,10 @@ class Forgotten(testtools.TestCase):
     def test_request_is_retried_while_the_server_is_away_or_in_grace(self):
         self.useFixture(fixtures.MonkeyPatch('manila_lite.siblings.nfs_fuse._PAUSE', 0))
         self.mounts[0].refuses = libnfs.Refused('nfs_service failed (Input/output error)', errno.EIO)
-        answers = [libnfs.Refused('nfs_mount: connection refused', errno.EIO),
-                   Forgetful(self.calls, libnfs.Refused('NFS4ERR_GRACE', errno.EIO))]
+        answers = [
+            libnfs.Refused('nfs_mount: connection refused', errno.EIO),
+            Forgetful(self.calls, libnfs.Refused('NFS4ERR_GRACE', errno.EIO)),
+        ]
 
         def mount():
             answer = answers.pop(0)
@@ -95,8 +97,10 @@ class Forgotten(testtools.TestCase):
                     return graceful(*words)
                 finally:
                     answer.refuses = None
+
             answer.call = call
             return answer
+
         self.export._mount_anew = mount
         self.assertEqual(0, self.export.mkdir('/d', 0o755))
         self.assertEqual(['nfs_mkdir2'] * 4, self.calls)
@@ -106,6 +110,7 @@ class Forgotten(testtools.TestCase):
 
         def mount():
             raise libnfs.Refused('NFS4ERR_NOENT', errno.ENOENT)
+
         self.export._mount_anew = mount
         error = self.assertRaises(mfusepy.FuseOSError, self.export.mkdir, '/d', 0o755)
         self.assertEqual(errno.ENOENT, error.errno)

@@ -14,9 +14,18 @@ NOW = datetime.datetime.fromisoformat('2026-01-01')
 
 def row(machine, stage=rows.WAITS, *, seen=1.0, lives=10.0, **values):
     """Return the row of a machine that was seen so many seconds ago, and lives for so many."""
-    return types.SimpleNamespace(**{
-        'backend_host': 'stor@fast', 'machine': machine, 'stage': stage, 'seen_at': NOW - datetime.timedelta(seconds=seen),
-        'expires_at': NOW + datetime.timedelta(seconds=lives), 'problem': None, 'drained': False, **values})
+    return types.SimpleNamespace(
+        **{
+            'backend_host': 'stor@fast',
+            'machine': machine,
+            'stage': stage,
+            'seen_at': NOW - datetime.timedelta(seconds=seen),
+            'expires_at': NOW + datetime.timedelta(seconds=lives),
+            'problem': None,
+            'drained': False,
+            **values,
+        }
+    )
 
 
 def view(*found, owner='one/world/1/1', lease=10.0):
@@ -26,23 +35,38 @@ def view(*found, owner='one/world/1/1', lease=10.0):
 
 
 class Rules(testtools.TestCase):
-
     def test_machine_passes_the_backend_on_only_if_it_is_drained_and_another_one_is_ready_now(self):
         ready = {'stage': rows.READY}
         for is_drained, other, passes in (
-                (True, ready, True), (False, ready, False), (True, {}, False), (True, ready | {'seen': 5.0}, False),
-                (True, ready | {'lives': 0.0}, False), (True, ready | {'problem': 'no device'}, False),
-                (True, ready | {'drained': True}, False)):
+            (True, ready, True),
+            (False, ready, False),
+            (True, {}, False),
+            (True, ready | {'seen': 5.0}, False),
+            (True, ready | {'lives': 0.0}, False),
+            (True, ready | {'problem': 'no device'}, False),
+            (True, ready | {'drained': True}, False),
+        ):
             found = view(row('one', rows.SERVES, drained=is_drained), row('two', **other))
             self.assertEqual(passes, found.must_pass_on('one'), (is_drained, other))
 
     def test_drained_machine_takes_the_lease_only_if_no_other_one_could(self):
         drained = row('one', drained=True)
-        for other, may in (({}, False), ({'lives': -1.0}, True), ({'problem': 'no device'}, True), ({'drained': True}, True)):
+        for other, may in (
+            ({}, False),
+            ({'lives': -1.0}, True),
+            ({'problem': 'no device'}, True),
+            ({'drained': True}, True),
+        ):
             found = view(drained, row('two', **other), owner=None)
-            self.assertEqual((may, True), (found.may_take('one'), view(drained, row('two'), owner=None).may_take('two')), other)
+            self.assertEqual(
+                (may, True),
+                (found.may_take('one'), view(drained, row('two'), owner=None).may_take('two')),
+                other,
+            )
         self.assertFalse(view(row('one', problem='no device'), row('two'), owner=None).may_take('one'))
-        self.assertTrue(view(row('one', problem='no device'), row('two', drained=True), owner=None).may_take('one'))
+        self.assertTrue(
+            view(row('one', problem='no device'), row('two', drained=True), owner=None).may_take('one')
+        )
         self.assertTrue(view(drained).may_take('one'))
         self.assertTrue(view().may_take('one'))
 
@@ -54,7 +78,9 @@ class Rules(testtools.TestCase):
         self.assertFalse(view(row('one'), two).attends('two'))
 
     def test_machine_serves_while_its_lease_lasts(self):
-        self.assertEqual([True, False], [view(row('one'), row('two')).serves(name) for name in ('one', 'two')])
+        self.assertEqual(
+            [True, False], [view(row('one'), row('two')).serves(name) for name in ('one', 'two')]
+        )
         self.assertFalse(view(row('one'), lease=0.0).serves('one'))
         self.assertFalse(view(row('one'), owner=None).serves('one'))
         self.assertEqual(('stor@fast', None), (view(row('one')).host, view(row('one')).row('two')))

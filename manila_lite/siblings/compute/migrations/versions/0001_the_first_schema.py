@@ -24,7 +24,8 @@ def upgrade() -> None:
         sa.Column('protocols', JSON, nullable=False),
         sa.Column('address', sa.String(255), nullable=False),
         sa.Column('reported_at', TIME, nullable=False),
-        sa.PrimaryKeyConstraint('host', name='pk_hosts'))
+        sa.PrimaryKeyConstraint('host', name='pk_hosts'),
+    )
     op.create_table(
         'servers',
         sa.Column('id', sa.String(36), nullable=False),
@@ -38,7 +39,8 @@ def upgrade() -> None:
         sa.Column('spec', JSON, nullable=False),
         sa.Column('fault', sa.Text),
         sa.Column('launched_at', TIME),
-        sa.PrimaryKeyConstraint('id', name='pk_servers'))
+        sa.PrimaryKeyConstraint('id', name='pk_servers'),
+    )
     op.create_index('ix_servers_project_id', 'servers', ['project_id'])
     op.create_index('ix_servers_host', 'servers', ['host'])
     op.create_table(
@@ -58,7 +60,8 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(['server_id'], ['servers.id'], name='fk_share_attachments_server_id'),
         sa.PrimaryKeyConstraint('id', name='pk_share_attachments'),
         sa.UniqueConstraint('server_id', 'share_id', name='uq_share_attachments_server_id_share_id'),
-        sa.UniqueConstraint('server_id', 'tag', name='uq_share_attachments_server_id_tag'))
+        sa.UniqueConstraint('server_id', 'tag', name='uq_share_attachments_server_id_tag'),
+    )
     for column in ('host', 'share_id', 'grant_id'):
         op.create_index(f'ix_share_attachments_{column}', 'share_attachments', [column])
     op.create_table(
@@ -72,5 +75,6 @@ def upgrade() -> None:
         sa.Column('request_id', sa.String(255)),
         sa.Column('event', sa.String(64), nullable=False),
         sa.Column('message', sa.Text),
-        sa.PrimaryKeyConstraint('id', name='pk_server_events'))
+        sa.PrimaryKeyConstraint('id', name='pk_server_events'),
+    )
     op.create_index('ix_server_events_server_id', 'server_events', ['server_id'])

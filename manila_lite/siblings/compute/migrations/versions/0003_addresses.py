@@ -23,7 +23,8 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(['server_id'], ['servers.id'], name='fk_server_addresses_server_id'),
         sa.PrimaryKeyConstraint('id', name='pk_server_addresses'),
         sa.UniqueConstraint('network', 'address', name='uq_server_addresses_network_address'),
-        sa.UniqueConstraint('mac', name='uq_server_addresses_mac'))
+        sa.UniqueConstraint('mac', name='uq_server_addresses_mac'),
+    )
     op.create_index('ix_server_addresses_server_id', 'server_addresses', ['server_id'])
     with op.batch_alter_table('hosts') as hosts:
         hosts.add_column(sa.Column('networks', JSON))

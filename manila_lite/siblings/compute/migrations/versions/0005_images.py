@@ -22,7 +22,8 @@ def upgrade() -> None:
         sa.Column('server_id', sa.String(36), nullable=False),
         sa.Column('ready', sa.Boolean, server_default=sa.false(), nullable=False),
         sa.PrimaryKeyConstraint('id', name='pk_server_images'),
-        sa.UniqueConstraint('project_id', 'name', name='uq_server_images_project_id_name'))
+        sa.UniqueConstraint('project_id', 'name', name='uq_server_images_project_id_name'),
+    )
     op.create_index('ix_server_images_server_id', 'server_images', ['server_id'])
     with op.batch_alter_table('hosts') as hosts:
         hosts.add_column(sa.Column('images', JSON))

@@ -20,8 +20,11 @@ def upgrade() -> None:
 
 
 def _row() -> tuple[sa.Column, ...]:
-    return (sa.Column('id', sa.String(36), nullable=False), sa.Column('created_at', TIME, nullable=False),
-            sa.Column('updated_at', TIME))
+    return (
+        sa.Column('id', sa.String(36), nullable=False),
+        sa.Column('created_at', TIME, nullable=False),
+        sa.Column('updated_at', TIME),
+    )
 
 
 def _described(table: str) -> tuple[sa.Column | sa.Constraint, ...]:
@@ -37,7 +40,8 @@ def _described(table: str) -> tuple[sa.Column | sa.Constraint, ...]:
         sa.Column('details', JSON, nullable=False),
         sa.Column('shares', JSON),
         sa.PrimaryKeyConstraint('id', name=f'pk_{table}'),
-        sa.UniqueConstraint('project_id', 'name', name=f'uq_{table}_project_id_name'))
+        sa.UniqueConstraint('project_id', 'name', name=f'uq_{table}_project_id_name'),
+    )
 
 
 def _index(table: str, *columns: str) -> None:
@@ -46,8 +50,12 @@ def _index(table: str, *columns: str) -> None:
 
 
 def _templates() -> None:
-    op.create_table('node_group_templates', *_described('node_group_templates'),
-                    sa.Column('flavor_id', sa.String(255)), sa.Column('image_id', sa.String(255)))
+    op.create_table(
+        'node_group_templates',
+        *_described('node_group_templates'),
+        sa.Column('flavor_id', sa.String(255)),
+        sa.Column('image_id', sa.String(255)),
+    )
     op.create_table('cluster_templates', *_described('cluster_templates'))
     _index('node_group_templates', 'project_id')
     _index('cluster_templates', 'project_id')
@@ -55,17 +63,22 @@ def _templates() -> None:
 
 def _clusters() -> None:
     op.create_table(
-        'clusters', *_described('clusters'),
+        'clusters',
+        *_described('clusters'),
         sa.Column('cluster_template_id', sa.String(36)),
         sa.Column('default_image_id', sa.String(255)),
         sa.Column('status', sa.String(32), nullable=False),
         sa.Column('status_description', sa.Text),
         sa.Column('progress', JSON, nullable=False),
         sa.Column('known_shares', JSON, nullable=False),
-        sa.ForeignKeyConstraint(['cluster_template_id'], ['cluster_templates.id'], name='fk_clusters_cluster_template_id'))
+        sa.ForeignKeyConstraint(
+            ['cluster_template_id'], ['cluster_templates.id'], name='fk_clusters_cluster_template_id'
+        ),
+    )
     _index('clusters', 'project_id', 'cluster_template_id')
     op.create_table(
-        'node_groups', *_row(),
+        'node_groups',
+        *_row(),
         sa.Column('cluster_id', sa.String(36)),
         sa.Column('cluster_template_id', sa.String(36)),
         sa.Column('node_group_template_id', sa.String(36)),
@@ -75,18 +88,26 @@ def _clusters() -> None:
         sa.Column('image_id', sa.String(255)),
         sa.Column('details', JSON, nullable=False),
         sa.Column('shares', JSON),
-        sa.ForeignKeyConstraint(['cluster_id'], ['clusters.id'], name='fk_node_groups_cluster_id', ondelete='CASCADE'),
-        sa.ForeignKeyConstraint(['cluster_template_id'], ['cluster_templates.id'], name='fk_node_groups_cluster_template_id',
-                                ondelete='CASCADE'),
+        sa.ForeignKeyConstraint(
+            ['cluster_id'], ['clusters.id'], name='fk_node_groups_cluster_id', ondelete='CASCADE'
+        ),
+        sa.ForeignKeyConstraint(
+            ['cluster_template_id'],
+            ['cluster_templates.id'],
+            name='fk_node_groups_cluster_template_id',
+            ondelete='CASCADE',
+        ),
         sa.PrimaryKeyConstraint('id', name='pk_node_groups'),
         sa.UniqueConstraint('cluster_id', 'name', name='uq_node_groups_cluster_id_name'),
-        sa.UniqueConstraint('cluster_template_id', 'name', name='uq_node_groups_cluster_template_id_name'))
+        sa.UniqueConstraint('cluster_template_id', 'name', name='uq_node_groups_cluster_template_id_name'),
+    )
     _index('node_groups', 'cluster_id', 'cluster_template_id', 'node_group_template_id')
 
 
 def _nodes() -> None:
     op.create_table(
-        'instances', *_row(),
+        'instances',
+        *_row(),
         sa.Column('node_group_id', sa.String(36), nullable=False),
         sa.Column('cluster_id', sa.String(36), nullable=False),
         sa.Column('name', sa.String(255), nullable=False),
@@ -103,10 +124,12 @@ def _nodes() -> None:
         sa.ForeignKeyConstraint(['cluster_id'], ['clusters.id'], name='fk_instances_cluster_id'),
         sa.PrimaryKeyConstraint('id', name='pk_instances'),
         sa.UniqueConstraint('infra_ref', name='uq_instances_infra_ref'),
-        sa.UniqueConstraint('cluster_id', 'name', name='uq_instances_cluster_id_name'))
+        sa.UniqueConstraint('cluster_id', 'name', name='uq_instances_cluster_id_name'),
+    )
     _index('instances', 'node_group_id', 'cluster_id')
     op.create_table(
-        'share_mounts', *_row(),
+        'share_mounts',
+        *_row(),
         sa.Column('instance_id', sa.String(36), nullable=False),
         sa.Column('share_id', sa.String(36), nullable=False),
         sa.Column('path', sa.Text, nullable=False),
@@ -119,5 +142,6 @@ def _nodes() -> None:
         sa.Column('attempts', sa.Integer, server_default='0', nullable=False),
         sa.ForeignKeyConstraint(['instance_id'], ['instances.id'], name='fk_share_mounts_instance_id'),
         sa.PrimaryKeyConstraint('id', name='pk_share_mounts'),
-        sa.UniqueConstraint('instance_id', 'share_id', name='uq_share_mounts_instance_id_share_id'))
+        sa.UniqueConstraint('instance_id', 'share_id', name='uq_share_mounts_instance_id_share_id'),
+    )
     _index('share_mounts', 'instance_id', 'share_id', 'grant_id')

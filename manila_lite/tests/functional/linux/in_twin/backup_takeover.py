@@ -37,9 +37,15 @@ class TakenOver(backups.KernelNfs):
             self.lite.kill()
             with self.started('api'):
                 self.until(lambda: self.is_mounted_from(_OTHER, backup), 'it goes on')
-                self.until(lambda: self.lite.call('GET', '/healthcheck', prefix='')[0] == 200, 'the API answers')
+                self.until(
+                    lambda: self.lite.call('GET', '/healthcheck', prefix='')[0] == 200, 'the API answers'
+                )
                 self.ends(backup)
-                base.command('cmp', str(self.place('alpha', share) / 'big'), str(self.state / 'export' / backup / 'big'))
+                base.command(
+                    'cmp',
+                    str(self.place('alpha', share) / 'big'),
+                    str(self.state / 'export' / backup / 'big'),
+                )
                 self.assert_shut_out(share)
         self.assert_nothing_is_mounted('alpha')
 
@@ -50,8 +56,13 @@ class TakenOver(backups.KernelNfs):
     def started(self, name):
         """Run another part of the service with the same configuration inside the block."""
         with self.lite.log.open('ab') as log:
-            part = forks.start(f'manila_lite.cmd.{name}:main', f'--config-file={self.lite.config}', stdout=log, stderr=log,
-                               new_session=True)
+            part = forks.start(
+                f'manila_lite.cmd.{name}:main',
+                f'--config-file={self.lite.config}',
+                stdout=log,
+                stderr=log,
+                new_session=True,
+            )
         try:
             yield
         finally:

@@ -22,7 +22,9 @@ report_interval = 5
 [operations]
 poll_interval = 2
 """
-_MORE = RARE_LOOKS + """
+_MORE = (
+    RARE_LOOKS
+    + """
 [DEFAULT]
 enabled_backup_types = saved
 [saved]
@@ -31,6 +33,7 @@ backup_continue_update_interval = 1
 [alpha]
 backup_over_nfs = true
 """
+)
 ME = '10.99.0.99'
 
 
@@ -83,7 +86,9 @@ class KernelNfs(test_share_backups.BacksUp):
 
     def admit(self, share, address, level='rw'):
         """Add an access rule and wait until it is active; return its id."""
-        _, made = self.act(share, 'allow_access', {'access_type': 'ip', 'access_to': address, 'access_level': level})
+        _, made = self.act(
+            share, 'allow_access', {'access_type': 'ip', 'access_to': address, 'access_level': level}
+        )
         self.lite.wait(f'/share-access-rules/{made["access"]["id"]}', 'access', 'active', field='state')
         return made['access']['id']
 
@@ -96,8 +101,11 @@ class KernelNfs(test_share_backups.BacksUp):
         """Mount the share on this host inside the block. Yield the mount point, or None if the mount is refused."""
         place = self.state / 'mounted'
         place.mkdir(exist_ok=True)
-        done = subprocess.run(['mount', '-t', 'nfs', '-o', 'vers=4.2,soft,timeo=300,retry=0', self.location(share), place],
-                              capture_output=True, timeout=waiting.LIMIT)
+        done = subprocess.run(
+            ['mount', '-t', 'nfs', '-o', 'vers=4.2,soft,timeo=300,retry=0', self.location(share), place],
+            capture_output=True,
+            timeout=waiting.LIMIT,
+        )
         yield None if done.returncode else place
         if not done.returncode:
             base.command('umount', str(place))
@@ -140,7 +148,10 @@ class KernelNfs(test_share_backups.BacksUp):
         backup = self.back_up(share)
         self.ends(backup)
         self.assert_as(copy, vault / backup)
-        self.assertIn(f'Backup {backup}: the server of share {share} shows no extended attributes', self.lite.log.read_text())
+        self.assertIn(
+            f'Backup {backup}: the server of share {share} shows no extended attributes',
+            self.lite.log.read_text(),
+        )
         # A backup by either way can be restored by the other.
         other = self.make('beta', share_type='any')
         self.restore(backup, other)

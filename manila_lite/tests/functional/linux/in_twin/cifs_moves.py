@@ -28,11 +28,18 @@ _LISTED = re.compile(r'^  (?P<name>\S+) +(?P<letters>[A-Za-z]+) +\d+ ', re.MULTI
 class KernelCifs(test_host_assisted.Cifs):
     """``alpha`` and ``beta`` know the user ``mover``."""
 
-    BACKEND = test_host_assisted.Cifs.BACKEND.partition('[DEFAULT]')[0].replace(
-        'continue_update_interval = 0.2', 'continue_update_interval = 2') + _MOUNTS + backups.RARE_LOOKS
+    BACKEND = (
+        test_host_assisted.Cifs.BACKEND.partition('[DEFAULT]')[0].replace(
+            'continue_update_interval = 0.2', 'continue_update_interval = 2'
+        )
+        + _MOUNTS
+        + backups.RARE_LOOKS
+    )
 
     def setUp(self):
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.tests.waiting.LONGEST', backups.SECONDS_BETWEEN_LOOKS))
+        self.useFixture(
+            fixtures.MonkeyPatch('manila_lite.tests.waiting.LONGEST', backups.SECONDS_BETWEEN_LOOKS)
+        )
         self.useFixture(fixtures.MonkeyPatch('manila_lite.tests.waiting.LIMIT', backups.SECONDS_OF_WAITS))
         super().setUp()
         user_list.put(self.state / 'users', 'mover', user_list.entry('mover', _SECRET))
@@ -44,16 +51,29 @@ class KernelCifs(test_host_assisted.Cifs):
         self.rules_are_active(share)
         self.fill_as_client(share)
         before = self.listed(share)
-        self.assertEqual({'closed': 'R', 'same': 'HS', '.dotted': 'H'}, {
-            name: ''.join(sorted(set(letters) & set('RHS'))) for name, letters in before.items() if set(letters) & set('RHS')})
+        self.assertEqual(
+            {'closed': 'R', 'same': 'HS', '.dotted': 'H'},
+            {
+                name: ''.join(sorted(set(letters) & set('RHS')))
+                for name, letters in before.items()
+                if set(letters) & set('RHS')
+            },
+        )
         copy = self.state / 'copy'
         base.command('cp', '-a', str(self.place('alpha', share)), str(copy))
         self.start(share)
         mounts = process.until(self.both_mounts, 'both sides are mounted', self.lite.tail)
-        self.assertEqual([('cifs', True)] * 2, [
-            (mount[2], {'nosuid', 'nodev', 'noexec', 'username=mover'} <= set(mount[3].split(','))) for mount in mounts])
+        self.assertEqual(
+            [('cifs', True)] * 2,
+            [
+                (mount[2], {'nosuid', 'nodev', 'noexec', 'username=mover'} <= set(mount[3].split(',')))
+                for mount in mounts
+            ],
+        )
         self.task_is(share, test_host_assisted.READY)
-        self.assertIn('does not see Windows ACLs, alternate data streams, times of creation.', self.messages(share))
+        self.assertIn(
+            'does not see Windows ACLs, alternate data streams, times of creation.', self.messages(share)
+        )
         self.assertFalse(self.smb(share, 'put local g', 'too late')[0])
         self.complete(share)
         self.has_moved(share)
@@ -82,9 +102,15 @@ class KernelCifs(test_host_assisted.Cifs):
         """Mount the share as alice inside the block. Yield the mount point."""
         place = self.state / 'mounted'
         place.mkdir(exist_ok=True)
-        location = self.lite.ok('GET', f'/shares/{share}/export_locations')['export_locations'][0]['path'].replace('\\', '/')
-        done = subprocess.run(['mount', '-t', 'cifs', '-o', 'username=alice,password=alice', location, place],
-                              capture_output=True, text=True, timeout=waiting.LIMIT)
+        location = self.lite.ok('GET', f'/shares/{share}/export_locations')['export_locations'][0][
+            'path'
+        ].replace('\\', '/')
+        done = subprocess.run(
+            ['mount', '-t', 'cifs', '-o', 'username=alice,password=alice', location, place],
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+        )
         self.assertEqual(0, done.returncode, done.stderr)
         yield place
         base.command('umount', str(place))
@@ -93,8 +119,11 @@ class KernelCifs(test_host_assisted.Cifs):
         """Return the letters of the attributes, by the name of the file, but not that of sparse files: it comes with data."""
         worked, said = self.smb(share, 'ls; cd sub; ls')
         self.assertTrue(worked, said)
-        return {found['name']: found['letters'].replace('s', '') for found in _LISTED.finditer(said)
-                if found['name'] not in {'.', '..'}}
+        return {
+            found['name']: found['letters'].replace('s', '')
+            for found in _LISTED.finditer(said)
+            if found['name'] not in {'.', '..'}
+        }
 
     def is_copied(self, copy, place):
         base.command('diff', '-r', str(copy), str(place))

@@ -62,9 +62,16 @@ class Compute(fixtures.Fixture):
     def _setUp(self):
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
         self.file = self.state / 'compute.conf'
-        self.file.write_text(CONFIG.format(
-            state=self.state, url=self._url, extra=self._extra, default=self._default,
-            bus=self.useFixture(places.EmptyBus()).url, database=self.useFixture(places.EmptyDatabase(self.state)).url))
+        self.file.write_text(
+            CONFIG.format(
+                state=self.state,
+                url=self._url,
+                extra=self._extra,
+                default=self._default,
+                bus=self.useFixture(places.EmptyBus()).url,
+                database=self.useFixture(places.EmptyDatabase(self.state)).url,
+            )
+        )
         self.conf = cmd.COMPUTE.configure([f'--config-file={self.file}'], conf=cfg.ConfigOpts())
         register_messaging(self.conf)
         self.services = cmd.COMPUTE.services(self.conf)
@@ -123,7 +130,9 @@ class Caller:
         text = body if isinstance(body, bytes) else b'' if body is None else json.dumps(body).encode()
         if text:
             sent.setdefault('Content-Type', 'application/json')
-        answer = self._app.request(f'{below}{path}', method=method, body=text, headers=sent, expect_errors=True)
+        answer = self._app.request(
+            f'{below}{path}', method=method, body=text, headers=sent, expect_errors=True
+        )
         return answer.status_int, answer.json if answer.body else None, answer.headers
 
     def ok(self, method, path, body=None, **more):
@@ -149,21 +158,25 @@ class Caller:
 
     def wait(self, server_id, *statuses):
         """Poll a server until it has no task and one of these statuses; ``gone`` is one. Return the server."""
+
         def look():
             status, shown, _ = self.call('GET', f'/servers/{server_id}')
             server = None if status == 404 else shown['server']
             seen[:] = 'gone' if server is None else server['status'], server
             return seen[0] in statuses and (server is None or server['OS-EXT-STS:task_state'] is None)
+
         seen = []
         waiting.until(look, lambda: f'server {server_id} is {seen}, not {statuses}', pause=0.05)
         return seen[1]
 
     def attached(self, server_id, share, *statuses):
         """Poll an attachment until it has one of these statuses; ``gone`` is one. Return the attachment."""
+
         def look():
             status, document, _ = self.call('GET', f'/servers/{server_id}/shares/{share}')
             seen[:] = ('gone', None) if status == 404 else (document['share']['status'], document['share'])
             return seen[0] in statuses
+
         seen = []
         waiting.until(look, lambda: f'share {share} is {seen}, not {statuses}', pause=0.05)
         return seen[1]
@@ -185,7 +198,9 @@ class Caller:
 
     def attach(self, server_id, share, until='inactive', **more):
         """Attach a share and wait for it. Return the attachment in the answer to the POST."""
-        made = self.ok('POST', f'/servers/{server_id}/shares', {'share': {'share_id': share, **more}})['share']
+        made = self.ok('POST', f'/servers/{server_id}/shares', {'share': {'share_id': share, **more}})[
+            'share'
+        ]
         if until:
             self.attached(server_id, share, until)
         return made

@@ -61,8 +61,17 @@ class Contract:
 
     def one(self, **more):
         """Create a server on the host; return the server."""
-        server = Server(**{'id': uuidutils.generate_uuid(), 'project_id': 'p', 'name': 'n', 'memory': 32, 'vcpus': 1,
-                           'image': 'halt', **more})
+        server = Server(
+            **{
+                'id': uuidutils.generate_uuid(),
+                'project_id': 'p',
+                'name': 'n',
+                'memory': 32,
+                'vcpus': 1,
+                'image': 'halt',
+                **more,
+            }
+        )
         self.driver.spawn(server)
         self.addCleanup(self.driver.destroy, server)
         return server
@@ -156,4 +165,3 @@ class Contract:
         stranger = Server(uuidutils.generate_uuid(), 'p', 'n', 32, 1)
         self.assertRaises(errors.Final, self.driver.resume, stranger)
         self.assertEqual(Power.OFF, self.power(stranger))
-

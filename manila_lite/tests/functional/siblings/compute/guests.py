@@ -63,7 +63,11 @@ power_off_timeout = 1
 
 def missing():
     """Return the requirements that this machine lacks, or an empty text."""
-    return ', '.join(filter(None, (base.missing(), test_qemu_driver.missing(), virtiofs_guest.missing(), test_mount.lacks())))
+    return ', '.join(
+        filter(
+            None, (base.missing(), test_qemu_driver.missing(), virtiofs_guest.missing(), test_mount.lacks())
+        )
+    )
 
 
 class ComputeProcess(process.Lite):
@@ -80,12 +84,18 @@ class ComputeProcess(process.Lite):
     def spawn(self):
         """Start the process; see ``Lite.spawn``."""
         with self.log.open('ab') as log:
-            self.process = forks.start('manila_lite.siblings.compute.cmd:both', f'--config-file={self.config}',
-                                       stdout=log, stderr=log)
+            self.process = forks.start(
+                'manila_lite.siblings.compute.cmd:both',
+                f'--config-file={self.config}',
+                stdout=log,
+                stderr=log,
+            )
 
     def request(self, path, method, body, headers, expect_errors):
         """Send a request, as ``webtest.TestApp`` would."""
-        sent = urllib.request.Request(f'http://127.0.0.1:{self.port}{path}', method=method, data=body or None, headers=headers)
+        sent = urllib.request.Request(
+            f'http://127.0.0.1:{self.port}{path}', method=method, data=body or None, headers=headers
+        )
         try:
             with urllib.request.urlopen(sent, timeout=waiting.LIMIT) as answer:
                 return _Answer(answer.status, answer.read(), answer.headers)
@@ -115,23 +125,41 @@ class GuestTest(testtools.TestCase):
     def setUpClass(cls):
         super().setUpClass()
         if lacks := missing():
-            raise unittest.SkipTest(f'guests with shares need {lacks}; tools/setup-env --guests puts it in place')
+            raise unittest.SkipTest(
+                f'guests with shares need {lacks}; tools/setup-env --guests puts it in place'
+            )
         cls.state = Path(tempfile.mkdtemp(prefix='ml-vm-'))
         cls.addClassCleanup(shutil.rmtree, cls.state, ignore_errors=True)
         cls.fabric = base.Fabric(nas=1, one=11, two=12)
         cls.addClassCleanup(cls.fabric.down)
         cls.fabric.up()
         (cls.state / 'images').mkdir()
-        cls.boot = {'kernel': 'kernel', 'initrd': 'initrd', 'cmdline': virtiofs_guest.make(cls.state / 'images'), 'memory': 160}
-        cls.lite = cls._fixture(process.Lite(_SHARES.format(
-            state=cls.state, nas=cls.fabric.name('nas'), address=cls.fabric.v4('nas'))))
-        cls.compute = cls._fixture(cls.COMPUTE(
-            state=cls.state, shares=cls.lite.port, client=cls.fabric.v4('one'), netns=cls.fabric.name('one'),
-            more=cls.MORE))
+        cls.boot = {
+            'kernel': 'kernel',
+            'initrd': 'initrd',
+            'cmdline': virtiofs_guest.make(cls.state / 'images'),
+            'memory': 160,
+        }
+        cls.lite = cls._fixture(
+            process.Lite(
+                _SHARES.format(state=cls.state, nas=cls.fabric.name('nas'), address=cls.fabric.v4('nas'))
+            )
+        )
+        cls.compute = cls._fixture(
+            cls.COMPUTE(
+                state=cls.state,
+                shares=cls.lite.port,
+                client=cls.fabric.v4('one'),
+                netns=cls.fabric.name('one'),
+                more=cls.MORE,
+            )
+        )
         cls.addClassCleanup(cls.power_off)
         cls.lite.start()
         cls.lite.ok('POST', '/types', process.DEFAULT_TYPE)
-        process.until(lambda: cls.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'the pool is known', cls.lite.tail)
+        process.until(
+            lambda: cls.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'the pool is known', cls.lite.tail
+        )
         cls.compute.start()
         cls.me = Caller(cls.compute)
 
@@ -153,9 +181,14 @@ class GuestTest(testtools.TestCase):
     def share(self):
         """Create a share that the client "two" may write to; return its id."""
         share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
-        self.assertEqual('available', self.lite.wait(f'/shares/{share}', 'share', ('available', 'error'))['status'])
-        rule = self.lite.ok('POST', f'/shares/{share}/action', {'allow_access': {
-            'access_type': 'ip', 'access_to': self.fabric.v4('two'), 'access_level': 'rw'}})['access']['id']
+        self.assertEqual(
+            'available', self.lite.wait(f'/shares/{share}', 'share', ('available', 'error'))['status']
+        )
+        rule = self.lite.ok(
+            'POST',
+            f'/shares/{share}/action',
+            {'allow_access': {'access_type': 'ip', 'access_to': self.fabric.v4('two'), 'access_level': 'rw'}},
+        )['access']['id']
         self.lite.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         return share
 
@@ -170,7 +203,9 @@ class GuestTest(testtools.TestCase):
 
     def nfs(self, share, *words):
         """Run an NFS command as the client "two"; return the output."""
-        worked, said = nfs_client.call(self.fabric.v4('nas'), self.export(share), *words, netns=self.fabric.name('two'))
+        worked, said = nfs_client.call(
+            self.fabric.v4('nas'), self.export(share), *words, netns=self.fabric.name('two')
+        )
         self.assertTrue(worked, said)
         return said
 
@@ -190,7 +225,11 @@ class GuestTest(testtools.TestCase):
             self.me.act(server, 'os-start')
         self.me.wait(server, 'ACTIVE')
         self.until(lambda: 'READY' in self.console(server), 'the guest is up', lambda: self.console(server))
-        return dict(line.split(' ', 1) for line in self.console(server).splitlines() if line.startswith(('META ', 'CONFIG ')))
+        return dict(
+            line.split(' ', 1)
+            for line in self.console(server).splitlines()
+            if line.startswith(('META ', 'CONFIG '))
+        )
 
     def run_in_guest(self, name, share, script):
         """Run a script in a guest, by way of a file in a share; return the output."""
@@ -201,7 +240,11 @@ class GuestTest(testtools.TestCase):
                 client.call('unlink', done)
             for words in (('write', 'draft', script), ('rename', 'draft', f'do-{name}')):
                 self.assertEqual((True, None), client.call(*words))
-            self.until(lambda: done in client.call('list')[1].split(), f'{name} did it', lambda: str(client.call('list')))
+            self.until(
+                lambda: done in client.call('list')[1].split(),
+                f'{name} did it',
+                lambda: str(client.call('list')),
+            )
             return client.call('read', done)[1]
         finally:
             client.close()

@@ -20,8 +20,13 @@ class Recorder:
 
     def __call__(self, environ, start_response):
         query = environ.get('QUERY_STRING', '')
-        self.seen.append((environ['REQUEST_METHOD'], environ['PATH_INFO'] + (f'?{query}' if query else ''),
-                          environ.get('HTTP_OPENSTACK_API_VERSION', '')))
+        self.seen.append(
+            (
+                environ['REQUEST_METHOD'],
+                environ['PATH_INFO'] + (f'?{query}' if query else ''),
+                environ.get('HTTP_OPENSTACK_API_VERSION', ''),
+            )
+        )
         return self._app(environ, start_response)
 
 
@@ -57,9 +62,12 @@ class OpenStackCommand(ClientTest):
     """python-openstackclient with python-manilaclient."""
 
     def env(self, **more):
-        return super().env(OS_COMPUTE_ENDPOINT_OVERRIDE=f'{self.compute_url}/v2.1',
-                           OS_SHARED_FILE_SYSTEM_ENDPOINT_OVERRIDE=f'{self.shares_url}/v2', OS_COMPUTE_API_VERSION='2.97',
-                           **more)
+        return super().env(
+            OS_COMPUTE_ENDPOINT_OVERRIDE=f'{self.compute_url}/v2.1',
+            OS_SHARED_FILE_SYSTEM_ENDPOINT_OVERRIDE=f'{self.shares_url}/v2',
+            OS_COMPUTE_API_VERSION='2.97',
+            **more,
+        )
 
     def test_shares_are_attached_by_name(self):
         share = self.shared(name='by-name')
@@ -69,14 +77,24 @@ class OpenStackCommand(ClientTest):
         self.assertEqual((share, 'attaching', 'mytag'), (added['Share ID'], added['Status'], added['Tag']))
         self.assertIn('/', added['Export Location'])
         asked = self.asked(self.asked_compute)
-        self.assertEqual([('GET', '/v2.1/servers/vm-by-name'), ('GET', '/v2.1/servers/detail?name=vm-by-name'),
-                          ('POST', f'/v2.1/servers/{server}/shares')], [row[:2] for row in asked if 'servers' in row[1]])
+        self.assertEqual(
+            [
+                ('GET', '/v2.1/servers/vm-by-name'),
+                ('GET', '/v2.1/servers/detail?name=vm-by-name'),
+                ('POST', f'/v2.1/servers/{server}/shares'),
+            ],
+            [row[:2] for row in asked if 'servers' in row[1]],
+        )
         self.assertEqual('compute 2.97', asked[-1][2])
-        self.assertEqual([('GET', '/v2/shares/by-name'), ('GET', '/v2/shares?name=by-name')],
-                         [row[:2] for row in self.asked(self.asked_shares) if 'by-name' in row[1]])
+        self.assertEqual(
+            [('GET', '/v2/shares/by-name'), ('GET', '/v2/shares?name=by-name')],
+            [row[:2] for row in self.asked(self.asked_shares) if 'by-name' in row[1]],
+        )
         self.me.attached(server, share, 'inactive')
-        self.assertEqual([{'Share ID': share, 'Status': 'inactive', 'Tag': 'mytag'}],
-                         self.cli('server', 'share', 'list', 'vm-by-name'))
+        self.assertEqual(
+            [{'Share ID': share, 'Status': 'inactive', 'Tag': 'mytag'}],
+            self.cli('server', 'share', 'list', 'vm-by-name'),
+        )
         shown = self.cli('server', 'share', 'show', 'vm-by-name', 'by-name')
         self.assertEqual((added['UUID'], 'inactive'), (shown['UUID'], shown['Status']))
         self.run_cli('server', 'remove', 'share', 'vm-by-name', 'by-name')
@@ -89,8 +107,10 @@ class OpenStackCommand(ClientTest):
         self.cli('server', 'add', 'share', server, share)
         self.assertEqual(share, self.me.attached(server, share, 'inactive')['tag'])
         asked = [row[:2] for row in self.asked(self.asked_compute)]
-        self.assertEqual([('GET', f'/v2.1/servers/{server}'), ('POST', f'/v2.1/servers/{server}/shares')],
-                         [row for row in asked if 'servers' in row[1]][:2])
+        self.assertEqual(
+            [('GET', f'/v2.1/servers/{server}'), ('POST', f'/v2.1/servers/{server}/shares')],
+            [row for row in asked if 'servers' in row[1]][:2],
+        )
         self.assertNotIn('name=', str(asked) + str(self.asked(self.asked_shares)))
         self.assertIn('409', self.run_cli('server', 'add', 'share', server, share, fails=True))
         self.me.act(server, 'os-start')
@@ -111,8 +131,13 @@ class OpenStackSdk(ClientTest):
     def test_shares_of_a_server(self):
         share, server = self.shared(), self.me.off(name='vm-sdk')
         cloud = openstack.connect(
-            auth_type='none', endpoint=self.compute_url, compute_endpoint_override=f'{self.compute_url}/v2.1',
-            compute_default_microversion='2.97', load_yaml_config=False, load_envvars=False)
+            auth_type='none',
+            endpoint=self.compute_url,
+            compute_endpoint_override=f'{self.compute_url}/v2.1',
+            compute_default_microversion='2.97',
+            load_yaml_config=False,
+            load_envvars=False,
+        )
         vm = cloud.compute.find_server('vm-sdk')
         self.assertEqual((server, 'SHUTOFF'), (vm.id, vm.status))
         made = cloud.compute.create_share_attachment(vm, share, tag='sdk')
@@ -122,4 +147,6 @@ class OpenStackSdk(ClientTest):
         self.assertEqual([share], [row.share_id for row in cloud.compute.share_attachments(vm)])
         cloud.compute.delete_share_attachment(vm, share)
         self.me.attached(server, share, 'gone')
-        self.assertRaises(openstack.exceptions.NotFoundException, cloud.compute.get_share_attachment, vm, share)
+        self.assertRaises(
+            openstack.exceptions.NotFoundException, cloud.compute.get_share_attachment, vm, share
+        )

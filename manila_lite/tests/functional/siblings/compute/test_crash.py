@@ -23,8 +23,18 @@ from manila_lite.tests.functional.siblings import killed
 from manila_lite.tests.functional.siblings.compute.base import Caller, Compute
 from manila_lite.tests.functional.siblings.share_service import ShareServiceTest
 
-_SPEC = {'memory': 64, 'vcpus': 1, 'image': 'disk', 'kernel': None, 'initrd': None, 'cmdline': '', 'disk': 0,
-         'shared_memory': True, 'metadata': {}, 'user_data': None}
+_SPEC = {
+    'memory': 64,
+    'vcpus': 1,
+    'image': 'disk',
+    'kernel': None,
+    'initrd': None,
+    'cmdline': '',
+    'disk': 0,
+    'shared_memory': True,
+    'metadata': {},
+    'user_data': None,
+}
 
 #: By kind of operation: the server's status before, whether a share is attached, the request, and the final status.
 ASKED = {
@@ -48,7 +58,12 @@ ASKED = {
     'attachment.detach': ('stopped', True, 'DETACH', 'gone'),
 }
 #: Plans that are undone when their last step is refused, and the final status then.
-UNDONE = {'server.create': 'error', 'server.start': 'error', 'server.hard_reboot': 'error', 'attachment.attach': 'error'}
+UNDONE = {
+    'server.create': 'error',
+    'server.start': 'error',
+    'server.hard_reboot': 'error',
+    'attachment.attach': 'error',
+}
 
 
 @dataclasses.dataclass
@@ -65,7 +80,11 @@ class Story:
 
     @property
     def orders(self):
-        more = {} if self.refused is None else {'fail': places.name('agent', self.kind, places.FAILS, self.refused)}
+        more = (
+            {}
+            if self.refused is None
+            else {'fail': places.name('agent', self.kind, places.FAILS, self.refused)}
+        )
         return {'hold': self.place, **more}
 
 
@@ -79,7 +98,9 @@ def stories():
                 yield Story(plan.kind, places.name('agent', plan.kind, what, step), end)
         yield Story(plan.kind, places.name('agent', plan.kind, places.ENDED), end)
         if plan.kind in UNDONE:
-            yield Story(plan.kind, places.name('agent', plan.kind, places.RAISED, last), UNDONE[plan.kind], last)
+            yield Story(
+                plan.kind, places.name('agent', plan.kind, places.RAISED, last), UNDONE[plan.kind], last
+            )
         for step in (step.name for step in plan.steps if step.undo):
             for what in (places.UNDO, places.UNDONE):
                 yield Story(plan.kind, places.name('agent', plan.kind, what, step), UNDONE[plan.kind], last)
@@ -93,11 +114,14 @@ class Killed(killed.Victims, ShareServiceTest):
         # All requests come at once, and those with shares wait for the share service.
         self.compute = self.useFixture(Compute(self.url, 'threads = 500\n', agent=False))
         self.engine = self.compute.services.db.engine
-        text = self.compute.file.read_text().replace('max_attempts = 2', 'max_attempts = 4\nworkers = 200\nfast_workers = 20\n'
-                                                           'reserved_workers = 0')
+        text = self.compute.file.read_text().replace(
+            'max_attempts = 2', 'max_attempts = 4\nworkers = 200\nfast_workers = 20\nreserved_workers = 0'
+        )
         self.port = process.free_port()
         self.compute.file.write_text(text.replace('listen_port = 0', f'listen_port = {self.port}'))
-        self.prepare('manila_lite.tests.functional.siblings.compute.victim:main', self.compute.state, self.compute.file)
+        self.prepare(
+            'manila_lite.tests.functional.siblings.compute.victim:main', self.compute.state, self.compute.file
+        )
 
     def caller(self, project='p', **more):
         """Return a caller of the share service."""
@@ -125,25 +149,54 @@ class Killed(killed.Victims, ShareServiceTest):
         power = {'active': 'running', 'stopped': 'off', 'suspended': 'saved'}
         first = {story.server: 'stopped' if ASKED[story.kind][1] else ASKED[story.kind][0] for story in cases}
         with self.engine.begin() as conn:
-            conn.execute(models.servers.insert(), [
-                {'id': story.server, 'project_id': story.project, 'user_id': 'u', 'name': 's', 'host': 'here',
-                 'status': first[story.server], 'spec': _SPEC, 'created_at': timeutils.utcnow()}
-                for story in cases if first[story.server]])
+            conn.execute(
+                models.servers.insert(),
+                [
+                    {
+                        'id': story.server,
+                        'project_id': story.project,
+                        'user_id': 'u',
+                        'name': 's',
+                        'host': 'here',
+                        'status': first[story.server],
+                        'spec': _SPEC,
+                        'created_at': timeutils.utcnow(),
+                    }
+                    for story in cases
+                    if first[story.server]
+                ],
+            )
             for story in cases:
                 if story.kind == 'image.delete':
-                    conn.execute(models.server_images.insert(), {
-                        'id': uuidutils.generate_uuid(), 'project_id': story.project, 'name': 'old', 'host': 'here',
-                        'server_id': story.server, 'ready': True, 'created_at': timeutils.utcnow()})
-        guests = {server_id: {'power': power[status], 'shares': {}, 'console': ''}
-                  for server_id, status in first.items() if status}
+                    conn.execute(
+                        models.server_images.insert(),
+                        {
+                            'id': uuidutils.generate_uuid(),
+                            'project_id': story.project,
+                            'name': 'old',
+                            'host': 'here',
+                            'server_id': story.server,
+                            'ready': True,
+                            'created_at': timeutils.utcnow(),
+                        },
+                    )
+        guests = {
+            server_id: {'power': power[status], 'shares': {}, 'console': ''}
+            for server_id, status in first.items()
+            if status
+        }
         self.compute.folder.mkdir(parents=True, exist_ok=True)
-        (self.compute.folder / 'records.json').write_text(json.dumps({'servers': guests, 'mounts': {}, 'images': []}))
+        (self.compute.folder / 'records.json').write_text(
+            json.dumps({'servers': guests, 'mounts': {}, 'images': []})
+        )
 
     def ask(self, story):
         """Send the request."""
         me, request = self.me(story), ASKED[story.kind][2]
         if story.kind == 'server.create':
-            story.server = me.ok('POST', '/servers', {'server': {'name': 's', 'imageRef': 'disk'}})['server']['id']
+            story.server = me.ok('POST', '/servers', {'server': {'name': 's', 'imageRef': 'disk'}})['server'][
+                'id'
+            ]
         elif request == 'DELETE':
             me.ok('DELETE', f'/servers/{story.server}')
         elif request == 'FORGET':
@@ -153,15 +206,23 @@ class Killed(killed.Victims, ShareServiceTest):
         elif request == 'DETACH':
             me.ok('DELETE', f'/servers/{story.server}/shares/{story.share}')
         else:
-            me.call('POST', f'/servers/{story.server}/action', request)  # a console request may be refused at first
+            me.call(
+                'POST', f'/servers/{story.server}/action', request
+            )  # a console request may be refused at first
 
     # After the kill
 
     def open(self):
         """Return open operations, and rows in transient statuses."""
         with self.engine.connect() as conn:
-            open_rows = [tuple(row) for row in conn.execute(sa.text(
-                "SELECT kind, resource_id, step, error FROM operations WHERE state NOT IN ('done', 'failed')"))]
+            open_rows = [
+                tuple(row)
+                for row in conn.execute(
+                    sa.text(
+                        "SELECT kind, resource_id, step, error FROM operations WHERE state NOT IN ('done', 'failed')"
+                    )
+                )
+            ]
             for table, machine in ((models.servers, SERVER), (models.share_attachments, ATTACHMENT)):
                 query = sa.select(table.c.id, table.c.status).where(table.c.status.in_(machine.transient))
                 open_rows += [tuple(row) for row in conn.execute(query)]
@@ -184,11 +245,17 @@ class Killed(killed.Victims, ShareServiceTest):
             mine = [one for one in attached if one.server_id == server_id]
             want = {'active': 'running', 'suspended': 'saved'}.get(row.status, 'off')
             tags = {one.tag for one in mine if one.status == 'active'}
-            if guest['power'] != want or set(guest['shares']) != tags or bool(tags) != (row.status == 'active' and bool(mine)):
+            if (
+                guest['power'] != want
+                or set(guest['shares']) != tags
+                or bool(tags) != (row.status == 'active' and bool(mine))
+            ):
                 problems.append(f'{server_id} is {row.status} with {tags}, and its guest {guest}')
         needed = {one.export_location for one in attached if one.status == 'active'}
         if set(records['mounts'].values()) != needed or set(records['servers']) - set(servers):
-            problems.append(f'mounted: {records["mounts"]}, needed: {needed}; guests: {set(records["servers"]) - set(servers)}')
+            problems.append(
+                f'mounted: {records["mounts"]}, needed: {needed}; guests: {set(records["servers"]) - set(servers)}'
+            )
         if {row.id for row in grants} != {row.grant_id for row in attached if row.grant_id}:
             problems.append(f'grants: {grants}')
         wanted = {row.share_id for row in attached if row.grant_id}
@@ -237,7 +304,14 @@ class AgentTest(Killed):
 class ApiTest(Killed):
     """A request is carried out without a wake-up, or nothing of it was stored."""
 
-    KINDS = ('server.create', 'server.start', 'server.stop', 'server.delete', 'attachment.attach', 'attachment.detach')
+    KINDS = (
+        'server.create',
+        'server.start',
+        'server.stop',
+        'server.delete',
+        'attachment.attach',
+        'attachment.detach',
+    )
 
     def test_killed_before_and_after_the_commit(self):
         cases = [Story(kind, places.committed('api'), ASKED[kind][3]) for kind in self.KINDS]
@@ -256,7 +330,9 @@ class ApiTest(Killed):
         self.killed([lost])
         self.until('no API', lambda: not self.answers())
         with self.engine.connect() as conn:
-            made = conn.execute(sa.select(models.servers.c.id).where(models.servers.c.project_id == cases[0].project)).scalar()
+            made = conn.execute(
+                sa.select(models.servers.c.id).where(models.servers.c.project_id == cases[0].project)
+            ).scalar()
         cases[0].server = made
         self.judge([*cases, lost])
         self.me(lost).attach(lost.server, lost.share)
@@ -277,10 +353,16 @@ class ApiTest(Killed):
             'attachment.attach': ('POST', f'{server}/shares', {'share': {'share_id': story.share}}),
             'attachment.detach': ('DELETE', f'{server}/shares/{story.share}', None),
         }.get(story.kind, ('POST', f'{server}/action', request))
-        sent = urllib.request.Request(f'http://127.0.0.1:{self.port}/v2.1{path}', method=method,
-                                      data=None if body is None else json.dumps(body).encode(),
-                                      headers={'X-Auth-Token': f'u:{story.project}:member,reader',
-                                               'OpenStack-API-Version': 'compute 2.97', 'Content-Type': 'application/json'})
+        sent = urllib.request.Request(
+            f'http://127.0.0.1:{self.port}/v2.1{path}',
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={
+                'X-Auth-Token': f'u:{story.project}:member,reader',
+                'OpenStack-API-Version': 'compute 2.97',
+                'Content-Type': 'application/json',
+            },
+        )
         try:
             with urllib.request.urlopen(sent, timeout=waiting.LIMIT) as answer:
                 return answer.status

@@ -68,16 +68,25 @@ class Schema(testtools.TestCase):
         self.addCleanup(shutil.rmtree, folder)
         names = {'image': 'i', 'kernel': 'k', 'initrd': 'r', 'cmdline': 'a < b & "c"'}
         nic = Nic('n', 'n', '192.0.2.5', 'fa:16:3e:00:00:01', '192.0.2.0/24', mtu=1400)
-        for number, (more, shares, network) in enumerate((
-                ({'image': 'i'}, [], ''), (names, [('/mnt/a b', 'a'), ('/mnt/c', 'x' * 36)], 'default'),
-                ({'kernel': 'k', 'shared_memory': False}, [], ''))):
+        for number, (more, shares, network) in enumerate(
+            (
+                ({'image': 'i'}, [], ''),
+                (names, [('/mnt/a b', 'a'), ('/mnt/c', 'x' * 36)], 'default'),
+                ({'kernel': 'k', 'shared_memory': False}, [], ''),
+            )
+        ):
             server = Server(uuidutils.generate_uuid(), 'p', 'name & <more>', 64, 2, **more)
             conf = SimpleNamespace(virt_type='kvm', machine='q35', network=network)
             file = folder / f'{number}.xml'
             nics = [('br0', 't0', nic)] * number
             file.write_text(libvirt_xml.domain(conf, 'mlite-1', server, Files(folder), folder, shares, nics))
-            done = subprocess.run(['xmllint', '--noout', '--relaxng', str(_SCHEMA), str(file)], capture_output=True,
-                                  text=True, timeout=waiting.LIMIT, check=False)
+            done = subprocess.run(
+                ['xmllint', '--noout', '--relaxng', str(_SCHEMA), str(file)],
+                capture_output=True,
+                text=True,
+                timeout=waiting.LIMIT,
+                check=False,
+            )
             self.assertEqual(0, done.returncode, f'{done.stderr}\n{file.read_text()}')
 
 
@@ -96,21 +105,36 @@ class Libvirt(test_qemu_driver.QemuCase, testtools.TestCase):
     def setUpClass(cls):
         super().setUpClass()
         if lacks := _missing():
-            raise unittest.SkipTest(f'libvirt needs {lacks}; tools/setup-env --guests --libvirt puts it in place')
+            raise unittest.SkipTest(
+                f'libvirt needs {lacks}; tools/setup-env --guests --libvirt puts it in place'
+            )
         cls.daemon = Path(tempfile.mkdtemp(prefix='mlv-'))
         cls.addClassCleanup(shutil.rmtree, cls.daemon, ignore_errors=True)
         cls._files()
         # A shared mount, so that libvirtd also sees mounts that the driver makes below it later.
         cls.base = cls.daemon / 'base'
         cls.base.mkdir()
-        subprocess.run(['mount', '--bind', str(cls.base), str(cls.base)], check=True, env=ENV, timeout=waiting.LIMIT)
+        subprocess.run(
+            ['mount', '--bind', str(cls.base), str(cls.base)], check=True, env=ENV, timeout=waiting.LIMIT
+        )
         cls.addClassCleanup(unmount, cls.base)
         subprocess.run(['mount', '--make-shared', str(cls.base)], check=True, env=ENV, timeout=waiting.LIMIT)
         log = cls.daemon / 'log'
         with log.open('wb') as out:
-            words = ['unshare', '--mount', '--propagation', 'slave', 'sh', '-c', _START, 'sh', str(cls.daemon)]
-            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=ENV,
-                                       start_new_session=True)
+            words = [
+                'unshare',
+                '--mount',
+                '--propagation',
+                'slave',
+                'sh',
+                '-c',
+                _START,
+                'sh',
+                str(cls.daemon),
+            ]
+            process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=ENV, start_new_session=True
+            )
         cls.addClassCleanup(cls._end, process)
         cls.uri = f'qemu:///system?socket={cls.daemon}/libvirt-sock'
         try:
@@ -155,7 +179,9 @@ class Libvirt(test_qemu_driver.QemuCase, testtools.TestCase):
         self.assertRaises(errors.Final, self.driver.suspend, self.server)
         self.assertEqual(Power.RUNNING, self.power(self.server))
         self.kill('virtiofsd', str(self.driver.files(self.server) / 'share1'))
-        until(lambda: self.driver.inspect(self.server, (one, two)).broken == {two.id}, 'its death is seen', str)
+        until(
+            lambda: self.driver.inspect(self.server, (one, two)).broken == {two.id}, 'its death is seen', str
+        )
         self.driver.reboot(self.server, (one, two), hard=True)
         self.assertEqual(frozenset(), self.driver.inspect(self.server, (one, two)).broken)
         self.driver.power_off(self.server)
@@ -190,6 +216,7 @@ class Libvirt(test_qemu_driver.QemuCase, testtools.TestCase):
 
     def test_a_tag_of_37_bytes_is_refused(self):
         share = self.share('a' * 36)
-        self.assertRaises(errors.Final, self.driver.power_on, self.server, (Share(share.id, 'a' * 37, share.export),))
+        self.assertRaises(
+            errors.Final, self.driver.power_on, self.server, (Share(share.id, 'a' * 37, share.export),)
+        )
         self.assertEqual(Power.OFF, self.power(self.server))
-

@@ -59,14 +59,18 @@ class Networks(ComputeTest):
         server_id = self.me.server(networks=[{'uuid': 'n1'}, {'uuid': 'n2', 'fixed_ip': 'fd66::0:77'}])
         addresses = self.me.ok('GET', f'/servers/{server_id}')['server']['addresses']
         self.assertEqual({'data', 'n2'}, set(addresses))
-        data, = addresses['data']
+        (data,) = addresses['data']
         self.assertRegex(data.pop('OS-EXT-IPS-MAC:mac_addr'), '^fa:16:3e')
         self.assertEqual({'addr': '192.0.2.10', 'version': 4, 'OS-EXT-IPS:type': 'fixed'}, data)
-        self.assertEqual({'data': [{'addr': '192.0.2.10', 'version': 4}], 'n2': [{'addr': 'fd66::77', 'version': 6}]},
-                         self.me.ok('GET', f'/servers/{server_id}/ips')['addresses'])
-        listed, = self.me.ok('GET', '/servers/detail')['servers']
+        self.assertEqual(
+            {'data': [{'addr': '192.0.2.10', 'version': 4}], 'n2': [{'addr': 'fd66::77', 'version': 6}]},
+            self.me.ok('GET', f'/servers/{server_id}/ips')['addresses'],
+        )
+        (listed,) = self.me.ok('GET', '/servers/detail')['servers']
         self.assertEqual(addresses['n2'], listed['addresses']['n2'])
-        self.assertEqual({'n1': '192.0.2.10', 'n2': 'fd66::77'}, self.compute.records()['servers'][server_id]['nics'])
+        self.assertEqual(
+            {'n1': '192.0.2.10', 'n2': 'fd66::77'}, self.compute.records()['servers'][server_id]['nics']
+        )
         self.me.act(server_id, 'reboot', {'type': 'HARD'})
         self.me.wait(server_id, 'ACTIVE')
         self.assertEqual({'data': ['192.0.2.10'], 'n2': ['fd66::77']}, self.addresses(server_id))
@@ -79,7 +83,9 @@ class Networks(ComputeTest):
     def test_address_is_given_to_one_server(self):
         first = self.me.server(networks=[{'uuid': 'n1', 'fixed_ip': '192.0.2.77'}])
         self.assertEqual((409, 'address_in_use'), self.refused([{'uuid': 'n1', 'fixed_ip': '192.0.2.77'}]))
-        self.assertEqual((409, 'address_in_use'), self.refused([{'uuid': 'n2'}, {'uuid': 'n1', 'fixed_ip': '192.0.2.77'}]))
+        self.assertEqual(
+            (409, 'address_in_use'), self.refused([{'uuid': 'n2'}, {'uuid': 'n1', 'fixed_ip': '192.0.2.77'}])
+        )
         self.assertEqual(['192.0.2.77'], self.taken(), 'nothing of what was refused')
         self.me.ok('DELETE', f'/servers/{first}')
         self.me.wait(first, 'gone')
@@ -88,7 +94,9 @@ class Networks(ComputeTest):
 
     def test_concurrent_requests_get_different_addresses_until_none_is_free(self):
         with concurrent.futures.ThreadPoolExecutor(6) as workers:
-            asked = list(workers.map(lambda _: self.me.call('POST', '/servers', self.body([{'uuid': 'n1'}])), range(6)))
+            asked = list(
+                workers.map(lambda _: self.me.call('POST', '/servers', self.body([{'uuid': 'n1'}])), range(6))
+            )
         made = [document['server']['id'] for status, document, _ in asked if status == 202]
         self.assertEqual(4, len(made), asked)
         self.assertEqual([f'192.0.2.{number}' for number in range(10, 14)], self.taken())
@@ -100,17 +108,29 @@ class Networks(ComputeTest):
         self.assertIn(self.addresses(again)['data'][0], self.taken())
 
     def test_wrong_networks_are_refused(self):
-        for networks, wanted in ((5, 400), ('some', 400), ([{}], 400), ([{'uuid': 'n1', 'port': 'x'}], 400),
-                                 ([{'uuid': 'none'}], 400), ([{'uuid': 'n1', 'fixed_ip': '192.0.2.1'}], 400),
-                                 ([{'uuid': 'n1', 'fixed_ip': 'fd66::5'}], 400), ('auto', 409), ([{'uuid': 'far'}], 409)):
+        for networks, wanted in (
+            (5, 400),
+            ('some', 400),
+            ([{}], 400),
+            ([{'uuid': 'n1', 'port': 'x'}], 400),
+            ([{'uuid': 'none'}], 400),
+            ([{'uuid': 'n1', 'fixed_ip': '192.0.2.1'}], 400),
+            ([{'uuid': 'n1', 'fixed_ip': 'fd66::5'}], 400),
+            ('auto', 409),
+            ([{'uuid': 'far'}], 409),
+        ):
             self.assertEqual(wanted, self.refused(networks)[0], networks)
         self.file.write_text('networks: 5')
         self.assertEqual(503, self.refused('auto')[0])
         self.assertEqual([], self.taken())
 
     def test_networks_of_other_projects_are_unknown(self):
-        self.file.write_text('networks: [{id: n1, cidr: 192.0.2.0/24, projects: [other]}, {id: n2, cidr: "fd66::/64"}]')
-        unknown, hidden = (self.me.call('POST', '/servers', self.body([{'uuid': name}])) for name in ('none', 'n1'))
+        self.file.write_text(
+            'networks: [{id: n1, cidr: 192.0.2.0/24, projects: [other]}, {id: n2, cidr: "fd66::/64"}]'
+        )
+        unknown, hidden = (
+            self.me.call('POST', '/servers', self.body([{'uuid': name}])) for name in ('none', 'n1')
+        )
         self.assertEqual(400, hidden[0])
         self.assertEqual(str(unknown[1]).replace('none', 'n1'), str(hidden[1]))
         self.assertEqual({'n2': ['fd66::1']}, self.addresses(self.me.server(networks='auto')))

@@ -101,7 +101,9 @@ class Qemu(QemuCase, testtools.TestCase):
         self.assertRaisesRegex(errors.Final, 'non-migratable', self.driver.suspend, self.server)
         self.assertEqual(Power.RUNNING, self.power(self.server))
         self.kill('virtiofsd', f'source={self.driver.place(one)}')
-        until(lambda: self.driver.inspect(self.server, (one, two)).broken == {one.id}, 'its death is seen', str)
+        until(
+            lambda: self.driver.inspect(self.server, (one, two)).broken == {one.id}, 'its death is seen', str
+        )
         self.driver.power_on(self.server, (one, two))
         self.assertEqual(frozenset(), self.driver.inspect(self.server, (one, two)).broken)
         self.driver.power_off(self.server)
@@ -119,7 +121,11 @@ class Qemu(QemuCase, testtools.TestCase):
             for pid in victims:
                 os.kill(pid, signal.SIGKILL)
             if victims:
-                until(lambda: self.driver.inspect(self.server, (share,)).broken == {share.id}, 'its death is seen', str)
+                until(
+                    lambda: self.driver.inspect(self.server, (share,)).broken == {share.id},
+                    'its death is seen',
+                    str,
+                )
 
     def test_killed_qemu_and_a_lost_pid_are_noticed(self):
         share = self.share()
@@ -143,13 +149,19 @@ class Qemu(QemuCase, testtools.TestCase):
         self.assertEqual({'a', 'b'}, self.driver.capabilities().networks)
 
         def plugged():
-            return [line.split(': ')[1] for line in run('ip', '-n', space, '-o', 'link', 'show', 'master', 'br0').splitlines()]
+            return [
+                line.split(': ')[1]
+                for line in run('ip', '-n', space, '-o', 'link', 'show', 'master', 'br0').splitlines()
+            ]
 
         def held(name):
             """Say whether an interface has a filter."""
             return 'bytecode' in run('tc', '-n', space, 'filter', 'show', 'dev', name, 'ingress')
 
-        nics = tuple(Nic('a', 'a', f'192.0.2.{number}', f'fa:16:3e:00:00:0{number}', '192.0.2.0/24') for number in (5, 6))
+        nics = tuple(
+            Nic('a', 'a', f'192.0.2.{number}', f'fa:16:3e:00:00:0{number}', '192.0.2.0/24')
+            for number in (5, 6)
+        )
         server = self.one(nics=nics)
         self.driver.power_on(server, ())
         self.assertEqual(2, len(plugged()))
@@ -159,7 +171,9 @@ class Qemu(QemuCase, testtools.TestCase):
         self.assertEqual(Power.RUNNING, self.power(server, driver=self.again()))
         self.assertTrue(held(before[0][0]), 'the agent looks after it')
         self.again().power_on(server, ())
-        self.assertEqual(before, (plugged(), self.processes('qemu')[0].pid), 'a guest that runs as wanted stays')
+        self.assertEqual(
+            before, (plugged(), self.processes('qemu')[0].pid), 'a guest that runs as wanted stays'
+        )
         self.driver.suspend(server)
         self.assertEqual([], plugged())
         self.driver.resume(server)
@@ -181,8 +195,13 @@ class Qemu(QemuCase, testtools.TestCase):
         share = self.share('a' * 36)
         self.driver.power_on(self.server, (share,))
         self.driver.power_off(self.server)
-        self.assertRaisesRegex(errors.Final, '36 bytes', self.driver.power_on, self.server,
-                               (Share(share.id, 'a' * 37, share.export),))
+        self.assertRaisesRegex(
+            errors.Final,
+            '36 bytes',
+            self.driver.power_on,
+            self.server,
+            (Share(share.id, 'a' * 37, share.export),),
+        )
         self.assertEqual([], self.processes())
 
     def test_saved_memory_is_not_used_after_a_new_start(self):
@@ -197,11 +216,15 @@ class Qemu(QemuCase, testtools.TestCase):
         disk = self.folder / 's' / 'servers' / self.server.id / 'disk'
         disk.write_bytes(b'written by the guest')
         self.driver.create_image(self.server, 'copy')
-        self.assertEqual(b'written by the guest', (self.folder / 'images' / 'projects' / 'p' / 'copy').read_bytes())
+        self.assertEqual(
+            b'written by the guest', (self.folder / 'images' / 'projects' / 'p' / 'copy').read_bytes()
+        )
         self.assertRaises(errors.Final, self.driver.create_image, self.server, 'disk.qcow2')
         self.driver.rebuild(self.server)
         self.assertEqual(driver_contract.HALT, disk.read_bytes())
-        self.assertEqual(1 << 30, self.folder.joinpath('s', 'servers', self.one(disk=1).id, 'disk').stat().st_size)
+        self.assertEqual(
+            1 << 30, self.folder.joinpath('s', 'servers', self.one(disk=1).id, 'disk').stat().st_size
+        )
         self.assertRaises(errors.Final, self.one, image='nothing')
         self.assertRaises(errors.Final, self.one, image=None, kernel='nothing')
         self.assertRaises(errors.Final, self.driver.create_image, self.one(image=None), 'copy')
@@ -217,8 +240,13 @@ class Qemu(QemuCase, testtools.TestCase):
     def test_a_config_drive_has_the_label(self):
         self.driver.power_on(self.server, ())
         image = Path(self.folder, 's', 'servers', self.server.id, 'config.iso')
-        said = subprocess.run(['blkid', '-p', '-s', 'LABEL', '-o', 'value', str(image)], capture_output=True, text=True,
-                              check=False, env={**os.environ, 'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin'})
+        said = subprocess.run(
+            ['blkid', '-p', '-s', 'LABEL', '-o', 'value', str(image)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, 'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin'},
+        )
         self.assertEqual('config-2', said.stdout.strip(), said.stderr)
 
 
@@ -237,7 +265,13 @@ class Host(testtools.TestCase):
         self.assertIn(qemu_host.accelerator('auto', qemu), able)
 
     def test_slow_kvm_is_not_used(self):
-        for kvm, tcg, fast in ((0.2, 0.1, True), (0.2, None, True), (1.4, 0.07, False), (None, 0.1, False), (5.0, 1.0, False)):
+        for kvm, tcg, fast in (
+            (0.2, 0.1, True),
+            (0.2, None, True),
+            (1.4, 0.07, False),
+            (None, 0.1, False),
+            (5.0, 1.0, False),
+        ):
             self.assertEqual(fast, qemu_host._is_as_fast(kvm, tcg), (kvm, tcg))
 
     def test_virtiofsd_is_found_and_a_wrong_path_is_refused(self):

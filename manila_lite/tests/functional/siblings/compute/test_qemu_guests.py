@@ -11,7 +11,10 @@ class Guests(GuestTest):
 
     def devices(self, *shares):
         """Return the devices in the metadata for pairs of (share, tag)."""
-        return [{'type': 'share', 'share_id': share, 'tag': tag, 'bus': 'none', 'address': 'none'} for share, tag in shares]
+        return [
+            {'type': 'share', 'share_id': share, 'tag': tag, 'bus': 'none', 'address': 'none'}
+            for share, tag in shares
+        ]
 
     def nothing_is_left(self, *shares):
         """Check that no attachment is left in rows, mounts, processes and rules."""
@@ -25,12 +28,22 @@ class Guests(GuestTest):
     def test_shares_in_guests_survive_killed_processes(self):
         one, two = self.share(), self.share()
         red, blue = self.off('red'), self.off('blue')
-        for server, share, more in ((red, one, {'tag': 'data'}), (red, two, {}), (blue, one, {'tag': 'data'})):
+        for server, share, more in (
+            (red, one, {'tag': 'data'}),
+            (red, two, {}),
+            (blue, one, {'tag': 'data'}),
+        ):
             self.me.attach(server, share, **more)
-        self.assertEqual((409, 'share_tag_in_use'), self.me.refused('POST', f'/servers/{blue}/shares', {
-            'share': {'share_id': two, 'tag': 'data'}}))
-        self.assertEqual(400, self.me.refused('POST', f'/servers/{blue}/shares', {
-            'share': {'share_id': two, 'tag': 'x' * 37}})[0])
+        self.assertEqual(
+            (409, 'share_tag_in_use'),
+            self.me.refused('POST', f'/servers/{blue}/shares', {'share': {'share_id': two, 'tag': 'data'}}),
+        )
+        self.assertEqual(
+            400,
+            self.me.refused('POST', f'/servers/{blue}/shares', {'share': {'share_id': two, 'tag': 'x' * 37}})[
+                0
+            ],
+        )
         self.assertEqual((2, set()), (self.rules(one), self.mounts()))
 
         self.two_shares_on_one_server(red, one, two)
@@ -48,7 +61,9 @@ class Guests(GuestTest):
             self.assertCountEqual(self.devices((one, 'data'), (two, two)), document['devices'])
         self.assertNotIn('REACHED', self.console(red), 'nothing but the metadata can be reached')
         self.assertEqual({self.export(one), self.export(two)}, self.mounts())
-        self.assertEqual({'active'}, {row['status'] for row in self.me.ok('GET', f'/servers/{red}/shares')['shares']})
+        self.assertEqual(
+            {'active'}, {row['status'] for row in self.me.ok('GET', f'/servers/{red}/shares')['shares']}
+        )
         mounts = self.run_in_guest('red', one, f'cat /proc/mounts; echo in two > /mnt/{two}/f')
         self.assertIn(f'{two} /mnt/{two} virtiofs rw', mounts)
         self.assertEqual('in two', self.nfs(two, 'read', 'f').strip())
@@ -56,8 +71,14 @@ class Guests(GuestTest):
         digest = self.run_in_guest('red', one, script).split()[0]
         self.assertIn(f'{digest}  big', self.nfs(one, 'digest'))
         # Memory cannot be saved, and the server cannot be rebuilt or resized, while shares are attached.
-        for action, body in (('suspend', None), ('createImage', {'name': 'x'}), ('rebuild', {'imageRef': 'x'})):
-            self.assertEqual(409, self.me.refused('POST', f'/servers/{red}/action', {action: body})[0], action)
+        for action, body in (
+            ('suspend', None),
+            ('createImage', {'name': 'x'}),
+            ('rebuild', {'imageRef': 'x'}),
+        ):
+            self.assertEqual(
+                409, self.me.refused('POST', f'/servers/{red}/action', {action: body})[0], action
+            )
 
     def one_share_on_two_servers(self, red, blue, one):
         # The agent dies while it mounts, or starts virtiofsd or QEMU, or records that they run.
@@ -65,7 +86,9 @@ class Guests(GuestTest):
         self.compute.kill()
         self.compute.start()
         self.on(blue, asked=True)
-        self.assertEqual(1, len({tuple(process.cmdline()) for process in self.processes('qemu-system', blue)}))
+        self.assertEqual(
+            1, len({tuple(process.cmdline()) for process in self.processes('qemu-system', blue)})
+        )
         self.assertEqual(2, self.rules(one), 'one rule for the host')
         self.run_in_guest('red', one, 'echo from red > /mnt/data/letter; sync')
         self.assertEqual('from red', self.run_in_guest('blue', one, 'cat /mnt/data/letter').strip())
@@ -78,13 +101,19 @@ class Guests(GuestTest):
         asked = 'wget -q -O - http://169.254.169.254/openstack/2025-04-04/meta_data.json; wget -q -O - http://169.254.169.254/openstack'
         self.until(lambda: f'"{red}"' in self.run_in_guest('red', one, asked), 'it is told of itself again')
         self.assertIn('2025-04-04\nlatest', self.run_in_guest('red', one, asked))
-        self.assertEqual(before, {process.pid for process in self.processes('qemu-system')}, 'guests were adopted')
+        self.assertEqual(
+            before, {process.pid for process in self.processes('qemu-system')}, 'guests were adopted'
+        )
         self.assertEqual('ACTIVE', self.me.wait(red, 'ACTIVE', 'ERROR')['status'])
 
     def virtiofsd_dies(self, red, one, two):
         self.kill('virtiofsd', red, '/share1')
-        self.until(lambda: 'error' in {row['status'] for row in self.me.ok('GET', f'/servers/{red}/shares')['shares']},
-                   'its death is reported')
+        self.until(
+            lambda: (
+                'error' in {row['status'] for row in self.me.ok('GET', f'/servers/{red}/shares')['shares']}
+            ),
+            'its death is reported',
+        )
         self.me.act(red, 'reboot', {'type': 'HARD'})
         self.me.wait(red, 'ACTIVE')
         for share in (one, two):

@@ -62,7 +62,10 @@ class ReconcileTest(ComputeTest):
         share, server = self.running(name='broken')
         self.change(lambda records: records['servers'][server].update(shares={}))
         self.assertEqual('error', self.me.ok('GET', f'/servers/{server}/shares/{share}')['share']['status'])
-        actions = [one['action'] for one in self.me.ok('GET', f'/servers/{server}/os-instance-actions')['instanceActions']]
+        actions = [
+            one['action']
+            for one in self.me.ok('GET', f'/servers/{server}/os-instance-actions')['instanceActions']
+        ]
         self.assertIn('share_broken', actions)
         self.me.act(server, 'reboot', {'type': 'HARD'})
         self.me.wait(server, 'ACTIVE')
@@ -70,7 +73,10 @@ class ReconcileTest(ComputeTest):
 
     def events(self, server):
         """Return the actions of the server's events."""
-        return [one['action'] for one in self.me.ok('GET', f'/servers/{server}/os-instance-actions')['instanceActions']]
+        return [
+            one['action']
+            for one in self.me.ok('GET', f'/servers/{server}/os-instance-actions')['instanceActions']
+        ]
 
     def lose_rule(self, share):
         """Delete the access rule of the share in spite of its locks."""
@@ -83,7 +89,9 @@ class ReconcileTest(ComputeTest):
         share, server = self.running()
         lost = self.lose_rule(share)
         self.compute.agent.reconcile()
-        eventually(lambda: [rule.state for rule in self.shares.rules(share)] == ['active'], 'it is not made again')
+        eventually(
+            lambda: [rule.state for rule in self.shares.rules(share)] == ['active'], 'it is not made again'
+        )
         [rule] = self.shares.rules(share)
         self.assertEqual(('10.0.0.1', 'rw', True), (rule.to, rule.level, rule.id != lost))
         self.assertIn('share_rule_restored', self.events(server))
@@ -99,7 +107,9 @@ class ReconcileTest(ComputeTest):
     def test_access_rule_that_cannot_be_made_again_is_the_fault(self):
         share, server = self.running()
         self.lose_rule(share)
-        self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'ro'})
+        self.user.action(
+            share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'ro'}
+        )
         self.compute.agent.reconcile()
         self.assertIn('with the level ro; rw is needed', self.me.attached(server, share, 'active')['fault'])
 
@@ -142,7 +152,9 @@ class ReconcileTest(ComputeTest):
         lost = self.lose_rule(other)
         self.knob('share_mount fail')
         self.change(lambda records: records['mounts'].clear())
-        eventually(lambda: {rule.state for rule in self.shares.rules(other)} == {'active'}, 'it is not made again')
+        eventually(
+            lambda: {rule.state for rule in self.shares.rules(other)} == {'active'}, 'it is not made again'
+        )
         self.assertNotIn(lost, [rule.id for rule in self.shares.rules(other)])
 
     def test_unknown_guests_and_mounts_are_removed(self):
@@ -152,6 +164,7 @@ class ReconcileTest(ComputeTest):
             records['servers']['nobody'] = {'power': 'running', 'shares': {}, 'console': ''}
             records['servers'][off]['power'] = 'running'
             records['mounts']['left'] = 'there:/over'
+
         self.change(change)
         records = self.compute.records()
         self.assertNotIn('nobody', records['servers'])
@@ -162,7 +175,9 @@ class ReconcileTest(ComputeTest):
         share, server = self.shared(), self.me.off()
         self.me.attach(server, share)
         with self.compute.services.db.writer() as conn:
-            conn.execute(models.share_attachments.delete().where(models.share_attachments.c.server_id == server))
+            conn.execute(
+                models.share_attachments.delete().where(models.share_attachments.c.server_id == server)
+            )
         self.compute.agent.reconcile()
         eventually(lambda: self.compute.agent.reconcile() or not self.rules(share), 'the rule is still there')
 
@@ -171,7 +186,9 @@ class ReconcileTest(ComputeTest):
         self.me.attach(server, share)
         stuck = self.me.off()
         with self.compute.services.db.writer() as conn:
-            conn.exec_driver_sql(f"UPDATE share_attachments SET status = 'detaching' WHERE server_id = '{server}'")
+            conn.exec_driver_sql(
+                f"UPDATE share_attachments SET status = 'detaching' WHERE server_id = '{server}'"
+            )
             conn.exec_driver_sql(f"UPDATE servers SET status = 'starting' WHERE id = '{stuck}'")
         self.compute.agent.reconcile()
         self.me.attached(server, share, 'gone')
@@ -204,8 +221,13 @@ class AwayTest(ComputeTest):
     def setUp(self):
         super().setUp()
         self.relay = self.useFixture(Relay(int(self.url.rpartition(':')[2])))
-        self.compute = self.useFixture(Compute(f'http://127.0.0.1:{self.relay.port}',
-                                               'attach_timeout = 5\n[operations]\nmax_attempts = 4', ''))
+        self.compute = self.useFixture(
+            Compute(
+                f'http://127.0.0.1:{self.relay.port}',
+                'attach_timeout = 5\n[operations]\nmax_attempts = 4',
+                '',
+            )
+        )
         self.me = self.on_compute(self.project)
 
     def away(self, yes):
@@ -215,8 +237,10 @@ class AwayTest(ComputeTest):
     def test_nothing_is_stored_while_the_share_service_is_away(self):
         share, server = self.shared(), self.me.off()
         self.away(True)
-        self.assertEqual((503, 'share_service_unavailable'),
-                         self.me.refused('POST', f'/servers/{server}/shares', {'share': {'share_id': share}}))
+        self.assertEqual(
+            (503, 'share_service_unavailable'),
+            self.me.refused('POST', f'/servers/{server}/shares', {'share': {'share_id': share}}),
+        )
         self.assertEqual([], self.me.ok('GET', f'/servers/{server}/shares')['shares'])
 
     def test_start_gives_up_and_detach_does_not(self):
@@ -236,8 +260,13 @@ class AwayTest(ComputeTest):
 
     def fault(self, server):
         with self.compute.services.db.reader() as conn:
-            return conn.execute(models.share_attachments.select().where(
-                models.share_attachments.c.server_id == server)).one().fault
+            return (
+                conn.execute(
+                    models.share_attachments.select().where(models.share_attachments.c.server_id == server)
+                )
+                .one()
+                .fault
+            )
 
 
 class NoticesTest(ComputeTest):
@@ -248,19 +277,33 @@ class NoticesTest(ComputeTest):
         self.patch_notices(heard)
         share, other, server = self.shared(), self.shared(), self.me.off()
         self.me.attach(server, share, tag='t')
-        self.user.action(other, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'ro'})
+        self.user.action(
+            other, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'ro'}
+        )
         self.me.attach(server, other, until='error')
         self.me.ok('DELETE', f'/servers/{server}/shares/{share}')
         self.me.attached(server, share, 'gone')
         eventually(lambda: len(heard) == 6, f'heard only {heard}')
-        self.assertEqual([('share_attach.start', share), ('share_attach.end', share), ('share_attach.start', other),
-                          ('share_attach.error', other), ('share_detach.start', share), ('share_detach.end', share)],
-                         [(one.event_type.removeprefix('instance.'), one.payload['nova_object.data']['share_id'])
-                          for one in heard])
+        self.assertEqual(
+            [
+                ('share_attach.start', share),
+                ('share_attach.end', share),
+                ('share_attach.start', other),
+                ('share_attach.error', other),
+                ('share_detach.start', share),
+                ('share_detach.end', share),
+            ],
+            [
+                (one.event_type.removeprefix('instance.'), one.payload['nova_object.data']['share_id'])
+                for one in heard
+            ],
+        )
         self.assertEqual({'compute:here'}, {one.publisher for one in heard})
         first, failed = heard[0].payload, heard[3].payload['nova_object.data']
-        self.assertEqual(('InstanceActionSharePayload', server), (first['nova_object.name'],
-                                                                  first['nova_object.data']['uuid']))
+        self.assertEqual(
+            ('InstanceActionSharePayload', server),
+            (first['nova_object.name'], first['nova_object.data']['uuid']),
+        )
         self.assertEqual('t', first['nova_object.data']['shares'][0]['nova_object.data']['tag'])
         self.assertIn('of another user', failed['fault']['nova_object.data']['exception_message'])
 

@@ -8,20 +8,32 @@ from manila_lite.tests.functional.siblings.compute.base import ComputeTest
 
 class DiscoveryTest(ComputeTest):
     def test_versions_are_shown_without_a_login(self):
-        for path, key in (('/', 'versions'), ('/v2.1', 'version'), ('/v2.1/', 'version'), ('/v2/', 'version')):
+        for path, key in (
+            ('/', 'versions'),
+            ('/v2.1', 'version'),
+            ('/v2.1/', 'version'),
+            ('/v2/', 'version'),
+        ):
             answer = self.compute.app.get(path)
             version = answer.json[key]
             version = version[0] if key == 'versions' else version
-            self.assertEqual(('CURRENT', '2.1', '2.97'), (version['status'], version['min_version'], version['version']))
+            self.assertEqual(
+                ('CURRENT', '2.1', '2.97'), (version['status'], version['min_version'], version['version'])
+            )
         self.assertEqual(405, self.compute.app.post('/v2.1', expect_errors=True).status_int)
 
     def test_answers_say_their_version(self):
-        for sent, want in (({}, '2.1'), ({'OpenStack-API-Version': 'compute 2.97'}, '2.97'),
-                           ({'X-OpenStack-Nova-API-Version': '2.50'}, '2.50'),
-                           ({'OpenStack-API-Version': 'volume 3.1, compute latest'}, '2.97')):
+        for sent, want in (
+            ({}, '2.1'),
+            ({'OpenStack-API-Version': 'compute 2.97'}, '2.97'),
+            ({'X-OpenStack-Nova-API-Version': '2.50'}, '2.50'),
+            ({'OpenStack-API-Version': 'volume 3.1, compute latest'}, '2.97'),
+        ):
             _, _, headers = self.on_compute(version=None).call('GET', '/servers', headers=sent)
-            self.assertEqual((f'compute {want}', want),
-                             (headers['OpenStack-API-Version'], headers['X-OpenStack-Nova-API-Version']))
+            self.assertEqual(
+                (f'compute {want}', want),
+                (headers['OpenStack-API-Version'], headers['X-OpenStack-Nova-API-Version']),
+            )
             self.assertIn('OpenStack-API-Version', headers['Vary'])
 
     def test_project_in_the_path_and_other_prefix(self):
@@ -36,15 +48,26 @@ class LifeTest(ComputeTest):
         server = self.me.server(name='alice', metadata={'a': 'b'}, imageRef='disk.img', vcpus=2)
         self.me.server(name='bob')
         shown = self.me.ok('GET', f'/servers/{server}')['server']
-        self.assertEqual(('alice', 'ACTIVE', 'active', 1, {'a': 'b'}, 'disk.img', 2, self.project),
-                         (shown['name'], shown['status'], shown['OS-EXT-STS:vm_state'], shown['OS-EXT-STS:power_state'],
-                          shown['metadata'], shown['image']['id'], shown['flavor']['vcpus'], shown['tenant_id']))
+        self.assertEqual(
+            ('alice', 'ACTIVE', 'active', 1, {'a': 'b'}, 'disk.img', 2, self.project),
+            (
+                shown['name'],
+                shown['status'],
+                shown['OS-EXT-STS:vm_state'],
+                shown['OS-EXT-STS:power_state'],
+                shown['metadata'],
+                shown['image']['id'],
+                shown['flavor']['vcpus'],
+                shown['tenant_id'],
+            ),
+        )
         self.assertNotIn('OS-EXT-SRV-ATTR:host', shown)
         admin = self.on_compute(self.project, 'admin')
         self.assertEqual('here', admin.ok('GET', f'/servers/{server}')['server']['OS-EXT-SRV-ATTR:host'])
 
         def names(query, caller=self.me):
             return sorted(one['name'] for one in caller.ok('GET', f'/servers/detail{query}')['servers'])
+
         self.assertEqual(['alice', 'bob'], names(''))
         self.assertEqual(['alice'], names('?name=lic'))
         self.assertEqual([], names('?name=%25'))
@@ -59,19 +82,30 @@ class LifeTest(ComputeTest):
 
     def test_stop_start_reboot_console_delete(self):
         server = self.me.server(name='talkative')
-        self.assertIn('booting with 64 MiB', self.me.act(server, 'os-getConsoleOutput', {'length': None})['output'])
+        self.assertIn(
+            'booting with 64 MiB', self.me.act(server, 'os-getConsoleOutput', {'length': None})['output']
+        )
         self.me.act(server, 'reboot', {'type': 'HARD'})
         self.me.wait(server, 'ACTIVE')
         self.me.act(server, 'reboot', {'type': 'soft'})
         self.me.wait(server, 'ACTIVE')
-        self.assertEqual('talkative: rebooting\n', self.me.act(server, 'os-getConsoleOutput', {'length': 1})['output'])
+        self.assertEqual(
+            'talkative: rebooting\n', self.me.act(server, 'os-getConsoleOutput', {'length': 1})['output']
+        )
         self.me.act(server, 'os-stop')
         self.me.wait(server, 'SHUTOFF')
-        self.assertEqual((409, 'wrong_state'), self.me.refused('POST', f'/servers/{server}/action', {'os-stop': None}))
+        self.assertEqual(
+            (409, 'wrong_state'), self.me.refused('POST', f'/servers/{server}/action', {'os-stop': None})
+        )
         self.me.act(server, 'os-start', {})
         self.me.wait(server, 'ACTIVE')
-        self.assertEqual((409, 'wrong_state'), self.me.refused('POST', f'/servers/{server}/action', {'os-start': None}))
-        actions = [one['action'] for one in self.me.ok('GET', f'/servers/{server}/os-instance-actions')['instanceActions']]
+        self.assertEqual(
+            (409, 'wrong_state'), self.me.refused('POST', f'/servers/{server}/action', {'os-start': None})
+        )
+        actions = [
+            one['action']
+            for one in self.me.ok('GET', f'/servers/{server}/os-instance-actions')['instanceActions']
+        ]
         self.assertEqual(['start', 'stop', 'reboot', 'hard_reboot', 'create'], actions)
         self.assertEqual(204, self.me.call('DELETE', f'/servers/{server}')[0])
         self.me.wait(server, 'gone')
@@ -94,7 +128,9 @@ class LifeTest(ComputeTest):
         self.assertEqual('running', self.compute.records()['servers'][server]['power'])
         admin = self.on_compute(self.project, 'admin,member')
         for action in ('shelve', 'os-migrateLive', 'evacuate', 'migrate'):
-            self.assertEqual((501, 'not_offered'), admin.refused('POST', f'/servers/{server}/action', {action: None}))
+            self.assertEqual(
+                (501, 'not_offered'), admin.refused('POST', f'/servers/{server}/action', {action: None})
+            )
 
     def test_failed_resize_changes_nothing(self):
         server = self.me.off()
@@ -119,10 +155,25 @@ class LifeTest(ComputeTest):
 
 class RefusalTest(ComputeTest):
     def test_bad_server_bodies_are_refused(self):
-        for more in ({'kernel': '../vmlinuz'}, {'kernel': '/boot/vmlinuz'}, {'kernel': None}, {'kernel': 'a\n'},
-                     {'memory': 0}, {'memory': 1 << 29}, {'memory': '64'}, {'vcpus': 0}, {'vcpus': 99}, {'name': ''},
-                     {'name': ' \n'}, {'name': 'x' * 256}, {'cmdline': 'a\nb'}, {'metadata': {'a': 1}}, {'colour': 'red'},
-                     {'initrd': 'i', 'kernel': ''}, {'user_data': 'ä'}):
+        for more in (
+            {'kernel': '../vmlinuz'},
+            {'kernel': '/boot/vmlinuz'},
+            {'kernel': None},
+            {'kernel': 'a\n'},
+            {'memory': 0},
+            {'memory': 1 << 29},
+            {'memory': '64'},
+            {'vcpus': 0},
+            {'vcpus': 99},
+            {'name': ''},
+            {'name': ' \n'},
+            {'name': 'x' * 256},
+            {'cmdline': 'a\nb'},
+            {'metadata': {'a': 1}},
+            {'colour': 'red'},
+            {'initrd': 'i', 'kernel': ''},
+            {'user_data': 'ä'},
+        ):
             body = {'server': {'name': 'one', 'kernel': 'vmlinuz', **more}}
             self.assertEqual(400, self.me.refused('POST', '/servers', body)[0], more)
         self.assertEqual(400, self.me.refused('POST', '/servers', {'server': {'name': 'one'}})[0])
@@ -133,10 +184,17 @@ class RefusalTest(ComputeTest):
         server = self.me.server()
         path = f'/servers/{server}/action'
         self.assertEqual((404, 'no_such_action'), self.me.refused('POST', path, {'fly': None}))
-        for body in ({}, {'reboot': {}}, {'reboot': {'type': 'odd'}}, {'resize': {}}, {'resize': {'memory': 1 << 29}},
-                     {'createImage': {'name': '../x'}}, {'createImage': {'name': 'x.qcow2'}},
-                     {'os-getConsoleOutput': {'length': 'x'}},
-                     {'rebuild': {'imageRef': 'a/b'}}):
+        for body in (
+            {},
+            {'reboot': {}},
+            {'reboot': {'type': 'odd'}},
+            {'resize': {}},
+            {'resize': {'memory': 1 << 29}},
+            {'createImage': {'name': '../x'}},
+            {'createImage': {'name': 'x.qcow2'}},
+            {'os-getConsoleOutput': {'length': 'x'}},
+            {'rebuild': {'imageRef': 'a/b'}},
+        ):
             self.assertEqual(400, self.me.refused('POST', path, body)[0], body)
         self.assertEqual((409, 'no_disk'), self.me.refused('POST', path, {'rebuild': {}}))
 
@@ -144,17 +202,25 @@ class RefusalTest(ComputeTest):
         server = self.me.server()
         other, reader = self.on_compute('other'), self.on_compute(self.project, 'reader')
         for action in ('os-start', 'os-stop', 'suspend', 'os-getConsoleOutput'):
-            self.assertEqual((404, 'server_not_found'), other.refused('POST', f'/servers/{server}/action', {action: None}))
-            self.assertEqual((403, 'forbidden'), reader.refused('POST', f'/servers/{server}/action', {action: None}))
+            self.assertEqual(
+                (404, 'server_not_found'), other.refused('POST', f'/servers/{server}/action', {action: None})
+            )
+            self.assertEqual(
+                (403, 'forbidden'), reader.refused('POST', f'/servers/{server}/action', {action: None})
+            )
         self.assertEqual((404, 'server_not_found'), other.refused('DELETE', f'/servers/{server}'))
-        self.assertEqual((403, 'forbidden'), reader.refused('POST', '/servers', {'server': {'name': 'n', 'kernel': 'k'}}))
+        self.assertEqual(
+            (403, 'forbidden'), reader.refused('POST', '/servers', {'server': {'name': 'n', 'kernel': 'k'}})
+        )
         self.assertEqual((404, 'no_such_path'), self.me.refused('GET', '/volumes'))
 
     def test_servers_over_the_limit_are_refused(self):
         self.compute.conf.set_override('max_servers', 1, 'compute')
         self.addCleanup(self.compute.conf.clear_override, 'max_servers', 'compute')
         self.me.server()
-        self.assertEqual((413, 'over_quota'), self.me.refused('POST', '/servers', {'server': {'name': 'n', 'kernel': 'k'}}))
+        self.assertEqual(
+            (413, 'over_quota'), self.me.refused('POST', '/servers', {'server': {'name': 'n', 'kernel': 'k'}})
+        )
 
 
 class PlacementTest(ComputeTest):
@@ -164,15 +230,27 @@ class PlacementTest(ComputeTest):
         """Report a living host that can do everything, except for what is said otherwise."""
         with self.compute.services.db.writer() as conn:
             services.heartbeat(conn, host, store.BINARY, 'nova')
-            store.save_host_report(conn, host, **{
-                'virtiofs': True, 'shared_memory': True, 'protocols': ['NFS'], 'networks': [], 'images': ['disk'],
-                'address': '10.0.0.9', **more})
+            store.save_host_report(
+                conn,
+                host,
+                **{
+                    'virtiofs': True,
+                    'shared_memory': True,
+                    'protocols': ['NFS'],
+                    'networks': [],
+                    'images': ['disk'],
+                    'address': '10.0.0.9',
+                    **more,
+                },
+            )
 
     def placed(self, **more):
         """Create a server; return the name of its host."""
         body = {'name': 'one', 'memory': 64, 'imageRef': 'disk', **more}
         server = self.me.ok('POST', '/servers', {'server': body})['server']['id']
-        return self.on_compute(self.project, 'admin').ok('GET', f'/servers/{server}')['server']['OS-EXT-SRV-ATTR:host']
+        return self.on_compute(self.project, 'admin').ok('GET', f'/servers/{server}')['server'][
+            'OS-EXT-SRV-ATTR:host'
+        ]
 
     def test_host_is_chosen_by_what_the_server_needs(self):
         self.report('a-no-virtiofs', virtiofs=False)

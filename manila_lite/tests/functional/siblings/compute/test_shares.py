@@ -12,9 +12,13 @@ class LifeTest(ComputeTest):
     def test_attach_start_stop_detach(self):
         share, server = self.shared(), self.me.off()
         path = self.user.ok('GET', f'/shares/{share}/export_locations')['export_locations'][0]['path']
-        status, made, _ = self.me.call('POST', f'/servers/{server}/shares', {'share': {'share_id': share, 'tag': 'mytag'}})
-        self.assertEqual((201, {'share_id': share, 'status': 'attaching', 'tag': 'mytag', 'fault': None}),
-                         (status, made['share']))
+        status, made, _ = self.me.call(
+            'POST', f'/servers/{server}/shares', {'share': {'share_id': share, 'tag': 'mytag'}}
+        )
+        self.assertEqual(
+            (201, {'share_id': share, 'status': 'attaching', 'tag': 'mytag', 'fault': None}),
+            (status, made['share']),
+        )
         self.me.attached(server, share, 'inactive')
         self.assertEqual({'10.0.0.1': 'rw'}, self.rules(share))
         self.assertFalse(self.mounted(share))
@@ -43,10 +47,14 @@ class LifeTest(ComputeTest):
     def test_default_tag_and_list(self):
         share, server = self.shared(), self.me.off()
         self.me.attach(server, share)
-        self.assertEqual({'shares': [{'share_id': share, 'status': 'inactive', 'tag': share, 'fault': None}]},
-                         self.me.ok('GET', f'/servers/{server}/shares'))
-        self.assertEqual({'shares': [{'share_id': share, 'status': 'inactive', 'tag': share, 'fault': None}]},
-                         self.on_compute(self.project, 'admin').ok('GET', f'/servers/{server}/shares'))
+        self.assertEqual(
+            {'shares': [{'share_id': share, 'status': 'inactive', 'tag': share, 'fault': None}]},
+            self.me.ok('GET', f'/servers/{server}/shares'),
+        )
+        self.assertEqual(
+            {'shares': [{'share_id': share, 'status': 'inactive', 'tag': share, 'fault': None}]},
+            self.on_compute(self.project, 'admin').ok('GET', f'/servers/{server}/shares'),
+        )
 
     def test_two_servers_on_one_share_need_one_rule_and_one_mount(self):
         share = self.shared()
@@ -74,12 +82,23 @@ class LifeTest(ComputeTest):
         request = headers['x-openstack-request-id']
         self.me.attached(server, share, 'inactive')
         for line in (f'POST /v2/shares/{share}/action', f'GET /v2/shares/{share} '):
-            self.assertEqual([True], list({f'for: {request}' in one for one in log.output.splitlines() if line in one
-                                           and 'for:' in one}), log.output)
+            self.assertEqual(
+                [True],
+                list(
+                    {
+                        f'for: {request}' in one
+                        for one in log.output.splitlines()
+                        if line in one and 'for:' in one
+                    }
+                ),
+                log.output,
+            )
         [rule] = self.shares.rules(share)
         user = self.me.token.partition(':')[0]
-        self.assertEqual({f'mlite-compute server {server} (user {user}, request {request}) on here'},
-                         {lock.reason for lock in self.shares.locks(resource_id=rule.id)})
+        self.assertEqual(
+            {f'mlite-compute server {server} (user {user}, request {request}) on here'},
+            {lock.reason for lock in self.shares.locks(resource_id=rule.id)},
+        )
 
     def test_locks_name_the_server_that_has_the_share_now(self):
         share, first, second = self.shared(), self.me.off(), self.me.off()
@@ -101,7 +120,9 @@ class LifeTest(ComputeTest):
 
     def test_foreign_rule_is_used_and_not_deleted(self):
         share, server = self.shared(), self.me.off()
-        self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'rw'})
+        self.user.action(
+            share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'rw'}
+        )
         self.me.attach(server, share)
         self.me.ok('DELETE', f'/servers/{server}/shares/{share}')
         self.me.attached(server, share, 'gone')
@@ -109,13 +130,21 @@ class LifeTest(ComputeTest):
 
     def test_foreign_rule_that_is_too_weak_is_an_error(self):
         share, server = self.shared(), self.me.off()
-        self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'ro'})
+        self.user.action(
+            share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'ro'}
+        )
         self.me.attach(server, share, until='error')
         fault = self.me.attached(server, share, 'error')['fault']
-        self.assertIn('There is an access rule for 10.0.0.1 of another user with the level ro; rw is needed.', fault)
-        self.assertEqual([fault], [one['fault'] for one in self.me.ok('GET', f'/servers/{server}/shares')['shares']])
+        self.assertIn(
+            'There is an access rule for 10.0.0.1 of another user with the level ro; rw is needed.', fault
+        )
+        self.assertEqual(
+            [fault], [one['fault'] for one in self.me.ok('GET', f'/servers/{server}/shares')['shares']]
+        )
         events = self.me.ok('GET', f'/servers/{server}/os-instance-actions')['instanceActions']
-        self.assertIn(f'Share {share}: {fault}', [one['message'] for one in events if one['action'] == 'share_failed'])
+        self.assertIn(
+            f'Share {share}: {fault}', [one['message'] for one in events if one['action'] == 'share_failed']
+        )
         self.me.ok('DELETE', f'/servers/{server}/shares/{share}')
         self.me.attached(server, share, 'gone')
         self.assertEqual({'10.0.0.1': 'ro'}, self.rules(share))
@@ -157,8 +186,10 @@ class LifeTest(ComputeTest):
         share, server = self.shared(), self.me.off()
         self.me.attach(server, share)
         with self.service.services.db.writer() as conn:
-            conn.exec_driver_sql("UPDATE export_locations SET path = 'elsewhere:/new' WHERE share_instance_id IN "
-                                 f"(SELECT id FROM share_instances WHERE share_id = '{share}')")
+            conn.exec_driver_sql(
+                "UPDATE export_locations SET path = 'elsewhere:/new' WHERE share_instance_id IN "
+                f"(SELECT id FROM share_instances WHERE share_id = '{share}')"
+            )
         self.me.act(server, 'os-start')
         self.me.wait(server, 'ACTIVE')
         self.assertIn('elsewhere:/new', self.compute.records()['mounts'].values())
@@ -188,7 +219,9 @@ class LifeTest(ComputeTest):
         eventually(lambda: self.compute.calls().count(f'share_umount {share}') >= 3, 'it is not tried again')
         self.assertEqual({'10.0.0.1': 'rw'}, self.rules(share))
         self.assertEqual((409, 'wrong_state'), self.me.refused('DELETE', f'/servers/{server}/shares/{share}'))
-        self.assertEqual((409, 'wrong_state'), self.me.refused('POST', f'/servers/{server}/action', {'os-start': None}))
+        self.assertEqual(
+            (409, 'wrong_state'), self.me.refused('POST', f'/servers/{server}/action', {'os-start': None})
+        )
         self.compute.knob()
         self.me.attached(server, share, 'gone')
         self.assertEqual({}, self.rules(share))
@@ -219,7 +252,9 @@ class LifeTest(ComputeTest):
 
 class RefusalTest(ComputeTest):
     def refuse(self, server, share, *, caller=None, **more):
-        return (caller or self.me).refused('POST', f'/servers/{server}/shares', {'share': {'share_id': share, **more}})
+        return (caller or self.me).refused(
+            'POST', f'/servers/{server}/shares', {'share': {'share_id': share, **more}}
+        )
 
     def test_attach_is_refused_by_state_of_server_share_or_host(self):
         share, off, on = self.shared(), self.me.off(), self.me.server()
@@ -231,35 +266,52 @@ class RefusalTest(ComputeTest):
         self.me.attach(off, share, tag='t')
         self.assertEqual((409, 'share_attachment_exists'), self.refuse(off, share, tag='u'))
         self.assertEqual((409, 'share_tag_in_use'), self.refuse(off, self.shared(), tag='t'))
-        self.assertEqual((404, 'share_attachment_not_found'), self.me.refused('DELETE', f'/servers/{off}/shares/{stranger}'))
-        self.assertEqual((404, 'share_attachment_not_found'), self.me.refused('GET', f'/servers/{off}/shares/{stranger}'))
+        self.assertEqual(
+            (404, 'share_attachment_not_found'),
+            self.me.refused('DELETE', f'/servers/{off}/shares/{stranger}'),
+        )
+        self.assertEqual(
+            (404, 'share_attachment_not_found'), self.me.refused('GET', f'/servers/{off}/shares/{stranger}')
+        )
         self.assertEqual((409, 'wrong_state'), self.me.refused('DELETE', f'/servers/{on}/shares/{share}'))
         unready = self.shared()
         self.admin.call('POST', f'/shares/{unready}/action', {'reset_status': {'status': 'error'}})
         self.assertEqual((409, 'share_not_available'), self.refuse(off, unready))
-        self.assertEqual((409, 'share_protocol_not_supported'), self.refuse(off, self.shared(share_proto='CIFS')))
+        self.assertEqual(
+            (409, 'share_protocol_not_supported'), self.refuse(off, self.shared(share_proto='CIFS'))
+        )
         plain = self.me.off(shared_memory=False)
         self.assertEqual((409, 'no_shared_memory'), self.refuse(plain, share))
 
     def said(self, server, share, **more):
         """Return the sentence and the next step of a refused attachment."""
-        _, document, _ = self.me.call('POST', f'/servers/{server}/shares', {'share': {'share_id': share, **more}})
+        _, document, _ = self.me.call(
+            'POST', f'/servers/{server}/shares', {'share': {'share_id': share, **more}}
+        )
         [fault] = document.values()
         return fault['message'], fault['next']
 
     def test_refusals_name_the_field_and_the_limit(self):
         share, off = self.shared(), self.me.off()
-        self.assertEqual('tag: has 255 bytes; a virtiofs device takes tags of at most 36.',
-                         self.said(off, share, tag='x' * 255)[0])
-        self.assertEqual('tag: must have letters, digits and dashes only, and at least one.',
-                         self.said(off, share, tag="it's {'a'}")[0])
+        self.assertEqual(
+            'tag: has 255 bytes; a virtiofs device takes tags of at most 36.',
+            self.said(off, share, tag='x' * 255)[0],
+        )
+        self.assertEqual(
+            'tag: must have letters, digits and dashes only, and at least one.',
+            self.said(off, share, tag="it's {'a'}")[0],
+        )
         self.assertEqual('share: must not have the field foo.', self.said(off, share, foo=1)[0])
         self.assertEqual('share_id: must be a UUID.', self.said(off, "'x'")[0])
         self.me.attach(off, share, tag='t')
-        self.assertEqual((f'Share {share} is already attached to server {off}.', 'Use the existing attachment.'),
-                         self.said(off, share, tag='t'))
-        self.assertEqual((f'tag: t is used by another share of server {off}.', 'Choose another tag.'),
-                         self.said(off, self.shared(), tag='t'))
+        self.assertEqual(
+            (f'Share {share} is already attached to server {off}.', 'Use the existing attachment.'),
+            self.said(off, share, tag='t'),
+        )
+        self.assertEqual(
+            (f'tag: t is used by another share of server {off}.', 'Choose another tag.'),
+            self.said(off, self.shared(), tag='t'),
+        )
 
     def test_attach_is_refused_to_other_projects_and_readers(self):
         share, server = self.shared(), self.me.off()
@@ -268,7 +320,9 @@ class RefusalTest(ComputeTest):
         for path in (f'/servers/{server}', f'/servers/{server}/shares', f'/servers/{server}/shares/{share}'):
             self.assertEqual((404, 'server_not_found'), other.refused('GET', path))
             self.assertEqual(200, reader.call('GET', path)[0])
-        self.assertEqual((404, 'server_not_found'), other.refused('DELETE', f'/servers/{server}/shares/{share}'))
+        self.assertEqual(
+            (404, 'server_not_found'), other.refused('DELETE', f'/servers/{server}/shares/{share}')
+        )
         self.assertEqual((404, 'server_not_found'), self.refuse(server, share, caller=other))
         self.assertEqual((403, 'forbidden'), self.refuse(server, share, caller=reader))
         self.assertEqual((403, 'forbidden'), reader.refused('DELETE', f'/servers/{server}/shares/{share}'))
@@ -279,10 +333,20 @@ class RefusalTest(ComputeTest):
         path = f'/servers/{server}/shares'
         for tag in ('', 'x' * 37, 'a b', 'a\n', 'ä', 'a/b', 5, None, ['a']):
             self.assertEqual(400, self.refuse(server, share, tag=tag)[0], tag)
-        for body in (b'{', b'[]', b'{"share": 1}', {'share': {}}, {'share': {'share_id': share, 'more': 1}}, {'shares': {}},
-                     {'share': {'share_id': share}, 'more': 1}, {'share': {'share_id': 'x'}}, {'share': {'share_id': None}},
-                     {'share': {'share_id': share + '\n'}}, {'share': {'share_id': share.replace('-', '') + '\n'}},
-                     {'share': {'share_id': f'../{share}'}}):
+        for body in (
+            b'{',
+            b'[]',
+            b'{"share": 1}',
+            {'share': {}},
+            {'share': {'share_id': share, 'more': 1}},
+            {'shares': {}},
+            {'share': {'share_id': share}, 'more': 1},
+            {'share': {'share_id': 'x'}},
+            {'share': {'share_id': None}},
+            {'share': {'share_id': share + '\n'}},
+            {'share': {'share_id': share.replace('-', '') + '\n'}},
+            {'share': {'share_id': f'../{share}'}},
+        ):
             self.assertEqual(400, self.me.refused('POST', path, body)[0], body)
         self.assertEqual(400, self.me.refused('GET', f'{path}?limit=1')[0])
         self.assertEqual(400, self.me.refused('GET', f'{path}/{share}?a')[0])
@@ -295,7 +359,9 @@ class RefusalTest(ComputeTest):
             old = self.on_compute(self.project, version=version)
             self.assertEqual((404, 'no_such_path'), old.refused('GET', f'/servers/{server}/shares'))
             self.assertEqual((404, 'no_such_path'), self.refuse(server, share, caller=old))
-        self.assertEqual((406, 'microversion_out_of_range'), self.me.refused('GET', '/servers', version='2.98'))
+        self.assertEqual(
+            (406, 'microversion_out_of_range'), self.me.refused('GET', '/servers', version='2.98')
+        )
         self.assertEqual(400, self.me.refused('GET', '/servers', version='2.x')[0])
 
     def test_attachments_over_the_limit_are_refused(self):
@@ -310,8 +376,15 @@ class RefusalTest(ComputeTest):
         self.me.attach(server, share)
         path = f'/servers/{server}/action'
         admin = self.on_compute(self.project, 'admin,member')
-        both = (('rebuild', {}), ('resize', {'memory': 128}), ('createImage', {'name': 'i'}), ('shelve', None),
-                ('os-migrateLive', {'host': None}), ('evacuate', {}), ('migrate', None))
+        both = (
+            ('rebuild', {}),
+            ('resize', {'memory': 128}),
+            ('createImage', {'name': 'i'}),
+            ('shelve', None),
+            ('os-migrateLive', {'host': None}),
+            ('evacuate', {}),
+            ('migrate', None),
+        )
         for action, body in both:
             self.assertEqual((409, 'server_has_shares'), admin.refused('POST', path, {action: body}), action)
         self.me.act(server, 'os-start')

@@ -49,16 +49,22 @@ class Deaf(testtools.TestCase):
         run('ip', 'netns', 'add', space)
         self.addCleanup(run, 'ip', 'netns', 'del', space)
         run('ip', '-n', space, 'link', 'set', 'lo', 'up')
-        deaf = subprocess.Popen(['nsenter', f'--net=/run/netns/{space}', sys.executable, '-c', _DEAF],
-                                stdout=subprocess.PIPE, text=True)
+        deaf = subprocess.Popen(
+            ['nsenter', f'--net=/run/netns/{space}', sys.executable, '-c', _DEAF],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.addCleanup(deaf.stdout.close)
         self.addCleanup(deaf.wait, waiting.LIMIT)
         self.addCleanup(deaf.kill)
         self.assertEqual('ready', deaf.stdout.readline().strip())
         folder = Path(tempfile.mkdtemp(prefix='mlc-'))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        self.driver = QemuDriver(driver_contract.configured(QemuDriver, folder, mount_way='fuse', mount_netns=space,
-                                                            mount_timeout=2, unmount_timeout=1))
+        self.driver = QemuDriver(
+            driver_contract.configured(
+                QemuDriver, folder, mount_way='fuse', mount_netns=space, mount_timeout=2, unmount_timeout=1
+            )
+        )
 
     def test_nothing_is_mounted_over_files(self):
         share = Share(uuidutils.generate_uuid(), 'tag', '127.0.0.1:/shares/a')
@@ -76,8 +82,14 @@ class Deaf(testtools.TestCase):
         self.assertLess(time.monotonic() - began, 30)
         self.assertEqual(f'The NFS server of share {share.id} did not answer within 2 s.', str(refused))
         self.assertIs(Health.MISSING, self.driver.mount_health(share))
-        self.assertEqual([], [one for one in psutil.process_iter(['cmdline'])
-                              if self.driver.place(share) in (one.info['cmdline'] or ())])
+        self.assertEqual(
+            [],
+            [
+                one
+                for one in psutil.process_iter(['cmdline'])
+                if self.driver.place(share) in (one.info['cmdline'] or ())
+            ],
+        )
 
 
 class Silent(GuestTest):
@@ -87,9 +99,12 @@ class Silent(GuestTest):
 
     def storage(self, signo):
         """Send a signal to the NFS server."""
-        servers = [one for one in psutil.process_iter(['cmdline'])
-                   if any('ganesha' in word for word in (one.info['cmdline'] or ())[:1])
-                   and str(self.state) in ' '.join(one.info['cmdline'])]
+        servers = [
+            one
+            for one in psutil.process_iter(['cmdline'])
+            if any('ganesha' in word for word in (one.info['cmdline'] or ())[:1])
+            and str(self.state) in ' '.join(one.info['cmdline'])
+        ]
         self.assertNotEqual([], servers)
         for one in servers:
             os.kill(one.pid, signo)
@@ -105,8 +120,10 @@ class Silent(GuestTest):
         self.storage(signal.SIGSTOP)
         self.addCleanup(self.storage, signal.SIGCONT)
         self.until(lambda: self.fault(server, share), 'the next look sees it')
-        self.assertEqual('The NFS server of the share does not answer; the share works again when it does.',
-                         self.fault(server, share))
+        self.assertEqual(
+            'The NFS server of the share does not answer; the share works again when it does.',
+            self.fault(server, share),
+        )
         began = time.monotonic()
         self.me.act(server, 'os-stop')
         self.me.wait(server, 'SHUTOFF', 'ERROR')

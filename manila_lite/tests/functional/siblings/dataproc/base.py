@@ -69,9 +69,14 @@ class Dataproc(fixtures.Fixture):
         state = Path(self.useFixture(fixtures.TempDir()).path)
         self.nodes = state / 'nodes'
         self.file = state / 'dataproc.conf'
-        self.file.write_text(CONFIG.format(
-            state=state, login=self._login, bus=self.useFixture(places.EmptyBus()).url,
-            database=self.useFixture(places.EmptyDatabase(state)).url))
+        self.file.write_text(
+            CONFIG.format(
+                state=state,
+                login=self._login,
+                bus=self.useFixture(places.EmptyBus()).url,
+                database=self.useFixture(places.EmptyDatabase(state)).url,
+            )
+        )
         self.conf = cmd.SIBLING.configure([f'--config-file={self.file}'], conf=cfg.ConfigOpts())
         register_messaging(self.conf)
         self.services = cmd.SIBLING.services(self.conf)
@@ -126,7 +131,9 @@ class Caller:
         text = body if isinstance(body, bytes) else b'' if body is None else json.dumps(body).encode()
         if text:
             sent['Content-Type'] = 'application/json'
-        answer = self._app.request(f'/{version}{path}', method=method, body=text, headers=sent, expect_errors=True)
+        answer = self._app.request(
+            f'/{version}{path}', method=method, body=text, headers=sent, expect_errors=True
+        )
         return answer.status_int, answer.json if answer.body else None
 
     def ok(self, method, path, body=None, **more):
@@ -145,15 +152,19 @@ class Caller:
 
     def wait(self, cluster_id, *statuses):
         """Poll a cluster until it has one of these statuses; ``gone`` is one. Return the cluster."""
+
         def look():
             status, document = self.call('GET', f'/clusters/{cluster_id}?show_progress=True')
-            seen[:] = ('gone', None) if status == 404 else (document['cluster']['status'], document['cluster'])
+            seen[:] = (
+                ('gone', None) if status == 404 else (document['cluster']['status'], document['cluster'])
+            )
             if seen[0] not in statuses and seen[0] in ('Active', 'Error'):
                 raise AssertionError(told())
             return seen[0] in statuses
 
         def told():
             return f'the cluster is {seen}, not {statuses}'
+
         seen = []
         waiting.until(look, told, pause=0.1)
         return seen[1]
@@ -190,8 +201,17 @@ class DataprocTest(ShareServiceTest):
 
     def make(self, *groups, wait=('Active',), name='one', **more):
         """Create a cluster. Return it when it has one of the statuses."""
-        cluster = self.me.ok('POST', '/clusters', {'name': name, 'plugin_name': 'plain', 'plugin_version': '1.0',
-                                                   'node_groups': list(groups) or [group()], **more})['cluster']
+        cluster = self.me.ok(
+            'POST',
+            '/clusters',
+            {
+                'name': name,
+                'plugin_name': 'plain',
+                'plugin_version': '1.0',
+                'node_groups': list(groups) or [group()],
+                **more,
+            },
+        )['cluster']
         return self.me.wait(cluster['id'], *wait) if wait else cluster
 
     def rules(self, share_id):

@@ -25,7 +25,7 @@ from manila_lite.tests.functional.siblings.compute.base import Compute
 from manila_lite.tests.functional.siblings.dataproc import victim
 from manila_lite.tests.functional.siblings.dataproc.base import LOGIN, Dataproc
 
-_NETWORKS = "networks: [{id: nodes, cidr: 10.88.0.0/16}]"
+_NETWORKS = 'networks: [{id: nodes, cidr: 10.88.0.0/16}]'
 _COMPUTE = """networks_file = {networks}
 max_servers = 500
 [compute_fake]
@@ -80,6 +80,7 @@ def _mortal(ask):
             Path(infra.conf.dataproc.fake_directory, f'die-{method}').unlink()
             os.kill(os.getpid(), signal.SIGKILL)
         return answer
+
     return asked
 
 
@@ -109,17 +110,25 @@ class OnCompute(fixtures.Fixture):
         self._url, self._more = url, more
 
     def _setUp(self):
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.siblings.dataproc.infra.compute.ComputeInfra.connect', connect))
+        self.useFixture(
+            fixtures.MonkeyPatch('manila_lite.siblings.dataproc.infra.compute.ComputeInfra.connect', connect)
+        )
         folder = Path(self.useFixture(fixtures.TempDir()).path)
         (folder / 'networks.yaml').write_text(_NETWORKS)
         (folder / 'key').write_text(remote.host_key()[0])
         self.compute = self.useFixture(Compute(self._url, _COMPUTE.format(networks=folder / 'networks.yaml')))
         url = self.useFixture(Http(self.compute)).url
         self.them = ComputeCaller(self.compute.app, 'service', user='sahara')
-        self.dataproc = self.useFixture(Dataproc(
-            LOGIN.format(url=self._url) + _NODES.format(key=folder / 'key', url=url) + self._more, engine=False))
+        self.dataproc = self.useFixture(
+            Dataproc(
+                LOGIN.format(url=self._url) + _NODES.format(key=folder / 'key', url=url) + self._more,
+                engine=False,
+            )
+        )
         self.dataproc.conf.set_override('infra', 'compute', 'dataproc')
-        self.dataproc.file.write_text(self.dataproc.file.read_text().replace('infra = fake', 'infra = compute'))
+        self.dataproc.file.write_text(
+            self.dataproc.file.read_text().replace('infra = fake', 'infra = compute')
+        )
         self.addCleanup(self.dataproc.stop)
 
     def servers(self):
@@ -130,7 +139,7 @@ class OnCompute(fixtures.Fixture):
     def user_data(self, server_id):
         """Return the user data of a server, parsed."""
         with self.compute.services.db.reader() as conn:
-            spec, = conn.exec_driver_sql(f"SELECT spec FROM servers WHERE id = '{server_id}'").first()
+            (spec,) = conn.exec_driver_sql(f"SELECT spec FROM servers WHERE id = '{server_id}'").first()
         head, _, document = base64.b64decode(json.loads(spec)['user_data']).decode().partition('\n')
         assert head == '#cloud-config'
         return json.loads(document)

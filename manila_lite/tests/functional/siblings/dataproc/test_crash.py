@@ -71,8 +71,13 @@ class Killed(Victims, ShareServiceTest):
         self.engine = self.dataproc.services.db.engine
         file = self.dataproc.file
         self.port = process.free_port()
-        file.write_text(file.read_text().replace('listen_port = 0', f'listen_port = {self.port}\nfake_nodes = 200').replace(
-            '[operations]\n', '[operations]\nmax_attempts = 4\nworkers = 100\nreserved_workers = 0\n'))
+        file.write_text(
+            file.read_text()
+            .replace('listen_port = 0', f'listen_port = {self.port}\nfake_nodes = 200')
+            .replace(
+                '[operations]\n', '[operations]\nmax_attempts = 4\nworkers = 100\nreserved_workers = 0\n'
+            )
+        )
         self.prepare(self.MAIN, file.parent, file)
 
     def beside(self):
@@ -91,14 +96,24 @@ class Killed(Victims, ShareServiceTest):
             story.cluster = self.me(story).ok(*self.creation(story, ASKED[story.kind][0]))['cluster']['id']
 
     def creation(self, story, count):
-        return 'POST', '/clusters', {'name': 'one', 'plugin_name': 'plain', 'plugin_version': '1.0',
-                                     'shares': [{'id': story.shares[0]}], 'node_groups': [group(count=count)]}
+        return (
+            'POST',
+            '/clusters',
+            {
+                'name': 'one',
+                'plugin_name': 'plain',
+                'plugin_version': '1.0',
+                'shares': [{'id': story.shares[0]}],
+                'node_groups': [group(count=count)],
+            },
+        )
 
     def request(self, story):
         """Return method, path and body of the request."""
         one, count = f'/clusters/{story.cluster}', ASKED[story.kind][1]
         return {
-            'create': self.creation(story, count), 'delete': ('DELETE', one, None),
+            'create': self.creation(story, count),
+            'delete': ('DELETE', one, None),
             'update': ('PATCH', one, {'shares': [{'id': story.shares[-1]}]}),
         }.get(story.kind, ('PUT', one, {'resize_node_groups': [{'name': 'workers', 'count': count}]}))
 
@@ -110,12 +125,26 @@ class Killed(Victims, ShareServiceTest):
     def under_way(self):
         """Return open operations, and rows in transient statuses."""
         with self.engine.connect() as conn:
-            open_rows = [tuple(row) for row in conn.execute(sa.text(
-                "SELECT kind, resource_id, step, error FROM operations WHERE state NOT IN ('done', 'failed')"))]
-            for table, machine in ((models.clusters, CLUSTER), (models.instances, NODE), (models.share_mounts, MOUNT)):
+            open_rows = [
+                tuple(row)
+                for row in conn.execute(
+                    sa.text(
+                        "SELECT kind, resource_id, step, error FROM operations WHERE state NOT IN ('done', 'failed')"
+                    )
+                )
+            ]
+            for table, machine in (
+                (models.clusters, CLUSTER),
+                (models.instances, NODE),
+                (models.share_mounts, MOUNT),
+            ):
                 column = table.c[machine.column]
-                open_rows += [tuple(row) for row in conn.execute(sa.select(table.c.id, column).where(
-                    column.in_(machine.transient)))]
+                open_rows += [
+                    tuple(row)
+                    for row in conn.execute(
+                        sa.select(table.c.id, column).where(column.in_(machine.transient))
+                    )
+                ]
         return open_rows
 
     def judge(self, cases):
@@ -180,8 +209,9 @@ class ApiTest(Killed):
         self.killed(cases)
         self.until('under way', self.under_way)
         with self.engine.connect() as conn:
-            cases[0].cluster = conn.execute(sa.select(models.clusters.c.id).where(
-                models.clusters.c.project_id == cases[0].project)).scalar()
+            cases[0].cluster = conn.execute(
+                sa.select(models.clusters.c.id).where(models.clusters.c.project_id == cases[0].project)
+            ).scalar()
         self.judge(cases)
         self.killed([lost])
         self.assertEqual([], self.under_way())
@@ -202,8 +232,11 @@ class ApiTest(Killed):
         """Send the request to the process. Return the status, or "lost" without an answer."""
         method, path, body = self.request(story)
         sent = urllib.request.Request(
-            f'http://127.0.0.1:{self.port}/v2{path}', method=method, data=None if body is None else json.dumps(body).encode(),
-            headers={'X-Auth-Token': f'u:{story.project}:member,reader', 'Content-Type': 'application/json'})
+            f'http://127.0.0.1:{self.port}/v2{path}',
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={'X-Auth-Token': f'u:{story.project}:member,reader', 'Content-Type': 'application/json'},
+        )
         try:
             with urllib.request.urlopen(sent, timeout=waiting.LIMIT) as answer:
                 return answer.status

@@ -23,8 +23,13 @@ class ServersTest(test_crash.Killed):
         return self.on.dataproc
 
     def test_killed_while_servers_are_made_and_deleted(self):
-        self.killed_at([story for story in test_crash.stories()
-                        if story.kind != 'update' and story.place.rpartition(' ')[2] in _STEPS])
+        self.killed_at(
+            [
+                story
+                for story in test_crash.stories()
+                if story.kind != 'update' and story.place.rpartition(' ')[2] in _STEPS
+            ]
+        )
         self.until('servers that are no nodes', self.strays)
 
     def test_killed_after_a_server_was_requested(self):

@@ -13,11 +13,16 @@ class LivesTest(DataprocTest):
 
     def test_shares_come_and_go_with_the_cluster(self):
         everywhere, some = self.shared(), self.shared()
-        made = self.make(group(shares=[{'id': some, 'path': '/data/a b', 'access_level': 'ro'}]), group('masters', 1),
-                         shares=[{'id': everywhere, 'path': None}])
+        made = self.make(
+            group(shares=[{'id': some, 'path': '/data/a b', 'access_level': 'ro'}]),
+            group('masters', 1),
+            shares=[{'id': everywhere, 'path': None}],
+        )
         both = {everywhere: (f'/mnt/{everywhere}', 'rw'), some: ('/data/a b', 'ro')}
         mounted = self.dataproc.mounted()
-        self.assertEqual([both, both, {everywhere: both[everywhere]}], sorted(mounted.values(), key=len, reverse=True))
+        self.assertEqual(
+            [both, both, {everywhere: both[everywhere]}], sorted(mounted.values(), key=len, reverse=True)
+        )
         self.assertEqual(3, len(self.rules(everywhere)))
         self.assertEqual({'rw'}, set(self.rules(everywhere).values()))
         self.assertEqual(['ro', 'ro'], list(self.rules(some).values()))
@@ -32,23 +37,31 @@ class LivesTest(DataprocTest):
     def test_the_progress_of_its_steps_can_be_asked_for(self):
         made = self.make(shares=[{'id': self.shared()}])
         steps = made['provision_progress']
-        self.assertEqual(['arrange', 'spawn', 'prepare', 'configure', 'begin'], [step['step_name'] for step in steps])
+        self.assertEqual(
+            ['arrange', 'spawn', 'prepare', 'configure', 'begin'], [step['step_name'] for step in steps]
+        )
         self.assertEqual({2}, {step['total'] for step in steps})
         self.assertTrue(all(step['successful'] for step in steps))
         self.assertEqual([], self.me.ok('GET', f'/clusters/{made["id"]}')['cluster']['provision_progress'])
 
     def test_shares_of_the_cluster_override_those_of_its_groups(self):
         share = self.shared()
-        self.make(group(count=1, shares=[{'id': share, 'path': '/own', 'access_level': 'ro'}]),
-                  shares=[{'id': share, 'path': '/all'}])
+        self.make(
+            group(count=1, shares=[{'id': share, 'path': '/own', 'access_level': 'ro'}]),
+            shares=[{'id': share, 'path': '/all'}],
+        )
         self.assertEqual({'fake-1': {share: ('/all', 'rw')}}, self.dataproc.mounted())
 
     def test_other_shares_are_mounted_instead(self):
         old, new, stays = self.shared(), self.shared(), self.shared()
         made = self.make(shares=[{'id': old, 'path': '/one'}, {'id': stays}])
         path = f'/clusters/{made["id"]}'
-        self.assertEqual('Configuring', self.me.ok('PATCH', path, {'shares': [
-            {'id': new, 'path': '/one'}, {'id': stays}]})['cluster']['status'])
+        self.assertEqual(
+            'Configuring',
+            self.me.ok('PATCH', path, {'shares': [{'id': new, 'path': '/one'}, {'id': stays}]})['cluster'][
+                'status'
+            ],
+        )
         self.me.wait(made['id'], 'Active')
         wanted = {new: ('/one', 'rw'), stays: (f'/mnt/{stays}', 'rw')}
         self.assertEqual({'fake-1': wanted, 'fake-2': wanted}, self.dataproc.mounted())
@@ -59,7 +72,11 @@ class LivesTest(DataprocTest):
         share = self.shared()
         made = self.make(group(count=1), shares=[{'id': share}])
         for level, path in (('ro', '/same'), ('rw', '/same'), ('ro', '/other')):
-            self.me.ok('PATCH', f'/clusters/{made["id"]}', {'shares': [{'id': share, 'path': path, 'access_level': level}]})
+            self.me.ok(
+                'PATCH',
+                f'/clusters/{made["id"]}',
+                {'shares': [{'id': share, 'path': path, 'access_level': level}]},
+            )
             self.me.wait(made['id'], 'Active')
             self.assertEqual({share: (path, level)}, self.dataproc.mounted('fake-1'))
             self.assertEqual([level], list(self.rules(share).values()))
@@ -76,37 +93,69 @@ class LivesTest(DataprocTest):
         share, extra = self.shared(), self.shared()
         made = self.make(shares=[{'id': share}])
         path = f'/clusters/{made["id"]}'
-        status, answer = self.me.call('PUT', path, {
-            'resize_node_groups': [{'name': 'workers', 'count': 3}],
-            'add_node_groups': [group('more', 1, shares=[{'id': extra, 'path': '/extra'}])]})
+        status, answer = self.me.call(
+            'PUT',
+            path,
+            {
+                'resize_node_groups': [{'name': 'workers', 'count': 3}],
+                'add_node_groups': [group('more', 1, shares=[{'id': extra, 'path': '/extra'}])],
+            },
+        )
         self.assertEqual((202, 'InfraUpdating'), (status, answer['cluster']['status']))
         self.me.wait(made['id'], 'Active')
         self.assertEqual([1, 1, 1, 2], sorted(map(len, self.dataproc.mounted().values())))
         self.assertEqual((4, 1), (len(self.rules(share)), len(self.rules(extra))))
-        self.me.ok('PUT', path, {'resize_node_groups': [{'name': 'workers', 'count': 1}, {'name': 'more', 'count': 0}]})
+        self.me.ok(
+            'PUT',
+            path,
+            {'resize_node_groups': [{'name': 'workers', 'count': 1}, {'name': 'more', 'count': 0}]},
+        )
         cluster = self.me.wait(made['id'], 'Active')
-        self.assertEqual([('workers', 1)], [(one['name'], len(one['instances'])) for one in cluster['node_groups']])
+        self.assertEqual(
+            [('workers', 1)], [(one['name'], len(one['instances'])) for one in cluster['node_groups']]
+        )
         self.assertEqual([0, 0, 0, 1], sorted(map(len, self.dataproc.mounted().values())))
         self.assertEqual((1, 0), (len(self.rules(share)), len(self.rules(extra))))
 
     def test_clusters_take_the_values_of_their_templates(self):
         of_node, of_cluster = self.shared(), self.shared()
-        node = self.me.ok('POST', '/node-group-templates', {
-            'name': 'node', 'plugin_name': 'plain', 'plugin_version': '1.0', 'flavor_id': 2, 'node_processes': ['node'],
-            'shares': [{'id': of_node, 'path': '/node'}]})['node_group_template']
-        whole = self.me.ok('POST', '/cluster-templates', {
-            'name': 'whole', 'plugin_name': 'plain', 'plugin_version': '1.0',
-            'shares': [{'id': of_cluster, 'path': '/cluster'}],
-            'node_groups': [{'name': 'n', 'count': 1, 'node_group_template_id': node['id']}]})['cluster_template']
-        self.assertEqual(('2', [{'id': of_node, 'path': '/node', 'access_level': 'rw'}]),
-                         (whole['node_groups'][0]['flavor_id'], whole['node_groups'][0]['shares']))
+        node = self.me.ok(
+            'POST',
+            '/node-group-templates',
+            {
+                'name': 'node',
+                'plugin_name': 'plain',
+                'plugin_version': '1.0',
+                'flavor_id': 2,
+                'node_processes': ['node'],
+                'shares': [{'id': of_node, 'path': '/node'}],
+            },
+        )['node_group_template']
+        whole = self.me.ok(
+            'POST',
+            '/cluster-templates',
+            {
+                'name': 'whole',
+                'plugin_name': 'plain',
+                'plugin_version': '1.0',
+                'shares': [{'id': of_cluster, 'path': '/cluster'}],
+                'node_groups': [{'name': 'n', 'count': 1, 'node_group_template_id': node['id']}],
+            },
+        )['cluster_template']
+        self.assertEqual(
+            ('2', [{'id': of_node, 'path': '/node', 'access_level': 'rw'}]),
+            (whole['node_groups'][0]['flavor_id'], whole['node_groups'][0]['shares']),
+        )
         values = {'plugin_name': 'plain', 'plugin_version': '1.0', 'cluster_template_id': whole['id']}
         made = self.me.ok('POST', '/clusters', {'name': 'first', **values})['cluster']
         self.me.wait(made['id'], 'Active')
-        self.assertEqual({of_node: ('/node', 'rw'), of_cluster: ('/cluster', 'rw')}, self.dataproc.mounted('fake-1'))
+        self.assertEqual(
+            {of_node: ('/node', 'rw'), of_cluster: ('/cluster', 'rw')}, self.dataproc.mounted('fake-1')
+        )
         # The shares of a cluster replace all shares of its template.
-        other = self.me.ok('POST', '/clusters', {
-            'name': 'second', **values, 'shares': [{'id': of_node, 'path': '/mine'}]})['cluster']
+        other = self.me.ok(
+            'POST', '/clusters', {'name': 'second', **values, 'shares': [{'id': of_node, 'path': '/mine'}]}
+        )['cluster']
         self.me.wait(other['id'], 'Active')
         self.assertEqual({of_node: ('/mine', 'rw')}, self.dataproc.mounted('fake-2'))
         self.assertEqual(409, self.me.refused('DELETE', f'/cluster-templates/{whole["id"]}')[0])
@@ -135,8 +184,15 @@ class LivesTest(DataprocTest):
         share = self.shared()
         made = self.make(group(count=1), shares=[{'id': share}])
         mounted = heard.wait('sahara.cluster.share_mount.end', cluster_id=made['id'])
-        self.assertEqual(('data-processing.test', share, f'/mnt/{share}', 'p'), (
-            mounted['publisher'], mounted['payload']['share_id'], mounted['payload']['path'], mounted['payload']['project_id']))
+        self.assertEqual(
+            ('data-processing.test', share, f'/mnt/{share}', 'p'),
+            (
+                mounted['publisher'],
+                mounted['payload']['share_id'],
+                mounted['payload']['path'],
+                mounted['payload']['project_id'],
+            ),
+        )
         heard.wait('sahara.cluster.update', cluster_status='Active')
         self.me.ok('DELETE', f'/clusters/{made["id"]}')
         heard.wait('sahara.cluster.share_unmount.end', cluster_id=made['id'])
@@ -167,23 +223,36 @@ class FaultsTest(DataprocTest):
 
     def faults(self, cluster):
         """Return (state, fault) of each mount, by node."""
-        return {node['instance_id']: [(one['state'], one['fault']) for one in node['shares']]
-                for group in cluster['node_groups'] for node in group['instances']}
+        return {
+            node['instance_id']: [(one['state'], one['fault']) for one in node['shares']]
+            for group in cluster['node_groups']
+            for node in group['instances']
+        }
 
     def test_one_node_fails_and_the_others_do_not(self):
         share = self.shared()
         why = self.node(2, 'refuse', share, 'mount.nfs: no way')
         made = self.make(group(count=3), shares=[{'id': share}], wait=('Error',))
-        self.assertEqual({'fake-1': [('mounted', None)], 'fake-2': [('error', 'mount.nfs: no way')],
-                          'fake-3': [('mounted', None)]}, self.faults(made))
-        self.assertEqual(f'one-workers-002: share {share} at /mnt/{share}: mount.nfs: no way', made['status_description'])
+        self.assertEqual(
+            {
+                'fake-1': [('mounted', None)],
+                'fake-2': [('error', 'mount.nfs: no way')],
+                'fake-3': [('mounted', None)],
+            },
+            self.faults(made),
+        )
+        self.assertEqual(
+            f'one-workers-002: share {share} at /mnt/{share}: mount.nfs: no way', made['status_description']
+        )
         self.assertEqual({'nodes_total': 3, 'nodes_done': 2}, made['info']['shares'])
         why.unlink()
         before = {place: place.stat().st_mtime_ns for place in self.dataproc.nodes.glob('*/mounts/*')}
         self.me.ok('PATCH', f'/clusters/{made["id"]}', {'shares': [{'id': share}]})
         cluster = self.me.wait(made['id'], 'Active')
         self.assertIsNone(cluster['status_description'])
-        self.assertEqual(before, {place: place.stat().st_mtime_ns for place in before})  # only the missing share was mounted
+        self.assertEqual(
+            before, {place: place.stat().st_mtime_ns for place in before}
+        )  # only the missing share was mounted
         self.assertEqual(3, len(self.rules(share)))
 
     def test_a_mount_that_is_used_stays_with_its_rule(self):
@@ -193,15 +262,19 @@ class FaultsTest(DataprocTest):
         path = f'/clusters/{made["id"]}'
         self.me.ok('PATCH', path, {'shares': []})
         cluster = self.me.wait(made['id'], 'Error')
-        self.assertEqual({'fake-1': [('error_unmounting', f'/mnt/{share} is in use.')], 'fake-2': []}, self.faults(cluster))
+        self.assertEqual(
+            {'fake-1': [('error_unmounting', f'/mnt/{share} is in use.')], 'fake-2': []}, self.faults(cluster)
+        )
         self.assertEqual(1, len(self.rules(share)))
         self.assertIn(share, self.dataproc.mounted('fake-1'))
         # A new share is mounted neither over a busy mount nor inside it.
         other = self.shared()
         self.me.ok('PATCH', path, {'shares': [{'id': other, 'path': f'/mnt/{share}/below'}]})
         cluster = self.me.wait(made['id'], 'Error')
-        self.assertEqual(['error', 'error_unmounting', 'mounted'],
-                         sorted(state for states_ in self.faults(cluster).values() for state, _ in states_))
+        self.assertEqual(
+            ['error', 'error_unmounting', 'mounted'],
+            sorted(state for states_ in self.faults(cluster).values() for state, _ in states_),
+        )
         busy.unlink()
         self.me.ok('PATCH', path, {'shares': []})
         self.me.wait(made['id'], 'Active')
@@ -232,8 +305,10 @@ class FaultsTest(DataprocTest):
         self.dataproc.conf.set_override('fake_nodes', 1, 'dataproc')
         made = self.make(group(count=2), shares=[{'id': share}], wait=('Error',))
         self.assertEqual('one-workers-002: There is no free node.', made['status_description'])
-        self.assertEqual([('fake-1', 'ready'), (None, 'error')],
-                         [(node['instance_id'], node['state']) for node in made['node_groups'][0]['instances']])
+        self.assertEqual(
+            [('fake-1', 'ready'), (None, 'error')],
+            [(node['instance_id'], node['state']) for node in made['node_groups'][0]['instances']],
+        )
         self.dataproc.conf.set_override('fake_nodes', 2, 'dataproc')
         self.me.ok('PATCH', f'/clusters/{made["id"]}', {'shares': [{'id': share}]})
         self.me.wait(made['id'], 'Active')
@@ -280,8 +355,10 @@ class FaultsTest(DataprocTest):
         path = f'/clusters/{made["id"]}'
         self.me.ok('PATCH', path, {'shares': [{'id': share}]})
         self.assertEqual((409, 'CONFLICT'), self.me.refused('PATCH', path, {'shares': []})[:2])
-        self.assertEqual((409, 'CONFLICT'), self.me.refused(
-            'PUT', path, {'resize_node_groups': [{'name': 'workers', 'count': 2}]})[:2])
+        self.assertEqual(
+            (409, 'CONFLICT'),
+            self.me.refused('PUT', path, {'resize_node_groups': [{'name': 'workers', 'count': 2}]})[:2],
+        )
         self.me.ok('PATCH', path, {'description': 'of no matter'})
         self.me.ok('DELETE', path)
         self.me.ok('DELETE', path)
@@ -306,7 +383,10 @@ class SeveralEnginesTest(DataprocTest):
     def test_two_engines_do_everything_once(self):
         self.dataproc.stop()
         share = self.shared()
-        made = [self.make(group(count=1), name=f'c{number}', shares=[{'id': share}], wait=None) for number in range(4)]
+        made = [
+            self.make(group(count=1), name=f'c{number}', shares=[{'id': share}], wait=None)
+            for number in range(4)
+        ]
         self.dataproc.start()
         first = self.dataproc.engine
         self.addCleanup(first.stop)

@@ -20,9 +20,11 @@ class LooksTest(DataprocTest):
 
     def until(self, ready, what):
         """Look again and again until something is so."""
+
         def done():
             self.look()
             return ready()
+
         base.eventually(done, what)
 
     def cluster(self, made):
@@ -34,7 +36,9 @@ class LooksTest(DataprocTest):
         made = self.make(shares=[{'id': share, 'access_level': 'ro'}])
         wanted, lost = self.rules(share), self.shares.rules(share)[0]
         self.shares.deny(share, lost.id)
-        base.eventually(lambda: lost.id not in {rule.id for rule in self.shares.rules(share)}, 'the rule stays')
+        base.eventually(
+            lambda: lost.id not in {rule.id for rule in self.shares.rules(share)}, 'the rule stays'
+        )
         self.until(lambda: self.rules(share) == wanted, 'the rule is not made again')
         self.me.wait(made['id'], 'Active')
         self.assertEqual([1, 1], list(map(len, self.dataproc.mounted().values())))
@@ -63,8 +67,10 @@ class LooksTest(DataprocTest):
         self.me.wait(made['id'], 'Error')
         for place in self.dataproc.nodes.glob(f'*/mounts/{share}'):
             place.unlink()
-        self.until(lambda: all(share in self.dataproc.mounted(f'fake-{number}') for number in (1, 2)),
-                   'nothing is mounted again')
+        self.until(
+            lambda: all(share in self.dataproc.mounted(f'fake-{number}') for number in (1, 2)),
+            'nothing is mounted again',
+        )
         self.assertIn(f'/mnt/{busy} is in use.', self.cluster(made)['fault'])
         self.assertEqual(1, len(self.rules(busy)))
         used.unlink()
@@ -76,10 +82,14 @@ class LooksTest(DataprocTest):
         self.addCleanup(self.dataproc.conf.clear_override, 'attempts', 'dataproc')
         late = self.node(1, 'late')
         made = self.make(group(count=1), shares=[{'id': self.shared()}], wait=('Waiting',))
-        base.eventually(lambda: self.cluster(made)['fault'] == 'one-workers-001: fake-1 is not ready.', 'no fault')
+        base.eventually(
+            lambda: self.cluster(made)['fault'] == 'one-workers-001: fake-1 is not ready.', 'no fault'
+        )
         away = self.node(1, 'away')
         late.unlink()
-        base.eventually(lambda: 'does not answer.' in (self.cluster(made)['fault'] or ''), 'no fault of the mount')
+        base.eventually(
+            lambda: 'does not answer.' in (self.cluster(made)['fault'] or ''), 'no fault of the mount'
+        )
         away.unlink()
         self.assertIsNone(self.me.wait(made['id'], 'Active')['fault'])
 
@@ -98,7 +108,11 @@ class LooksTest(DataprocTest):
         share = self.shared()
         for name in ('one', 'two'):
             made = self.make(group(count=1), name=name, shares=[{'id': share}])
-            reasons = {lock.reason for rule in self.shares.rules(share) for lock in self.shares.locks(resource_id=rule.id)}
+            reasons = {
+                lock.reason
+                for rule in self.shares.rules(share)
+                for lock in self.shares.locks(resource_id=rule.id)
+            }
             self.assertEqual({f'mlite-dataproc cluster {made["id"]} on test'}, reasons)
             self.me.ok('DELETE', f'/clusters/{made["id"]}')
             self.me.wait(made['id'], 'gone')

@@ -52,5 +52,11 @@ class NewerRequestsTest(DataprocTest):
     def _until_it_mounts(self, cluster_id):
         def states():
             cluster = self.me.ok('GET', f'/clusters/{cluster_id}')['cluster']
-            return {one['state'] for group in cluster['node_groups'] for node in group['instances'] for one in node['shares']}
+            return {
+                one['state']
+                for group in cluster['node_groups']
+                for node in group['instances']
+                for one in node['shares']
+            }
+
         base.eventually(lambda: states() == {'mounting'}, 'the look has not begun')

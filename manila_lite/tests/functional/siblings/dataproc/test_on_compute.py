@@ -62,7 +62,9 @@ class Servers(DataprocTest):
         shown = {node['internal_ip']: node for one in made['node_groups'] for node in one['instances']}
         self.assertEqual(set(servers), set(shown))
         for address, server in servers.items():
-            self.assertEqual(('ACTIVE', 1024, 1), (server['status'], server['flavor']['ram'], server['flavor']['vcpus']))
+            self.assertEqual(
+                ('ACTIVE', 1024, 1), (server['status'], server['flavor']['ram'], server['flavor']['vcpus'])
+            )
             self.assertTrue(server['name'].startswith(shown[address]['instance_name']))
             self.assertEqual({share: (f'/mnt/{share}', 'rw')}, self.dataproc.mounted(server['name']))
         path = f'/clusters/{made["id"]}'
@@ -78,22 +80,29 @@ class Servers(DataprocTest):
 
     def test_host_key_of_a_node_is_known_before_it_boots(self):
         made = self.make(group(count=1, flavor_id='2x2048', image_id='debian'))
-        server, = self.on.servers().values()
+        (server,) = self.on.servers().values()
         user_data = self.on.user_data(server['id'])
         node = self.infra.ready(server['name'], Wanted('i', 'n', made['id'], 'workers'))
         self.assertEqual(user_data['ssh_keys']['ed25519_public'], node.host_key)
         private = paramiko.Ed25519Key.from_private_key(io.StringIO(user_data['ssh_keys']['ed25519_private']))
         self.assertEqual(node.host_key, f'{private.get_name()} {private.get_base64()}')
-        user, = user_data['users']
-        self.assertEqual([remote.public_key(self.conf.dataproc_nodes.ssh_key_file)], user['ssh_authorized_keys'])
-        self.assertEqual(('root', 'one-workers-001', False), (user['name'], user_data['hostname'], user_data['disable_root']))
-        self.assertEqual((2, 2048, 'debian'), (server['flavor']['vcpus'], server['flavor']['ram'], server['image']['id']))
+        (user,) = user_data['users']
+        self.assertEqual(
+            [remote.public_key(self.conf.dataproc_nodes.ssh_key_file)], user['ssh_authorized_keys']
+        )
+        self.assertEqual(
+            ('root', 'one-workers-001', False),
+            (user['name'], user_data['hostname'], user_data['disable_root']),
+        )
+        self.assertEqual(
+            (2, 2048, 'debian'), (server['flavor']['vcpus'], server['flavor']['ram'], server['image']['id'])
+        )
 
     def test_login_other_than_root_has_sudo(self):
         self.override(ssh_user='admin')
         self.make(group(count=1))
-        server, = self.on.servers().values()
-        me, = self.on.user_data(server['id'])['users']
+        (server,) = self.on.servers().values()
+        (me,) = self.on.user_data(server['id'])['users']
         self.assertEqual(('admin', 'ALL=(ALL) NOPASSWD:ALL'), (me['name'], me['sudo']))
 
     def test_failed_server_is_reported_and_replaced(self):
@@ -107,10 +116,15 @@ class Servers(DataprocTest):
         self.gone(made)
 
     def test_impossible_nodes_are_reported(self):
-        for number, (more, options, why) in enumerate((
-                ({'flavor_id': 'm1.small'}, {}, 'VCPUSxMEMORY'), ({'flavor_id': '99x64'}, {}, '99 is more than'),
-                ({}, {'compute_kernel': None}, 'no image to boot from'), ({}, {'compute_network': 'other'}, 'no network other'),
-                ({}, {'ssh_key_file': ''}, 'no key'))):
+        for number, (more, options, why) in enumerate(
+            (
+                ({'flavor_id': 'm1.small'}, {}, 'VCPUSxMEMORY'),
+                ({'flavor_id': '99x64'}, {}, '99 is more than'),
+                ({}, {'compute_kernel': None}, 'no image to boot from'),
+                ({}, {'compute_network': 'other'}, 'no network other'),
+                ({}, {'ssh_key_file': ''}, 'no key'),
+            )
+        ):
             self.override(**options)
             made = self.make(group(count=1, **more), wait=('Error',), name=f'c{number}')
             self.assertIn(why, made['status_description'])
@@ -137,7 +151,7 @@ class Servers(DataprocTest):
 
     def test_a_server_that_is_off_is_switched_on(self):
         made = self.make(group(count=1))
-        server, = self.on.servers().values()
+        (server,) = self.on.servers().values()
         self.on.them.act(server['id'], 'os-stop')
         self.on.them.wait(server['id'], 'SHUTOFF')
         wanted = Wanted('i', 'n', made['id'], 'workers')
@@ -147,9 +161,13 @@ class Servers(DataprocTest):
     def test_only_unknown_servers_are_removed(self):
         self.make(group(count=1))
         mine = set(self.on.servers())
-        others = {self.on.them.server(name=name, networks='auto', metadata=metadata) for name, metadata in (
-            ('plain', {}), ('theirs', {'mlite_dataproc': 'another'}))}
-        stray = self.on.them.server(name='stray', networks='auto', metadata={'mlite_dataproc': 'mlite-dataproc'})
+        others = {
+            self.on.them.server(name=name, networks='auto', metadata=metadata)
+            for name, metadata in (('plain', {}), ('theirs', {'mlite_dataproc': 'another'}))
+        }
+        stray = self.on.them.server(
+            name='stray', networks='auto', metadata={'mlite_dataproc': 'mlite-dataproc'}
+        )
         self.dataproc.engine.check()
         self.on.them.wait(stray, 'gone')
         left = self.on.servers()
@@ -158,7 +176,9 @@ class Servers(DataprocTest):
 
     def test_more_servers_than_one_page(self):
         self.make(group(count=1))
-        stray = self.on.them.server(name='stray', networks='auto', metadata={'mlite_dataproc': 'mlite-dataproc'})
+        stray = self.on.them.server(
+            name='stray', networks='auto', metadata={'mlite_dataproc': 'mlite-dataproc'}
+        )
         self.useFixture(fixtures.MonkeyPatch('manila_lite.siblings.dataproc.infra.compute._PAGE', 1))
         self.assertEqual(2, len(list(itertools.islice(self.infra._servers(), 10))))
         self.dataproc.engine.check()

@@ -13,8 +13,11 @@ class ScalingTest(DataprocTest):
 
     def scale(self, cluster, count, **more):
         """Ask for so many workers."""
-        return self.me.ok('PUT', f'/clusters/{cluster["id"]}', {'resize_node_groups': [{'name': 'workers', 'count': count}],
-                                                                **more})['cluster']
+        return self.me.ok(
+            'PUT',
+            f'/clusters/{cluster["id"]}',
+            {'resize_node_groups': [{'name': 'workers', 'count': count}], **more},
+        )['cluster']
 
     def node(self, number, what):
         """Write a file that makes the fake infrastructure's node fail. Return its path."""
@@ -76,8 +79,12 @@ class ScalingTest(DataprocTest):
     def test_cluster_is_scaled_back_while_its_nodes_do_not_answer(self):
         self.node(2, 'late')
         made = self.make(group(count=2), wait=('Waiting',))
-        self.assertEqual((409, 'CONFLICT'), self.me.refused('PUT', f'/clusters/{made["id"]}', {
-            'resize_node_groups': [{'name': 'workers', 'count': 3}]})[:2])
+        self.assertEqual(
+            (409, 'CONFLICT'),
+            self.me.refused(
+                'PUT', f'/clusters/{made["id"]}', {'resize_node_groups': [{'name': 'workers', 'count': 3}]}
+            )[:2],
+        )
         self.scale(made, 1)
         self.assertEqual({'workers': (1, 1)}, self.nodes(self.me.wait(made['id'], 'Active')))
 

@@ -8,13 +8,19 @@ from manila_lite.api.events.audience import Audience
 from manila_lite.api.events.digests import Digests
 from manila_lite.policies import pools, services
 
-_CENSUS = {('share_network', 'n1', 'a'), ('share_network', 'n2', 'b'), ('pool', 'h@x#p', ''), ('service', 'manila-share h', '')}
+_CENSUS = {
+    ('share_network', 'n1', 'a'),
+    ('share_network', 'n2', 'b'),
+    ('pool', 'h@x#p', ''),
+    ('service', 'manila-share h', ''),
+}
 _READER = Audience('a', False, False, frozenset(), 99, ('', ''), None)
-_ADMIN = dataclasses.replace(_READER, is_admin=True, everybody=True, allowed=frozenset((pools.DETAIL, services.INDEX)))
+_ADMIN = dataclasses.replace(
+    _READER, is_admin=True, everybody=True, allowed=frozenset((pools.DETAIL, services.INDEX))
+)
 
 
 class Changes(testtools.TestCase):
-
     def differs(self, audience, *changed):
         return Digests(_CENSUS).of(audience) != Digests(_CENSUS ^ set(changed)).of(audience)
 

@@ -14,16 +14,26 @@ _TWO = Batch([('status', b'{"n":1}'), ('status', b'{"n":2}')], 'before', 'after'
 
 
 class Listeners(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.now, self.left, self.told = 1000.0, [], []
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.api.events.listener.time',
-                                             types.SimpleNamespace(monotonic=lambda: self.now)))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'manila_lite.api.events.listener.time', types.SimpleNamespace(monotonic=lambda: self.now)
+            )
+        )
 
     def listener(self, *, stream=True, once=False, seconds=100.0):
-        listener = Listener(None, None, given=False, stream=stream, once=once, until=self.now + seconds, buffer=100,
-                            leave=self.left.append)
+        listener = Listener(
+            None,
+            None,
+            given=False,
+            stream=stream,
+            once=once,
+            until=self.now + seconds,
+            buffer=100,
+            leave=self.left.append,
+        )
         listener.tell = lambda: self.told.append(listener)
         return listener
 
@@ -34,8 +44,13 @@ class Listeners(testtools.TestCase):
         self.assertRegex(text, rb'\Aretry: [1-5]\d\d\d\nid: first\n\n\Z')
         self.assertFalse(ends)
         listener.put(_TWO, 'after')
-        self.assertEqual((b'id: before\nevent: status\ndata: {"n":1}\n\nid: after\nevent: status\ndata: {"n":2}\n\n', False),
-                         listener.take())
+        self.assertEqual(
+            (
+                b'id: before\nevent: status\ndata: {"n":1}\n\nid: after\nevent: status\ndata: {"n":2}\n\n',
+                False,
+            ),
+            listener.take(),
+        )
         self.assertEqual([listener, listener], self.told)
         self.assertEqual((b'', False), listener.take())
 
@@ -68,9 +83,16 @@ class Listeners(testtools.TestCase):
         listener.put(_TWO, 'more')
         text, ends = listener.take()
         self.assertTrue(ends)
-        self.assertEqual({'events': [{'id': 'before', 'event': 'status', 'data': {'n': 1}},
-                                     {'id': 'after', 'event': 'status', 'data': {'n': 2}}], 'last_event_id': 'after'},
-                         orjson.loads(text))
+        self.assertEqual(
+            {
+                'events': [
+                    {'id': 'before', 'event': 'status', 'data': {'n': 1}},
+                    {'id': 'after', 'event': 'status', 'data': {'n': 2}},
+                ],
+                'last_event_id': 'after',
+            },
+            orjson.loads(text),
+        )
 
     def test_document_without_events_has_the_present_position(self):
         listener = self.listener(stream=False, seconds=0.0)

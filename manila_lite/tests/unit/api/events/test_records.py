@@ -6,7 +6,7 @@ import testtools
 
 from manila_lite.api.events.records import STATUS, History, Record
 
-_BEGIN = datetime.datetime(2026, 1, 1)       # noqa: DTZ001 - as in the database
+_BEGIN = datetime.datetime(2026, 1, 1)  # noqa: DTZ001 - as in the database
 
 
 def _at(seconds):
@@ -18,7 +18,6 @@ def _record(key, seconds, look=0, state=None):
 
 
 class Histories(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.history = History(_BEGIN, 3, 100.0)

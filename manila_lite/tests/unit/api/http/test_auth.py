@@ -40,7 +40,9 @@ class Known(testtools.TestCase):
         self.assertEqual(['alice'], self.checked)
         self.passwords._SECONDS = -1.0
         self.assertEqual(['bob'] * 3, [self.user('bob') for _ in range(3)])
-        self.assertEqual((['alice', 'bob', 'bob', 'bob'], [False, False, True, True]), (self.checked, self.seen))
+        self.assertEqual(
+            (['alice', 'bob', 'bob', 'bob'], [False, False, True, True]), (self.checked, self.seen)
+        )
 
     def test_another_password_is_not_known(self):
         self.assertEqual(['alice', 'bob'], [self.user(user) for user in ('alice', 'bob')])

@@ -9,16 +9,18 @@ from manila_lite.api.http import connection, server
 
 
 class TestOrigin(testtools.TestCase):
-
     def test_addresses_of_one_client_have_one_origin(self):
-        for address, expected in {'192.0.2.1': '192.0.2.1', '::ffff:192.0.2.1': '192.0.2.1',
-                                  '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::/64', '2001:db8:1:2::9': '2001:db8:1:2::/64',
-                                  'fe80::1%eth0': 'fe80::/64'}.items():
+        for address, expected in {
+            '192.0.2.1': '192.0.2.1',
+            '::ffff:192.0.2.1': '192.0.2.1',
+            '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::/64',
+            '2001:db8:1:2::9': '2001:db8:1:2::/64',
+            'fe80::1%eth0': 'fe80::/64',
+        }.items():
             self.assertEqual(expected, connection.origin(address))
 
 
 class TestConnection(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.FakeLogger())
@@ -28,7 +30,9 @@ class TestConnection(testtools.TestCase):
 
     def asked(self, app, request=b'GET /a HTTP/1.1\r\nHost: a\r\n\r\n'):
         """Return a connection that has received a request."""
-        conn = connection.Connection(self.ours, ('192.0.2.1', 7), server.Settings(app, 0, 1000, ('127.0.0.1', 1), 30), 0.0)
+        conn = connection.Connection(
+            self.ours, ('192.0.2.1', 7), server.Settings(app, 0, 1000, ('127.0.0.1', 1), 30), 0.0
+        )
         self.theirs.send(request)
         self.assertTrue(conn.read())
         conn.request = conn.incoming.take()
@@ -38,6 +42,7 @@ class TestConnection(testtools.TestCase):
         def app(environ, start_response):
             start_response('200 OK', [('Content-Length', '6000000')])
             return [b'a' * 3_000_000, b'b' * 3_000_000]
+
         conn = self.asked(app)
         conn.answer()
         self.assertGreater(conn.size, 1_000_000)
@@ -54,6 +59,7 @@ class TestConnection(testtools.TestCase):
     def test_failing_application_answers_500_and_ends_the_connection(self):
         def app(environ, start_response):
             raise KeyError('nobody knew')
+
         conn = self.asked(app)
         conn.answer()
         self.assertIn(b' 500 ', self.theirs.recv(1000))
@@ -63,6 +69,7 @@ class TestConnection(testtools.TestCase):
         def app(environ, start_response):
             start_response('200 OK', [])
             return [b'a']
+
         conn = self.asked(app)
         self.theirs.close()
         conn.answer()

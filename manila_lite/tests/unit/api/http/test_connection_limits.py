@@ -11,7 +11,6 @@ from manila_lite.conf import api
 
 
 class TestLimits(testtools.TestCase):
-
     def test_options_have_the_same_defaults(self):
         conf = cfg.ConfigOpts()
         api.register_opts(conf)

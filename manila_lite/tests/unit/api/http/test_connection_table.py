@@ -19,7 +19,6 @@ class Conn:
 
 
 class TestTable(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.table = Table()
@@ -32,7 +31,11 @@ class TestTable(testtools.TestCase):
     def test_oldest_idle_connection_of_the_busiest_address_is_dropped_first(self):
         """Idle connections are given up before others, the oldest first, of the address that has most."""
         self.add(1, 'modest')
-        busy, first, second = self.add(2, 'greedy', State.WORKING), self.add(3, 'greedy'), self.add(4, 'greedy')
+        busy, first, second = (
+            self.add(2, 'greedy', State.WORKING),
+            self.add(3, 'greedy'),
+            self.add(4, 'greedy'),
+        )
         slow = self.add(5, 'greedy', State.HEAD)
         self.assertEqual([3, 4, 5, 1], [conn.fd for conn in self.table.expendable()])
         self.assertEqual([4, 5, 1], [conn.fd for conn in self.table.expendable(spare=first)])

@@ -37,12 +37,12 @@ class App:
 
 
 class TestCrowd(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.log = self.useFixture(fixtures.FakeLogger())
-        for logger in map(logging.getLogger,
-                          log_rate_limit.LOGGERS):    # another test of this process may have logged many lines
+        for logger in map(
+            logging.getLogger, log_rate_limit.LOGGERS
+        ):  # another test of this process may have logged many lines
             self.addCleanup(setattr, logger, 'filters', logger.filters)
             logger.filters = []
         self.app = App()
@@ -85,7 +85,7 @@ class TestCrowd(testtools.TestCase):
             wire.settimeout(0.1)
             while not said and time.monotonic() - began < 10:
                 with contextlib.suppress(TimeoutError):
-                    wire.sendall(b'a')      # the client is never silent
+                    wire.sendall(b'a')  # the client is never silent
                     said = wire.recv(1000)
             self.assertIn(b' 408 ', said)
             self.assertLess(time.monotonic() - began, 8)
@@ -125,8 +125,8 @@ class TestCrowd(testtools.TestCase):
         for _ in range(8):
             wires.append(self.connect())
             self.assertEqual(200, self.status(wires[-1]))
-            self.wait_until_idle(len(wires))        # else a later one, answered by another thread, may be first
-        self.assertEqual(200, self.status(wires[0]))        # it is the most recently used now
+            self.wait_until_idle(len(wires))  # else a later one, answered by another thread, may be first
+        self.assertEqual(200, self.status(wires[0]))  # it is the most recently used now
         self.wait_until_idle(8)
         self.assertEqual(200, self.status(self.connect()))
         self.assertEqual([200, 0, *[200] * 6], [self.status(wire) for wire in wires])
@@ -137,9 +137,11 @@ class TestCrowd(testtools.TestCase):
         self.wait_for(lambda: len(self.api._crowd._table.all_in(State.WORKING)) == 8)
         self.assertEqual(503, self.status(self.connect()))
         self.assertEqual('1', self.headers['Retry-After'])
-        self.assertEqual(503, self.status(self.connect(), b'x HTTP/1.1\r\nUser-Agent: python-manilaclient\r\nX-Rest:'))
+        self.assertEqual(
+            503, self.status(self.connect(), b'x HTTP/1.1\r\nUser-Agent: python-manilaclient\r\nX-Rest:')
+        )
         self.assertNotIn('Retry-After', self.headers)
-        self.assertEqual(200, self.status(self.connect(), b'healthcheck'))      # the others are still at work
+        self.assertEqual(200, self.status(self.connect(), b'healthcheck'))  # the others are still at work
         self.app.go_on.set()
         for wire in callers:
             answer = http.client.HTTPResponse(wire)

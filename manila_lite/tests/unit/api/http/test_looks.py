@@ -13,7 +13,6 @@ _LONG = 600.0
 
 
 class TestLook(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.log = self.useFixture(fixtures.FakeLogger())

@@ -41,6 +41,7 @@ def decorated(function):
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
         return function(*args, **kwargs)
+
     return wrapper
 
 
@@ -69,7 +70,6 @@ def asked_during(function):
 
 
 class TestPecan(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         memoise.install()
@@ -77,8 +77,11 @@ class TestPecan(testtools.TestCase):
 
     def test_every_pecan_module_that_inspects_arguments_uses_the_cache(self):
         """Every module of pecan that asks for arguments uses the cache: another one in a new pecan would be slow unnoticed."""
-        names = [f'pecan.{info.name}' for info in pkgutil.iter_modules(pecan.__path__)
-                 if info.name in ('core', 'decorators', 'rest', 'routing', 'util')]
+        names = [
+            f'pecan.{info.name}'
+            for info in pkgutil.iter_modules(pecan.__path__)
+            if info.name in ('core', 'decorators', 'rest', 'routing', 'util')
+        ]
         self.assertEqual(5, len(names))
         for module in map(importlib.import_module, names):
             self.assertIs(pecan.util.getargspec, module.getargspec)
@@ -105,8 +108,15 @@ class TestPecan(testtools.TestCase):
         shapes = Shapes()
         stock = pecan.util.getargspec.__wrapped__
         for _ in range(2):
-            for asked in (shapes.plain, Shapes.plain, shapes.wrapped, shapes.static, shapes.classy, decorated,
-                          lambda x, *, y=1: x):
+            for asked in (
+                shapes.plain,
+                Shapes.plain,
+                shapes.wrapped,
+                shapes.static,
+                shapes.classy,
+                decorated,
+                lambda x, *, y=1: x,
+            ):
                 self.assertEqual(stock(asked), pecan.util.getargspec(asked))
 
     def test_requests_are_answered_as_before(self):
@@ -142,25 +152,31 @@ class Legacy(_checks.BaseCheck):
 
 
 class TestPolicy(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         memoise.install()
         conf = cfg.ConfigOpts()
         conf([], default_config_files=[])
         self.enforcer = policy.Enforcer(conf)
-        self.enforcer.register_defaults([
-            policy.RuleDefault('admin', 'role:admin'),
-            policy.RuleDefault('share:show', 'rule:admin or (role:reader and project_id:%(project_id)s)'),
-            policy.RuleDefault('share:hide', 'not rule:share:show'),
-        ])
+        self.enforcer.register_defaults(
+            [
+                policy.RuleDefault('admin', 'role:admin'),
+                policy.RuleDefault('share:show', 'rule:admin or (role:reader and project_id:%(project_id)s)'),
+                policy.RuleDefault('share:hide', 'not rule:share:show'),
+            ]
+        )
 
     def allows(self, rule, *roles, project='p'):
         return self.enforcer.enforce(rule, {'project_id': 'p'}, {'roles': list(roles), 'project_id': project})
 
     def test_decisions_are_as_before(self):
-        expected = [(('admin',), 'other', True), (('reader',), 'p', True), (('reader',), 'other', False),
-                    (('member',), 'p', False), ((), 'p', False)]
+        expected = [
+            (('admin',), 'other', True),
+            (('reader',), 'p', True),
+            (('reader',), 'other', False),
+            (('member',), 'p', False),
+            ((), 'p', False),
+        ]
         for _ in range(2):
             for roles, project, may in expected:
                 self.assertEqual(may, self.allows('share:show', *roles, project=project))
@@ -169,10 +185,14 @@ class TestPolicy(testtools.TestCase):
     def test_both_forms_of_checks_get_the_arguments_they_accept(self):
         mine, other = {'project_id': 'p'}, {'project_id': 'q'}
         for _ in range(2):
-            self.assertEqual((True, False), tuple(_checks._check(Legacy(), mine, creds, None, 'share:show')
-                                                  for creds in (mine, other)))
-            self.assertEqual((True, False), tuple(_checks._check(Yes(), mine, mine, None, rule)
-                                                  for rule in ('share:show', 'share:list')))
+            self.assertEqual(
+                (True, False),
+                tuple(_checks._check(Legacy(), mine, creds, None, 'share:show') for creds in (mine, other)),
+            )
+            self.assertEqual(
+                (True, False),
+                tuple(_checks._check(Yes(), mine, mine, None, rule) for rule in ('share:show', 'share:list')),
+            )
 
     def test_second_decision_inspects_no_arguments(self):
         self.allows('share:hide', 'reader')

@@ -8,7 +8,6 @@ from manila_lite.api.http import retry_after
 
 
 class SpareClients(testtools.TestCase):
-
     def header(self, status, agent):
         """Return the header of an answer with this status to a client."""
         answer = webob.Response(status=status, headerlist=[('retry-after', '7'), ('X-Other', 'kept')])
@@ -19,6 +18,12 @@ class SpareClients(testtools.TestCase):
 
     def test_only_clients_that_break_lose_it(self):
         for agent in (None, '', 'curl/8.5', 'openstacksdk/4.22.0 python-manilaclient', 'gophercloud/2.0.0'):
-            self.assertEqual(['7'] * 4, [self.header(status, agent) for status in (409, 413, 429, 503)], agent)
+            self.assertEqual(
+                ['7'] * 4, [self.header(status, agent) for status in (409, 413, 429, 503)], agent
+            )
         for agent in ('python-manilaclient', 'python-manilaclient/9'):
-            self.assertEqual([None, '7', None, None], [self.header(status, agent) for status in (409, 413, 429, 503)], agent)
+            self.assertEqual(
+                [None, '7', None, None],
+                [self.header(status, agent) for status in (409, 413, 429, 503)],
+                agent,
+            )

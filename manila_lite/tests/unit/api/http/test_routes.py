@@ -20,7 +20,6 @@ PART = Call('GET', '/things/{thing_id}/parts/{key}', call, 'thing:get')
 
 
 class Routes(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.routes = routes.Routes([SHOW, DETAIL, NEW, LATE, GONE, PART])
@@ -66,5 +65,14 @@ class Routes(testtools.TestCase):
         self.assertEqual({'project_id': 'things'}, self.find('things/things/detail').params)
 
     def test_unknown_paths_are_not_found(self):
-        for path in ('', 'nothing', '/things', 'things/', 'p/q/things', 'things/x/parts', 'things/x/parts/', 'things/x/y/z'):
+        for path in (
+            '',
+            'nothing',
+            '/things',
+            'things/',
+            'p/q/things',
+            'things/x/parts',
+            'things/x/parts/',
+            'things/x/y/z',
+        ):
             self.assertIsNone(self.find(path), path)

@@ -31,7 +31,6 @@ class App:
 
 
 class TestApiServer(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.FakeLogger())
@@ -137,7 +136,7 @@ class TestApiServer(testtools.TestCase):
         kept.request('GET', '/first')
         answer = kept.getresponse()
         self.assertEqual((200, None), (answer.status, answer.getheader('Connection')), answer.read())
-        caller, _ = self.ask_slowly(api)        # the server cannot end before this is answered
+        caller, _ = self.ask_slowly(api)  # the server cannot end before this is answered
         ending = threading.Thread(target=api.stop, args=(10,))
         ending.start()
         waiting.until(lambda: self.refused(api), 'it does not stop')
@@ -158,7 +157,9 @@ class TestApiServer(testtools.TestCase):
         self.addCleanup(listener.close)
         port = listener.socket.getsockname()[1]
         for _ in range(2):
-            api = server.ApiServer(self.app, '127.0.0.1', 0, listener=Listener(listener.socket.dup(), self.app))
+            api = server.ApiServer(
+                self.app, '127.0.0.1', 0, listener=Listener(listener.socket.dup(), self.app)
+            )
             with socket.create_connection(('127.0.0.1', port), timeout=waiting.LIMIT) as early:
                 early.sendall(b'GET /early HTTP/1.0\r\n\r\n')
                 api.start()
@@ -171,8 +172,12 @@ class TestApiServer(testtools.TestCase):
         listener = server.ApiServer(self.app, '127.0.0.1', 0).listen()
         port = listener.socket.getsockname()[1]
         self.addCleanup(listener.close)
-        for host, wanted, said in (('127.0.0.1', port, False), ('127.0.0.1', 0, False), ('127.0.0.1', 1, True),
-                                   ('127.0.0.2', port, True)):
+        for host, wanted, said in (
+            ('127.0.0.1', port, False),
+            ('127.0.0.1', 0, False),
+            ('127.0.0.1', 1, True),
+            ('127.0.0.2', port, True),
+        ):
             log = self.useFixture(fixtures.FakeLogger())
             api = server.ApiServer(self.app, host, wanted, listener=Listener(listener.socket.dup(), self.app))
             api.start()
@@ -182,7 +187,7 @@ class TestApiServer(testtools.TestCase):
     def test_stop_gives_up_after_its_time(self):
         api = self.serve()
         caller, answers = self.ask_slowly(api)
-        self.assertFalse(api.stop(0.2))     # the caller is still waiting
+        self.assertFalse(api.stop(0.2))  # the caller is still waiting
         self.assertEqual([], answers)
         self.app.go_on.set()
         caller.join(waiting.LIMIT)

@@ -23,7 +23,6 @@ class Clock:
 
 
 class Buckets(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.clock = Clock()
@@ -61,7 +60,9 @@ class Buckets(testtools.TestCase):
         for now in (0.1, 12345.678, 1795370000.123456):
             for a_second, burst in ((50.0, 1), (0.3, 7), (7.7, 100), (1000.0, 30)):
                 self.clock.now, self.local = now, token_buckets.LocalBuckets(10)
-                self.assertEqual(burst, self.took(token_buckets.RateLimit(a_second, burst), 2 * burst), (now, a_second))
+                self.assertEqual(
+                    burst, self.took(token_buckets.RateLimit(a_second, burst), 2 * burst), (now, a_second)
+                )
 
     def test_each_client_has_its_own_tokens(self):
         rate = token_buckets.RateLimit(1.0, 5)
@@ -83,7 +84,9 @@ class Buckets(testtools.TestCase):
     def test_malformed_stored_values_give_a_token(self):
         """Values in memcached may be of any form."""
         for text in (None, b'', b'nonsense', b'nan', b'-inf', b'-5', b'1_0', b'\xff', b'inf', b'1e300'):
-            self.assertEqual((1001.0, 0.0), token_buckets.RateLimit(1.0, 1).take(token_buckets._moment(text), 1000.0), text)
+            self.assertEqual(
+                (1001.0, 0.0), token_buckets.RateLimit(1.0, 1).take(token_buckets._moment(text), 1000.0), text
+            )
 
     def test_small_clock_difference_gains_nothing_and_a_large_one_is_ignored(self):
         """A client gains nothing by a small difference of clocks; a time far in the future is ignored."""
@@ -92,11 +95,12 @@ class Buckets(testtools.TestCase):
 
 
 class Threads(testtools.TestCase):
-
     def test_no_token_is_taken_twice(self):
         local, rate, took = token_buckets.LocalBuckets(10), token_buckets.RateLimit(0.001, 100), []
-        threads = [threading.Thread(target=lambda: took.extend(not local.take('a', rate) for _ in range(100)))
-                   for _ in range(8)]
+        threads = [
+            threading.Thread(target=lambda: took.extend(not local.take('a', rate) for _ in range(100)))
+            for _ in range(8)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -105,17 +109,20 @@ class Threads(testtools.TestCase):
 
 
 class Shared(testtools.TestCase):
-
     def test_invalid_server_address_is_refused(self):
         for address in ('cache:port', 'a:1:b:2:c'):
-            refused = self.assertRaises(errors.BadConfig, token_buckets.SharedBuckets, [address], 0.1,
-                                        token_buckets.LocalBuckets(1))
+            refused = self.assertRaises(
+                errors.BadConfig, token_buckets.SharedBuckets, [address], 0.1, token_buckets.LocalBuckets(1)
+            )
             self.assertIn(address, str(refused))
 
     def test_nobody_listens(self):
         """The process counts by itself without memcached: one log line, and no wait at each request."""
         log = self.useFixture(fixtures.FakeLogger())
-        shared, began = token_buckets.SharedBuckets(['127.0.0.1:9'], 0.1, token_buckets.LocalBuckets(10)), time.monotonic()
+        shared, began = (
+            token_buckets.SharedBuckets(['127.0.0.1:9'], 0.1, token_buckets.LocalBuckets(10)),
+            time.monotonic(),
+        )
         rate = token_buckets.RateLimit(0.001, 5)
         self.assertEqual(5, sum(not shared.take('a', rate) for _ in range(100)))
         self.assertLess(time.monotonic() - began, 5)

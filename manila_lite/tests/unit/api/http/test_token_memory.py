@@ -9,11 +9,10 @@ from manila_lite.api.http.token_memory import TokenMemory
 
 
 class Remembered(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.now = 1000.0
-        self.shift = 1e9        # between the clocks
+        self.shift = 1e9  # between the clocks
         clocks = types.SimpleNamespace(monotonic=lambda: self.now, time=lambda: self.now + self.shift)
         self.useFixture(fixtures.MonkeyPatch('manila_lite.api.http.token_memory.time', clocks))
 

@@ -7,13 +7,22 @@ from manila_lite.api.http.unwritten_notes import MOST, PER_MINUTE, UnwrittenNote
 
 
 def note(number, *, slow=0, failed=1):
-    return {'created_at': number, 'api_host': 'a', 'method': 'GET', 'path': '/v2/shares', 'code': 500,
-            'request_id': f'req-{number}', 'project_id': 'p', 'seconds': float(number), 'requests': 1, 'slow': slow,
-            'failed': failed}
+    return {
+        'created_at': number,
+        'api_host': 'a',
+        'method': 'GET',
+        'path': '/v2/shares',
+        'code': 500,
+        'request_id': f'req-{number}',
+        'project_id': 'p',
+        'seconds': float(number),
+        'requests': 1,
+        'slow': slow,
+        'failed': failed,
+    }
 
 
 class Unwritten(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.notes = UnwrittenNotes()
@@ -35,9 +44,24 @@ class Unwritten(testtools.TestCase):
         self.add(5, 159.0, slow=1, failed=0)
         self.assertEqual(PER_MINUTE - 1, len(self.notes.take(159.9)))
         self.assertTrue(self.notes)
-        self.assertEqual([{'created_at': 4, 'api_host': 'a', 'method': None, 'path': None, 'code': None, 'request_id': None,
-                           'project_id': None, 'seconds': PER_MINUTE + 9.0, 'requests': 16, 'slow': 5, 'failed': 11}],
-                         self.notes.take(160.0))
+        self.assertEqual(
+            [
+                {
+                    'created_at': 4,
+                    'api_host': 'a',
+                    'method': None,
+                    'path': None,
+                    'code': None,
+                    'request_id': None,
+                    'project_id': None,
+                    'seconds': PER_MINUTE + 9.0,
+                    'requests': 16,
+                    'slow': 5,
+                    'failed': 11,
+                }
+            ],
+            self.notes.take(160.0),
+        )
         self.assertFalse(self.notes)
 
     def test_each_minute_has_its_own_rows(self):
@@ -56,5 +80,7 @@ class Unwritten(testtools.TestCase):
         rows = self.notes.take(6000.0)
         self.assertEqual([*first, note(0, slow=1)], rows[:3])
         self.assertTrue(len(rows) <= MOST, len(rows))
-        self.assertEqual(3 + PER_MINUTE * 99, sum(row['requests'] for row in [*rows, *self.notes.take(6060.0)]))
+        self.assertEqual(
+            3 + PER_MINUTE * 99, sum(row['requests'] for row in [*rows, *self.notes.take(6060.0)])
+        )
         self.assertFalse(self.notes)

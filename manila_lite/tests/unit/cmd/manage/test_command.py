@@ -13,9 +13,10 @@ from manila_lite.cmd.manage.command import Call, natural
 
 
 class ShowTest(testtools.TestCase):
-
-    ROWS = [{'name': 'a', 'size': 10, 'more': datetime.datetime.fromisoformat('2030-01-01')},
-            {'name': 'longer', 'size': None, 'more': None}]
+    ROWS = [
+        {'name': 'a', 'size': 10, 'more': datetime.datetime.fromisoformat('2030-01-01')},
+        {'name': 'longer', 'size': None, 'more': None},
+    ]
 
     def shown(self, form):
         out = io.StringIO()
@@ -27,7 +28,9 @@ class ShowTest(testtools.TestCase):
         self.assertEqual('name    size\na       10\nlonger\n', self.shown('table'))
 
     def test_json_shows_all_fields(self):
-        self.assertEqual([{**self.ROWS[0], 'more': '2030-01-01 00:00:00'}, self.ROWS[1]], json.loads(self.shown('json')))
+        self.assertEqual(
+            [{**self.ROWS[0], 'more': '2030-01-01 00:00:00'}, self.ROWS[1]], json.loads(self.shown('json'))
+        )
 
     def test_natural_numbers_are_not_negative(self):
         self.assertEqual(0, natural('0'))

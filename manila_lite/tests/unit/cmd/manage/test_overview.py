@@ -7,16 +7,17 @@ import testtools
 from manila_lite.cmd.manage.overview import Rate
 
 _MIB = 1 << 20
-_BEGIN = datetime.datetime(2026, 1, 1)        # noqa: DTZ001 - as in the database
+_BEGIN = datetime.datetime(2026, 1, 1)  # noqa: DTZ001 - as in the database
 
 
 class RateTest(testtools.TestCase):
-
     def rates(self, *seen):
         """Return the rates of a copy, from seconds and MiB."""
         rate = Rate()
-        return [rate.add(_BEGIN + datetime.timedelta(seconds=seconds), None if done is None else done * _MIB)
-                for seconds, done in seen]
+        return [
+            rate.add(_BEGIN + datetime.timedelta(seconds=seconds), None if done is None else done * _MIB)
+            for seconds, done in seen
+        ]
 
     def test_rate_is_unknown_without_bytes_and_at_the_first_look(self):
         self.assertEqual([None, None, 5.0], self.rates((0, None), (1, 10), (3, 20)))

@@ -11,27 +11,76 @@ from manila_lite.cmd.manage import overview_page
 from manila_lite.cmd.manage.overview import Overview
 from manila_lite.db.queries.request_notes import Counts
 
-_AT = datetime.datetime(2026, 1, 1)        # noqa: DTZ001 - as in the database
+_AT = datetime.datetime(2026, 1, 1)  # noqa: DTZ001 - as in the database
 
 
 def _now(count):
     """Return an overview with so many operations, pools, services and requests."""
     return Overview(
-        _AT, count, 0, {'minute': {'done': 3}}, 1.5,
-        [{'operation': 'share.migrate', 'resource': f'operation {number}', 'state': 'running', 'phase': 'copy (2 of 5)',
-          'percent': 40, 'figures': '4.0 of 10.0 GiB', 'rate': '1.5 MiB/s', 'left': '9 s', 'age': '3 s', 'host': 'h@b',
-          'error': '', 'is_bad': False} for number in range(count)],
-        [{'pool': f'h@b#{number}', 'used': None, 'GiB used': 'unknown', 'GiB promised': '1.0', 'backend': 'up', 'is_bad': False}
-         for number in range(count)],
-        [{'service': 'manila-share', 'host': f'h@{number}', 'zone': 'nova', 'state': 'down', 'heartbeat': '9 min',
-          'clock': '', 'release': '1', 'reason': '', 'is_bad': True} for number in range(count)],
+        _AT,
+        count,
+        0,
+        {'minute': {'done': 3}},
+        1.5,
+        [
+            {
+                'operation': 'share.migrate',
+                'resource': f'operation {number}',
+                'state': 'running',
+                'phase': 'copy (2 of 5)',
+                'percent': 40,
+                'figures': '4.0 of 10.0 GiB',
+                'rate': '1.5 MiB/s',
+                'left': '9 s',
+                'age': '3 s',
+                'host': 'h@b',
+                'error': '',
+                'is_bad': False,
+            }
+            for number in range(count)
+        ],
+        [
+            {
+                'pool': f'h@b#{number}',
+                'used': None,
+                'GiB used': 'unknown',
+                'GiB promised': '1.0',
+                'backend': 'up',
+                'is_bad': False,
+            }
+            for number in range(count)
+        ],
+        [
+            {
+                'service': 'manila-share',
+                'host': f'h@{number}',
+                'zone': 'nova',
+                'state': 'down',
+                'heartbeat': '9 min',
+                'clock': '',
+                'release': '1',
+                'reason': '',
+                'is_bad': True,
+            }
+            for number in range(count)
+        ],
         Counts(7, count),
-        [{'request': f'GET /v2/{number}', 'status': 500, 'seconds': '1.50', 'age': '9 min', 'host': 'h', 'request id': 'req-1',
-          'is_bad': True} for number in range(count)])
+        [
+            {
+                'request': f'GET /v2/{number}',
+                'status': 500,
+                'seconds': '1.50',
+                'age': '9 min',
+                'host': 'h',
+                'request id': 'req-1',
+                'is_bad': True,
+            }
+            for number in range(count)
+        ],
+    )
 
 
 class ShareOut(testtools.TestCase):
-
     def test_everybody_gets_what_they_want_if_there_is_room(self):
         self.assertEqual([3, 1, 2], overview_page.share_out(6, [3, 1, 2]))
 
@@ -44,10 +93,11 @@ class ShareOut(testtools.TestCase):
 
 
 class PageTest(testtools.TestCase):
-
     def drawn(self, now, width, height, trouble=''):
         """Return the lines of a terminal of this size."""
-        console = Console(file=io.StringIO(), width=width, height=height, force_terminal=True, color_system=None)
+        console = Console(
+            file=io.StringIO(), width=width, height=height, force_terminal=True, color_system=None
+        )
         console.print(Screen(overview_page.Page(now, trouble)), end='')
         return [line.rstrip() for line in console.file.getvalue().split('\n')]
 
@@ -66,7 +116,9 @@ class PageTest(testtools.TestCase):
     def test_all_is_shown_where_it_fits(self):
         lines = self.drawn(_now(3), 200, 50)
         self.assertEqual([], [line for line in lines if line.startswith('and ')])
-        self.assertEqual(3, sum('4.0 of 10.0 GiB' in line and '9 s' in line and '40 %' in line for line in lines), lines)
+        self.assertEqual(
+            3, sum('4.0 of 10.0 GiB' in line and '9 s' in line and '40 %' in line for line in lines), lines
+        )
 
     def test_narrow_terminals_show_the_columns_that_matter(self):
         text = '\n'.join(self.drawn(_now(2), 80, 24))
@@ -77,7 +129,9 @@ class PageTest(testtools.TestCase):
     def test_figures_are_never_cut(self):
         for width in (80, 120, 160):
             lines = self.drawn(_now(2), width, 24)
-            self.assertEqual(2, sum('running ' in line and '40 %' in line and '9 s' in line for line in lines), lines)
+            self.assertEqual(
+                2, sum('running ' in line and '40 %' in line and '9 s' in line for line in lines), lines
+            )
         self.assertIn('1.5 MiB/s', self.drawn(_now(2), 120, 24)[5])
 
     def test_nothing_is_said_to_be_none(self):

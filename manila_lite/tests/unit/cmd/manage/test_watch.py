@@ -9,13 +9,17 @@ import testtools
 from manila_lite.cmd.manage import watch
 from manila_lite.cmd.manage.watch import Progress
 
-_COURSE = [Progress('preparing'), Progress('copying', 1, '0.1 of 4.0 GiB', 125), Progress('copying', 3, '0.2 of 4.0 GiB', 90),
-           Progress('copying', 50, '2.0 of 4.0 GiB', 7), Progress('ready', 100, hint='Say go.'),
-           Progress('ready', 100, hint='Say go.')]
+_COURSE = [
+    Progress('preparing'),
+    Progress('copying', 1, '0.1 of 4.0 GiB', 125),
+    Progress('copying', 3, '0.2 of 4.0 GiB', 90),
+    Progress('copying', 50, '2.0 of 4.0 GiB', 7),
+    Progress('ready', 100, hint='Say go.'),
+    Progress('ready', 100, hint='Say go.'),
+]
 
 
 class Watch(testtools.TestCase):
-
     def course(self, *more):
         """Return a function that gives one state after another."""
         return iter([*_COURSE, *more]).__next__
@@ -23,9 +27,16 @@ class Watch(testtools.TestCase):
     def test_each_change_is_printed_on_one_line(self):
         out = io.StringIO()
         self.assertEqual(0, watch.watch(self.course(Progress('moved', 100, ended=True)), 0, out))
-        self.assertEqual(['preparing', 'copying  1 %  0.1 of 4.0 GiB  2 min 5 s left',
-                          'copying  50 %  2.0 of 4.0 GiB  7 s left', 'ready  100 %  Say go.', 'moved  100 %'],
-                         out.getvalue().splitlines())
+        self.assertEqual(
+            [
+                'preparing',
+                'copying  1 %  0.1 of 4.0 GiB  2 min 5 s left',
+                'copying  50 %  2.0 of 4.0 GiB  7 s left',
+                'ready  100 %  Say go.',
+                'moved  100 %',
+            ],
+            out.getvalue().splitlines(),
+        )
 
     def test_failed_end_returns_1_and_prints_its_hint(self):
         out = io.StringIO()
@@ -35,6 +46,7 @@ class Watch(testtools.TestCase):
     def test_keyboard_interrupt_returns_130(self):
         def look():
             raise KeyboardInterrupt
+
         self.assertEqual(130, watch.watch(look, 0, io.StringIO()))
 
     def test_progress_bar_is_shown_on_a_terminal(self):

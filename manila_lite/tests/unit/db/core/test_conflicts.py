@@ -11,11 +11,11 @@ from manila_lite.db.core import conflicts
 
 #: What drivers say of a transaction that gave way, by the name of the database.
 _SAID = (
-    ('mysql', '(1213, \'Deadlock found when trying to get lock; try restarting transaction\')'),
+    ('mysql', "(1213, 'Deadlock found when trying to get lock; try restarting transaction')"),
     ('mysql', "(1213, 'Deadlock: wsrep aborted transaction')"),
     ('mysql', "(1205, 'Lock wait timeout exceeded; try restarting transaction')"),
     ('mysql', '(1020, "Record has changed since last read in table \'shares\'")'),
-    ('mysql', "(1180, 'Got error 149 \"Lock deadlock; Retry transaction\" during COMMIT')"),
+    ('mysql', '(1180, \'Got error 149 "Lock deadlock; Retry transaction" during COMMIT\')'),
     ('postgresql', 'deadlock detected\nDETAIL:  Process 1 waits'),
     ('postgresql', 'could not serialize access due to concurrent update'),
     ('postgresql', 'could not serialize access due to read/write dependencies among transactions'),
@@ -37,7 +37,6 @@ class Seen:
 
 
 class TestConflicts(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         for name, value in (('_TRIES', 2), ('_PAUSE', 0)):
@@ -46,11 +45,13 @@ class TestConflicts(testtools.TestCase):
 
     def fail(self, *raised):
         """Return work that fails like this, time after time, and then succeeds."""
+
         def work():
             self.calls.append(None)
             if len(self.calls) <= len(raised):
                 raise raised[len(self.calls) - 1]
             return 'done'
+
         return work
 
     def test_49_8_all_relatives_of_a_deadlock_are_known(self):
@@ -58,7 +59,9 @@ class TestConflicts(testtools.TestCase):
             self.assertIsInstance(exc_filters.handler(Seen(database, said)), exception.DBDeadlock)
 
     def test_conflict_is_repeated(self):
-        self.assertEqual('done', conflicts.repeating(self.fail(exception.DBDeadlock(), exception.DBDeadlock()))())
+        self.assertEqual(
+            'done', conflicts.repeating(self.fail(exception.DBDeadlock(), exception.DBDeadlock()))()
+        )
         self.assertEqual(3, len(self.calls))
 
     def test_repetition_has_an_end(self):

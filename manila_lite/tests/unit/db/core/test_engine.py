@@ -16,7 +16,6 @@ from manila_lite.db.core import engine
 
 
 class Away(testscenarios.WithScenarios, testtools.TestCase):
-
     scenarios = [(scheme, {'scheme': scheme}) for scheme in ('postgresql+psycopg2', 'mysql+pymysql')]
 
     def test_nobody_listens(self):
@@ -24,7 +23,9 @@ class Away(testscenarios.WithScenarios, testtools.TestCase):
         conf([], project='manila_lite', default_config_files=[], default_config_dirs=[])
         with socket.socket() as taken:
             taken.bind(('127.0.0.1', 0))
-            conf.set_override('connection', f'{self.scheme}://u:p@127.0.0.1:{taken.getsockname()[1]}/d', 'database')
+            conf.set_override(
+                'connection', f'{self.scheme}://u:p@127.0.0.1:{taken.getsockname()[1]}/d', 'database'
+            )
             bad = self.assertRaises(engine.TRANSIENT, self.ask, engine.Database(conf))
         self.assertIsInstance(bad, engine.UNUSABLE)
 
@@ -35,7 +36,6 @@ class Away(testscenarios.WithScenarios, testtools.TestCase):
 
 
 class Locked(testtools.TestCase):
-
     def test_locked_database_is_a_transient_error(self):
         file = self.useFixture(fixtures.TempDir()).join('locked.sqlite')
         conf = options.register(cfg.ConfigOpts())
@@ -44,7 +44,7 @@ class Locked(testtools.TestCase):
         database = engine.Database(conf)
         self.addCleanup(database.dispose)
         with database.engine.connect() as conn:
-            conn.exec_driver_sql('PRAGMA busy_timeout=1')      # on the only connection, which is used again
+            conn.exec_driver_sql('PRAGMA busy_timeout=1')  # on the only connection, which is used again
         with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as other:
             other.execute('BEGIN IMMEDIATE')
             self.assertRaises(engine.TRANSIENT, self.write, database)
@@ -56,12 +56,13 @@ class Locked(testtools.TestCase):
 
 
 class Interrupted(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         conf = options.register(cfg.ConfigOpts())
         conf([], project='manila_lite', default_config_files=[], default_config_dirs=[])
-        conf.set_override('connection', f'sqlite:///{self.useFixture(fixtures.TempDir()).join("db.sqlite")}', 'database')
+        conf.set_override(
+            'connection', f'sqlite:///{self.useFixture(fixtures.TempDir()).join("db.sqlite")}', 'database'
+        )
         self.database = engine.Database(conf)
         self.addCleanup(self.database.dispose)
 
@@ -76,7 +77,9 @@ class Interrupted(testtools.TestCase):
 
     def test_interrupt_is_raised_even_if_what_follows_it_fails(self):
         for opened in (self.database.reader(), self.database.writer()):
-            self.assertRaises(KeyboardInterrupt, self.fail, opened, KeyboardInterrupt(), engine.TRANSIENT[0]())
+            self.assertRaises(
+                KeyboardInterrupt, self.fail, opened, KeyboardInterrupt(), engine.TRANSIENT[0]()
+            )
 
     def test_other_errors_are_raised_as_they_are(self):
         for opened in (self.database.reader(), self.database.writer()):
@@ -84,13 +87,14 @@ class Interrupted(testtools.TestCase):
 
 
 class Words(testtools.TestCase):
-
     def test_only_temporary_connection_errors_count_as_away(self):
         there = '(psycopg2.OperationalError) connection to server at "192.0.2.1", port 5432 failed: '
-        for said, away in (('Connection refused\n\tIs the server running on that host?\n', True),
-                           ('FATAL:  the database system is starting up\n', True),
-                           ('FATAL:  sorry, too many clients already\n', True),
-                           ('FATAL:  password authentication failed for user "manila"\n', False),
-                           ('FATAL:  database "manila" does not exist\n', False),
-                           ('FATAL:  no pg_hba.conf entry for host "192.0.2.2"\n', False)):
+        for said, away in (
+            ('Connection refused\n\tIs the server running on that host?\n', True),
+            ('FATAL:  the database system is starting up\n', True),
+            ('FATAL:  sorry, too many clients already\n', True),
+            ('FATAL:  password authentication failed for user "manila"\n', False),
+            ('FATAL:  database "manila" does not exist\n', False),
+            ('FATAL:  no pg_hba.conf entry for host "192.0.2.2"\n', False),
+        ):
             self.assertEqual(away, bool(re.match(engine.AWAY, there + said, re.DOTALL)), said)

@@ -9,7 +9,6 @@ from manila_lite.db.core import rows
 
 
 class GetRow(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         engine = sa.create_engine('sqlite://')
@@ -18,9 +17,13 @@ class GetRow(testtools.TestCase):
         self.addCleanup(self.conn.close)
 
     def test_existing_row_is_returned(self):
-        self.assertEqual(1, rows.get_row(self.conn, sa.select(sa.literal(1).label('size')), 'share group', 'an-id').size)
+        self.assertEqual(
+            1, rows.get_row(self.conn, sa.select(sa.literal(1).label('size')), 'share group', 'an-id').size
+        )
 
     def test_missing_row_raises_not_found_with_the_resource_name(self):
         none = sa.select(sa.literal(1)).where(sa.false())
         error = self.assertRaises(errors.NotFound, rows.get_row, self.conn, none, 'share group', 'an-id')
-        self.assertEqual(('Share group an-id could not be found.', 'share_group_not_found'), (str(error), error.code))
+        self.assertEqual(
+            ('Share group an-id could not be found.', 'share_group_not_found'), (str(error), error.code)
+        )

@@ -16,7 +16,6 @@ TABLE = sa.Table('t', sa.MetaData(), sa.Column('number', sa.Integer, primary_key
 
 
 class TogetherTest(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         folder = Path(self.useFixture(fixtures.TempDir()).path)
@@ -51,6 +50,7 @@ class TogetherTest(testtools.TestCase):
                 self.write(1)
                 self.db.afterwards(lambda: self.said.append('never'))
                 raise ZeroDivisionError
+
         self.assertRaises(ZeroDivisionError, work)
         self.assertEqual(([], []), (self.numbers(self.db), self.said))
         self.write(3)
@@ -66,7 +66,7 @@ class TogetherTest(testtools.TestCase):
     def test_transaction_begins_with_the_first_write(self):
         with self.db.together() as whole:
             self.assertEqual([], self.numbers(self.db))
-            with self.other.writer() as conn:       # nobody has the lock yet: the other connection can write
+            with self.other.writer() as conn:  # nobody has the lock yet: the other connection can write
                 conn.execute(TABLE.insert().values(number=7))
             self.assertEqual((False, [7]), (whole.begun, self.numbers(self.db)))
             self.write(8)

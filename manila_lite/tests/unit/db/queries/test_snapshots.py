@@ -15,7 +15,6 @@ from manila_lite.db.queries import snapshots
 
 
 class GoneTest(testtools.TestCase):
-
     def test_share_of_a_deleted_snapshot_is_not_found(self):
         folder = Path(self.useFixture(fixtures.TempDir()).path)
         config = folder / 'c.conf'

@@ -15,12 +15,17 @@ from manila_lite.tests import waiting
 
 
 class Failed(testtools.TestCase):
-
     def test_error_of_a_failed_mount_hides_its_options(self):
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder, 'place')
-            bad = self.assertRaises(CommandFailed, backup_jobs.BackupJobs.mount, '/no/such/place', place, 'none',
-                                    'bind,password=sesame')
+            bad = self.assertRaises(
+                CommandFailed,
+                backup_jobs.BackupJobs.mount,
+                '/no/such/place',
+                place,
+                'none',
+                'bind,password=sesame',
+            )
             self.assertNotIn('sesame', str(bad))
             self.assertIn('/no/such/place', str(bad))
             self.assertIsNone(bad.__cause__)
@@ -44,7 +49,6 @@ class Folders(backup_jobs.BackupJobs):
 
 
 class Halted(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         state = Path(self.useFixture(fixtures.TempDir()).path)
@@ -52,10 +56,15 @@ class Halted(testtools.TestCase):
             (state / name).mkdir()
         (state / 'share' / 'f').write_text('hello')
         self.share = values.Share('s', 's', 'p', 1, 'NFS', 'pool')
-        self.copies, self.backup = Folders(state), values.Backup('b', 1, values.BackupType('nightly'), 'h@b', 'p')
+        self.copies, self.backup = (
+            Folders(state),
+            values.Backup('b', 1, values.BackupType('nightly'), 'h@b', 'p'),
+        )
 
     def complete(self):
-        waiting.until(lambda: self.copies.make(self.share, self.backup) >= 100, 'the copy is complete', pause=0.01)
+        waiting.until(
+            lambda: self.copies.make(self.share, self.backup) >= 100, 'the copy is complete', pause=0.01
+        )
 
     def test_halted_copies_do_not_begin_until_resumed(self):
         self.copies.halt()

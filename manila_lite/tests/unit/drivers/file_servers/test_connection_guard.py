@@ -11,7 +11,6 @@ from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
 
 
 class Guard(testtools.TestCase):
-
     def test_library_is_where_the_environment_says_and_the_mark_tells_limits_apart(self):
         if not compiled.can_be_made():
             self.skipTest(f'the guard needs {compiled.PACKAGES}')

@@ -24,7 +24,7 @@ class Sleeper(FileServer):
     def __init__(self, state):
         super().__init__(state, state, None)
         self.daemon = Daemon(state / 'daemon.json')
-        self.deaf = set()       # pids
+        self.deaf = set()  # pids
         self.daemons = {'sleep': self.daemon}
         self.exports = samba_shares.SmbShares(state, '', lambda *_: None)
 
@@ -60,7 +60,9 @@ class Life(testtools.TestCase):
         self.server.start(self.mount)
         first = self.server.process
         self.server.start(self.mount)
-        self.assertEqual((False, first, 1), (self.server.restart_if_dead(), self.server.process, self.mounted))
+        self.assertEqual(
+            (False, first, 1), (self.server.restart_if_dead(), self.server.process, self.mounted)
+        )
         first.kill()
         first.wait(waiting.LIMIT)
         self.assertEqual((True, 2), (self.server.restart_if_dead(), self.mounted))
@@ -76,7 +78,9 @@ class Life(testtools.TestCase):
     def test_unneeded_server_is_not_started(self):
         self.server.needed = False
         self.server.start(self.mount)
-        self.assertEqual((False, False, False), (self.server.running, self.server.missed, self.server.restart_if_dead()))
+        self.assertEqual(
+            (False, False, False), (self.server.running, self.server.missed, self.server.restart_if_dead())
+        )
         self.server.needed = True
         self.assertEqual((True, True), (self.server.restart_if_dead(), self.server.running))
 
@@ -122,4 +126,6 @@ class Life(testtools.TestCase):
 
     def impatient(self, **seconds):
         for name, value in seconds.items():
-            self.useFixture(fixtures.MonkeyPatch(f'manila_lite.drivers.file_servers.file_server.{name}', value))
+            self.useFixture(
+                fixtures.MonkeyPatch(f'manila_lite.drivers.file_servers.file_server.{name}', value)
+            )

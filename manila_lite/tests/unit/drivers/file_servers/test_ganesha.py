@@ -11,8 +11,12 @@ from manila_lite.drivers.linux.protocols.vfs import Vfs
 
 
 def server(state, **changes):
-    return ganesha.Ganesha(Path(state), changes.pop('port', 2049), changes.pop('fsal', None) or Vfs(Path(state), 64),
-                           **{'netns': None, 'graceless': False, 'grace': 30} | changes)
+    return ganesha.Ganesha(
+        Path(state),
+        changes.pop('port', 2049),
+        changes.pop('fsal', None) or Vfs(Path(state), 64),
+        **{'netns': None, 'graceless': False, 'grace': 30} | changes,
+    )
 
 
 class Server(testtools.TestCase):
@@ -24,8 +28,10 @@ class Server(testtools.TestCase):
             self.assertLess(len(str(path)), 108)
 
     def test_mark_differs_for_each_changed_option(self):
-        marks = {server('/x', **change)._mark for change in (
-            {}, {'port': 2050}, {'netns': 'blue'}, {'graceless': True}, {'grace': 31})}
+        marks = {
+            server('/x', **change)._mark
+            for change in ({}, {'port': 2050}, {'netns': 'blue'}, {'graceless': True}, {'grace': 31})
+        }
         self.assertEqual(5, len(marks))
         self.assertEqual(server('/x')._mark, server('/x')._mark)
 

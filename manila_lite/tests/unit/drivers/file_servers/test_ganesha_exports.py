@@ -15,15 +15,22 @@ _CLIENT = '  CLIENT { Clients = 10.0.0.1; Access_Type = RW; Protocols = 4; }\n'
 
 
 def text(number, *clients, name='x'):
-    return ganesha_exports._TEXT.format(number=number, path=f'/mnt/{name}', pseudo=f'/shares/{name}',
-                                        fsal='FSAL { Name = VFS; }', clients=''.join(clients))
+    return ganesha_exports._TEXT.format(
+        number=number,
+        path=f'/mnt/{name}',
+        pseudo=f'/shares/{name}',
+        fsal='FSAL { Name = VFS; }',
+        clients=''.join(clients),
+    )
 
 
 class Files(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
-        self.exports = ganesha_exports.Exports(self.state, ExportManager(self.state / 'bus'), Vfs(self.state, 64))
+        self.exports = ganesha_exports.Exports(
+            self.state, ExportManager(self.state / 'bus'), Vfs(self.state, 64)
+        )
         self.exports.load()
 
     def write(self, place, name, content):
@@ -53,15 +60,27 @@ class Files(testtools.TestCase):
         self.write('exports.d', 'a.conf', text(3, _CLIENT, name='team_music'))
         self.write('held', 'b.conf', text(7, name='team_films'))
         self.exports.load()
-        self.assertEqual(['/shares/team_music', '/shares/team_films', '/shares/c', '/shares/other', '/volumes/x'], [
-            self.exports._pseudo(*wanted) for wanted in (('a', None), ('b', None), ('c', None), ('a', 'other'),
-                                                         ('a', '/volumes/x'))])
+        self.assertEqual(
+            ['/shares/team_music', '/shares/team_films', '/shares/c', '/shares/other', '/volumes/x'],
+            [
+                self.exports._pseudo(*wanted)
+                for wanted in (('a', None), ('b', None), ('c', None), ('a', 'other'), ('a', '/volumes/x'))
+            ],
+        )
 
     def test_incomplete_export_files_are_deleted(self):
         good = text(1, _CLIENT)
         self.write('exports.d', 'good.conf', good)
-        for number, bad in enumerate((good[:-2], '', good + good, good.replace('Export_Id = 1', 'Export_Id = 70000'),
-                                      good.replace('CLIENT', 'CLIENTS'), good)):
+        for number, bad in enumerate(
+            (
+                good[:-2],
+                '',
+                good + good,
+                good.replace('Export_Id = 1', 'Export_Id = 70000'),
+                good.replace('CLIENT', 'CLIENTS'),
+                good,
+            )
+        ):
             self.write('exports.d', f'z{number}.conf', bad)
         self.write('exports.d', 'good.new', text(2))
         self.exports.load()
@@ -87,7 +106,9 @@ class Files(testtools.TestCase):
         self.assertEqual(_CLIENT, text(1, _CLIENT).splitlines(keepends=True)[ganesha_exports._FIRST - 1])
 
     def test_room_for_exports_ends_at_the_largest_number_and_known_ones_keep_theirs(self):
-        few = ganesha_exports.Exports(self.state, ExportManager(self.state / 'bus'), Vfs(self.state, 64), most=2)
+        few = ganesha_exports.Exports(
+            self.state, ExportManager(self.state / 'bus'), Vfs(self.state, 64), most=2
+        )
         self.write('held', 'b.conf', text(7))
         few.load()
         few._number('a')

@@ -26,7 +26,7 @@ class Slow(interface.EnsuresOneByOne):
         with self.lock:
             self.now += 1
             self.most = max(self.most, self.now)
-        self.met.wait()     # as many at a time as are allowed
+        self.met.wait()  # as many at a time as are allowed
         with self.lock:
             self.now -= 1
         if target.share.id == 'broken':
@@ -37,7 +37,6 @@ class Slow(interface.EnsuresOneByOne):
 
 
 class OneByOne(testtools.TestCase):
-
     def test_each_share_has_its_own_result(self):
         driver = Slow()
         share_ids = ['a', 'broken', 'b', 'away', 'c', 'd', 'e', 'f']

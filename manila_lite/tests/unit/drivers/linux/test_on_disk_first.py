@@ -28,8 +28,13 @@ from manila_lite.operation_data import Untyped
 from manila_lite.tests.unit.drivers.linux.replication import base
 
 #: The methods of a driver after which a copy is relied on, and what this module tries of each. Within a pool nothing is copied.
-_METHODS = {'share_migration_complete': 'share migration', 'share_server_migration_complete': 'server migration',
-            'promote_replica': 'promotion', 'create_backup_continue': 'backup', 'restore_backup_continue': 'restore'}
+_METHODS = {
+    'share_migration_complete': 'share migration',
+    'share_server_migration_complete': 'server migration',
+    'promote_replica': 'promotion',
+    'create_backup_continue': 'backup',
+    'restore_backup_continue': 'restore',
+}
 _RELIED_ON = re.compile('.*(_complete|_continue)|promote_.*|restore_.*')
 #: Those that only begin, or go on with, a copy that another method completes.
 _GO_ON = {'share_migration_continue', 'share_server_migration_continue', 'restore_backup'}
@@ -40,41 +45,66 @@ class OrderTest(base.ReplicationTest):
     def setUp(self):
         super().setUp()
         self.events = []
-        done = types.SimpleNamespace(is_complete=True, target=self.root,
-                                     messages=types.SimpleNamespace(differing=[], percent=100))
+        done = types.SimpleNamespace(
+            is_complete=True, target=self.root, messages=types.SimpleNamespace(differing=[], percent=100)
+        )
         session = types.SimpleNamespace(ask=lambda *_, **__: {'before': False})
         self.note('manila_lite.drivers.linux.pool.btrfs.sync', ON_DISK)
         self.note('manila_lite.host.durable.write_out', ON_DISK)
         for owner, name in ((Copy, 'land'), (ShareReplicas, '_receive')):
             self.note_of(owner, name, COPIED, True)
-        for owner, name in ((ShareAccess, 'update'), (migration_source, 'tidy'), (receiving_server, 'serve'),
-                            (ShareReplicas, '_release'), (ShareBackups, 'land')):
+        for owner, name in (
+            (ShareAccess, 'update'),
+            (migration_source, 'tidy'),
+            (receiving_server, 'serve'),
+            (ShareReplicas, '_release'),
+            (ShareBackups, 'land'),
+        ):
             self.note_of(owner, name, RELIED_ON, values.MigratedServer({}, {}, {}))
         self.note_of(BackupJobs, 'poll', COPIED, done)
-        for owner, name in ((Copy, 'begin'), (Copy, 'round'), (Copy, 'approach'), (Copy, 'inspect_source'),
-                            (Storage, 'require'), (ShareReplicas, '_withdraw'), (BtrfsPool, 'keep_snapshot')):
+        for owner, name in (
+            (Copy, 'begin'),
+            (Copy, 'round'),
+            (Copy, 'approach'),
+            (Copy, 'inspect_source'),
+            (Storage, 'require'),
+            (ShareReplicas, '_withdraw'),
+            (BtrfsPool, 'keep_snapshot'),
+        ):
             self.note_of(owner, name)
         for owner, name, value in (
-                (Copy, 'landed', lambda *_: False), (Copy, 'begun', True), (Received, 'whole', lambda *_: set()),
-                (Copy, 'session', lambda *_: contextlib.nullcontext(session))):
+            (Copy, 'landed', lambda *_: False),
+            (Copy, 'begun', True),
+            (Received, 'whole', lambda *_: set()),
+            (Copy, 'session', lambda *_: contextlib.nullcontext(session)),
+        ):
             self.useFixture(fixtures.MonkeyPatch(f'{owner.__module__}.{owner.__name__}.{name}', value))
         self.server_migrations._servers = types.SimpleNamespace(prepare=lambda server_id: None)
         self.done = done
 
     def note(self, name, event='', result=None):
-        self.useFixture(fixtures.MonkeyPatch(name, lambda *_, **__: (event and self.events.append(event)) or result))
+        self.useFixture(
+            fixtures.MonkeyPatch(name, lambda *_, **__: (event and self.events.append(event)) or result)
+        )
 
     def note_of(self, owner, name, event='', result=None):
-        self.note(f'{owner.__module__}.{owner.__name__}.{name}' if isinstance(owner, type) else f'{owner.__name__}.{name}',
-                  event, result)
+        self.note(
+            f'{owner.__module__}.{owner.__name__}.{name}'
+            if isinstance(owner, type)
+            else f'{owner.__name__}.{name}',
+            event,
+            result,
+        )
 
     def check(self, way):
         """Check the order of what was noted."""
         first = self.events.index(COPIED)
         self.assertIn(ON_DISK, self.events, way)
         relied = self.events.index(RELIED_ON) if RELIED_ON in self.events else len(self.events)
-        self.assertTrue(any(first < number < relied for number, event in enumerate(self.events) if event == ON_DISK),
-                        f'{way}: {self.events}')
+        self.assertTrue(
+            any(first < number < relied for number, event in enumerate(self.events) if event == ON_DISK),
+            f'{way}: {self.events}',
+        )
         self.events.clear()
 
     # Ways -----------------------------------------------------------------------------------------
@@ -87,20 +117,26 @@ class OrderTest(base.ReplicationTest):
 
     def test_server_migration(self):
         server = values.ShareServer('old', 'network', 'p')
-        migration = values.ServerMigration(server, 'there@linux', values.ShareServer('new', 'network', 'p'), 'pool',
-                                           (base.share('a'),), ())
+        migration = values.ServerMigration(
+            server, 'there@linux', values.ShareServer('new', 'network', 'p'), 'pool', (base.share('a'),), ()
+        )
         self.peers()
         self.server_migrations.complete(migration)
         self.check('server migration')
 
     def test_promotion(self):
-        self.replicas.promote(values.Replica(base.share('new'), 'readable', '', base.share('old'), 'there@linux'))
+        self.replicas.promote(
+            values.Replica(base.share('new'), 'readable', '', base.share('old'), 'there@linux')
+        )
         self.check('promotion')
 
     def peers(self):
         """Have a peer from which all comes."""
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.replication.peer_session.command',
-                                             lambda *_: ('true',)))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'manila_lite.drivers.linux.replication.peer_session.command', lambda *_: ('true',)
+            )
+        )
 
     def test_backup_and_restore(self):
         state, backup = self.root / 'state', values.Backup('b', 1, values.BackupType('nightly'), 'h@b', 'p')
@@ -116,14 +152,21 @@ class OrderTest(base.ReplicationTest):
         self.note_of(ShareMoves, 'clear')
         moves = object.__new__(ShareMoves)
         moves.folder, moves._mounted = self.root, {}
-        work = types.SimpleNamespace(data=Untyped(), service=types.SimpleNamespace(
-            moves=moves, driver=types.SimpleNamespace(update_access=lambda *_: self.events.append(RELIED_ON) or {})))
+        work = types.SimpleNamespace(
+            data=Untyped(),
+            service=types.SimpleNamespace(
+                moves=moves,
+                driver=types.SimpleNamespace(update_access=lambda *_: self.events.append(RELIED_ON) or {}),
+            ),
+        )
         migration = values.ShareMigration(base.share('old'), 'there@linux', base.share('new'))
         copy = host_access.ShareCopy(work, migration, {}, 'a', 'new', 'p')
         host_copy.advance(copy)
         self.check('the copy is ready')
         host_copy.catch_up(copy, 1.0)
-        self.assertLess(self.events.index(ON_DISK), len(self.events) - 1, 'it has to be compared as it is on disk')
+        self.assertLess(
+            self.events.index(ON_DISK), len(self.events) - 1, 'it has to be compared as it is on disk'
+        )
         host_copy.serve(copy)
         self.check('the cut-over')
 

@@ -46,11 +46,16 @@ class ServicesTest(testtools.TestCase):
         self.assertIsInstance(make_pool(self.root, self.backend(linux_pool_type='btrfs').conf), BtrfsPool)
 
     def test_shared_pool_is_opened_only_while_this_host_may_serve(self):
-        backend = self.backend(linux_pool_fence='guard', driver_handles_share_servers=True, linux_pool_path='/dev/nothing')
+        backend = self.backend(
+            linux_pool_fence='guard', driver_handles_share_servers=True, linux_pool_path='/dev/nothing'
+        )
         services = Services(backend)
         self.assertIn('may not serve', str(self.assertRaises(CommandFailed, services.pool.open)))
         server = values.ShareServer('s')
-        for call in (lambda: services.share_servers.ensure(server), lambda: services.share_servers.prepare('s')):
+        for call in (
+            lambda: services.share_servers.ensure(server),
+            lambda: services.share_servers.prepare('s'),
+        ):
             self.assertIn('has let go of the pool', str(self.assertRaises(CommandFailed, call)))
         self.assertEqual([], services.share_servers.folders())
         services.keeper.take_up(time.clock_gettime(time.CLOCK_BOOTTIME) + 60)
@@ -88,15 +93,33 @@ class ServicesTest(testtools.TestCase):
         conf = self.backend(linux_export_ips=['10.0.0.1']).conf
         pool = make_pool(self.root, conf)
         pool.open()
-        shown = report.report(conf, pool, exports=ShareExports(frozenset({'CIFS'}), list, None, {'CIFS': 4450}), has_qos=False,
-                              replication={'replication_type': ['dr']}, capabilities={
-                                  'snapshot_support': True, 'driver_handles_share_servers': False}).capabilities
-        self.assertEqual((False, False, True, False, 'CIFS'), tuple(shown[name] for name in (
-            'snapshot_support', 'size_limit_support', 'ipv4_support', 'ipv6_support', 'storage_protocol')))
+        shown = report.report(
+            conf,
+            pool,
+            exports=ShareExports(frozenset({'CIFS'}), list, None, {'CIFS': 4450}),
+            has_qos=False,
+            replication={'replication_type': ['dr']},
+            capabilities={'snapshot_support': True, 'driver_handles_share_servers': False},
+        ).capabilities
+        self.assertEqual(
+            (False, False, True, False, 'CIFS'),
+            tuple(
+                shown[name]
+                for name in (
+                    'snapshot_support',
+                    'size_limit_support',
+                    'ipv4_support',
+                    'ipv6_support',
+                    'storage_protocol',
+                )
+            ),
+        )
         self.assertNotIn('replication_type', shown)
         self.assertEqual({'CIFS': 'port=4450'}, shown['mount_options'])
-        self.assertEqual({'space': '', 'users': ''}, {name: text for name, text in report.fingerprint(conf).items()
-                                                      if name in ('space', 'users')})
+        self.assertEqual(
+            {'space': '', 'users': ''},
+            {name: text for name, text in report.fingerprint(conf).items() if name in ('space', 'users')},
+        )
 
     def test_last_size_is_remembered_until_forgotten(self):
         sizes = RecentSizes()
@@ -110,6 +133,10 @@ class ServicesTest(testtools.TestCase):
 
 class DriverTest(testtools.TestCase):
     def test_driver_lacks_only_what_its_pages_name(self):
-        lacking = {values.Ability.SECURITY_SERVICES, values.Ability.SUBNET_METADATA, values.Ability.MIGRATE_REPLICATED}
+        lacking = {
+            values.Ability.SECURITY_SERVICES,
+            values.Ability.SUBNET_METADATA,
+            values.Ability.MIGRATE_REPLICATED,
+        }
         self.assertEqual(set(values.Ability) - lacking, abilities_of(LinuxDriver))
         self.assertTrue(issubclass(LinuxDriver, ComposedDriver))

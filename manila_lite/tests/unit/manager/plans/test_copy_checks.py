@@ -7,7 +7,6 @@ from manila_lite.manager.plans import copy_checks
 
 
 class Pauses(testtools.TestCase):
-
     def test_pauses_double_up_to_the_interval(self):
         self.assertEqual([1, 2, 4, 8, 16, 32, 60, 60], [copy_checks.pause(looks, 60.0) for looks in range(8)])
 
@@ -15,4 +14,4 @@ class Pauses(testtools.TestCase):
         self.assertEqual([0.1, 0.1], [copy_checks.pause(looks, 0.1) for looks in (0, 5)])
 
     def test_interval_holds_after_many_looks(self):
-        self.assertEqual(300.0, copy_checks.pause(10 ** 9, 300.0))
+        self.assertEqual(300.0, copy_checks.pause(10**9, 300.0))

@@ -23,7 +23,11 @@ class _Row(Subnet):
 
 def _scenario(addresses, expected, *, admins=_ADMINS, needs=(1, 1)):
     return f'{addresses or "none"} with {admins} for {needs}', {
-        'addresses': addresses.split(), 'expected': expected, 'admins': admins, 'needs': needs}
+        'addresses': addresses.split(),
+        'expected': expected,
+        'admins': admins,
+        'needs': needs,
+    }
 
 
 class ByPlace(testscenarios.WithScenarios, testtools.TestCase):
@@ -37,16 +41,29 @@ class ByPlace(testscenarios.WithScenarios, testtools.TestCase):
         _scenario('10.1.0.5 FD00::5', (['10.1.0.5'], ['fd00::5']), admins='fd00::/64'),
         # The two networks overlap, or are the same.
         _scenario('10.1.0.5 10.1.0.6', (['10.1.0.5'], ['10.1.0.6']), admins=_USERS),
-        _scenario('10.1.0.5 10.1.0.6 10.1.0.7', (['10.1.0.5', '10.1.0.6'], ['10.1.0.7']), admins='10.1.0.0/16', needs=(2, 1)),
-        _scenario('10.1.0.5 10.1.9.6 10.1.0.7', (['10.1.0.5', '10.1.0.7'], ['10.1.9.6']), admins='10.1.0.0/16'),
+        _scenario(
+            '10.1.0.5 10.1.0.6 10.1.0.7',
+            (['10.1.0.5', '10.1.0.6'], ['10.1.0.7']),
+            admins='10.1.0.0/16',
+            needs=(2, 1),
+        ),
+        _scenario(
+            '10.1.0.5 10.1.9.6 10.1.0.7', (['10.1.0.5', '10.1.0.7'], ['10.1.9.6']), admins='10.1.0.0/16'
+        ),
         _scenario('10.1.0.5 10.1.0.6', (['10.1.0.5', '10.1.0.6'], []), admins=_USERS, needs=(1, 0)),
         # Refused.
         _scenario('', 'has 0 addresses in subnet subnet; it needs 1'),
         _scenario('172.16.0.5', 'has 0 addresses in subnet subnet; it needs 1'),
-        _scenario('10.1.0.5 192.0.2.1 192.0.2.2',
-                  f'192.0.2.1, 192.0.2.2, which are not in subnet subnet ({_USERS}), nor in the network of administrators '
-                  f'({_ADMINS}).'),
-        _scenario('10.1.0.5 172.16.0.5', 'Its backend has no network of administrators (admin_network_id)', admins=None),
+        _scenario(
+            '10.1.0.5 192.0.2.1 192.0.2.2',
+            f'192.0.2.1, 192.0.2.2, which are not in subnet subnet ({_USERS}), nor in the network of administrators '
+            f'({_ADMINS}).',
+        ),
+        _scenario(
+            '10.1.0.5 172.16.0.5',
+            'Its backend has no network of administrators (admin_network_id)',
+            admins=None,
+        ),
     ]
 
     def test_49_7_each_address_is_in_its_network(self):
@@ -54,6 +71,8 @@ class ByPlace(testscenarios.WithScenarios, testtools.TestCase):
         admins = AdminSubnet('net', 'admins', self.admins, 4) if self.admins else None
         arguments = self.addresses, row, admins, self.needs
         if isinstance(self.expected, str):
-            self.assertIn(self.expected, str(self.assertRaises(errors.Final, kept_addresses.by_place, *arguments)))
+            self.assertIn(
+                self.expected, str(self.assertRaises(errors.Final, kept_addresses.by_place, *arguments))
+            )
         else:
             self.assertEqual(self.expected, kept_addresses.by_place(*arguments))

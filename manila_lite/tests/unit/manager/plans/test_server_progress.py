@@ -14,7 +14,6 @@ def _done(size):
 
 
 class Progress(unittest.TestCase):
-
     def test_nothing_is_known_at_the_beginning(self):
         self.assertEqual(MigrationProgress(0), of_all([(1, _NOT_BEGUN), (3, _NOT_BEGUN)]))
 
@@ -26,9 +25,14 @@ class Progress(unittest.TestCase):
         self.assertEqual((10, 40), (told.bytes_done, told.bytes_total))
 
     def test_number_of_all_files_is_told_once_it_is_known(self):
-        self.assertEqual((3, None), (of_all([(1, _done(10)), (3, _NOT_BEGUN)]).done, of_all([(1, _done(10)),
-                                                                                       (3, _NOT_BEGUN)]).total))
-        self.assertEqual((6, 6), (of_all([(1, _done(10)), (3, _done(5))]).done, of_all([(1, _done(10)), (3, _done(5))]).total))
+        self.assertEqual(
+            (3, None),
+            (of_all([(1, _done(10)), (3, _NOT_BEGUN)]).done, of_all([(1, _done(10)), (3, _NOT_BEGUN)]).total),
+        )
+        self.assertEqual(
+            (6, 6),
+            (of_all([(1, _done(10)), (3, _done(5))]).done, of_all([(1, _done(10)), (3, _done(5))]).total),
+        )
 
     def test_everything_is_there_at_the_end_and_not_before(self):
         self.assertEqual((100, 15, 15), _shown([(1, _done(10)), (3, _done(5))]))

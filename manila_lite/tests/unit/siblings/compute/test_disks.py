@@ -43,7 +43,9 @@ class Disks(testtools.TestCase):
         self.disk.write_bytes(b'disk')
         disks.keep(self.disk, self.image, self.folder / '.draft')
         self.assertEqual(b'disk', self.image.read_bytes())
-        self.assertRaises(errors.Final, disks.keep, self.disk, self.folder / 'image.qcow2', self.folder / '.draft')
+        self.assertRaises(
+            errors.Final, disks.keep, self.disk, self.folder / 'image.qcow2', self.folder / '.draft'
+        )
         self.assertEqual({'disk', 'image'}, set(os.listdir(self.folder)))
 
     def test_qcow2_image_with_a_backing_or_data_file_is_refused(self):
@@ -52,8 +54,11 @@ class Disks(testtools.TestCase):
         image = self.folder / 'image.qcow2'
         image.write_bytes(b'content')
         self.useFixture(_Path(self.folder))
-        for said, whole in (('{}', True), ('{"backing-filename": "/etc/shadow"}', False),
-                            ('{"format-specific": {"data": {"data-file": "/etc/shadow"}}}', False)):
+        for said, whole in (
+            ('{}', True),
+            ('{"backing-filename": "/etc/shadow"}', False),
+            ('{"format-specific": {"data": {"data-file": "/etc/shadow"}}}', False),
+        ):
             (self.folder / 'info').write_text(said)
             if whole:
                 disks.make(image, self.disk, 0)

@@ -13,8 +13,10 @@ from manila_lite.siblings.compute.drivers.local import Files
 from manila_lite.siblings.compute.drivers.qemu_processes import CommandLines
 
 FILES = Files(Path('/var/lib/a,b c/servers/1'))
-DEVICES = (qemu_arguments.Device('s1', 'data', '/mounts/1', '/run/share0'),
-           qemu_arguments.Device('s2', 's2', '/mounts/2', '/run/share1'))
+DEVICES = (
+    qemu_arguments.Device('s1', 'data', '/mounts/1', '/run/share0'),
+    qemu_arguments.Device('s2', 's2', '/mounts/2', '/run/share1'),
+)
 
 
 def words(**more):
@@ -30,7 +32,9 @@ def values(arguments, option):
 class Qemu(testtools.TestCase):
     def test_guest_memory_is_shared_only_if_requested(self):
         self.assertEqual(['memory-backend-memfd,id=mem,size=64M,share=on'], values(words(), '-object'))
-        self.assertEqual(['memory-backend-ram,id=mem,size=64M'], values(words(shared_memory=False), '-object'))
+        self.assertEqual(
+            ['memory-backend-ram,id=mem,size=64M'], values(words(shared_memory=False), '-object')
+        )
 
     def test_each_share_has_a_device(self):
         arguments = words()
@@ -47,19 +51,28 @@ class Qemu(testtools.TestCase):
         self.assertEqual(['tap,id=net,ifname=m1,script=no,downscript=no'], values(words(), '-netdev'))
 
     def test_each_network_has_an_interface(self):
-        nics = tuple(Nic(name, name, '192.0.2.5', f'fa:16:3e:00:00:0{number}', '192.0.2.0/24', mtu=1400)
-                     for number, name in enumerate('ab'))
+        nics = tuple(
+            Nic(name, name, '192.0.2.5', f'fa:16:3e:00:00:0{number}', '192.0.2.0/24', mtu=1400)
+            for number, name in enumerate('ab')
+        )
         server = {'id': '11111111-2222-3333-4444-555555555555', 'nics': nics}
         arguments = words(**server)
-        names = [value.partition('ifname=')[2].partition(',')[0] for value in values(arguments, '-netdev')[1:]]
+        names = [
+            value.partition('ifname=')[2].partition(',')[0] for value in values(arguments, '-netdev')[1:]
+        ]
         self.assertEqual(['t1111111122220', 't1111111122221'], names)
-        self.assertIn('virtio-net-pci,netdev=nic1,mac=fa:16:3e:00:00:01,host_mtu=1400,romfile=', values(arguments, '-device'))
+        self.assertIn(
+            'virtio-net-pci,netdev=nic1,mac=fa:16:3e:00:00:01,host_mtu=1400,romfile=',
+            values(arguments, '-device'),
+        )
         self.assertTrue(all(len(name) < 16 for name in names), 'or the kernel takes no such name')
 
     def test_kernel_or_disk_image_sets_the_boot_options(self):
         arguments = words(kernel='k', initrd='i', cmdline='a b')
-        self.assertEqual((['/images/k'], ['/images/i'], ['a b']),
-                         tuple(values(arguments, option) for option in ('-kernel', '-initrd', '-append')))
+        self.assertEqual(
+            (['/images/k'], ['/images/i'], ['a b']),
+            tuple(values(arguments, option) for option in ('-kernel', '-initrd', '-append')),
+        )
         self.assertEqual(1, len(values(arguments, '-drive')), 'the config drive alone')
         self.assertEqual([], values(words(image='d'), '-kernel'))
         self.assertEqual(2, len(values(words(image='d'), '-drive')))
@@ -67,10 +80,14 @@ class Qemu(testtools.TestCase):
 
 class Virtiofsd(testtools.TestCase):
     def test_c_and_rust_virtiofsd_get_their_own_options(self):
-        self.assertEqual('v -f --socket-path=/run/share0 -o source=/mounts/1 -o cache=none -o sandbox=chroot',
-                         ' '.join(qemu_arguments.virtiofsd('v', 'c', DEVICES[0], 'none', 'chroot')))
-        self.assertEqual('v --socket-path=/run/share0 --shared-dir=/mounts/1 --cache=never --sandbox=namespace',
-                         ' '.join(qemu_arguments.virtiofsd('v', 'rust', DEVICES[0], 'none', 'namespace')))
+        self.assertEqual(
+            'v -f --socket-path=/run/share0 -o source=/mounts/1 -o cache=none -o sandbox=chroot',
+            ' '.join(qemu_arguments.virtiofsd('v', 'c', DEVICES[0], 'none', 'chroot')),
+        )
+        self.assertEqual(
+            'v --socket-path=/run/share0 --shared-dir=/mounts/1 --cache=never --sandbox=namespace',
+            ' '.join(qemu_arguments.virtiofsd('v', 'rust', DEVICES[0], 'none', 'namespace')),
+        )
 
 
 class Recorded(testtools.TestCase):
@@ -80,4 +97,6 @@ class Recorded(testtools.TestCase):
         (files / 'run.json').write_text('{"qemu": ["q"], "shares": {}, "sockets": {}, "netns": "bridges"}')
         known = CommandLines.read(files)
         self.assertEqual((['q'], False), (known.qemu, known.apart))
-        self.assertNotEqual(known, CommandLines(['q'], apart=True), 'it is started anew when it is switched on')
+        self.assertNotEqual(
+            known, CommandLines(['q'], apart=True), 'it is started anew when it is switched on'
+        )

@@ -48,6 +48,7 @@ class Monitored(testtools.TestCase):
                             return
                         stream.write(b'{"event": "RESUME"}\n' + json.dumps(answer).encode() + b'\n')
                         stream.flush()
+
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         self.addCleanup(thread.join, waiting.LIMIT)
@@ -71,13 +72,19 @@ class Monitored(testtools.TestCase):
             theirs.close()
 
     def test_refused_save_has_the_reason_and_resumes_the_guest(self):
-        with self.answers(migrate={'error': {'class': 'GenericError', 'desc': 'not with this device'}}) as monitor:
+        with self.answers(
+            migrate={'error': {'class': 'GenericError', 'desc': 'not with this device'}}
+        ) as monitor:
             refused = self.assertRaises(Refused, monitor.save, self.folder / 'memory')
         self.assertIn('not with this device', str(refused))
-        self.assertEqual(['qmp_capabilities', 'stop', 'getfd', 'migrate', 'cont'], self.asked, 'the guest goes on')
+        self.assertEqual(
+            ['qmp_capabilities', 'stop', 'getfd', 'migrate', 'cont'], self.asked, 'the guest goes on'
+        )
 
     def test_save_fails_if_its_migration_fails(self):
-        with self.answers(query_migrate={'return': {'status': 'failed', 'error-desc': 'no space'}}) as monitor:
+        with self.answers(
+            query_migrate={'return': {'status': 'failed', 'error-desc': 'no space'}}
+        ) as monitor:
             self.assertIn('no space', str(self.assertRaises(Refused, monitor.save, self.folder / 'memory')))
 
     def test_missing_monitor_is_unavailable(self):

@@ -31,8 +31,11 @@ class Machine(Remote):
 
 class Client(testtools.TestCase):
     def test_client_is_installed_by_distribution(self):
-        for os_release, last in ((DEBIAN, 'install -y --no-install-recommends nfs-common'),
-                           (UBUNTU_LIKE, 'install -y --no-install-recommends nfs-common'), (ROCKY, '-y install nfs-utils')):
+        for os_release, last in (
+            (DEBIAN, 'install -y --no-install-recommends nfs-common'),
+            (UBUNTU_LIKE, 'install -y --no-install-recommends nfs-common'),
+            (ROCKY, '-y install nfs-utils'),
+        ):
             node = Machine(os_release)
             client.ensure(node, 60)
             self.assertThat(node.installed[-1], testtools.matchers.EndsWith(last))
@@ -46,8 +49,13 @@ class Client(testtools.TestCase):
         self.assertEqual([], node.installed)
 
     def test_failures_are_reported(self):
-        for node, why in ((Machine('ID=alpine\n'), 'on alpine'), (Machine(''), 'on this system'), (Machine('ID="x\n'), 'this'),
-                          (Machine(DEBIAN, status=100), 'no network'), (Machine(DEBIAN, helps=False), 'no mount.nfs')):
+        for node, why in (
+            (Machine('ID=alpine\n'), 'on alpine'),
+            (Machine(''), 'on this system'),
+            (Machine('ID="x\n'), 'this'),
+            (Machine(DEBIAN, status=100), 'no network'),
+            (Machine(DEBIAN, helps=False), 'no mount.nfs'),
+        ):
             self.assertIn(why, str(self.assertRaises(errors.Final, client.ensure, node, 60)))
 
     def test_own_id_comes_before_like_ids(self):

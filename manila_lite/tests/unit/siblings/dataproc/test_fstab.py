@@ -9,7 +9,9 @@ from manila_lite.siblings.dataproc.handlers import fstab
 from manila_lite.siblings.dataproc.interface import Mount
 from manila_lite.siblings.nfs import table
 
-_PATHS = st.text(st.characters(blacklist_characters='\0', blacklist_categories=['Cs']), min_size=1).map(lambda text: f'/{text}')
+_PATHS = st.text(st.characters(blacklist_characters='\0', blacklist_categories=['Cs']), min_size=1).map(
+    lambda text: f'/{text}'
+)
 _OTHERS = st.binary().filter(lambda text: b'# mlite ' not in text)
 SHARE = '4b0e1f0a-4c77-4d9a-a1c7-0a2f6e0b0a01'
 
@@ -21,8 +23,11 @@ def mount(path, export='10.0.0.5:/shares/a', level='rw'):
 class Fstab(testtools.TestCase):
     def test_line_has_the_fields_of_an_nfs_mount(self):
         self.assertEqual(
-            b'[fd00::5]:/shares/a /mnt/a\\040b nfs ro,vers=4.2,hard,_netdev,nofail 0 0 # mlite ' + SHARE.encode() + b'\n',
-            fstab.line(mount('/mnt/a b', '[fd00::5]:/shares/a', 'ro'), 'vers=4.2,hard'))
+            b'[fd00::5]:/shares/a /mnt/a\\040b nfs ro,vers=4.2,hard,_netdev,nofail 0 0 # mlite '
+            + SHARE.encode()
+            + b'\n',
+            fstab.line(mount('/mnt/a b', '[fd00::5]:/shares/a', 'ro'), 'vers=4.2,hard'),
+        )
 
     @settings(deadline=None, database=None)
     @given(_PATHS)

@@ -9,7 +9,6 @@ from manila_lite.siblings.dataproc import conf, fake, load
 
 
 class LoadTest(testtools.TestCase):
-
     def options(self, **values):
         made = cfg.ConfigOpts()
         conf.register_opts(made)
@@ -21,7 +20,9 @@ class LoadTest(testtools.TestCase):
     def test_infra_and_handlers_are_loaded_by_name(self):
         options = self.options(infra='fake', handlers={'nfs': 'fake'})
         self.assertIsInstance(load.infra(options), fake.FakeInfra)
-        self.assertEqual({'NFS': fake.FakeHandler}, {name: type(made) for name, made in load.handlers(options).items()})
+        self.assertEqual(
+            {'NFS': fake.FakeHandler}, {name: type(made) for name, made in load.handlers(options).items()}
+        )
 
     def test_nfs_handler_is_the_default(self):
         self.assertEqual(['NFS'], [made.protocol for made in load.handlers(self.options()).values()])

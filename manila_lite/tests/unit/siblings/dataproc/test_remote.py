@@ -19,13 +19,17 @@ class CommandLine(testtools.TestCase):
     @given(_WORDS)
     def test_shell_passes_arguments_unchanged(self, words):
         line = command_line(['printf', '%s\\0', *words, '; rm -rf "$(pwd)"\n'], 'root', 5)
-        said = subprocess.run(['sh', '-c', line], check=True, capture_output=True, timeout=waiting.LIMIT).stdout
+        said = subprocess.run(
+            ['sh', '-c', line], check=True, capture_output=True, timeout=waiting.LIMIT
+        ).stdout
         self.assertEqual([*words, '; rm -rf "$(pwd)"\n', ''], said.decode().split('\0'))
 
     def test_command_has_timeout_locale_and_user(self):
         self.assertRegex(command_line(['true'], 'root', 0.5), '^env LC_ALL=C PATH=[^ ]+ timeout 1 true$')
-        self.assertRegex(command_line(['ls', 'a b'], 'debian', 60),
-                         "^sudo -n -- env LC_ALL=C PATH=[^ ]+ timeout 60 ls 'a b'$")
+        self.assertRegex(
+            command_line(['ls', 'a b'], 'debian', 60),
+            "^sudo -n -- env LC_ALL=C PATH=[^ ]+ timeout 60 ls 'a b'$",
+        )
 
     def test_argument_with_a_nul_is_refused(self):
         self.assertRaises(errors.Invalid, command_line, ['ls', 'a\0b'], 'root', 1)

@@ -41,10 +41,14 @@ class Commands(testtools.TestCase):
     def test_arguments_without_value_are_left_out(self):
         script, cluster = self.asked(Answer(0))
         cluster.manager('fs subvolume rm', sub_name='s', group_name=None, force=True)
-        self.assertEqual([{'prefix': 'fs subvolume rm', 'format': 'json', 'sub_name': 's', 'force': True}], script.commands)
+        self.assertEqual(
+            [{'prefix': 'fs subvolume rm', 'format': 'json', 'sub_name': 's', 'force': True}], script.commands
+        )
 
     def test_manager_that_starts_is_waited_for(self):
-        script, cluster = self.asked(Answer(errno.ENOTSUP), Away('gone'), Answer(errno.ETIMEDOUT), Answer(0, '7'))
+        script, cluster = self.asked(
+            Answer(errno.ENOTSUP), Away('gone'), Answer(errno.ETIMEDOUT), Answer(0, '7')
+        )
         self.assertEqual(7, cluster.manager('x', b'content'))
         self.assertEqual((4, 1), (len(script.commands), script.closed))
         self.assertEqual([b'content'] * 4, script.files)
@@ -56,7 +60,9 @@ class Commands(testtools.TestCase):
         self.assertIn('no such thing', str(refused))
 
     def test_cluster_that_stays_away_is_one_clear_error(self):
-        away = self.assertRaises(Away, self.asked(Away('silence'), patience=0.05)[1].manager, 'fs subvolume info')
+        away = self.assertRaises(
+            Away, self.asked(Away('silence'), patience=0.05)[1].manager, 'fs subvolume info'
+        )
         for text in ('"fs subvolume info"', 'ceph status', 'silence'):
             self.assertIn(text, str(away))
 

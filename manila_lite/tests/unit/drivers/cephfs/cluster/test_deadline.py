@@ -20,7 +20,10 @@ class Deadline(testtools.TestCase):
         def take(value):
             late.append(value)
             came.set()
-        self.assertRaises(deadline.Hangs, deadline.call, lambda: go.wait(waiting.LIMIT) and 'late', 0.01, late=take)
+
+        self.assertRaises(
+            deadline.Hangs, deadline.call, lambda: go.wait(waiting.LIMIT) and 'late', 0.01, late=take
+        )
         go.set()
         self.assertTrue(came.wait(waiting.LIMIT))
         self.assertEqual(['late'], late)

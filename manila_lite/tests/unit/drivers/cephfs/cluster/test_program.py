@@ -10,8 +10,19 @@ class Words(testtools.TestCase):
     def test_each_value_is_named(self):
         self.assertEqual(
             ['fs', 'subvolume', 'authorize', '--vol_name=a', '--auth_id=--id', '--force'],
-            words({'prefix': 'fs subvolume authorize', 'format': 'json', 'vol_name': 'a', 'auth_id': '--id', 'force': True,
-                   'retain_snapshots': False}))
+            words(
+                {
+                    'prefix': 'fs subvolume authorize',
+                    'format': 'json',
+                    'vol_name': 'a',
+                    'auth_id': '--id',
+                    'force': True,
+                    'retain_snapshots': False,
+                }
+            ),
+        )
 
     def test_filters_come_last(self):
-        self.assertEqual(['client', 'evict', 'auth_name=x'], words({'prefix': 'client evict', 'filters': ['auth_name=x']}))
+        self.assertEqual(
+            ['client', 'evict', 'auth_name=x'], words({'prefix': 'client evict', 'filters': ['auth_name=x']})
+        )

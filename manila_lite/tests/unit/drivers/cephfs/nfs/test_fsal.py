@@ -10,13 +10,22 @@ from manila_lite.host.commands import CommandFailed
 
 class FsalTest(testtools.TestCase):
     def fsal(self, key=None, **changes):
-        return CephFsal(**{'ceph_conf': '/etc/ceph/ceph.conf', 'filesystem': 'a', 'node': 'node',
-                           'key_of': lambda name: key or Key(f'nfs-{name}', 'secret=='),
-                           'guard': ConnectionGuard(Path('/state'), 64), **changes})
+        return CephFsal(
+            **{
+                'ceph_conf': '/etc/ceph/ceph.conf',
+                'filesystem': 'a',
+                'node': 'node',
+                'key_of': lambda name: key or Key(f'nfs-{name}', 'secret=='),
+                'guard': ConnectionGuard(Path('/state'), 64),
+                **changes,
+            }
+        )
 
     def test_each_export_has_a_key_of_its_own(self):
-        self.assertEqual('FSAL { Name = CEPH; Filesystem = "a"; User_Id = "nfs-x"; Secret_Access_Key = "secret=="; }',
-                         self.fsal().block('x'))
+        self.assertEqual(
+            'FSAL { Name = CEPH; Filesystem = "a"; User_Id = "nfs-x"; Secret_Access_Key = "secret=="; }',
+            self.fsal().block('x'),
+        )
 
     def test_text_that_would_end_its_quotes_is_refused(self):
         for bad in ('a"; } EXPORT {', 'a\\', 'a\nb', ''):
@@ -38,4 +47,6 @@ class FsalTest(testtools.TestCase):
     def test_server_with_another_limit_of_connections_is_another_one(self):
         other = self.fsal(guard=ConnectionGuard(Path('/state'), 65))
         self.assertNotEqual(self.fsal().conf, other.conf)
-        self.assertEqual(('65', '/etc/ceph/ceph.conf'), (other.env['MANILA_LITE_PER_ADDRESS'], other.env['CEPH_CONF']))
+        self.assertEqual(
+            ('65', '/etc/ceph/ceph.conf'), (other.env['MANILA_LITE_PER_ADDRESS'], other.env['CEPH_CONF'])
+        )

@@ -27,8 +27,15 @@ class GatewayTest(testtools.TestCase):
         conf([], default_config_files=[])
         for name, value in values.items():
             conf.set_override(name, value)
-        return Gateway(Path(self.useFixture(fixtures.TempDir()).path), conf, ceph_conf='/etc/ceph/ceph.conf', filesystem='a',
-                       node='node', key_of=lambda name: Key(name, 'secret'), objects=self.objects)
+        return Gateway(
+            Path(self.useFixture(fixtures.TempDir()).path),
+            conf,
+            ceph_conf='/etc/ceph/ceph.conf',
+            filesystem='a',
+            node='node',
+            key_of=lambda name: Key(name, 'secret'),
+            objects=self.objects,
+        )
 
     def test_host_that_takes_over_gives_the_former_time_and_drops_its_own_note(self):
         first, other = self.gateway(), self.gateway()
@@ -37,7 +44,9 @@ class GatewayTest(testtools.TestCase):
         fencing.note(other._state, 'another host')
         self.assertGreater(other._claim(), 0.0)
         self.assertEqual('', fencing.by(other._state))
-        self.assertEqual((other._token.encode(), b''), (self.objects.kept[keeper.HOLDER], self.objects.kept[keeper.FREED]))
+        self.assertEqual(
+            (other._token.encode(), b''), (self.objects.kept[keeper.HOLDER], self.objects.kept[keeper.FREED])
+        )
         self.objects.kept[keeper.FREED] = first._token.encode()
         other._await_former(float('inf'))
 

@@ -22,7 +22,9 @@ class KeeperTest(testtools.TestCase):
         self.objects, self.now, self.held = base.Objects(), 100.0, set()
         self.patch(addresses, 'take', self.take)
         self.patch(addresses, 'leave', lambda interface, wanted: self.held.difference_update(wanted))
-        self.keeper = keeper.Keeper(keeper.Task(str(self.home), 'me', 'eth0', ['10.0.0.1'], self.objects), lambda: self.now)
+        self.keeper = keeper.Keeper(
+            keeper.Task(str(self.home), 'me', 'eth0', ['10.0.0.1'], self.objects), lambda: self.now
+        )
 
     def take(self, interface, wanted):
         lacked = [one for one in wanted if one not in self.held]
@@ -40,7 +42,7 @@ class KeeperTest(testtools.TestCase):
         self.objects.kept[keeper.HOLDER] = b'me'
         self.assertTrue(self.keeper.look())
         self.assertEqual({'10.0.0.1'}, self.held)
-        self.held.clear()       # as another program may do
+        self.held.clear()  # as another program may do
         self.assertTrue(self.keeper.look())
         self.assertEqual({'10.0.0.1'}, self.held)
         self.assertTrue((self.home / keeper.KEPT).exists())
@@ -86,7 +88,9 @@ class KeeperTest(testtools.TestCase):
 
 class TaskTest(testtools.TestCase):
     def test_task_is_read_as_it_was_written(self):
-        task = keeper.Task('/home', 'me', 'eth0', ['10.0.0.1'], Objects('/etc/ceph.conf', 'ceph', 'manila', 'pool', 'space'))
+        task = keeper.Task(
+            '/home', 'me', 'eth0', ['10.0.0.1'], Objects('/etc/ceph.conf', 'ceph', 'manila', 'pool', 'space')
+        )
         file = Path(self.useFixture(fixtures.TempDir()).path) / 'task'
         task.write(file)
         self.assertEqual(task.mark, keeper.Task.read(file).mark)

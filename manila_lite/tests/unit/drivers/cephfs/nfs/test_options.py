@@ -17,5 +17,9 @@ class AddressesTest(testtools.TestCase):
     def test_several_addresses_go_before_the_one(self):
         self.assertEqual([], self.addresses())
         self.assertEqual(['10.0.0.1'], self.addresses(cephfs_ganesha_server_ip='10.0.0.1'))
-        self.assertEqual(['fd00::2', '10.0.0.2'], self.addresses(cephfs_ganesha_server_ip='10.0.0.1',
-                                                                 cephfs_ganesha_export_ips=['fd00:0::2', '10.0.0.2']))
+        self.assertEqual(
+            ['fd00::2', '10.0.0.2'],
+            self.addresses(
+                cephfs_ganesha_server_ip='10.0.0.1', cephfs_ganesha_export_ips=['fd00:0::2', '10.0.0.2']
+            ),
+        )

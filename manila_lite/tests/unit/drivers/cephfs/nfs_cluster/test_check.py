@@ -23,14 +23,20 @@ class CheckTest(testtools.TestCase):
         return conf
 
     def test_options_that_are_well(self):
-        self.assertEqual([], list(check.problems(self.conf(cephfs_ganesha_export_ips=['10.0.0.1', 'fd00::1']))))
+        self.assertEqual(
+            [], list(check.problems(self.conf(cephfs_ganesha_export_ips=['10.0.0.1', 'fd00::1'])))
+        )
         self.assertEqual([], list(check.problems_at(self.cluster, self.conf())))
 
     def test_each_problem_of_the_options_is_one_line_that_names_one(self):
         for found, values in (
-                ('cephfs_ganesha_export_ips is empty', {}),
-                ('cephfs_ganesha_export_ips: :: is not the address of one host', {'cephfs_ganesha_export_ips': ['::']}),
-                ('cephfs_ganesha_server_is_remote', {'cephfs_ganesha_server_is_remote': True})):
+            ('cephfs_ganesha_export_ips is empty', {}),
+            (
+                'cephfs_ganesha_export_ips: :: is not the address of one host',
+                {'cephfs_ganesha_export_ips': ['::']},
+            ),
+            ('cephfs_ganesha_server_is_remote', {'cephfs_ganesha_server_is_remote': True}),
+        ):
             [problem] = check.problems(self.conf(**values))
             self.assertIn(found, problem.what)
 

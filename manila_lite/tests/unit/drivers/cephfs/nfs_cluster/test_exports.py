@@ -56,7 +56,12 @@ class ExportsTest(testtools.TestCase):
         told = self.cluster.exports['/shares/x']
         told |= {'sectype': 'sys', 'access_type': 'NONE', 'protocols': [4]}
         self.assertTrue(self.exports.find('/shares/x').is_common)
-        for other in ({'access_type': 'RW'}, {'squash': 'all_squash'}, {'protocols': [3, 4]}, {'transports': ['TCP', 'UDP']}):
+        for other in (
+            {'access_type': 'RW'},
+            {'squash': 'all_squash'},
+            {'protocols': [3, 4]},
+            {'transports': ['TCP', 'UDP']},
+        ):
             self.cluster.exports['/shares/x'] = told | other
             self.assertFalse(self.exports.find('/shares/x').is_common, other)
 

@@ -53,9 +53,11 @@ class Sessions:
         return {told['fsal']['user_id'] for told in self._cluster.exports.values()}
 
     def of(self, user):
-        return [Session('a:0', self._number(user, machine), machine, '/volumes/x', machine in self.stale)
-                for machine in self.machines
-                if user in self.deaf.get(machine, self._users()) and (user, machine) not in self.ended]
+        return [
+            Session('a:0', self._number(user, machine), machine, '/volumes/x', machine in self.stale)
+            for machine in self.machines
+            if user in self.deaf.get(machine, self._users()) and (user, machine) not in self.ended
+        ]
 
     def are_any(self, user):
         return bool(self.of(user))
@@ -94,8 +96,10 @@ class GatewaysTest(testtools.TestCase):
         return self.gateways.defects_of(self.subvolumes.get('x'), '/shares/x', clients)
 
     def served(self):
-        return {pseudo: tuple((tuple(client['addresses']), client['access_type']) for client in told['clients'])
-                for pseudo, told in self.cluster.exports.items()}
+        return {
+            pseudo: tuple((tuple(client['addresses']), client['access_type']) for client in told['clients'])
+            for pseudo, told in self.cluster.exports.items()
+        }
 
     def test_new_export_is_new_once_and_leaves_no_witness(self):
         self.assertTrue(self.serve(ONE))
@@ -115,7 +119,12 @@ class GatewaysTest(testtools.TestCase):
         self.assertEqual({'/shares/x': ()}, self.served())
 
     def test_deaf_gateway_loses_the_export_when_somebody_loses_access(self):
-        for before, after in (((ONE, TWO), (TWO,)), ((ONE,), ()), ((TWO, ONE), (ONE, TWO, RO)), ((ONE,), (RO,))):
+        for before, after in (
+            ((ONE, TWO), (TWO,)),
+            ((ONE,), ()),
+            ((TWO, ONE), (ONE, TWO, RO)),
+            ((ONE,), (RO,)),
+        ):
             self.sessions.ended, self.sessions.deaf = [], {}
             self.gateways.forget('x', '/shares/x')
             self.serve(*before)
@@ -124,7 +133,9 @@ class GatewaysTest(testtools.TestCase):
             self.serve(*after)
             self.assertEqual(['south'], [machine for _, machine in self.sessions.ended], (before, after))
             self.assertEqual({'/shares/x': after}, self.served())
-            self.assertNotEqual(number, self.cluster.exports['/shares/x']['export_id'], 'the gateway knows the key')
+            self.assertNotEqual(
+                number, self.cluster.exports['/shares/x']['export_id'], 'the gateway knows the key'
+            )
 
     def test_somebody_is_shut_out_also_if_the_only_gateway_was_killed(self):
         self.sessions.machines = ['south']
@@ -172,9 +183,13 @@ class GatewaysTest(testtools.TestCase):
 
     def test_of_two_gateways_on_a_machine_both_lose_the_export_if_one_is_deaf(self):
         sessions = [session(0, 1, 'm'), session(0, 2, 'm'), session(1, 2, 'm'), session(0, 3, 'n')]
-        self.assertEqual([], gateways._late(sessions, [session(0, 7, 'm'), session(0, 8, 'm'), session(0, 9, 'n')]))
-        self.assertEqual(sessions[:3], gateways._late(sessions, [session(0, 7, 'm'), session(1, 7, 'm'),
-                                                                 session(0, 9, 'n')]))
+        self.assertEqual(
+            [], gateways._late(sessions, [session(0, 7, 'm'), session(0, 8, 'm'), session(0, 9, 'n')])
+        )
+        self.assertEqual(
+            sessions[:3],
+            gateways._late(sessions, [session(0, 7, 'm'), session(1, 7, 'm'), session(0, 9, 'n')]),
+        )
 
     def test_export_of_another_directory_is_made_anew(self):
         self.serve(ONE, path='/volumes')
@@ -203,7 +218,7 @@ class GatewaysTest(testtools.TestCase):
         former = self.cluster.exports['/shares/x']['fsal']['user_id']
         self.sessions.silence('south')
         self.serve()
-        self.sessions.ended = []        # the cluster forgets it
+        self.sessions.ended = []  # the cluster forgets it
         self.evictions.keep_out()
         self.assertEqual([(former, 'south')], self.sessions.ended)
 

@@ -92,8 +92,10 @@ class KeysTest(testtools.TestCase):
     def test_ids_of_before_are_shut_out_with_a_mark_meanwhile(self):
         self.cluster.ids = {'volume': {'b': 'p', 'a': 'p', 'nfs-x': keys.TENANT}}
         self.keys.grant('x', _VOLUME)
-        self.assertEqual(({'volume': {'nfs-x': keys.TENANT}}, [('a', ['a', 'b']), ('b', ['a', 'b'])], None),
-                         (self.cluster.ids, self.cluster.evicted, self.cluster.planned))
+        self.assertEqual(
+            ({'volume': {'nfs-x': keys.TENANT}}, [('a', ['a', 'b']), ('b', ['a', 'b'])], None),
+            (self.cluster.ids, self.cluster.evicted, self.cluster.planned),
+        )
         self.assertEqual({'a', 'b'}, self.cluster.followed)
 
     def test_ids_that_a_process_died_of_shutting_out_are_still_shut_out(self):

@@ -11,7 +11,11 @@ from manila_lite.drivers.cephfs.protocols.table import protocol_of
 
 class TableTest(testtools.TestCase):
     def test_name_of_an_nfs_cluster_matters_for_nfs_only(self):
-        for name, cluster, found in (('nfs', None, Nfs), ('NFS', 'c', NfsCluster), ('CEPHFS', 'c', Native),
-                                     ('cephfs', None, Native)):
+        for name, cluster, found in (
+            ('nfs', None, Nfs),
+            ('NFS', 'c', NfsCluster),
+            ('CEPHFS', 'c', Native),
+            ('cephfs', None, Native),
+        ):
             conf = types.SimpleNamespace(cephfs_protocol_helper_type=name, cephfs_nfs_cluster_id=cluster)
             self.assertIs(found, protocol_of(conf))

@@ -34,7 +34,13 @@ class Ids(testtools.TestCase):
     def test_note_is_written_only_when_it_changes_and_deleted_when_it_is_empty(self):
         there = Subvolumes()
         ids = AuthIds(there)
-        for now, done in ((set(), []), ({'a', 'b'}, ['mark']), ({'b', 'a'}, []), ({'a'}, ['mark']), (set(), ['unmark'])):
+        for now, done in (
+            (set(), []),
+            ({'a', 'b'}, ['mark']),
+            ({'b', 'a'}, []),
+            ({'a'}, ['mark']),
+            (set(), ['unmark']),
+        ):
             there.asked.clear()
             ids.note('s', noted(there.marks), now)
             self.assertEqual((now, done), (noted(there.marks), there.asked))
@@ -58,7 +64,10 @@ class Ids(testtools.TestCase):
             ids.let_in(name, 'a', level, 'p')
         there.named.clear()
         ids.shut_out('s', 'a')
-        self.assertEqual([('deauthorize', 's', None), ('authorize', 'gone', 'rw'), ('authorize', 'other', 'r')], there.named)
+        self.assertEqual(
+            [('deauthorize', 's', None), ('authorize', 'gone', 'rw'), ('authorize', 'other', 'r')],
+            there.named,
+        )
         there.named.clear()
         ids.shut_out('other', 'a')
         self.assertEqual([('deauthorize', 'other', None)], there.named)

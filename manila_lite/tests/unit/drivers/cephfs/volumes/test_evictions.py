@@ -87,8 +87,10 @@ class Marks(testtools.TestCase):
     def test_sessions_of_an_id_without_a_rule_end_if_they_are_about_the_subvolume(self):
         self.evictions.done('s', {'a', 'b'})
         for name, first in (('a', 1), ('b', 4)):
-            self.cluster.sessions[name] = [Session('a:0', number, 'm', root) for number, root in enumerate(
-                (PATH, f'{PATH}/below', f'{PATH}0'), first)]
+            self.cluster.sessions[name] = [
+                Session('a:0', number, 'm', root)
+                for number, root in enumerate((PATH, f'{PATH}/below', f'{PATH}0'), first)
+            ]
         self.cluster.ids = ['b']
         self.evictions.keep_out()
         self.assertEqual([1, 2], self.cluster.ended)
@@ -96,8 +98,12 @@ class Marks(testtools.TestCase):
     def test_session_that_is_not_surely_elsewhere_ends(self):
         self.evictions.done('s', {'a'})
         self.cluster.forged = ('/volumes/_nogroup/forged/1',)
-        self.cluster.sessions['a'] = [Session('a:0', number, 'm', root) for number, root in enumerate(
-            ('', '/', '/volumes', *self.cluster.forged, '/volumes/_nogroup/other/1'), 1)]
+        self.cluster.sessions['a'] = [
+            Session('a:0', number, 'm', root)
+            for number, root in enumerate(
+                ('', '/', '/volumes', *self.cluster.forged, '/volumes/_nogroup/other/1'), 1
+            )
+        ]
         self.evictions.keep_out()
         self.assertEqual([1, 2, 3, 4], self.cluster.ended)
 

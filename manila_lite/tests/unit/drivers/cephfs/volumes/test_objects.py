@@ -112,8 +112,10 @@ class ObjectsTest(testtools.TestCase):
             self.objects.go_on.set()
             for one in (first, *others):
                 one.result(waiting.LIMIT)
-        self.assertEqual([('remove', 'fsvolumens_a'), ('remove', 'fsvolumens_b', 'fsvolumens_c', 'fsvolumens_d')],
-                         self.objects.asked)
+        self.assertEqual(
+            [('remove', 'fsvolumens_a'), ('remove', 'fsvolumens_b', 'fsvolumens_c', 'fsvolumens_d')],
+            self.objects.asked,
+        )
 
     def test_failure_is_the_callers_and_a_lack_of_rights_is_a_problem(self):
         self.objects.answers = Away('x')

@@ -12,9 +12,22 @@ _GOOD = {
     '[fd00::1]:6789,[fd00::2]:6789:/volumes/_nogroup/s/1': ('_nogroup', 's', '1'),
     '/volumes/group/s': ('group', 's'),
 }
-_BAD = ('', '/', 's', '/volumes', '/volumes/group', '/volumes/group/', '/volumes/group/s/1/2', '/volumes/group/../x',
-        '/other/group/s', '/volumes/group/_deleting/1', 'a:volumes/group/s',
-        '/volumes/group/a\0b', '/volumes/group/a b', '10.0.0.9:/shares/s')
+_BAD = (
+    '',
+    '/',
+    's',
+    '/volumes',
+    '/volumes/group',
+    '/volumes/group/',
+    '/volumes/group/s/1/2',
+    '/volumes/group/../x',
+    '/other/group/s',
+    '/volumes/group/_deleting/1',
+    'a:volumes/group/s',
+    '/volumes/group/a\0b',
+    '/volumes/group/a b',
+    '10.0.0.9:/shares/s',
+)
 
 
 class Paths(testscenarios.WithScenarios, testtools.TestCase):
@@ -30,7 +43,9 @@ class FileSystem(testtools.TestCase):
         self.assertEqual('b', choose_filesystem('b', ['a', 'b']))
 
     def test_any_doubt_is_told(self):
-        for wanted, there, told in ((None, [], 'it must name one; the cluster has none'),
-                                    (None, ['a', 'b'], 'it must name one; the cluster has a, b'),
-                                    ('c', ['a'], 'there is no file system c; the cluster has a')):
+        for wanted, there, told in (
+            (None, [], 'it must name one; the cluster has none'),
+            (None, ['a', 'b'], 'it must name one; the cluster has a, b'),
+            ('c', ['a'], 'there is no file system c; the cluster has a'),
+        ):
             self.assertIn(told, str(self.assertRaises(errors.Final, choose_filesystem, wanted, there)))

@@ -13,7 +13,6 @@ from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 
 
 class Beside(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.root = Path(self.useFixture(fixtures.TempDir()).path)
@@ -23,7 +22,12 @@ class Beside(testtools.TestCase):
         self.assertEqual(self.root / 'backups' / 'b', private_copies.at(self.pool, 'b'))
 
     def test_backup_that_uses_more_than_the_size_is_refused(self):
-        for used, size, fits in ((None, 1, True), (1 << 30, 1, True), (2 << 30, 1, False), (2 << 30, 2, True)):
+        for used, size, fits in (
+            (None, 1, True),
+            (1 << 30, 1, True),
+            (2 << 30, 1, False),
+            (2 << 30, 2, True),
+        ):
             with mock.patch.object(self.pool, 'measure', return_value=(None, used)):
                 if fits:
                     private_copies.vet(self.pool, 'b', size)

@@ -45,13 +45,15 @@ class TaskTest(testtools.TestCase):
         self.assertFalse(self.files.may_serve())
 
     def test_guard_reads_the_task_that_was_written(self):
-        self.files.token()      # makes the folder
+        self.files.token()  # makes the folder
         self.assertEqual(self.task, Task.read(self.task.write()))
 
     def test_name_of_a_host_is_on_its_disk(self):
         """Without that, a loss of power would give the host another name, and make its own mark that of a stranger."""
         synced = []
-        self.useFixture(fixtures.MonkeyPatch('os.fsync', lambda fd: synced.append(os.readlink(f'/proc/self/fd/{fd}'))))
+        self.useFixture(
+            fixtures.MonkeyPatch('os.fsync', lambda fd: synced.append(os.readlink(f'/proc/self/fd/{fd}')))
+        )
         self.files.token()
         self.assertEqual([f'{self.files.folder}/host.id.new', str(self.files.folder)], synced)
 

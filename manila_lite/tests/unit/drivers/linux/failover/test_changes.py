@@ -91,8 +91,9 @@ class ChangesTest(testtools.TestCase):
 
     def _manager(self):
         """Return a share manager, and the command that it runs in a change."""
-        manager = subprocess.Popen([sys.executable, '-c', _CHANGES, str(self.files.folder)],
-                                   cwd=Path(letting_go.__file__).parents[4])
+        manager = subprocess.Popen(
+            [sys.executable, '-c', _CHANGES, str(self.files.folder)], cwd=Path(letting_go.__file__).parents[4]
+        )
         self.addCleanup(manager.wait)
         self.addCleanup(manager.kill)
         [command] = waiting.until(lambda: psutil.Process(manager.pid).children(), 'the command runs')
@@ -112,7 +113,10 @@ class ChangesTest(testtools.TestCase):
         self.files.fenced.touch()
         letting_go.let_go(self.task)
         self.assertEqual(-signal.SIGKILL, manager.wait(waiting.LIMIT))
-        waiting.until(lambda: not command.is_running() or command.status() == psutil.STATUS_ZOMBIE, 'the command has ended')
+        waiting.until(
+            lambda: not command.is_running() or command.status() == psutil.STATUS_ZOMBIE,
+            'the command has ended',
+        )
         self.assertFalse(letting_go.has_remains(self.task))
 
     def test_command_of_a_share_manager_that_died_in_a_change_is_killed(self):
@@ -122,5 +126,8 @@ class ChangesTest(testtools.TestCase):
         self.assertTrue(letting_go.has_remains(self.task))
         self.files.fenced.touch()
         letting_go.let_go(self.task)
-        waiting.until(lambda: not command.is_running() or command.status() == psutil.STATUS_ZOMBIE, 'the command has ended')
+        waiting.until(
+            lambda: not command.is_running() or command.status() == psutil.STATUS_ZOMBIE,
+            'the command has ended',
+        )
         self.assertFalse(letting_go.has_remains(self.task))

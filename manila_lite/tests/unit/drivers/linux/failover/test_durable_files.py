@@ -17,7 +17,11 @@ class DurableFilesTest(testtools.TestCase):
         self.folder = home / 'exports.d'
         self.folder.mkdir()
         self.synced = []
-        self.useFixture(fixtures.MonkeyPatch('os.fsync', lambda fd: self.synced.append(os.readlink(f'/proc/self/fd/{fd}'))))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'os.fsync', lambda fd: self.synced.append(os.readlink(f'/proc/self/fd/{fd}'))
+            )
+        )
         self.files = DurableFiles(home)
 
     def test_new_file_and_its_folder_are_synced(self):

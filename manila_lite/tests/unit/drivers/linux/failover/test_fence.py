@@ -21,7 +21,12 @@ class FenceTest(testtools.TestCase):
         self.device = Path(self.useFixture(fixtures.TempDir()).path, 'device')
         self.device.write_bytes(bytes(64 << 10))
         self.ended = threading.Event()
-        for name, seconds in (('_STILL', 0.6), ('_STILL_AFTER_COMMAND', 0.6), ('_LETS_GO', 1.5), ('_BEFORE_COMMAND', 1.2)):
+        for name, seconds in (
+            ('_STILL', 0.6),
+            ('_STILL_AFTER_COMMAND', 0.6),
+            ('_LETS_GO', 1.5),
+            ('_BEFORE_COMMAND', 1.2),
+        ):
             self.useFixture(fixtures.MonkeyPatch(f'manila_lite.drivers.linux.failover.fence.{name}', seconds))
 
     def settle(self, *command, state='/lib/a', name='stor2', token='mine'):
@@ -29,6 +34,7 @@ class FenceTest(testtools.TestCase):
 
     def beats(self, until=None, token='other'):
         """Have the other host beat until the file is there, or until the test ends; it lets go then."""
+
         def beat():
             number = 0
             while not self.ended.wait(0.05) and not (until and until.exists()):
@@ -96,7 +102,9 @@ class FenceTest(testtools.TestCase):
         refused = self.assertRaises(CommandFailed, self.settle, '/bin/false', token='mine.boot-2')
         self.assertIn('stor1 could not be fenced', str(refused))
         self.beats(token='mine.boot-1')
-        self.assertIn('stor1 still has', str(self.assertRaises(CommandFailed, self.settle, token='mine.boot-2')))
+        self.assertIn(
+            'stor1 still has', str(self.assertRaises(CommandFailed, self.settle, token='mine.boot-2'))
+        )
 
     def test_two_hosts_of_one_name_are_not_fenced_by_it(self):
         mark.write(self.device, mark.Mark('other.boot', 'stor2', '/lib/a'))
@@ -107,4 +115,4 @@ class FenceTest(testtools.TestCase):
         mark.write(self.device, _OTHER)
         self.assertIn('state_path', str(self.assertRaises(errors.Final, self.settle, state='/lib/b')))
         mark.write(self.device, mark.Mark('earlier', 'stor2', '/lib/a', 0, True))
-        self.assertEqual('earlier', self.settle(state='/lib/b').token)      # this host, with a new state_path
+        self.assertEqual('earlier', self.settle(state='/lib/b').token)  # this host, with a new state_path

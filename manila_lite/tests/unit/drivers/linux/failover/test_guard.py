@@ -26,7 +26,7 @@ class GuardTest(testtools.TestCase):
 
     def _task(self, device=None):
         task = Task(str(device or self.device), str(self.state), 'no-such-fabric', 'mine.boot', 'None')
-        task.files.token()      # makes the folder
+        task.files.token()  # makes the folder
         task.files.allow_until(time.clock_gettime(time.CLOCK_BOOTTIME) + 600)
         return task
 
@@ -49,8 +49,12 @@ class GuardTest(testtools.TestCase):
     def test_guard_whose_beats_hang_sees_that_another_host_was_later(self):
         """Have the other host write its mark in the same moment: nothing is mounted here, and its mark stays."""
         self._beat(60)
-        waits = threading.Thread(target=lambda: (waiting.until(lambda: mark.read(self.device), 'a mark'),
-                                                 mark.write(self.device, _OTHER)))
+        waits = threading.Thread(
+            target=lambda: (
+                waiting.until(lambda: mark.read(self.device), 'a mark'),
+                mark.write(self.device, _OTHER),
+            )
+        )
         waits.start()
         self.addCleanup(waits.join)
         self.assertIn('another host has marked the pool', self._refusal())
@@ -67,7 +71,9 @@ class GuardTest(testtools.TestCase):
         task.files.begin_to_serve()
         task.files.left.write_text('["s"]')
         guard.Guard(task).leave()
-        self.assertEqual((True, False, ''), (task.files.fenced.exists(), task.files.left.exists(), task.files.served_by()))
+        self.assertEqual(
+            (True, False, ''), (task.files.fenced.exists(), task.files.left.exists(), task.files.served_by())
+        )
 
     def test_beats_go_on_after_trouble(self):
         """Have one of them find no memory."""

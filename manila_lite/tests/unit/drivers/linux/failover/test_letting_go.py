@@ -19,7 +19,7 @@ class LettingGoTest(testtools.TestCase):
         super().setUp()
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
         self.task = Task('/dev/null', str(self.state), 'no-such-fabric', 'token')
-        self.task.files.token()     # makes the folder of its files
+        self.task.files.token()  # makes the folder of its files
 
     def test_networks_still_to_be_removed_are_a_remain(self):
         self.assertFalse(letting_go.has_remains(self.task))
@@ -55,7 +55,12 @@ class LettingGoTest(testtools.TestCase):
     def test_processes_that_have_the_device_mounted_elsewhere_are_found(self):
         table = self.state / 'mountinfo'
         line = '36 35 0:34 /shares/s /target rw,nosuid - btrfs {} rw,commit=5'
-        for source, found in (('/dev/zero', True), ('/dev/full', False), ('/dev/none', False), ('zero', False)):
+        for source, found in (
+            ('/dev/zero', True),
+            ('/dev/full', False),
+            ('/dev/none', False),
+            ('zero', False),
+        ):
             table.write_text(f'35 1 0:33 / / rw - tmpfs tmpfs rw\n{line.format(source)}\n')
             self.assertEqual(found, letting_go._has_mounted(table, Path('/dev/zero')), source)
 
@@ -75,6 +80,8 @@ class LettingGoTest(testtools.TestCase):
                 raise OSError('no memory for a process')
             return []
 
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.failover.letting_go._try', fails_once))
+        self.useFixture(
+            fixtures.MonkeyPatch('manila_lite.drivers.linux.failover.letting_go._try', fails_once)
+        )
         letting_go.let_go(self.task)
         self.assertEqual(2, len(tries))

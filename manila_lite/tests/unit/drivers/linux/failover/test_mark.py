@@ -54,4 +54,7 @@ class MarkTest(testtools.TestCase):
 
     def test_missing_device_is_named(self):
         self.assertIn('nowhere', str(self.assertRaises(CommandFailed, mark.read, Path('/nowhere'))))
-        self.assertIn('nowhere', str(self.assertRaises(CommandFailed, mark.write, Path('/nowhere'), mark.Mark('t', 'h', '/'))))
+        self.assertIn(
+            'nowhere',
+            str(self.assertRaises(CommandFailed, mark.write, Path('/nowhere'), mark.Mark('t', 'h', '/'))),
+        )

@@ -34,7 +34,7 @@ class PoolTest(testtools.TestCase):
         self.device.write_bytes(bytes(64 << 10))
         self.task = Task(str(self.device), str(state), 'no-such-fabric', 'mine.boot', 'None')
         self.files = self.task.files
-        self.files.token()      # makes the folder
+        self.files.token()  # makes the folder
         self.files.allow_until(_soon())
         self.seen = []
         self.replace(guard.Guard, '_mount', lambda guard: None)
@@ -42,13 +42,21 @@ class PoolTest(testtools.TestCase):
         self.replace(Keeper, '_let_go', lambda keeper: self.let_go())
 
     def replace(self, owner, name, by):
-        self.useFixture(fixtures.MonkeyPatch(f'{owner.__module__}.{owner.__name__}.{name}' if isinstance(owner, type)
-                                             else f'{owner.__name__}.{name}', by))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                f'{owner.__module__}.{owner.__name__}.{name}'
+                if isinstance(owner, type)
+                else f'{owner.__name__}.{name}',
+                by,
+            )
+        )
 
     def let_go(self, *_, **__):
         """Note what the files and the device say while the pool is let go of."""
         found = mark.read(self.device)
-        self.seen.append((self.files.fenced.exists(), self.files.serving.exists(), bool(found and found.free)))
+        self.seen.append(
+            (self.files.fenced.exists(), self.files.serving.exists(), bool(found and found.free))
+        )
 
     def serving(self):
         """Return a guard that serves, in a thread, and this."""
@@ -61,8 +69,11 @@ class PoolTest(testtools.TestCase):
         return one, thread
 
     def test_by_a_guard(self):
-        ways = {'told': lambda one: one.end(), 'the lease is over': lambda one: self.files.allow_until(0),
-                'ousted': lambda one: mark.write(self.device, mark.Mark('other.boot', 'stor1', '/lib/a'))}
+        ways = {
+            'told': lambda one: one.end(),
+            'the lease is over': lambda one: self.files.allow_until(0),
+            'ousted': lambda one: mark.write(self.device, mark.Mark('other.boot', 'stor1', '/lib/a')),
+        }
         for number, (way, end) in enumerate(ways.items(), 1):
             self.files.fenced.unlink(missing_ok=True)
             self.files.allow_until(_soon())
@@ -91,8 +102,12 @@ class ServerTest(testtools.TestCase):
         folder = state / 'servers' / 'one'
         folder.mkdir(parents=True)
         seen = []
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.servers.share_servers.ShareServers._halt',
-                                             lambda servers, server_id: seen.append(fencing.by(folder))))
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'manila_lite.drivers.linux.servers.share_servers.ShareServers._halt',
+                lambda servers, server_id: seen.append(fencing.by(folder)),
+            )
+        )
         servers = ShareServers(state, types.SimpleNamespace(linux_fabric_netns='no-such-fabric'), None)
         self.assertFalse(servers.fence('one', 'a-migration'))
         self.assertTrue(servers.fence('one', 'a-migration'))

@@ -14,7 +14,6 @@ from manila_lite.tests.factories import files
 
 @unittest.skipIf(os.geteuid(), 'only root may set trusted attributes')
 class GivenBack(testtools.TestCase):
-
     def setUp(self):
         super().setUp()
         self.place = Path(self.useFixture(fixtures.TempDir()).path)
@@ -28,8 +27,14 @@ class GivenBack(testtools.TestCase):
 
     def test_acl_comes_back_goes_and_stays(self):
         one, other = files.acl((0x02, 5, 1234)), files.acl((0x02, 4, 5678))
-        for aside, expected in ((None, {}), (one, {files.DEFAULT: one}), (None, {files.DEFAULT: one}),
-                                (other, {files.DEFAULT: other}), (b'', {}), (b'', {})):
+        for aside, expected in (
+            (None, {}),
+            (one, {files.DEFAULT: one}),
+            (None, {files.DEFAULT: one}),
+            (other, {files.DEFAULT: other}),
+            (b'', {}),
+            (b'', {}),
+        ):
             self.assertEqual(expected, self.given_back(aside))
 
     def test_other_errors_are_raised(self):

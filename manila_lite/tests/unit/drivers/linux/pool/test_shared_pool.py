@@ -23,7 +23,7 @@ class SharedPoolTest(testtools.TestCase):
 
     def test_pool_is_not_opened_without_the_lease(self):
         self.assertIn('may not serve', str(self.assertRaises(CommandFailed, self.pool.open)))
-        self.keeper.take_up(0.0)        # a lease that is over
+        self.keeper.take_up(0.0)  # a lease that is over
         self.assertIn('may not serve', str(self.assertRaises(CommandFailed, self.pool.ensure)))
 
     def test_pool_is_a_block_device(self):

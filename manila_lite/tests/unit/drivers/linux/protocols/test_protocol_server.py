@@ -11,16 +11,27 @@ import testtools
 from manila_lite.drivers.linux.protocols import protocol_servers
 from manila_lite.host.commands import CommandFailed
 
-CONF = types.SimpleNamespace(linux_nfs_port=2049, linux_cifs_port=445, linux_cifs_connections=1000,
-                             linux_connections_per_address=64, linux_cifs_users=None, linux_graceless=False,
-                             linux_grace_period=30, linux_pool_type='btrfs', linux_pool_path='/pool', linux_pool_fence='none')
+CONF = types.SimpleNamespace(
+    linux_nfs_port=2049,
+    linux_cifs_port=445,
+    linux_cifs_connections=1000,
+    linux_connections_per_address=64,
+    linux_cifs_users=None,
+    linux_graceless=False,
+    linux_grace_period=30,
+    linux_pool_type='btrfs',
+    linux_pool_path='/pool',
+    linux_pool_fence='none',
+)
 
 
 class StoppedProtocolServerTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.state = Path(self.useFixture(fixtures.TempDir()).path).resolve() / 'state'
-        self.protocol_server = protocol_servers.ProtocolServers(self.state, CONF, None, lambda resource_id: None).of('NFS')
+        self.protocol_server = protocol_servers.ProtocolServers(
+            self.state, CONF, None, lambda resource_id: None
+        ).of('NFS')
         for place in ('exports.d', 'held', 'drafts'):
             (self.state / place).mkdir(parents=True)
 
@@ -49,7 +60,8 @@ class PoolThatIsElsewhereTest(testtools.TestCase):
         self.state = Path(self.useFixture(fixtures.TempDir()).path).resolve() / 'state'
         self.state.mkdir()
         self.protocol_server = protocol_servers.ProtocolServers(
-            self.state, CONF, None, lambda resource_id: self.state, self._refuse).of('NFS')
+            self.state, CONF, None, lambda resource_id: self.state, self._refuse
+        ).of('NFS')
 
     @contextlib.contextmanager
     def _refuse(self):

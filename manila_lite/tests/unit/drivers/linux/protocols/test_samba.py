@@ -11,8 +11,12 @@ from manila_lite.drivers.linux.protocols import samba
 
 
 def server(state, **changes):
-    return samba.Samba(Path(state), Path(state), changes.pop('port', 445), **{
-        'netns': None, 'users': '/users', 'connections': 1000, 'per_address': 50} | changes)
+    return samba.Samba(
+        Path(state),
+        Path(state),
+        changes.pop('port', 445),
+        **{'netns': None, 'users': '/users', 'connections': 1000, 'per_address': 50} | changes,
+    )
 
 
 class Server(testtools.TestCase):
@@ -24,8 +28,17 @@ class Server(testtools.TestCase):
             self.assertLess(len(str(place / 'ncalrpc' / 'np' / 'a-name-of-a-pipe')), 108)
 
     def test_mark_differs_for_each_changed_option(self):
-        marks = {server('/x', **change)._mark for change in ({}, {'port': 446}, {'netns': 'blue'}, {'lacks': 'smbd'},
-                 {'connections': 9}, {'per_address': 9})}
+        marks = {
+            server('/x', **change)._mark
+            for change in (
+                {},
+                {'port': 446},
+                {'netns': 'blue'},
+                {'lacks': 'smbd'},
+                {'connections': 9},
+                {'per_address': 9},
+            )
+        }
         self.assertEqual(6, len(marks))
         self.assertEqual(server('/x')._mark, server('/x')._mark)
 
@@ -41,5 +54,7 @@ class Server(testtools.TestCase):
 
     def test_export_without_smbd_is_refused_with_the_reason(self):
         state = self.useFixture(fixtures.TempDir()).path
-        refused = self.assertRaises(errors.Final, server(state, lacks='smbd not installed').export, 'one', Path('/mnt'), [])
+        refused = self.assertRaises(
+            errors.Final, server(state, lacks='smbd not installed').export, 'one', Path('/mnt'), []
+        )
         self.assertIn('smbd not installed', str(refused))

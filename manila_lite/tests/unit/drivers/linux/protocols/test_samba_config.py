@@ -19,7 +19,12 @@ class Sections(testtools.TestCase):
 
     def test_users_are_root_there_and_readers_cannot_write(self):
         text = samba_config.section('one', 'one', PLACE, ['rw alice', 'ro bob'])
-        for line in ('available = yes', 'valid users = alice bob', 'admin users = alice bob', 'read list = bob'):
+        for line in (
+            'available = yes',
+            'valid users = alice bob',
+            'admin users = alice bob',
+            'read list = bob',
+        ):
             self.assertIn(f'  {line}\n', text)
 
     def test_share_without_clients_is_unavailable(self):
@@ -31,16 +36,34 @@ class Sections(testtools.TestCase):
 
     def test_configuration_is_split_into_its_sections(self):
         first = samba_config.main(Path('/s'), Path('/r'), 445, 1000)
-        sections = {name: samba_config.section(name, name.upper(), PLACE, ['rw alice']) for name in ('one', 'two')}
-        self.assertEqual(sections, samba_config.sections(samba_config.configuration(first, sections.values())))
+        sections = {
+            name: samba_config.section(name, name.upper(), PLACE, ['rw alice']) for name in ('one', 'two')
+        }
+        self.assertEqual(
+            sections, samba_config.sections(samba_config.configuration(first, sections.values()))
+        )
         self.assertEqual({}, samba_config.sections(first))
 
     def test_the_main_part_depends_on_each_option(self):
-        texts = {samba_config.main(Path(state), Path(run), *more) for state, run, *more in (
-            ('/s', '/r', 445, 9), ('/t', '/r', 445, 9), ('/s', '/q', 445, 9), ('/s', '/r', 446, 9), ('/s', '/r', 445, 8))}
+        texts = {
+            samba_config.main(Path(state), Path(run), *more)
+            for state, run, *more in (
+                ('/s', '/r', 445, 9),
+                ('/t', '/r', 445, 9),
+                ('/s', '/q', 445, 9),
+                ('/s', '/r', 446, 9),
+                ('/s', '/r', 445, 8),
+            )
+        }
         self.assertEqual(5, len(texts))
-        for line in ('map to guest = never', 'disable netbios = yes', 'server min protocol = SMB2_10',
-                     'rpc start on demand helpers = no', 'multicast dns register = no', 'deadtime = 15'):
+        for line in (
+            'map to guest = never',
+            'disable netbios = yes',
+            'server min protocol = SMB2_10',
+            'rpc start on demand helpers = no',
+            'multicast dns register = no',
+            'deadtime = 15',
+        ):
             self.assertIn(f'  {line}\n', min(texts))
 
     def test_reserved_and_malformed_share_names_are_refused(self):

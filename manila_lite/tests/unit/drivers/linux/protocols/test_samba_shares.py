@@ -38,6 +38,7 @@ class Shares(testtools.TestCase):
     def test_share_is_not_in_force_when_smbd_was_not_told(self):
         def deaf(*_):
             raise CommandFailed('it does not hear')
+
         self.shares.put('one', PLACE, ['rw alice'])
         self.assertRaises(CommandFailed, self.make(deaf).put, 'one', PLACE, [])
         self.assertIn('not exported', ' '.join(self.defects()))

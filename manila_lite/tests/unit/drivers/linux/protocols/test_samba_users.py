@@ -19,11 +19,28 @@ def rules(*rows):
 
 class Lists(testtools.TestCase):
     def test_malformed_and_reserved_users_are_ignored(self):
-        text = '\n'.join((f'alice:70000:{REST}', '# a comment', '', f'Alice:1:{REST}', f'root:0:{REST}', f'nobody:1:{REST}',
-                          f'None:1:{REST}',
-                          f'"x y":1:{REST}', f'@wheel:1:{REST}', f'b%u:1:{REST}',
-                          f'S-1-1-0:1:{REST}', f's-1-5-11:1:{REST}', 'short:1:2', 'none:1:zz:', f'bob:x:{REST}'))
-        self.assertEqual([samba_users.User('alice', REST), samba_users.User('bob', REST)], list(samba_users.read(text)))
+        text = '\n'.join(
+            (
+                f'alice:70000:{REST}',
+                '# a comment',
+                '',
+                f'Alice:1:{REST}',
+                f'root:0:{REST}',
+                f'nobody:1:{REST}',
+                f'None:1:{REST}',
+                f'"x y":1:{REST}',
+                f'@wheel:1:{REST}',
+                f'b%u:1:{REST}',
+                f'S-1-1-0:1:{REST}',
+                f's-1-5-11:1:{REST}',
+                'short:1:2',
+                'none:1:zz:',
+                f'bob:x:{REST}',
+            )
+        )
+        self.assertEqual(
+            [samba_users.User('alice', REST), samba_users.User('bob', REST)], list(samba_users.read(text))
+        )
 
     def test_private_copy_follows_the_list_of_users(self):
         root = Path(self.useFixture(fixtures.TempDir()).path)
@@ -34,7 +51,9 @@ class Lists(testtools.TestCase):
         (root / 'users').write_text(f'alice:0:{REST}\nbob:0:{REST}\n')
         users.copy()
         numbers = samba_users.uids(['alice', 'bob'])
-        self.assertEqual([f'{name}:{number}:{REST}' for name, number in numbers.items()], copy.read_text().splitlines())
+        self.assertEqual(
+            [f'{name}:{number}:{REST}' for name, number in numbers.items()], copy.read_text().splitlines()
+        )
         self.assertIn(f'bob:x:{numbers["bob"]}:', passwd.read_text())
         for place, mode in ((copy, 0o600), (passwd, 0o600), (copy.parent, 0o700)):
             self.assertEqual(mode, stat.S_IMODE(place.stat().st_mode))
@@ -77,15 +96,20 @@ class Rules(testtools.TestCase):
     def blocks(self, *rows):
         expressed, results = samba_users.blocks(rules(*rows), self.KNOWN)
         return [(block.rule_id, block.text) for block in expressed], {
-            rule_id: result.error for rule_id, result in results.items()}
+            rule_id: result.error for rule_id, result in results.items()
+        }
 
     def test_users_are_matched_regardless_of_case(self):
-        self.assertEqual(([('0', 'rw Alice'), ('1', 'ro bob')], {'0': None, '1': None}),
-                         self.blocks(('user', 'ALICE', 'rw'), ('user', 'bob', 'ro')))
+        self.assertEqual(
+            ([('0', 'rw Alice'), ('1', 'ro bob')], {'0': None, '1': None}),
+            self.blocks(('user', 'ALICE', 'rw'), ('user', 'bob', 'ro')),
+        )
 
     def test_read_only_rule_overrides_a_read_write_rule_of_the_same_user(self):
-        self.assertEqual(([('1', 'ro Alice')], {'0': None, '1': None}),
-                         self.blocks(('user', 'Alice', 'rw'), ('user', 'alice', 'ro')))
+        self.assertEqual(
+            ([('1', 'ro Alice')], {'0': None, '1': None}),
+            self.blocks(('user', 'Alice', 'rw'), ('user', 'alice', 'ro')),
+        )
 
     def test_rules_of_other_types_and_levels_are_refused_with_a_reason(self):
         expressed, errors = self.blocks(('ip', '10.0.0.1', 'rw'), ('user', 'alice', 'admin'))
@@ -101,5 +125,7 @@ class Rules(testtools.TestCase):
                 self.assertIn('no user can have the name', results['0'].error)
 
     def test_rule_for_an_unknown_user_is_for_nobody_and_no_error(self):
-        self.assertEqual(([('0', 'rw Alice'), ('1', 'rw root')], {'0': None, '1': None}),
-                         self.blocks(('user', 'alice', 'rw'), ('user', 'eve', 'rw')))
+        self.assertEqual(
+            ([('0', 'rw Alice'), ('1', 'rw root')], {'0': None, '1': None}),
+            self.blocks(('user', 'alice', 'rw'), ('user', 'eve', 'rw')),
+        )

@@ -36,14 +36,33 @@ class ReplicationTest(testtools.TestCase):
 
     def use(self, pool):
         """Make the services on this pool."""
-        storage, exports = Storage(pool), ShareExports(frozenset({'NFS'}), lambda: ['10.0.0.1'], None, {'NFS': 2049})
+        storage, exports = (
+            Storage(pool),
+            ShareExports(frozenset({'NFS'}), lambda: ['10.0.0.1'], None, {'NFS': 2049}),
+        )
         qos, sizes, copies = ShareQos(pool, None, is_supported=False), RecentSizes(), CopySupervisor()
         access = ShareAccess(storage, exports, qos)
-        self.replicas = ShareReplicas(HOST, PEERS, storage=storage, exports=exports, access=access, sizes=sizes,
-                                      shares=Shares(storage, exports, qos, sizes))
-        self.share_migrations = ShareMigrations(HOST, PEERS, storage=storage, exports=exports, access=access, copies=copies)
-        self.server_migrations = ServerMigrations(PEERS, storage=storage, exports=exports, access=access, servers=None,
-                                                  setup=ServerSetup(None, {'NFS': 2049}), copies=copies)
+        self.replicas = ShareReplicas(
+            HOST,
+            PEERS,
+            storage=storage,
+            exports=exports,
+            access=access,
+            sizes=sizes,
+            shares=Shares(storage, exports, qos, sizes),
+        )
+        self.share_migrations = ShareMigrations(
+            HOST, PEERS, storage=storage, exports=exports, access=access, copies=copies
+        )
+        self.server_migrations = ServerMigrations(
+            PEERS,
+            storage=storage,
+            exports=exports,
+            access=access,
+            servers=None,
+            setup=ServerSetup(None, {'NFS': 2049}),
+            copies=copies,
+        )
 
     def objection(self, migrations, migration):
         """Return the reason why the migration is not possible."""

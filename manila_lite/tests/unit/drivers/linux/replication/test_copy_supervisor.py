@@ -42,9 +42,11 @@ class SupervisorTest(testtools.TestCase):
 
     def poll(self, *copy):
         """Return the result of a poll, once a running copy has ended."""
+
         def make():
             self.made.append(_Copy(*copy))
             return self.made[-1]
+
         for thread in threading.enumerate():
             if thread.name == 'copy':
                 thread.join(waiting.LIMIT)

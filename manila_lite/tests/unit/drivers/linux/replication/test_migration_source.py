@@ -36,7 +36,9 @@ class _Copy:
 
 class MigrationSourceTest(testtools.TestCase):
     def objection(self, free, copy):
-        return migration_source.objection(types.SimpleNamespace(capacity=lambda: (9.0, free)), lambda: copy, 'h@b')
+        return migration_source.objection(
+            types.SimpleNamespace(capacity=lambda: (9.0, free)), lambda: copy, 'h@b'
+        )
 
     def test_missing_space_or_a_missing_source_is_an_objection(self):
         self.assertEqual('', self.objection(1.5, _Copy()))

@@ -15,20 +15,30 @@ class NetworkMovesTest(base.ReplicationTest):
         super().use(pool)
         servers = ShareServers(self.root, types.SimpleNamespace(linux_fabric_netns='none'), lambda _: None)
         exports = ShareExports(frozenset({'NFS'}), list, None, {'NFS': 2049}, servers)
-        self.moves = NetworkMoves(storage=Storage(pool), exports=exports, access=None, servers=servers, setup=None)
+        self.moves = NetworkMoves(
+            storage=Storage(pool), exports=exports, access=None, servers=servers, setup=None
+        )
         self.home = servers.folder('old')
 
     def migration(self, *shares, keeps_addresses=False):
-        return values.ServerMigration(values.ShareServer('old'), base.HOST, values.ShareServer('new'), 'pool', shares,
-                                      keeps_addresses=keeps_addresses)
+        return values.ServerMigration(
+            values.ShareServer('old'),
+            base.HOST,
+            values.ShareServer('new'),
+            'pool',
+            shares,
+            keeps_addresses=keeps_addresses,
+        )
 
     def test_impossible_moves_are_refused_with_a_reason(self):
         self.assertIn('not on this backend', self.objection(self.moves, self.migration()))
         self.home.mkdir(parents=True)
-        for migration, why in ((self.migration(keeps_addresses=True), 'on this backend already, in the same share network'),
-                               (self.migration(base.share(proto='CIFS')), 'serve CIFS'),
-                               (self.migration(base.share('../a')), 'not an id'),
-                               (self.migration(base.share()), 'its data is not in the pool')):
+        for migration, why in (
+            (self.migration(keeps_addresses=True), 'on this backend already, in the same share network'),
+            (self.migration(base.share(proto='CIFS')), 'serve CIFS'),
+            (self.migration(base.share('../a')), 'not an id'),
+            (self.migration(base.share()), 'its data is not in the pool'),
+        ):
             self.assertIn(why, self.objection(self.moves, migration))
             self.assertRaises(errors.Final, self.moves.start, migration)
         self.assertTrue(self.moves.check(self.migration()).compatible)

@@ -21,22 +21,37 @@ for line in sys.stdin:
 
 class CommandTest(testtools.TestCase):
     def command(self, place):
-        return peer_session.command('there@alpha', types.SimpleNamespace(
-            linux_peers={'there@alpha': place} if place else {}, linux_peer_identity='/k', linux_peer_known_hosts='/h'))
+        return peer_session.command(
+            'there@alpha',
+            types.SimpleNamespace(
+                linux_peers={'there@alpha': place} if place else {},
+                linux_peer_identity='/k',
+                linux_peer_known_hosts='/h',
+            ),
+        )
 
     def test_local_peer_is_run_as_a_program(self):
         folder = self.useFixture(fixtures.TempDir()).path
-        self.assertEqual([sys.executable, '-m', 'manila_lite.drivers.linux.peer', '--config-dir', folder, 'alpha'],
-                         self.command(folder))
+        self.assertEqual(
+            [sys.executable, '-m', 'manila_lite.drivers.linux.peer', '--config-dir', folder, 'alpha'],
+            self.command(folder),
+        )
         file = Path(folder, 'conf')
         self.assertEqual(['--config-file', str(file), 'alpha'], self.command(str(file))[-3:])
 
     def test_remote_peer_is_run_over_strict_ssh(self):
         command = self.command('ssh://bob@192.0.2.1:2200')
         self.assertEqual(['-p', '2200', '-l', 'bob', '--', '192.0.2.1', 'alpha'], command[-7:])
-        for option in ('StrictHostKeyChecking=yes', 'BatchMode=yes', 'UserKnownHostsFile="/h"', 'IdentityFile="/k"'):
+        for option in (
+            'StrictHostKeyChecking=yes',
+            'BatchMode=yes',
+            'UserKnownHostsFile="/h"',
+            'IdentityFile="/k"',
+        ):
             self.assertIn(option, command)
-        self.assertEqual(['22', '-l', 'root', '--', '2001:db8::1', 'alpha'], self.command('ssh://[2001:db8::1]')[-6:])
+        self.assertEqual(
+            ['22', '-l', 'root', '--', '2001:db8::1', 'alpha'], self.command('ssh://[2001:db8::1]')[-6:]
+        )
 
     def test_peer_without_a_valid_place_is_unknown(self):
         for place in ('', 'http://x', 'ssh://', 'relative'):

@@ -9,8 +9,12 @@ class ShareReplicasTest(base.ReplicationTest):
         return values.Replica(base.share('new', **changes), kind, '', base.share('old'), host)
 
     def test_impossible_replicas_are_refused_with_a_reason(self):
-        for replica, why in ((self.replica('writable'), 'readable or dr'), (self.replica(host=base.HOST), 'another backend'),
-                             (self.replica(proto='CIFS'), 'not serve CIFS'), (self.replica(pool='other'), 'no pool')):
+        for replica, why in (
+            (self.replica('writable'), 'readable or dr'),
+            (self.replica(host=base.HOST), 'another backend'),
+            (self.replica(proto='CIFS'), 'not serve CIFS'),
+            (self.replica(pool='other'), 'no pool'),
+        ):
             self.assertIn(why, str(self.assertRaises(errors.Final, self.replicas.create, replica)))
         self.assertRaisesRegex(errors.Final, 'not in the pool', self.replicas.promote, self.replica())
         self.use(Directory(self.root))

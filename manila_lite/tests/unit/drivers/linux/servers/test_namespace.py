@@ -12,7 +12,9 @@ from manila_lite.host import ip
 class NamesTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
-        self.allocations = [values.Allocation(uuidutils.generate_uuid(), '10.0.0.5', '10.0.0.0/24', 4) for _ in range(200)]
+        self.allocations = [
+            values.Allocation(uuidutils.generate_uuid(), '10.0.0.5', '10.0.0.0/24', 4) for _ in range(200)
+        ]
 
     def test_interfaces_have_names_that_the_kernel_takes(self):
         names = {namespace._interface(allocation) for allocation in self.allocations}

@@ -31,11 +31,15 @@ class NotesTest(testtools.TestCase):
 
     def test_notes_are_on_the_disk(self):
         synced = []
-        self.useFixture(fixtures.MonkeyPatch('os.fsync', lambda fd: synced.append(os.readlink(f'/proc/self/fd/{fd}'))))
+        self.useFixture(
+            fixtures.MonkeyPatch('os.fsync', lambda fd: synced.append(os.readlink(f'/proc/self/fd/{fd}')))
+        )
         home = str(self.home)
-        for note, files in ((lambda: notes.rename(self.home, 'nas'), [f'{home}/name.new', home]),
-                            (lambda: notes.leave(self.home, 'nas', []), [f'{home}/not-ours.json.new', home, home]),
-                            (lambda: notes.drop(self.home), [home])):
+        for note, files in (
+            (lambda: notes.rename(self.home, 'nas'), [f'{home}/name.new', home]),
+            (lambda: notes.leave(self.home, 'nas', []), [f'{home}/not-ours.json.new', home, home]),
+            (lambda: notes.drop(self.home), [home]),
+        ):
             synced.clear()
             note()
             self.assertEqual(files, synced)

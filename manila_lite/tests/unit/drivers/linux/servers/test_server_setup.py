@@ -59,4 +59,6 @@ class ServersTest(testtools.TestCase):
         for _ in range(2):
             self.assertEqual({'namespace': 'manila-new'}, self.managed.manage(new, 'old'))
         self.assertEqual('old', notes.name(self.servers.folder('new')))
-        self.assertRaisesRegex(errors.Final, 'has no share server', self.managed.manage, values.ShareServer('third'), 'other')
+        self.assertRaisesRegex(
+            errors.Final, 'has no share server', self.managed.manage, values.ShareServer('third'), 'other'
+        )

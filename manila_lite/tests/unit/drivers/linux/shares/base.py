@@ -17,8 +17,17 @@ from manila_lite.drivers.recent_sizes import RecentSizes
 
 
 def share(share_id='a', **changes):
-    return values.Share(**{'id': share_id, 'share_id': share_id, 'project_id': 'p', 'size': 1, 'proto': 'CIFS',
-                           'pool': 'pool'} | changes)
+    return values.Share(
+        **{
+            'id': share_id,
+            'share_id': share_id,
+            'project_id': 'p',
+            'size': 1,
+            'proto': 'CIFS',
+            'pool': 'pool',
+        }
+        | changes
+    )
 
 
 class RecordingServer:
@@ -31,7 +40,9 @@ class RecordingServer:
     def blocks(self, rules):
         blocks = [Block(rule.id, rule.to) for rule in rules if rule.type == 'user']
         known = {block.rule_id for block in blocks}
-        return blocks, {rule.id: values.RuleResult(error='' if rule.id in known else 'No user.') for rule in rules}
+        return blocks, {
+            rule.id: values.RuleResult(error='' if rule.id in known else 'No user.') for rule in rules
+        }
 
     def serve(self, resource_id, path, blocks, mounted_as=None):
         self.calls.append(('serve', resource_id, path.name, list(blocks)))

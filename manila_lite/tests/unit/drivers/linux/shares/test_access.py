@@ -11,10 +11,18 @@ class ShareAccessTest(base.ServiceTest):
 
     def test_every_rule_has_a_result(self):
         self.pool.create('a', 1)
-        results = self.access.update(base.share(), [
-            values.AccessRule('1', 'user', 'alice', 'rw'), values.AccessRule('2', 'user', 'nobody', 'rw'),
-            values.AccessRule('3', 'ip', '10.0.0.9', 'rw')])
-        self.assertEqual({'1': '', '2': 'Unknown.', '3': 'No user.'}, {name: one.error or '' for name, one in results.items()})
+        results = self.access.update(
+            base.share(),
+            [
+                values.AccessRule('1', 'user', 'alice', 'rw'),
+                values.AccessRule('2', 'user', 'nobody', 'rw'),
+                values.AccessRule('3', 'ip', '10.0.0.9', 'rw'),
+            ],
+        )
+        self.assertEqual(
+            {'1': '', '2': 'Unknown.', '3': 'No user.'},
+            {name: one.error or '' for name, one in results.items()},
+        )
         self.assertEqual([('serve', 'a', 'a', ['alice', 'nobody'])], self.server.calls)
 
     def test_rules_for_a_missing_share_are_refused(self):

@@ -12,14 +12,17 @@ class EnsuringTest(base.ServiceTest):
 
     def target(self, share_id, *paths):
         locations = tuple(values.ExportLocation(path) for path in paths)
-        return values.EnsureTarget(base.share(share_id, export_locations=locations),
-                                   (values.AccessRule('r', 'user', 'alice', 'rw'),))
+        return values.EnsureTarget(
+            base.share(share_id, export_locations=locations), (values.AccessRule('r', 'user', 'alice', 'rw'),)
+        )
 
     def test_each_share_has_a_result(self):
         self.pool.create('a', 1)
         results = self.ensuring.ensure([self.target('a', r'\\10.0.0.2\a'), self.target('gone')])
         self.assertIn('not in the pool', results['gone'].error)
-        self.assertEqual(('It was mended.', r'It was known as \\10.0.0.2\a; it is \\10.0.0.1\a.'), results['a'].repaired)
+        self.assertEqual(
+            ('It was mended.', r'It was known as \\10.0.0.2\a; it is \\10.0.0.1\a.'), results['a'].repaired
+        )
         self.assertEqual({'r'}, set(results['a'].rules))
         self.assertEqual([('serve', 'a', 'a', ['alice'])], self.server.calls)
 

@@ -19,7 +19,9 @@ class _ShareServers:
 
 def _server():
     allocation = values.Allocation('i', '10.5.0.1', '10.5.0.0/24', 4)
-    return values.ShareServer('server', (values.ServerNetwork('subnet', '10.5.0.0/24', 4, allocations=(allocation,)),))
+    return values.ShareServer(
+        'server', (values.ServerNetwork('subnet', '10.5.0.0/24', 4, allocations=(allocation,)),)
+    )
 
 
 class WithoutShareServersTest(base.ServiceTest):
@@ -31,7 +33,9 @@ class WithoutShareServersTest(base.ServiceTest):
 
     def test_all_shares_are_on_the_servers_of_the_backend(self):
         self.assertIs(self.server, self.exports.protocol_server_of(base.share()))
-        self.assertEqual([r'\\10.0.0.1\a'], [location.path for location in self.exports.locations(base.share())])
+        self.assertEqual(
+            [r'\\10.0.0.1\a'], [location.path for location in self.exports.locations(base.share())]
+        )
         self.exports.forget(base.share())
         self.exports.forget(base.share(), 'snapshot')
         self.assertEqual([('forget', 'a'), ('forget', 'snapshot')], self.server.calls)
@@ -41,7 +45,9 @@ class WithShareServersTest(base.ServiceTest):
     def setUp(self):
         super().setUp()
         self.share_servers = _ShareServers()
-        self.exports = ShareExports(frozenset({'CIFS'}), lambda: ['10.0.0.1'], self.server, {'CIFS': 445}, self.share_servers)
+        self.exports = ShareExports(
+            frozenset({'CIFS'}), lambda: ['10.0.0.1'], self.server, {'CIFS': 445}, self.share_servers
+        )
 
     def test_each_share_is_on_its_share_server(self):
         share = base.share(server=_server())

@@ -8,7 +8,9 @@ class ManagedSharesTest(base.ServiceTest):
     def setUp(self):
         super().setUp()
         self.exported = set()
-        self.managed = ManagedShares(self.storage, self.exports, self.qos, self.sizes, self.exported.__contains__)
+        self.managed = ManagedShares(
+            self.storage, self.exports, self.qos, self.sizes, self.exported.__contains__
+        )
         (self.pool.root / 'old').mkdir()
 
     def manage(self, path='old', **options):
@@ -26,10 +28,14 @@ class ManagedSharesTest(base.ServiceTest):
         (self.pool.share('theirs')).mkdir()
         self.exported.add('theirs')
         for path, options, why in (
-                ('old', {}, 'is not known; give the driver option'), ('old', {'size': '0'}, 'not a size'),
-                ('old', {'other': '1'}, 'no driver option'),
-                ('shares', {'size': '1'}, 'cannot be a share'), ('shares/theirs', {'size': '1'}, 'managed already'),
-                ('shares/theirs/in', {'size': '1'}, 'is inside a share'), ('nowhere', {'size': '1'}, 'There is no')):
+            ('old', {}, 'is not known; give the driver option'),
+            ('old', {'size': '0'}, 'not a size'),
+            ('old', {'other': '1'}, 'no driver option'),
+            ('shares', {'size': '1'}, 'cannot be a share'),
+            ('shares/theirs', {'size': '1'}, 'managed already'),
+            ('shares/theirs/in', {'size': '1'}, 'is inside a share'),
+            ('nowhere', {'size': '1'}, 'There is no'),
+        ):
             self.assertIn(why, str(self.assertRaises(errors.Final, self.manage, path, **options)))
         self.assertEqual([], self.server.calls)
 

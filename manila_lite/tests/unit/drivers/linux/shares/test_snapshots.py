@@ -18,12 +18,20 @@ class OnDirectoryTest(base.ServiceTest):
         snapshots = Snapshots(self.storage, self.exports)
         self.assertRaisesRegex(errors.Final, 'plain directory', snapshots.create, self.snapshot)
         self.assertRaisesRegex(errors.Final, 'not in the pool', snapshots.serve, self.snapshot, [])
-        self.assertRaisesRegex(errors.Final, 'plain directory', GroupSnapshots(self.storage, self.exports).create,
-                               [self.snapshot])
+        self.assertRaisesRegex(
+            errors.Final,
+            'plain directory',
+            GroupSnapshots(self.storage, self.exports).create,
+            [self.snapshot],
+        )
         self.assertEqual([], self.server.calls)
 
     def test_managing_a_snapshot_is_refused(self):
         managed = ManagedSnapshots(self.storage, self.exports)
         self.assertRaisesRegex(errors.Final, 'plain directory', managed.manage, self.snapshot, {})
-        self.assertRaisesRegex(errors.Final, 'no driver option size', managed.manage, self.snapshot, {'size': '1'})
-        self.assertRaisesRegex(errors.Final, 'not an id', managed.manage, values.Snapshot('../s', base.share(), 1), {})
+        self.assertRaisesRegex(
+            errors.Final, 'no driver option size', managed.manage, self.snapshot, {'size': '1'}
+        )
+        self.assertRaisesRegex(
+            errors.Final, 'not an id', managed.manage, values.Snapshot('../s', base.share(), 1), {}
+        )

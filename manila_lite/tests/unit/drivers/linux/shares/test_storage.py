@@ -30,6 +30,7 @@ class StorageTest(base.ServiceTest):
         def enter():
             with self.storage.exclusive('a'):
                 order.append('second')
+
         other = threading.Thread(target=enter)
         with self.storage.exclusive('a'):
             other.start()
