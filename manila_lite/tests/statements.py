@@ -3,7 +3,7 @@
 
 If $MANILA_LITE_TEST_STATEMENTS names a folder, processes of tests and their forks leave a file there, with a line of JSON, for
 each different statement of the product: statements differ if their texts do, or the types of their values. The first process
-that sends one notes it. ``functional/test_statements.py`` lets a server explain them.
+that sends one notes it. ``functional/api/test_statements.py`` lets a server explain them.
 
 Not noted are statements that a test wrote, those of migrations, which are for the schema of their time, and those that the
 product writes for SQLite alone: see ``BRANCHES``.
@@ -35,18 +35,18 @@ DIALECTS = {
 #: Files of the product that ask which database they talk to, or use the words of its driver: a server gets something else from
 #: them than SQLite. These modules of functional tests have it executed by a server.
 BRANCHES = {
-    'db/core/collation.py': 'test_migrations',
-    'db/core/database_clock.py': 'test_statements',
-    'db/core/engine.py': 'test_outages',
-    'db/core/key_values.py': 'test_statements',
-    'db/core/repeatable_revisions.py': 'test_repeatable_migrations',
-    'db/core/statement_events.py': 'test_outages',
-    'db/maintenance/copy_database.py': 'test_copy_database',
-    'db/maintenance/schema_migrations.py': 'test_migrations',
-    'db/maintenance/secrets.py': 'test_secret_keys',
-    'db/models/quota_triggers.py': 'test_migrations',
-    'db/queries/project_turns.py': 'test_statements',
-    'db/queries/quota_sums.py': 'test_quota_sums',
+    'db/core/collation.py': 'database/test_migrations',
+    'db/core/database_clock.py': 'api/test_statements',
+    'db/core/engine.py': 'services/test_outages',
+    'db/core/key_values.py': 'api/test_statements',
+    'db/core/repeatable_revisions.py': 'database/test_repeatable_migrations',
+    'db/core/statement_events.py': 'services/test_outages',
+    'db/maintenance/copy_database.py': 'commands/test_copy_database',
+    'db/maintenance/schema_migrations.py': 'database/test_migrations',
+    'db/maintenance/secrets.py': 'services/test_secret_keys',
+    'db/models/quota_triggers.py': 'database/test_migrations',
+    'db/queries/project_turns.py': 'api/test_statements',
+    'db/queries/quota_sums.py': 'quotas/test_sums',
 }
 #: Files that send what another one wrote.
 _SENDERS = ('db/core/prepared.py', 'db/core/rows.py', 'tests/statements.py')

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The test of the packages inside of a machine with systemd, in stages: in_guest.py installed|rebooted|purged
 
-It runs on Debian's Python, without manila_lite. tests/functional/test_packages.py runs it in namespaces of the running kernel,
-and guest.py in a virtual machine, whose kernel has an NFS client.
+It runs on Debian's Python, without manila_lite. tests/functional/installation/test_packages.py runs it in namespaces of
+the running kernel, and guest.py in a virtual machine, whose kernel has an NFS client.
 """
 
 import json

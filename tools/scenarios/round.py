@@ -17,7 +17,7 @@ TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP))  # this tree, whatever is installed
 
 from manila_lite.tests import waiting  # noqa: E402 - after the line above
-from manila_lite.tests.functional.test_quickstart import traces  # noqa: E402 - as well
+from manila_lite.tests.functional.installation.test_quickstart import traces  # noqa: E402 - as well
 
 _STATE = TOP / '.quickstart-round'
 #: Groups of Debian packages that a namespace without a network could not fetch.

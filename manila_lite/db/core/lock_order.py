@@ -10,7 +10,7 @@ belongs together keeps others away from all of it, so that below it the order do
   holds the network, too, for subnet and network go with the last of their servers.
 * of a share (``access.lock``, ``snapshots.lock_share``, or the begin of a verb): its instances, rules, snapshots and itself.
 
-``functional/test_lock_order.py`` looks at what a busy service does. A conflict that happens all the same is repeated
+``functional/database/test_lock_order.py`` looks at what a busy service does. A conflict that happens all the same is repeated
 (``conflicts.py``).
 
 The row of an operation is outside of this order: a worker takes it first in a step (``Work.hold``) and last at an end. No other

@@ -124,7 +124,7 @@ class Dashboard(testtools.TestCase):
 
 
 class Names(testtools.TestCase):
-    """What expressions name is in the tables of metrics. That processes show it is tried in tests/functional/test_alerts.py."""
+    """What expressions name is in the tables of metrics. Whether processes show it: functional/monitoring/test_alerts.py."""
 
     def test_metrics_and_labels_exist(self):
         known = {

@@ -16,7 +16,7 @@ from manila_lite.tests.functional import base
 
 
 class Roles(base.ServiceTest):
-    """The rules by themselves; functional/test_roles.py tests the API with them."""
+    """The rules by themselves; functional/identity/test_roles.py tests the API with them."""
 
     PARTS = ()
 

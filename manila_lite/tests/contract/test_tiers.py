@@ -86,7 +86,7 @@ class PartsTest(testtools.TestCase):
             r'functional\.linux\.test_cifs',
             'functional.linux.test_api_servers',
             'crash.test_matrix',
-            'functional.test_migrations',
+            'functional.database.test_migrations',
         ):
             where = (
                 mine

@@ -18,13 +18,15 @@ ROOT = Path(__file__).resolve().parents[2]
 TESTED = {
     'engine/runner.py: self._poke': 'simulation/test_gaps.py: class Waits',
     'engine/runner.py: self._urgent': 'simulation/test_gaps.py: class FindsQuickWork',
-    'manager/runtime/service.py: self._report_wanted': 'functional/test_signals.py: def test_report',
-    'manager/runtime/backend_lease.py: self._changed': 'functional/test_leases.py: def test_finish_ends_a_wait_for_the_lease',
-    'rpc/clients.py: self._changed': 'functional/test_signals.py: def test_wake_up',
-    'api/events/hub.py: self._changed': 'functional/test_signals.py: def test_new_listener',
-    'api/events/listener.py: self._news': 'functional/test_signals.py: def test_event',
-    'thread_reserve.py: self._changed': 'functional/test_signals.py: def test_turn',
-    'cmd/master.py: self._hurry': 'functional/test_signals.py: def test_restart',
+    'manager/runtime/service.py: self._report_wanted': 'functional/engine/test_signals.py: def test_report',
+    'manager/runtime/backend_lease.py: self._changed': (
+        'functional/engine/test_leases.py: def test_finish_ends_a_wait_for_the_lease'
+    ),
+    'rpc/clients.py: self._changed': 'functional/engine/test_signals.py: def test_wake_up',
+    'api/events/hub.py: self._changed': 'functional/engine/test_signals.py: def test_new_listener',
+    'api/events/listener.py: self._news': 'functional/engine/test_signals.py: def test_event',
+    'thread_reserve.py: self._changed': 'functional/engine/test_signals.py: def test_turn',
+    'cmd/master.py: self._hurry': 'functional/engine/test_signals.py: def test_restart',
 }
 #: Waits for the end of a process or of a part of one, and functions that wait by one of the calls here.
 _ENDS = (

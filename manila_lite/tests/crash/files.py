@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from manila_lite.host import mounts
-from manila_lite.tests.functional import test_host_assisted
+from manila_lite.tests.functional.migrations import test_host_assisted
 
 #: Addresses of the backends, the first and those that they are given later.
 ADDRESSES = ('10.0.0.1', *(str(address) for address in ipaddress.ip_network('10.77.0.0/24').hosts()))

@@ -26,23 +26,23 @@ _EARLIER = re.compile(
 #: By the beginning of the line of a call (method, path, action): the functional tests that prove the call.
 NAMED = (
     ('GET /extensions/{alias}', 'gabbits/extensions.yaml'),  # there are no extensions: the answer is 404
-    ('POST /findings/mend', 'test_findings.py'),
-    ('DELETE /share-servers/{share_server_id}', 'test_share_servers.py'),
-    ('GET /shares/{share_id}/migration-progress', 'test_share_migration.py'),
+    ('POST /findings/mend', 'commands/test_findings.py'),
+    ('DELETE /share-servers/{share_server_id}', 'share_servers/test_share_servers.py'),
+    ('GET /shares/{share_id}/migration-progress', 'migrations/test_share_migration.py'),
     (
         'POST /share-networks/{share_network_id}/action add_security_service_check',
-        'test_security_services_in_use.py',
+        'networks/test_security_services_in_use.py',
     ),
-    ('POST /services/evacuate', 'test_evacuation.py'),
-    ('POST /services/stop-evacuation', 'test_evacuation.py'),
-    ('POST /share-servers/manage', 'test_managed_share_servers.py'),
-    ('POST /share-servers/{share_server_id}/action migration_', 'test_server_migration.py'),
-    ('POST /shares/{share_id}/action migrat', 'test_share_migration.py'),
-    ('POST /shares/{share_id}/action unmanage', 'test_manage_shares.py'),
-    ('POST /snapshots/manage', 'test_manage_shares.py'),
-    *((f'{method} /share-group', 'test_share_groups.py') for method in _METHODS),
-    ('GET /share-replicas/{share_replica_id}/export-locations', 'test_share_replicas.py'),
-    *((f'{method} /share-replicas', 'test_share_replica_calls.py') for method in _METHODS),
+    ('POST /services/evacuate', 'migrations/test_evacuation.py'),
+    ('POST /services/stop-evacuation', 'migrations/test_evacuation.py'),
+    ('POST /share-servers/manage', 'share_servers/test_managed.py'),
+    ('POST /share-servers/{share_server_id}/action migration_', 'migrations/test_share_server_migration.py'),
+    ('POST /shares/{share_id}/action migrat', 'migrations/test_share_migration.py'),
+    ('POST /shares/{share_id}/action unmanage', 'shares/test_manage_shares.py'),
+    ('POST /snapshots/manage', 'shares/test_manage_shares.py'),
+    *((f'{method} /share-group', 'share_groups/test_share_groups.py') for method in _METHODS),
+    ('GET /share-replicas/{share_replica_id}/export-locations', 'share_replicas/test_share_replicas.py'),
+    *((f'{method} /share-replicas', 'share_replicas/test_calls.py') for method in _METHODS),
 )
 
 

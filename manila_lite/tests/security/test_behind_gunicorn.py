@@ -9,7 +9,7 @@ import bcrypt
 import testtools
 
 from manila_lite.tests import process, waiting
-from manila_lite.tests.functional.test_wsgi_servers import gunicorn
+from manila_lite.tests.functional.api.test_wsgi_servers import gunicorn
 
 
 class BehindGunicorn(testtools.TestCase):

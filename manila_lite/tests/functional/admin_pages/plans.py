@@ -31,12 +31,15 @@ _SQLITE = (
 _SERVICES = ('systemctl start manila-share', 'systemctl start manila-scheduler manila-api')
 #: Blocks that are not typed, by page and name, with the reason.
 ILLUSTRATIONS = {
-    ('authentication', './tools/quickstart --keystone --stay'): 'functional/test_quickstart.py runs it',
+    (
+        'authentication',
+        './tools/quickstart --keystone --stay',
+    ): 'functional/installation/test_quickstart.py runs it',
     (
         'moving-shares',
         'openstack share migration start first store2@other#pool',
     ): 'it needs a second machine; functional/linux/test_host_assisted.py starts such migrations',
-    ('authentication', 'nova.conf'): 'functional/test_nova.py starts a Nova with it',
+    ('authentication', 'nova.conf'): 'functional/clients/test_nova.py starts a Nova with it',
     **{
         ('upgrade', name): 'the machine has no layout of before 0.2.0; tools/packaging/in_guest.py types them'
         for name in (
@@ -50,7 +53,7 @@ _NOT_TYPED = tuple(name for _, name in ILLUSTRATIONS)
 
 #: Commands of the page about packages that are not typed there, with the reason.
 WITHOUT_PACKAGES = {
-    'tools/package': 'functional/test_packages.py has run it',
+    'tools/package': 'functional/installation/test_packages.py has run it',
     'apt install python3-venv': 'a step of install-debian',
     'podman load -i dist/manila-lite_VERSION.oci.tar': 'the image is loaded where there is podman',
 }

@@ -5,9 +5,9 @@ import os
 import unittest
 from pathlib import Path
 
-from manila_lite.tests.functional import test_host_assisted
 from manila_lite.tests.functional.ceph import base
 from manila_lite.tests.functional.linux import filled
+from manila_lite.tests.functional.migrations import test_host_assisted
 
 _OTHER = """
 [beta]

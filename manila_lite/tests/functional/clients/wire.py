@@ -169,7 +169,9 @@ HANDSHAKE = (
             get('/shares/detail', ('shares', list)),
         ),
     ),
-    Row('The catalog has shared-file-system and sharev2', 'all', elsewhere='functional.test_keystone'),
+    Row(
+        'The catalog has shared-file-system and sharev2', 'all', elsewhere='functional.identity.test_keystone'
+    ),
     Row(
         'An endpoint is enough, without a catalog',
         'openstack, newcomers',

@@ -5,8 +5,8 @@ import unittest
 
 from manila_lite.tests import waiting
 from manila_lite.tests.factories import networks
-from manila_lite.tests.functional import test_host_assisted
 from manila_lite.tests.functional.console import base
+from manila_lite.tests.functional.migrations import test_host_assisted
 
 _QUICK = 'migration_driver_continue_update_interval = 0.2\n'
 

@@ -7,7 +7,7 @@ from manila_lite.db.core.engine import Database
 from manila_lite.db.maintenance import schema_migrations
 from manila_lite.siblings.dataproc import cmd
 from manila_lite.siblings.dataproc.db import models
-from manila_lite.tests.functional.test_migrations import MigrationTest as _MigrationTest
+from manila_lite.tests.functional.database.test_migrations import MigrationTest as _MigrationTest
 
 
 class SchemaTest(_MigrationTest):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """HTTP interface: paths, versions, status codes, and every field that the data-processing client reads."""
 
+from manila_lite.tests.functional.api.test_budgets import counting
 from manila_lite.tests.functional.siblings.dataproc.base import DataprocTest, group
-from manila_lite.tests.functional.test_budgets import counting
 
 #: By resource type and version: fields of answers that the client's commands read unconditionally.
 _BOTH = {

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nothing is lost or left over by a migration: shares deleted meanwhile, and backends that are away for a moment."""
+
+from manila_lite.tests.functional import base
+from manila_lite.tests.functional.migrations import test_share_migration, test_share_server_migration
+
+
+class OfServers(test_share_server_migration.MigrationTest):
+    """A share server moves from ``alpha`` to ``beta``."""
+
+    BACKENDS = {name: test_share_server_migration.BACKEND.format('here') for name in ('alpha', 'beta')}
+
+    def held(self, backend):
+        store = self.store(backend)
+        with store.locked():
+            return {record.id for record in (*store.shares.all(), *store.snapshots.all())}
+
+    def refused(self, share):
+        """Check that no way to delete the share or its snapshot works."""
+        for action in ('force_delete', 'soft_delete', 'unmanage'):
+            status, document, _ = self.admin.action(share['id'], action)
+            self.assertIn(status, (400, 403, 409), document)
+        self.assertIn(self.admin.call('DELETE', f'/shares/{share["id"]}')[0], (400, 403, 409))
+
+    def test_share_cannot_be_deleted_while_its_server_moves_and_the_move_goes_on(self):
+        server, shares = self.make_shares()
+        self.reaches_its_target(server)
+        self.refused(shares[0])
+        self.assertIn('with its share server', str(self.admin.action(shares[0]['id'], 'force_delete')[1]))
+        self.assertEqual(200, self.act(server, 'migration_complete')[0])
+        for share in shares:
+            self.assertIn('@beta', self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')['host'])
+
+    def test_nothing_leaks_by_deletions_after_a_failed_cut_over(self):
+        self.at_rest()
+        before = self.held('alpha'), self.held('beta')
+        server, shares = self.make_shares()
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': shares[1]['id']}})[
+            'snapshot'
+        ]['id']
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        self.reaches_its_target(server)
+        self.service.knob('beta', 'share_server_migration_complete:fail_final_after')
+        self.act(server, 'migration_complete')
+        self.task_is(server, 'migration_error')
+        for share in shares:
+            self.refused(share)
+        self.assertEqual(403, self.admin.call('DELETE', f'/snapshots/{snapshot}')[0])
+        self.service.knob('beta', '')
+        self.assertEqual(200, self.act(server, 'migration_complete')[0])
+        for share in shares:
+            self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+        self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+        for share in shares:
+            self.admin.ok('DELETE', f'/shares/{share["id"]}')
+        self.at_rest()
+        self.assertEqual(before, (self.held('alpha'), self.held('beta')))
+
+    def test_share_can_be_deleted_after_a_cancelled_move(self):
+        server, shares = self.make_shares()
+        self.reaches_its_target(server)
+        self.act(server, 'migration_cancel')
+        self.task_is(server, 'migration_cancelled')
+        self.at_rest()
+        self.admin.ok('DELETE', f'/shares/{shares[0]["id"]}')
+
+    def test_backend_that_is_away_for_a_moment_does_not_fail_the_cut_over(self):
+        server, shares = self.make_shares()
+        self.reaches_its_target(server)
+        # More tries than any other step gets.
+        self.service.knob('beta', 'share_server_migration_complete:fail@times=12')
+        self.act(server, 'migration_complete')
+        for share in shares:
+            self.assertIn('@beta', self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')['host'])
+
+    def test_cut_over_that_fails_for_longer_than_the_lease_says_that_it_can_be_repeated(self):
+        server, [share] = self.make_shares(1)
+        self.reaches_its_target(server)
+        self.service.conf.set_override('lease', 2.0, 'operations')
+        self.addCleanup(self.service.conf.clear_override, 'lease', 'operations')
+        self.service.knob('beta', 'share_server_migration_complete:fail')
+        self.act(server, 'migration_complete')
+        self.task_is(server, 'migration_error')
+        for resource in (server, share):
+            [message] = self.admin.ok('GET', f'/messages?resource_id={resource["id"]}')['messages']
+            self.assertIn('can repeat migration_complete', message['user_message'])
+        # More failures than an operation has tries, within a lease that no slow machine outlasts.
+        self.service.conf.set_override('lease', 60.0, 'operations')
+        self.service.knob('beta', 'share_server_migration_complete:fail@times=5')
+        self.assertEqual(200, self.act(server, 'migration_complete')[0])
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+
+
+class OfShares(test_share_migration.MigrationTest):
+    """A share moves by itself from ``alpha`` to ``beta``."""
+
+    BACKENDS = {name: test_share_migration.BACKEND.format('here') for name in ('alpha', 'beta')}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.make_type('plain')
+
+    def copied(self):
+        share = self.make()
+        self.assertEqual(202, self.start(share)[0])
+        self.task_is(share, 'migration_driver_phase1_done')
+        return share
+
+    def test_share_is_not_deleted_during_a_move_and_both_copies_are_deleted_after_a_failed_cut_over(self):
+        self.at_rest()
+        before = self.held('alpha'), self.held('beta')
+        share = self.copied()
+        self.assertIn(self.act(share, 'force_delete')[0], (400, 403, 409))
+        self.service.knob('beta', 'share_migration_complete:fail_final_after')
+        self.act(share, 'migration_complete')
+        self.task_is(share, 'migration_error')
+        self.service.knob('beta', '')
+        self.assertEqual(202, self.act(share, 'force_delete')[0])
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        self.at_rest()
+        self.assertEqual(before, (self.held('alpha'), self.held('beta')))
+
+    def test_backend_that_is_away_for_a_moment_does_not_fail_the_cut_over(self):
+        share = self.copied()
+        self.service.knob('beta', 'share_migration_complete:fail@times=12')
+        self.act(share, 'migration_complete')
+        self.task_is(share, 'migration_success')
+        base.eventually(
+            lambda: list(self.instances(share)) == ['test@beta#pool1'], 'the source is not deleted'
+        )
