@@ -6,6 +6,7 @@ of their resource and write the rows of a new migration. Checks are made before 
 """
 
 import abc
+import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, Generic, TypeGuard, TypeVar
 
@@ -16,7 +17,7 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import services
-from manila_lite.operation_data import Untyped
+from manila_lite.operation_data.migrations import Answer, Migrate, Reached
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import Migrations, Phase, figures
 
@@ -24,15 +25,16 @@ from manila_lite.workflow.migration import Migrations, Phase, figures
 CANCELLABLE = tuple(state for state in Migration if state.may_be_cancelled)
 
 M = TypeVar('M', bound=Move)
+D = TypeVar('D', bound=Migrate)
 
 
-class Requests(abc.ABC, Generic[M]):
+class Requests(abc.ABC, Generic[M, D]):
     """Requests on migrations of one resource type. ``open_key`` is the prefix of their operations' keys.
 
     ``may_end_at_once``: a migration may have a task state although it never had an operation.
     """
 
-    migrations: Migrations
+    migrations: Migrations[D]
     open_key: str
     may_end_at_once = False
 
@@ -67,13 +69,13 @@ class Requests(abc.ABC, Generic[M]):
         """
 
     @abc.abstractmethod
-    def data(self, move: M) -> dict[str, Any]:
+    def data(self, move: M) -> D:
         """Return the data of the operations of check and migration."""
 
     @abc.abstractmethod
     def begin(
-        self, conn: Connection, ctx: RequestContext, asked: M, move: M, support: Mapping[str, Any]
-    ) -> tuple[engine.Wake, dict[str, Any]]:
+        self, conn: Connection, ctx: RequestContext, asked: M, move: M, support: Answer
+    ) -> tuple[engine.Wake, D]:
         """Set the resource and its parts to migrating, and begin the operation. Return its wake-up and its data.
 
         :param asked: the move as scheduler and backend were asked about it
@@ -85,29 +87,29 @@ class Requests(abc.ABC, Generic[M]):
         """Set the task state, from any other."""
 
     @abc.abstractmethod
-    def begin_cut_over(self, conn: Connection, row: Row[Any], op: Any) -> None:
+    def begin_cut_over(self, conn: Connection, row: Row[Any], target: str) -> None:
         """Set the resource, a row, its target and its parts from error to migrating.
 
         :raises errors.WrongState: one of these is not in error any more.
         """
 
-    def objection(self, move: M, support: Mapping[str, Any]) -> str | None:
+    def objection(self, move: M, support: Answer) -> str | None:
         """Return the reason why the resource cannot move as requested, or None."""
-        if move.assist == MUST and support.get('compatible') and not support.get('by_host'):
+        if move.assist == MUST and support.compatible and not support.by_host:
             return f'the share manager of {move.host} is of an older release, which cannot copy as a host.'
         return migration_check.objection(move.to, move.options, support)
 
     def shown_task_state(
-        self, conn: Connection, ctx: RequestContext, resource_id: str, op: Any
+        self, conn: Connection, ctx: RequestContext, resource_id: str, last: D | None
     ) -> str | None:
-        """Return the task state of the resource, whose last migration is ``op``.
+        """Return the task state of the resource, whose last migration has these data.
 
         :raises errors.NotFound: the caller has no such resource.
         """
         task_state: str | None = self.get(conn, ctx, resource_id).task_state
         return task_state
 
-    def shown_target(self, op: Any) -> dict[str, Any]:
+    def shown_target(self, last: D) -> dict[str, Any]:
         """Return the part of the progress that names the target."""
         return {}
 
@@ -127,9 +129,7 @@ class Requests(abc.ABC, Generic[M]):
             self.migrations.announce(ctx, resource_id, data, Phase.COPY, 'start')
         wake.send(ctx)
 
-    def try_out(
-        self, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]
-    ) -> tuple[M, dict[str, Any]]:
+    def try_out(self, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> tuple[M, Answer]:
         """Return the planned move, and what the backend says that it supports. Change nothing.
 
         :raises: as ``start``, except for quotas.
@@ -144,7 +144,7 @@ class Requests(abc.ABC, Generic[M]):
             )
         return asked, support
 
-    def ask(self, ctx: RequestContext, resource_id: str, move: M) -> dict[str, Any]:
+    def ask(self, ctx: RequestContext, resource_id: str, move: M) -> Answer:
         """Return the answer of the scheduler and the backend. Not for use in a transaction.
 
         :raises errors.Conflict: there was no answer for ``[api] migration_check_timeout`` seconds.
@@ -170,9 +170,9 @@ class Requests(abc.ABC, Generic[M]):
         ctx: RequestContext,
         resource_id: str,
         serial: str,
-        data: dict[str, Any],
+        data: D,
         owner: str | None = None,
-    ) -> tuple[engine.Wake, dict[str, Any]]:
+    ) -> tuple[engine.Wake, D]:
         """Begin the operation of the migration. Return its wake-up and its data. ``owner``: as for ``engine.begin``."""
         return engine.begin(
             conn,
@@ -199,8 +199,9 @@ class Requests(abc.ABC, Generic[M]):
                 raise errors.Invalid(
                     f'{self._name(resource_id)} is not being migrated.', code='not_migrating'
                 )
-            if row.task_state == Migration.ERROR and op.state == rows.FAILED and op.data.get('cut'):
-                self._reopen(conn, row, op)
+            data = self.migrations.data.from_json(op.data)
+            if row.task_state == Migration.ERROR and op.state == rows.FAILED and data.cut:
+                self._reopen(conn, row, op, data.target)
             elif row.task_state in states.COMPLETION and not self._is_under_way(
                 op, resource_id
             ):  # set by hand
@@ -216,23 +217,24 @@ class Requests(abc.ABC, Generic[M]):
                     f'state is {row.task_state}, not {Migration.COPIED}.',
                     code='not_migrating',
                 )
-            self._target_must_be_up(conn, ctx, op)
+            self._target_must_be_up(conn, ctx, op, data)
             rows.make_due(conn, op.id)
-            self.migrations.announce(ctx, resource_id, {**op.data, 'cut': True}, Phase.COMPLETE, 'start')
+            begun = dataclasses.replace(data, cut=True)
+            self.migrations.announce(ctx, resource_id, begun, Phase.COMPLETE, 'start')
         _wake(ctx, op)
-        return str(op.data['target'])
+        return data.target
 
-    def _target_must_be_up(self, conn: Connection, ctx: RequestContext, op: Any) -> None:
+    def _target_must_be_up(self, conn: Connection, ctx: RequestContext, op: Any, data: D) -> None:
         """Refuse a cut-over for which nobody is there. Before the first one, the migration can be cancelled by force."""
         if op.host and not services.is_running(services.get(conn, op.host, 'manila-share'), ctx.conf):
             raise errors.Conflict(
                 f'The migration of {self.migrations.name} {op.resource_id} cannot be completed: '
                 f'{op.host}, its destination, is down.',
-                code='backend_down' if op.data.get('cut') else 'destination_down',
+                code='backend_down' if data.cut else 'destination_down',
             )
 
-    def _reopen(self, conn: Connection, row: Row[Any], op: Any) -> None:
-        self.begin_cut_over(conn, row, op)
+    def _reopen(self, conn: Connection, row: Row[Any], op: Any, target: str) -> None:
+        self.begin_cut_over(conn, row, target)
         if not rows.reopen(conn, op, 'cut_over', f'{self.open_key}:{row.id}'):
             raise errors.WrongState(
                 f'The migration of {self.migrations.name} {row.id} is already in progress.',
@@ -246,10 +248,12 @@ class Requests(abc.ABC, Generic[M]):
         """
         with ctx.db.writer() as conn:
             row, op = self.get(conn, ctx, resource_id), self.last(conn, resource_id)
-            _must_be_cancellable(op, row.task_state)
-            if not (
-                self._is_under_way(op, resource_id)
-                and self.migrations.swap_task_state(conn, resource_id, CANCELLABLE, Migration.CANCELLING)
+            data = None if op is None else self.migrations.data.from_json(op.data)
+            _must_be_cancellable(data, row.task_state)
+            if (
+                data is None
+                or not self._is_under_way(op, resource_id)
+                or not self.migrations.swap_task_state(conn, resource_id, CANCELLABLE, Migration.CANCELLING)
             ):
                 raise errors.Invalid(
                     f'The migration of {self.migrations.name} {resource_id} cannot be cancelled: its task '
@@ -257,7 +261,7 @@ class Requests(abc.ABC, Generic[M]):
                     code='not_migrating',
                 )
             rows.make_due(conn, op.id)
-            self.migrations.announce(ctx, resource_id, op.data, Phase.CANCEL, 'start')
+            self.migrations.announce(ctx, resource_id, data, Phase.CANCEL, 'start')
         _wake(ctx, op)
 
     def reset_task_state(self, ctx: RequestContext, resource_id: str, value: str | None) -> None:
@@ -277,8 +281,8 @@ class Requests(abc.ABC, Generic[M]):
                     code='cut_over_failed',
                 )
             if self._is_under_way(op, resource_id):
-                if value == Migration.CANCELLED and not op.data.get('cut'):
-                    wakes = self._force(conn, ctx, op)
+                if value == Migration.CANCELLED and not Reached.from_json(op.data).cut:
+                    wakes = self.migrations.cancel_by_force(conn, self.migrations.work(op, ctx))
                 else:
                     rows.make_due(conn, op.id)
                     wakes = [_wake_of(op)]
@@ -290,16 +294,13 @@ class Requests(abc.ABC, Generic[M]):
         return bool(
             op is not None
             and op.state == rows.FAILED
-            and op.data.get('cut')
+            and Reached.from_json(op.data).cut
             and row.status == 'error'
             and row.task_state == Migration.ERROR
         )
 
     def _is_under_way(self, op: Any, resource_id: str) -> TypeGuard[Row[Any]]:
         return op is not None and op.resource_id == resource_id and op.state in (rows.OPEN, rows.PARKED)
-
-    def _force(self, conn: Connection, ctx: RequestContext, op: Row[Any]) -> list[engine.Wake]:
-        return self.migrations.cancel_by_force(conn, engine.Work(op, Untyped.from_json(op.data), ctx, None))
 
     def progress(self, ctx: RequestContext, resource_id: str) -> dict[str, Any]:
         """Return the progress of a migration: percent, task state, and known numbers of bytes and seconds.
@@ -308,28 +309,25 @@ class Requests(abc.ABC, Generic[M]):
         """
         with ctx.db.reader() as conn:
             op = self.last(conn, resource_id)
-            task_state = self.shown_task_state(conn, ctx, resource_id, op)
-        if task_state is None or (op is None and not self.may_end_at_once):
+            last = None if op is None else self.migrations.data.from_json(op.data)
+            task_state = self.shown_task_state(conn, ctx, resource_id, last)
+        if task_state is None or (last is None and not self.may_end_at_once):
             raise errors.Invalid(f'{self._name(resource_id)} is not being migrated.', code='not_migrating')
-        about = self.shown_target(op) if op is not None else {}
-        return {
-            'task_state': str(task_state),
-            **about,
-            **figures(op.data if op is not None else {}, task_state),
-        }
+        about = {} if last is None else self.shown_target(last)
+        return {'task_state': str(task_state), **about, **figures(last or Reached(), task_state)}
 
     def _name(self, resource_id: str) -> str:
         return f'{self.migrations.name.capitalize()} {resource_id}'
 
 
-def _must_be_cancellable(op: Any, task_state: str | None) -> None:
+def _must_be_cancellable(data: Migrate | None, task_state: str | None) -> None:
     """Refuse to cancel a migration if the backend does not support that.
 
     :raises errors.Invalid: the backend said that it cannot cancel.
     """
-    if op is not None and task_state in CANCELLABLE and not op.data['cancellable']:
+    if data is not None and task_state in CANCELLABLE and not data.cancellable:
         raise errors.Invalid(
-            f'{op.data["to"]} cannot cancel a migration; it can only be completed.',
+            f'{data.to} cannot cancel a migration; it can only be completed.',
             code='migration_not_cancellable',
         )
 

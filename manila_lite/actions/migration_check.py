@@ -3,35 +3,44 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from manila_lite import engine, errors
 from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import retry
 from manila_lite.db.queries import operations as rows
+from manila_lite.operation_data.migrations import Answer, Reached
 
 #: Seconds between polls for the backend's answer.
 _LOOK = 0.1
 
 
-def agreed(support: Mapping[str, Any]) -> dict[str, bool]:
+class Agreed(TypedDict):
+    """The part of the backend's answer that the operation needs: fields of its data."""
+
+    freeze: bool
+    cancellable: bool
+    by_host: bool
+
+
+def agreed(support: Answer) -> Agreed:
     """Return the part of the backend's answer that the operation needs."""
     return {
-        'freeze': not support.get('writable'),
-        'cancellable': bool(support.get('migration_cancel')),
-        **({'by_host': True} if support.get('by_host') else {}),
+        'freeze': not support.writable,
+        'cancellable': support.migration_cancel,
+        'by_host': support.by_host,
     }
 
 
-def objection(to: str, options: Mapping[str, bool], support: Mapping[str, Any]) -> str | None:
+def objection(to: str, options: Mapping[str, bool], support: Answer) -> str | None:
     """Return the reason why the backend or pool ``to`` cannot migrate with these ``options``, or None."""
-    if not support.get('compatible'):
-        return support.get('reason') or f'{to} does not support it.'
-    wants = [name for name in options if options[name] and not support.get(name)]
+    if not support.compatible:
+        return support.reason or f'{to} does not support it.'
+    wants = [name for name in options if options[name] and not getattr(support, name)]
     return f'{to} does not support: {", ".join(wants)}.' if wants else None
 
 
-def ask(ctx: RequestContext, begin: Callable[[Any], engine.Wake], host: str) -> dict[str, Any]:
+def ask(ctx: RequestContext, begin: Callable[[Any], engine.Wake], host: str) -> Answer:
     """Begin a check operation with ``begin`` and return the backend's answer. Not for use in a transaction.
 
     :raises errors.Conflict: there was no answer for ``[api] migration_check_timeout`` seconds.
@@ -39,12 +48,13 @@ def ask(ctx: RequestContext, begin: Callable[[Any], engine.Wake], host: str) -> 
     """
     with ctx.waiting('backends'):
         row = _await_answer(ctx, begin)
-    if row.state == rows.OPEN:
+    support = Reached.from_json(row.data).support
+    if row.state == rows.OPEN or support is None:
         raise errors.Conflict(
             f'The backend {host} did not answer in time whether it can take part in the migration.',
             code='backend_silent',
         )
-    return dict(row.data['support'])
+    return support
 
 
 def _await_answer(ctx: RequestContext, begin: Callable[[Any], engine.Wake]) -> Any:

@@ -36,15 +36,6 @@ class Move:
         """The backend of ``to``: ``host@backend``."""
         return engine.backend_of(self.to)
 
-    @property
-    def how(self) -> dict[str, Any]:
-        """The part of the operation's data about the copier, the completion of the move, and its evacuation."""
-        return {
-            'by_itself': self.by_itself,
-            **({'evacuation': self.evacuation} if self.evacuation else {}),
-            **({'assist': self.assist} if self.assist else {}),
-        }
-
 
 def backend(conn: Connection, ctx: RequestContext, to: str) -> Row[Any]:
     """Return the service of the backend that ``to`` names, or whose pool it names.

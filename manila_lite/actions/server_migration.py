@@ -28,6 +28,7 @@ from manila_lite.db.queries import (
     share_server_queries,
     share_servers,
 )
+from manila_lite.operation_data.migrations import Answer, MigrateServer, Part
 from manila_lite.states import Migration
 from manila_lite.workflow.server_migration import SERVERS
 
@@ -61,7 +62,7 @@ class ServerMove(Move):
         return bool(self.network_id == self.server.share_network_id)
 
 
-class ServerRequests(Requests[ServerMove]):
+class ServerRequests(Requests[ServerMove, MigrateServer]):
     """Requests on migrations of share servers."""
 
     migrations, open_key = SERVERS, 'server'
@@ -111,12 +112,12 @@ class ServerRequests(Requests[ServerMove]):
                 code='no_host_assisted_migration',
             )
 
-    def objection(self, move: ServerMove, support: Mapping[str, Any]) -> str | None:
+    def objection(self, move: ServerMove, support: Answer) -> str | None:
         """Return the reason why the server cannot move as requested, or None."""
         if move.options['nondisruptive'] and not move.keeps_addresses:
             return 'nondisruptive: not into another share network.'
-        if move.replicas and not support.get('replicas'):
-            mover = 'a host' if support.get('by_host') else 'the driver there'
+        if move.replicas and not support.replicas:
+            mover = 'a host' if support.by_host else 'the driver there'
             return f'{mover} moves no share servers whose shares have replicas.'
         return super().objection(move, support)
 
@@ -136,74 +137,66 @@ class ServerRequests(Requests[ServerMove]):
             'requested_capabilities': {**move.options, 'host': move.to, **network},
             'supported_capabilities': {
                 **{
-                    name: bool(support.get(name))
+                    name: getattr(support, name)
                     for name in (*OPTIONS, 'migration_cancel', 'migration_get_progress')
                 },
                 **network,
             },
         }
 
-    def data(self, move: ServerMove) -> dict[str, Any]:
+    def data(self, move: ServerMove) -> MigrateServer:
         """Return the data of the operations. There is no target yet."""
-        return {
-            'target': '',
-            'to': move.to,
-            'from': move.server.host,
-            'network_id': move.network_id,
-            'share_network_id': move.server.share_network_id,
-            'new_share_network_id': move.network_id,
-            'shares': len(move.shares),
-            'snapshots': len(move.snapshots),
-            'zone_id': move.zone_id,
-            'keeps_addresses': move.keeps_addresses,
-            'options': dict(move.options),
-            'types': sorted(server_migration.types_of(move.shares)),
-            'size': sum(row.size for row in move.shares),
-            'proto': move.shares[0].share_proto,
-            'phase_one_began': timeutils.utcnow_ts(microsecond=True),
-            'parts': [(row.instance_id, row.share_type_id, row.size) for row in move.shares],
-            **move.how,
-        }
+        return MigrateServer(
+            target='',
+            to=move.to,
+            source_host=move.server.host,
+            network_id=move.network_id,
+            share_network_id=move.server.share_network_id,
+            new_share_network_id=move.network_id,
+            shares=len(move.shares),
+            snapshots=len(move.snapshots),
+            zone_id=move.zone_id,
+            keeps_addresses=move.keeps_addresses,
+            options=dict(move.options),
+            types=sorted(server_migration.types_of(move.shares)),
+            size=sum(row.size for row in move.shares),
+            proto=move.shares[0].share_proto,
+            phase_one_began=timeutils.utcnow_ts(microsecond=True),
+            parts=[Part(row.instance_id, row.share_type_id, row.size) for row in move.shares],
+            by_itself=move.by_itself,
+            evacuation=move.evacuation,
+            assist=move.assist,
+        )
 
     def begin(
-        self,
-        conn: Connection,
-        ctx: RequestContext,
-        asked: ServerMove,
-        move: ServerMove,
-        support: Mapping[str, Any],
-    ) -> tuple[engine.Wake, dict[str, Any]]:
+        self, conn: Connection, ctx: RequestContext, asked: ServerMove, move: ServerMove, support: Answer
+    ) -> tuple[engine.Wake, MigrateServer]:
         """Set server, shares and snapshots to migrating, insert or take in the target, and begin the operation."""
         if [row.id for row in asked.shares] != [row.id for row in move.shares]:
             raise errors.WrongState('The shares of the share server changed in the meantime; try again.')
-        source, chosen = move.server, support.get('server')
+        source, chosen = move.server, support.server
         transitions.begin(conn, states.SHARE_SERVER, 'migrate', source.id, task_state=Migration.STARTING)
         _begin_all(conn, move, SERVERS.migrate_verb)
         target = _take_in(conn, move, chosen) if chosen else _insert_target(conn, move)
-        return self.begin_operation(
-            conn,
-            ctx,
-            source.id,
-            f'server:{source.id}',
-            {
-                **self.data(move),
-                **migration_check.agreed(support),
-                'target': target,
-                'was_idle': bool(chosen),
-                # A copy by the host is tried out at addresses of its own, and gets those of the source at the cut-over.
-                'keeps_addresses': move.keeps_addresses and not support.get('by_host'),
-                'takes_addresses': move.keeps_addresses and bool(support.get('by_host')),
-            },
+        data = dataclasses.replace(
+            self.data(move),
+            **migration_check.agreed(support),
+            target=target,
+            was_idle=bool(chosen),
+            # A copy by the host is tried out at addresses of its own, and gets those of the source at the cut-over.
+            keeps_addresses=move.keeps_addresses and not support.by_host,
+            takes_addresses=move.keeps_addresses and support.by_host,
         )
+        return self.begin_operation(conn, ctx, source.id, f'server:{source.id}', data)
 
     def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
         """Set the server's task state."""
         transitions.swap_server_task_state(conn, resource_id, (None, *Migration), value)
 
-    def begin_cut_over(self, conn: Connection, row: Row[Any], op: Any) -> None:
+    def begin_cut_over(self, conn: Connection, row: Row[Any], target: str) -> None:
         """Set both servers, the shares and the snapshots to migrating again."""
         transitions.begin(conn, states.SHARE_SERVER, 'cut_over', row.id, task_state=Migration.COMPLETING)
-        transitions.begin(conn, states.SHARE_SERVER, 'cut_over_to', op.data['target'], task_state=None)
+        transitions.begin(conn, states.SHARE_SERVER, 'cut_over_to', target, task_state=None)
         for machine, row_ids in (
             (states.SHARE, [share.instance_id for share in server_migration.shares_of(conn, row.id)]),
             (states.SNAPSHOT, [snapshot.id for snapshot in server_migration.snapshots_of(conn, row.id)]),
@@ -211,22 +204,20 @@ class ServerRequests(Requests[ServerMove]):
             transitions.begin_many(conn, machine, SERVERS.cut_over_verb, row_ids)
 
     def shown_task_state(
-        self, conn: Connection, ctx: RequestContext, resource_id: str, op: Any
+        self, conn: Connection, ctx: RequestContext, resource_id: str, last: MigrateServer | None
     ) -> str | None:
         """Return the task state of the server. A source that has moved is gone, and shows success."""
-        known = share_server_queries.list_by_ids(
-            conn, (resource_id, op.data['target']) if op else (resource_id,)
-        )
+        known = share_server_queries.list_by_ids(conn, (resource_id, last.target) if last else (resource_id,))
         servers = [row for row in known if row.id == resource_id]
-        if not (op or servers) or not (
+        if not (last or servers) or not (
             ctx.is_admin or any(row.project_id == ctx.project_id for row in known)
         ):
             raise errors.NotFound.of('share server', resource_id)
         return servers[0].task_state if servers else Migration.SUCCESS
 
-    def shown_target(self, op: Any) -> dict[str, Any]:
+    def shown_target(self, last: MigrateServer) -> dict[str, Any]:
         """Return the id of the target."""
-        return {'destination_share_server_id': op.data['target']}
+        return {'destination_share_server_id': last.target}
 
 
 def _assist(wanted: Mapping[str, Any]) -> str | None:

@@ -27,6 +27,7 @@ from manila_lite.db.queries import (
     shares,
 )
 from manila_lite.db.queries import operations as rows
+from manila_lite.operation_data.migrations import Answer, MigrateShare
 from manila_lite.states import Migration
 from manila_lite.workflow.share_migration import SHARES
 
@@ -64,7 +65,7 @@ class ShareMove(Move):
         )
 
 
-class ShareRequests(Requests[ShareMove]):
+class ShareRequests(Requests[ShareMove, MigrateShare]):
     """Requests on migrations of shares."""
 
     migrations, open_key, may_end_at_once = SHARES, 'share', True
@@ -116,35 +117,32 @@ class ShareRequests(Requests[ShareMove]):
                 code='no_host_assisted_migration',
             )
 
-    def data(self, move: ShareMove) -> dict[str, Any]:
+    def data(self, move: ShareMove) -> MigrateShare:
         """Return the data of the operations."""
         share = move.share
-        return {
-            'target': move.target,
-            'instance': share.instance_id,
-            'to': move.to,
-            'from': engine.backend_of(share.host),
-            'network_id': move.network_id,
-            'zone_id': move.zone_id,
-            'type_id': move.share_type.id,
-            'types': [move.share_type.id],
-            'size': share.size,
-            'proto': share.share_proto,
-            'options': dict(move.options),
-            'abilities': share_requests.abilities(move.share_type),
-            'phase_one_began': timeutils.utcnow_ts(microsecond=True),
-            **move.how,
-            'excluded': {share.host: 'the share is there'} if move.changes_only_the_host else {},
-        }
+        return MigrateShare(
+            target=move.target,
+            instance=share.instance_id,
+            to=move.to,
+            source_host=engine.backend_of(share.host),
+            network_id=move.network_id,
+            zone_id=move.zone_id,
+            type_id=move.share_type.id,
+            types=[move.share_type.id],
+            size=share.size,
+            proto=share.share_proto,
+            options=dict(move.options),
+            abilities=share_requests.abilities(move.share_type),
+            phase_one_began=timeutils.utcnow_ts(microsecond=True),
+            by_itself=move.by_itself,
+            evacuation=move.evacuation,
+            assist=move.assist,
+            excluded={share.host: 'the share is there'} if move.changes_only_the_host else {},
+        )
 
     def begin(
-        self,
-        conn: Connection,
-        ctx: RequestContext,
-        asked: ShareMove,
-        move: ShareMove,
-        support: Mapping[str, Any],
-    ) -> tuple[engine.Wake, dict[str, Any]]:
+        self, conn: Connection, ctx: RequestContext, asked: ShareMove, move: ShareMove, support: Answer
+    ) -> tuple[engine.Wake, MigrateShare]:
         """Set the share and its snapshots to migrating, insert the second instance, and begin the operation."""
         share = move.share
         if (share.instance_id, share.size) != (asked.share.instance_id, asked.share.size):
@@ -169,18 +167,17 @@ class ShareRequests(Requests[ShareMove]):
             },
             'receive',
         )
-        return self.begin_operation(
-            conn, ctx, share.id, share.instance_id, self.data(asked) | agreed(support), share.project_id
-        )
+        data = dataclasses.replace(self.data(asked), **agreed(support))
+        return self.begin_operation(conn, ctx, share.id, share.instance_id, data, share.project_id)
 
     def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
         """Set the share's task state."""
         transitions.set_task_state(conn, resource_id, value)
 
-    def begin_cut_over(self, conn: Connection, row: Row[Any], op: Any) -> None:
+    def begin_cut_over(self, conn: Connection, row: Row[Any], target: str) -> None:
         """Set both instances and the snapshots to migrating again."""
         transitions.begin(conn, states.SHARE, 'cut_over', row.instance_id)
-        transitions.begin(conn, states.SHARE, 'cut_over_to', op.data['target'])
+        transitions.begin(conn, states.SHARE, 'cut_over_to', target)
         snapshot_ids = [snapshot.id for snapshot in share_migration.snapshots_of(conn, row.id)]
         transitions.begin_many(conn, states.SNAPSHOT, 'cut_over', snapshot_ids)
         transitions.set_task_state(conn, row.id, Migration.COMPLETING)

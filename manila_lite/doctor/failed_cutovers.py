@@ -8,17 +8,17 @@ from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import operations
 from manila_lite.doctor.finding import RepairContext
 from manila_lite.doctor.recovery_table import read_data
-from manila_lite.engine.plans import Work
-from manila_lite.operation_data import Untyped
+from manila_lite.operation_data.migrations import Reached
+from manila_lite.workflow.migration import Migrations
 from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
 
-_MIGRATIONS = {migrations.kind: migrations for migrations in (SHARES, SERVERS)}
+_MIGRATIONS: dict[str, Migrations[Any]] = {migrations.kind: migrations for migrations in (SHARES, SERVERS)}
 
 
 def is_cut(op: Row[Any]) -> bool:
     """Say whether an operation, whose row has its data as ``text``, is a migration whose target may hold the only data."""
-    return op.kind in _MIGRATIONS and bool((read_data(op, Untyped) or Untyped()).get('cut'))
+    return op.kind in _MIGRATIONS and (read_data(op, Reached) or Reached()).cut
 
 
 def fail(conn: Connection, repair: RepairContext, operation_id: str) -> str | None:
@@ -28,6 +28,7 @@ def fail(conn: Connection, repair: RepairContext, operation_id: str) -> str | No
     op = operations.get(conn, operation_id)
     if op is None:
         return None
-    work: Work[Any] = Work(op, Untyped.from_json(op.data), context.of_operation(op, repair.services), None)
-    _MIGRATIONS[op.kind].fail_cut_over(conn, work, errors.ManilaLiteError(op.error or ''))
+    migrations = _MIGRATIONS[op.kind]
+    work = migrations.work(op, context.of_operation(op, repair.services))
+    migrations.fail_cut_over(conn, work, errors.ManilaLiteError(op.error or ''))
     return 'its cut-over failed, and all data are kept: repeat migration_complete'

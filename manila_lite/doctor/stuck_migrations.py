@@ -13,21 +13,20 @@ from manila_lite.db.doctor import migrations as migration_rows
 from manila_lite.db.queries import operations
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
 from manila_lite.doctor.recovery_table import read_data
-from manila_lite.engine.plans import Work
-from manila_lite.operation_data import Untyped
+from manila_lite.operation_data.migrations import Reached
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import Migrations
 from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
 
-_MIGRATIONS = {migrations.kind: migrations for migrations in (SHARES, SERVERS)}
+_MIGRATIONS: dict[str, Migrations[Any]] = {migrations.kind: migrations for migrations in (SHARES, SERVERS)}
 #: Task states in which nobody wants the migration to go on: an operator cancelled it, or reset the state by hand.
 _UNWANTED = (None, Migration.CANCELLING, Migration.CANCELLED, Migration.ERROR, Migration.SUCCESS)
 
 
 def is_cancellable(op: Row[Any]) -> bool:
     """Say whether an operation is a migration whose cut-over has not begun."""
-    return op.kind in _MIGRATIONS and not (read_data(op, Untyped) or {'cut': True}).get('cut')
+    return op.kind in _MIGRATIONS and not (read_data(op, Reached) or Reached(cut=True)).cut
 
 
 def unwanted(conn: Connection, ops: Iterable[Row[Any]]) -> set[str]:
@@ -44,11 +43,10 @@ def mender(op: Row[Any]) -> Mend:
         row = operations.get(conn, op.id)
         if row is None or op.id not in unwanted(conn, [op]):
             return None
-        work: Work[Any] = Work(
-            row, Untyped.from_json(row.data), context.of_operation(row, repair.services), None
-        )
+        migrations = _MIGRATIONS[op.kind]
+        work = migrations.work(row, context.of_operation(row, repair.services))
         try:
-            repair.wakes.extend(_MIGRATIONS[op.kind].cancel_by_force(conn, work))
+            repair.wakes.extend(migrations.cancel_by_force(conn, work))
         except errors.WrongState:
             return None
         return 'it is cancelled without its destination, which deletes the copy when it is up'
@@ -72,7 +70,7 @@ def find_ended(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
             )
 
 
-def _forget(migrations: Migrations, resource_id: str) -> Mend:
+def _forget(migrations: Migrations[Any], resource_id: str) -> Mend:
     """Return the mender that clears the task state."""
 
     def mend(conn: Connection, repair: RepairContext) -> str | None:

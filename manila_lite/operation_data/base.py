@@ -28,23 +28,20 @@ def record(cls: Any) -> dict[str, Any]:
     return {'load': load, 'dump': dataclasses.asdict}
 
 
+def part(cls: 'type[Stored]') -> dict[str, Any]:
+    """Return the metadata of a field whose value is stored data by itself."""
+    return {'load': cls.from_json, 'dump': cls.to_json}
+
+
 @dataclasses.dataclass(kw_only=True)
-class OperationData:
-    """The data of an operation of any kind. Each kind with more data has a class of its own.
+class Stored:
+    """Something that is stored as JSON: the data of an operation, or a part of them.
 
     A field is stored under its name, or under the ``key`` of its metadata, by ``dump`` of its metadata, and read by ``load``.
     A field without a default must be there. One with a default is not stored while it has it, unless it is ``ALWAYS``; and
     null counts as not there. What no field reads is kept as it is: a newer release stored it, or ``trace.py``.
-
-    ``asked``: how often the operation had been asked for when its first step began. ``progress``: figures for users, as
-    their kind has them.
-    ``begun_again``: the doctor began it, since one like it was parked; the second time it ends as failed.
     """
 
-    asked: int | None = None
-    failure: Failure | None = dataclasses.field(default=None, metadata=record(Failure))
-    progress: Any = None
-    begun_again: bool = False
     others: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
 
     @classmethod
@@ -65,12 +62,6 @@ class OperationData:
         except (AttributeError, KeyError, TypeError, ValueError) as bad:
             raise ValueError(f'{cls.__name__}: {bad}') from None
 
-    def afresh(self) -> Self:
-        """Return the data for another operation of the kind: without the notes of the engine, which are about this one."""
-        return dataclasses.replace(
-            self, asked=None, failure=None, progress=None, begun_again=False, others={}
-        )
-
     def to_json(self) -> dict[str, Any]:
         """Return the data as they are stored."""
         values = [(one, getattr(self, one.name)) for one in _fields(type(self))]
@@ -79,6 +70,27 @@ class OperationData:
             for one, value in values
             if one.is_always or value != one.default()
         }
+
+
+@dataclasses.dataclass(kw_only=True)
+class OperationData(Stored):
+    """The data of an operation of any kind. Each kind with more data has a class of its own.
+
+    ``asked``: how often the operation had been asked for when its first step began. ``progress``: figures for users, as
+    their kind has them.
+    ``begun_again``: the doctor began it, since one like it was parked; the second time it ends as failed.
+    """
+
+    asked: int | None = None
+    failure: Failure | None = dataclasses.field(default=None, metadata=record(Failure))
+    progress: Any = None
+    begun_again: bool = False
+
+    def afresh(self) -> Self:
+        """Return the data for another operation of the kind: without the notes of the engine, which are about this one."""
+        return dataclasses.replace(
+            self, asked=None, failure=None, progress=None, begun_again=False, others={}
+        )
 
 
 class _Field(NamedTuple):
@@ -109,7 +121,7 @@ def _same(value: Any) -> Any:
 _KNOWN: dict[Any, tuple[_Field, ...]] = {}
 
 
-def _fields(cls: type[OperationData]) -> tuple[_Field, ...]:
+def _fields(cls: type[Stored]) -> tuple[_Field, ...]:
     if cls not in _KNOWN:
         _KNOWN[cls] = tuple(_field(one) for one in dataclasses.fields(cls) if one.name != 'others')
     return _KNOWN[cls]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data of kinds that have no class of their own yet: runs of ensure, migrations, evacuations, and the siblings'."""
+"""The data of kinds that have no class of their own yet: those of the siblings."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Destinations in a backend or pool, for a share or for all shares of a share server: one pool, or a pool for each share.
 
-What moves is described by plain data, as operations have it: ``to`` (a backend or a pool; None: any), ``size`` (GiB of all
-shares), ``types`` (ids of their share types), ``proto`` and ``network_id``; ``excluded`` if pools are excluded. Only shares
-that are in ``parts`` (instance id, id of the share type and GiB of each) can be spread over several pools.
+What moves is described by a ``Demand``, which a migration is, too. Only shares that are in its ``parts`` can be spread over
+several pools.
 """
 
 import dataclasses
@@ -15,6 +14,7 @@ from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import services, share_server_queries
+from manila_lite.operation_data.migrations import Demand
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
 from manila_lite.scheduler.placement import Placement, why_none
@@ -36,23 +36,32 @@ class Destination:
     pools: Mapping[str, PoolState] = dataclasses.field(default_factory=dict)
 
     @property
-    def names(self) -> dict[str, Any]:
-        """The names of the pools within their backend, for the data of an operation."""
-        several = {'pools': {share: _name(pool) for share, pool in self.pools.items()}} if self.pools else {}
-        return {'pool': _name(self.pool), **several}
+    def name(self) -> str:
+        """The name of the pool within its backend."""
+        return _name(self.pool)
 
     @property
-    def claimed(self) -> dict[str, Any]:
-        """The claims, for the data of an operation: ``db/queries/migration_promises.py`` reads them."""
-        sizes = {needed.pool.host: needed.size for needed in self.claims}
-        host = self.pool.host
-        return {'claimed': [host, sizes.pop(host)], **({'claimed_beside': sizes} if sizes else {})}
+    def names(self) -> dict[str, str]:
+        """The names of the pools of the shares within their backend, if there are several."""
+        return {share: _name(pool) for share, pool in self.pools.items()}
+
+    @property
+    def claimed(self) -> tuple[str, float]:
+        """The pool and the GiB of the claim of it."""
+        return self.pool.host, sum(
+            needed.size for needed in self.claims if needed.pool.host == self.pool.host
+        )
+
+    @property
+    def claimed_beside(self) -> dict[str, float]:
+        """The GiB of the claims of other pools."""
+        return {needed.pool.host: needed.size for needed in self.claims if needed.pool.host != self.pool.host}
 
 
 def find(
     conn: Connection,
     scheduler: Any,
-    data: Mapping[str, Any],
+    data: Demand,
     project_id: str | None,
     pools: Iterable[PoolState] | None = None,
 ) -> Destination:
@@ -68,7 +77,7 @@ def find(
 def candidates(
     conn: Connection,
     scheduler: Any,
-    data: Mapping[str, Any],
+    data: Demand,
     project_id: str | None,
     pools: Iterable[PoolState] | None = None,
 ) -> list[Destination]:
@@ -80,10 +89,10 @@ def candidates(
     there = [
         pool
         for pool in (scheduler.hosts.pools(conn) if pools is None else pools)
-        if data['to'] is None or data['to'] in pool.places
+        if data.to is None or data.to in pool.places
     ]
     if not there:
-        raise errors.NoValidHost(f'{data["to"]} has not reported any pool.', detail='NO_VALID_HOST')
+        raise errors.NoValidHost(f'{data.to} has not reported any pool.', detail='NO_VALID_HOST')
     requests = _requests(conn, data, project_id)
     try:
         return _in_one(scheduler.placement, requests, there)
@@ -106,35 +115,34 @@ def claim(conn: Connection, scheduler: Any, destination: Destination) -> bool:
     return True
 
 
-def _requests(conn: Connection, data: Mapping[str, Any], project_id: str | None) -> dict[str | None, Request]:
+def _requests(conn: Connection, data: Demand, project_id: str | None) -> dict[str | None, Request]:
     """Return a request for the whole capacity for each share type."""
     # Shares of an old release may have no share type; ``types`` does not count these.
-    kinds = dict.fromkeys((*data['types'], *(kind for _, kind, _ in data.get('parts', ()))))
-    specs = key_values.of_many(conn, share_type_extra_specs, data['types'])
-    network_id = data['network_id']
-    subnets = share_server_queries.subnets_by_zone(conn, network_id) if network_id else None
+    kinds = dict.fromkeys((*data.types, *(part.type_id for part in data.parts)))
+    specs = key_values.of_many(conn, share_type_extra_specs, data.types)
+    subnets = share_server_queries.subnets_by_zone(conn, data.network_id) if data.network_id else None
     return {
         kind: Request(
-            size=data['size'],
-            proto=data['proto'],
+            size=data.size,
+            proto=data.proto,
             project_id=project_id,
             subnets=subnets,
-            extra_specs=specs.get(kind, {}),
-            only_host=data['to'],
-            excluded=data.get('excluded', {}),
+            extra_specs=specs.get(kind, {}) if kind else {},
+            only_host=data.to,
+            excluded=data.excluded,
         )
         for kind in kinds
     }
 
 
-def _may_spread(scheduler: Any, data: Mapping[str, Any], there: list[PoolState]) -> bool:
+def _may_spread(scheduler: Any, data: Demand, there: list[PoolState]) -> bool:
     """Say whether shares may be spread over the pools: those of one backend, of which the caller named none."""
     # A share manager of an older release could not be told.
     return bool(
-        data['to']
-        and '#' not in data['to']
+        data.to
+        and '#' not in data.to
         and len(there) > 1
-        and len(data.get('parts', ())) > 1
+        and len(data.parts) > 1
         and not _has_older(scheduler)
     )
 
@@ -170,7 +178,7 @@ def _in_several(
     placement: Placement,
     requests: Mapping[str | None, Request],
     there: list[PoolState],
-    data: Mapping[str, Any],
+    data: Demand,
     none: errors.NoValidHost,
 ) -> Destination:
     """Return a destination with a pool for each share. ``none`` says why there is no single pool.
@@ -181,23 +189,24 @@ def _in_several(
     try:
         pools, claims = spread(
             placement,
-            [(share, dataclasses.replace(requests[kind], size=size)) for share, kind, size in data['parts']],
+            [(share, dataclasses.replace(requests[kind], size=size)) for share, kind, size in data.parts],
             there,
         )
     except errors.NoValidHost as neither:
         if not can:
             raise none from None
         raise errors.NoValidHost(
-            f'The shares fit neither into one pool of {data["to"]} nor spread over its pools. {neither}',
+            f'The shares fit neither into one pool of {data.to} nor spread over its pools. {neither}',
             detail=neither.detail,
         ) from None
     if not can:
         raise errors.NoValidHost(
-            f'No single pool of {data["to"]} fits all shares, and its driver cannot spread the shares of one share server over '
+            f'No single pool of {data.to} fits all shares, and its driver cannot spread the shares of one share server over '
             'several pools.',
             detail=none.detail,
         )
-    return Destination(pools[max(data['parts'], key=lambda part: part[2])[0]], claims, pools)
+    largest = max(data.parts, key=lambda part: part.size)
+    return Destination(pools[largest.instance_id], claims, pools)
 
 
 def _name(pool: PoolState) -> str:

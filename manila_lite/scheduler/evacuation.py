@@ -19,6 +19,7 @@ from manila_lite.db.queries import evacuation as queries
 from manila_lite.db.queries import operations
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.operation_data.evacuation import START, Evacuate, Figures, Moving
+from manila_lite.operation_data.migrations import Answer, Migrate, Progress, Reached
 from manila_lite.scheduler import evacuation_targets
 from manila_lite.workflow import evacuation as workflow
 
@@ -68,7 +69,7 @@ def _settle(work: Work[Evacuate]) -> None:
     for resource_id, what in list(moving.items()):
         op = last.get(resource_id)
         if op is not None and queries.is_under_way(op):
-            what.percent = (op.data.get('progress') or {}).get('percent') or 0
+            what.percent = (Reached.from_json(op.data).progress or Progress()).percent
             continue
         del moving[resource_id]
         if resource_id not in there or (op is not None and op.state == operations.DONE):
@@ -92,7 +93,7 @@ def _still_there(conn: Connection, data: Evacuate) -> set[str]:
 def _failure(op: Any) -> str:
     if op is None:
         return 'The record of its migration was deleted.'
-    kept = ' Everything is kept: repeat migration_complete.' if op.data.get('cut') else ''
+    kept = ' Everything is kept: repeat migration_complete.' if Reached.from_json(op.data).cut else ''
     return f'Its migration failed: {op.error or "for no known reason"}{kept}'
 
 
@@ -133,13 +134,14 @@ def _take(work: Work[Evacuate], row: Any, op: Any) -> None:
         _stays(work, row.id, _STAYS[type_].format(id=row.id, host=row.host))
     elif op is not None and queries.is_under_way(op):
         # Begun by this evacuation just before a crash, or by one that was stopped.
-        if op.data.get('evacuation') and not work.data.dry_run:
-            _note(work, row, type_, op.data['to'])
+        migration = Migrate.from_json(op.data)
+        if migration.evacuation and not work.data.dry_run:
+            _note(work, row, type_, migration.to)
         else:
             _stays(
                 work,
                 row.id,
-                f'It is being migrated to {op.data["to"]} already: complete or cancel that migration.',
+                f'It is being migrated to {migration.to} already: complete or cancel that migration.',
             )
     elif refusal := _move(work, row, type_):
         _stays(work, row.id, refusal)
@@ -217,18 +219,19 @@ def _note(work: Work[Evacuate], row: Any, type_: str, to: str) -> None:
 
 def _ask(
     work: Work[Evacuate], ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place
-) -> Mapping[str, Any]:
+) -> Answer:
     """Return what the destination's backend supports for this move.
 
     :raises errors.Conflict: the move needs the backend that the resource leaves, and that is down.
     """
-    _planned, support = _REQUESTS[type_].try_out(ctx, row.id, _wanted(work, place))
-    if place.must_be_writable and not support.get('writable'):
+    requests = _REQUESTS[type_]
+    support: Answer = requests.try_out(ctx, row.id, _wanted(work, place))[1]
+    if place.must_be_writable and not support.writable:
         raise errors.Conflict(
             f'{row.host} is down, and has to make access rules read-only before {row.id} is copied to '
             f'{place.to}: start its share manager.'
         )
-    return dict(support)
+    return support
 
 
 def _plan(
@@ -245,16 +248,16 @@ def _plan(
             'to': place.to,
             'shares': row.shares,
             'size': row.size,
-            'writable': bool(support.get('writable')),
+            'writable': support.writable,
             'clients': _effect(type_, support),
         }
 
 
-def _effect(type_: str, support: Mapping[str, Any]) -> str:
+def _effect(type_: str, support: Answer) -> str:
     """Return what clients notice: nothing, a pause at the same addresses, or other export paths."""
-    if support.get('nondisruptive'):
+    if support.nondisruptive:
         return 'unaffected'
-    return 'pause' if type_ == queries.SERVER and not support.get('by_host') else 'mount again'
+    return 'pause' if type_ == queries.SERVER and not support.by_host else 'mount again'
 
 
 # Progress and end ---------------------------------------------------------------------------------

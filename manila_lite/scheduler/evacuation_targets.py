@@ -19,6 +19,7 @@ from manila_lite.db.queries import (
 )
 from manila_lite.engine import Work
 from manila_lite.operation_data.evacuation import Evacuate
+from manila_lite.operation_data.migrations import Demand, Part
 from manila_lite.scheduler import destinations
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
@@ -61,8 +62,8 @@ def find(work: Work[Evacuate], row: Any, type_: str) -> Found:
         pools = _allowed(conn, work, row)
         if not pools:
             return Found([], f'No backend may take it{_where(work.data)}.')
-        named = _in_order(work.data.to, pools, data['size'])
-        claims = ((to, _claims(conn, work, row, {**data, 'to': to}, pools)) for to in named)
+        named = _in_order(work.data.to, pools, data.size)
+        claims = ((to, _claims(conn, work, row, dataclasses.replace(data, to=to), pools)) for to in named)
         fitting = itertools.islice(filter(operator.itemgetter(1), claims), _MOST)
         is_down = _is_down(conn, work, row)
         places = [Place(to, taken, has_snapshots, is_down) for to, taken in fitting]
@@ -76,7 +77,7 @@ def _is_down(conn: Connection, work: Work[Evacuate], row: Any) -> bool:
 
 
 def _claims(
-    conn: Connection, work: Work[Evacuate], row: Any, data: Mapping[str, Any], pools: Iterable[PoolState]
+    conn: Connection, work: Work[Evacuate], row: Any, data: Demand, pools: Iterable[PoolState]
 ) -> dict[str, float]:
     """Return the GiB that the resource needs at the destination, by pool. Nothing, if it cannot be there."""
     try:
@@ -86,12 +87,12 @@ def _claims(
     return {claim.pool.host: claim.size for claim in found.claims}
 
 
-def _refusal(
-    conn: Connection, work: Work[Evacuate], row: Any, data: Mapping[str, Any], pools: list[PoolState]
-) -> str:
+def _refusal(conn: Connection, work: Work[Evacuate], row: Any, data: Demand, pools: list[PoolState]) -> str:
     """Return why there is no destination: how many pools each filter refused, and the reason for one of them."""
     try:
-        destinations.find(conn, work.service, {**data, 'to': None, 'parts': ()}, row.project_id, pools)
+        destinations.find(
+            conn, work.service, dataclasses.replace(data, to=None, parts=[]), row.project_id, pools
+        )
     except errors.NoValidHost as none:
         return str(none)
     return 'There are pools for its shares, but no backend has all that it needs.'
@@ -103,8 +104,8 @@ def _where(data: Evacuate) -> str:
     return '' if data.any_zone else ': none in its availability zone is up and enabled'
 
 
-def _data(conn: Connection, work: Work[Evacuate], row: Any, type_: str) -> tuple[dict[str, Any] | None, bool]:
-    """Return what ``destinations.find`` needs to know, and whether there are snapshots. None if the resource is gone."""
+def _data(conn: Connection, work: Work[Evacuate], row: Any, type_: str) -> tuple[Demand | None, bool]:
+    """Return what the resource needs anywhere, and whether there are snapshots. None if the resource is gone."""
     try:
         if type_ == evacuation.SERVER:
             network_id = share_servers.get(conn, row.id).share_network_id
@@ -118,14 +119,14 @@ def _data(conn: Connection, work: Work[Evacuate], row: Any, type_: str) -> tuple
         return None, False
     if not rows:
         return None, False
-    return {
-        'types': sorted(server_migration.types_of(rows)),
-        'network_id': network_id,
-        'proto': rows[0].share_proto,
-        'size': sum(share.size for share in rows),
-        'excluded': {},
-        'parts': [(share.instance_id, share.share_type_id, share.size) for share in rows],
-    }, bool(snapshots)
+    return Demand(
+        to=None,
+        types=sorted(server_migration.types_of(rows)),
+        network_id=network_id,
+        proto=rows[0].share_proto,
+        size=sum(share.size for share in rows),
+        parts=[Part(share.instance_id, share.share_type_id, share.size) for share in rows],
+    ), bool(snapshots)
 
 
 def _allowed(conn: Connection, work: Work[Evacuate], row: Any) -> list[PoolState]:

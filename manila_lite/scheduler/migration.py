@@ -7,12 +7,14 @@ from manila_lite import errors
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations, shares
 from manila_lite.engine import PLACE, Plan, Step, Work
+from manila_lite.operation_data.migrations import Answer, Migrate
 from manila_lite.scheduler import destinations, restarts
+from manila_lite.workflow.migration import M, Migrations
 from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
 
 
-def fits(work: Work[Any]) -> None:
+def fits(work: Work[Migrate]) -> None:
     """Find pools of the backend that pass all filters for the shares that move; ask its manager next. Claim nothing.
 
     :raises errors.NoValidHost: there are no such pools; the message names the filter.
@@ -20,11 +22,11 @@ def fits(work: Work[Any]) -> None:
     """
     with work.ctx.db.reader() as conn:
         found = _candidates(conn, work)[0]
-    work.data |= found.names
+    work.data.pool, work.data.pools = found.name, found.names
     work.send = ('share', found.pool.host)
 
 
-def claim(work: Work[Any]) -> None:
+def claim(work: Work[Migrate]) -> None:
     """Claim the capacity of every pool that shares move to, and pass the operation on to the backend. All of this is one
     transaction, since a report in between would forget the claims.
 
@@ -35,16 +37,17 @@ def claim(work: Work[Any]) -> None:
         work.hold(conn)
         for found in _candidates(conn, work):
             if destinations.claim(conn, work.service, found):
-                work.data |= {**found.names, **found.claimed}
-                work.data.pop('parts', None)  # ``pools`` has what is needed from now on
+                work.data.pool, work.data.pools = found.name, found.names
+                work.data.claimed, work.data.claimed_beside = found.claimed, found.claimed_beside
+                work.data.parts = []  # ``pools`` has what is needed from now on
                 if work.op.kind == SHARES.kind:
-                    shares.update_instance(conn, work.data['target'], host=found.pool.host)
+                    shares.update_instance(conn, work.data.target, host=found.pool.host)
                 work.pass_on(conn, 'share', found.pool.backend)
                 return
         raise errors.Again(0.2)  # within the transaction, so that claims of some pools are taken back
 
 
-def _candidates(conn: Connection, work: Work[Any]) -> list[destinations.Destination]:
+def _candidates(conn: Connection, work: Work[Migrate]) -> list[destinations.Destination]:
     """Return the destinations, the best first.
 
     :raises errors.NoValidHost: there is none.
@@ -62,28 +65,22 @@ def _candidates(conn: Connection, work: Work[Any]) -> list[destinations.Destinat
         raise errors.Again(restarts.LOOK_AGAIN) from None
 
 
-def _no_end(conn: Connection, work: Work[Any]) -> None:
+def _no_end(conn: Connection, work: Work[Migrate]) -> None:
     """Do nothing: operations that were passed on end elsewhere."""
 
 
-def does_not_fit(conn: Connection, work: Work[Any], error: Exception) -> None:
+def does_not_fit(conn: Connection, work: Work[Migrate], error: Exception) -> None:
     """Store the refusal as the answer of the check."""
-    operations.move(
-        conn,
-        work.op.id,
-        work.op.owner,
-        data=work.data
-        | {'support': {'compatible': False, 'reason': errors.reason(error, work.ctx.request_id)}},
-    )
+    work.data.support = Answer(False, reason=errors.reason(error, work.ctx.request_id))
+    operations.move(conn, work.op.id, work.op.owner, data=work.data.to_json())
 
 
-PLANS = [
-    *(
-        Plan(migrations.check_kind, (Step(fits, name=PLACE),), _no_end, does_not_fit)
-        for migrations in (SHARES, SERVERS)
-    ),
-    *(
-        Plan(migrations.kind, (Step(claim, name=PLACE),), _no_end, migrations.give_up)
-        for migrations in (SHARES, SERVERS)
-    ),
-]
+def _plans(migrations: Migrations[M]) -> list[Plan[M]]:
+    """Return the plans of check and migration of one resource type."""
+    return [
+        Plan(migrations.check_kind, (Step(fits, name=PLACE),), _no_end, does_not_fit, data=migrations.data),
+        Plan(migrations.kind, (Step(claim, name=PLACE),), _no_end, migrations.give_up, data=migrations.data),
+    ]
+
+
+PLANS: list[Plan[Any]] = [*_plans(SHARES), *_plans(SERVERS)]

@@ -9,7 +9,7 @@ adapters in ``share_migration.py`` and ``server_migration.py``, have the rest. T
 import abc
 import enum
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from oslo_utils import timeutils
 
@@ -19,6 +19,7 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import messages, operations
 from manila_lite.engine.begin import Wake
 from manila_lite.engine.plans import Work
+from manila_lite.operation_data.migrations import Migrate, Progress, Reached
 from manila_lite.rpc import notices
 from manila_lite.states import Migration
 
@@ -37,6 +38,9 @@ def is_cancelled(error: Exception) -> bool:
 _KEPT = 'All data is kept, and an administrator can repeat migration_complete.'
 
 
+M = TypeVar('M', bound=Migrate)
+
+
 class Phase(enum.StrEnum):
     """A phase of a migration, as notifications name it."""
 
@@ -45,9 +49,10 @@ class Phase(enum.StrEnum):
     CANCEL = 'migration_cancel'
 
 
-class Migrations(abc.ABC):
-    """Migrations of one resource type. ``kind`` and ``check_kind`` are the kinds of their operations."""
+class Migrations(abc.ABC, Generic[M]):
+    """Migrations of one resource type. ``kind`` and ``check_kind`` are the kinds of their operations, with these ``data``."""
 
+    data: type[M]
     kind: str
     check_kind: str
     #: The kind of the operation that deletes the copy of a migration that was cancelled by force.
@@ -66,6 +71,10 @@ class Migrations(abc.ABC):
         """The name of the resource type, for people."""
         return self.resource_type.replace('_', ' ')
 
+    def work(self, op: Any, ctx: context.RequestContext) -> Work[M]:
+        """Return the work on a migration, a row, outside of its plan."""
+        return Work(op, self.data.from_json(op.data), ctx, None)
+
     # What differs ---------------------------------------------------------------------------------
 
     @abc.abstractmethod
@@ -83,40 +92,34 @@ class Migrations(abc.ABC):
         """Return the rows of the snapshots that move."""
 
     @abc.abstractmethod
-    def restore_source(self, conn: Connection, work: Work[Any], task_state: Migration) -> None:
+    def restore_source(self, conn: Connection, work: Work[M], task_state: Migration) -> None:
         """Set the source as it was before, with this task state. Its shares and snapshots are so already."""
 
     @abc.abstractmethod
-    def remove_target(self, conn: Connection, work: Work[Any]) -> None:
+    def remove_target(self, conn: Connection, work: Work[M]) -> None:
         """Delete the target and its claim of capacity, or set it to error if its copy could not be removed."""
 
     @abc.abstractmethod
-    def keep_failed(self, conn: Connection, work: Work[Any]) -> None:
+    def keep_failed(self, conn: Connection, work: Work[M]) -> None:
         """Set source and target to error. Shares and snapshots are so already."""
 
     @abc.abstractmethod
     def apply_rules(
-        self,
-        conn: Connection,
-        ctx: context.RequestContext,
-        resource_id: str,
-        data: Mapping[str, Any],
-        *,
-        readonly: bool,
+        self, conn: Connection, ctx: context.RequestContext, resource_id: str, data: M, *, readonly: bool
     ) -> Wake:
         """Have the source's backend apply the access rules, read-only or as they are. ``data`` is the operation's."""
 
     @abc.abstractmethod
-    def leave_note(self, conn: Connection, work: Work[Any]) -> list[Wake]:
+    def leave_note(self, conn: Connection, work: Work[M]) -> list[Wake]:
         """Begin the operation that deletes target and copy, in the queue of the target's backend, which may be down."""
 
     @abc.abstractmethod
-    def payload(self, resource_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    def payload(self, resource_id: str, data: M) -> dict[str, Any]:
         """Return the part of notifications that only this resource type has; ``data`` is the operation's."""
 
     # Ends -----------------------------------------------------------------------------------------
 
-    def settle(self, conn: Connection, work: Work[Any], verb: str, *, ok: bool) -> None:
+    def settle(self, conn: Connection, work: Work[M], verb: str, *, ok: bool) -> None:
         """End the verb for the shares and snapshots that move, as far as they are in its transient status."""
         for machine, row_ids in (
             (states.SHARE, [row.instance_id for row in self.shares(conn, work.resource_id)]),
@@ -125,7 +128,7 @@ class Migrations(abc.ABC):
             status = machine[verb].ok if ok else machine[verb].fail
             transitions.settle(conn, machine, row_ids, machine[verb].during, status or '')
 
-    def give_up(self, conn: Connection, work: Work[Any], error: Exception) -> None:
+    def give_up(self, conn: Connection, work: Work[M], error: Exception) -> None:
         """End a migration before its cut-over, at any step: restore the source, and remove the target."""
         cancelled = is_cancelled(error)
         self.settle(conn, work, self.migrate_verb, ok=False)
@@ -133,7 +136,7 @@ class Migrations(abc.ABC):
         self.remove_target(conn, work)
         if not cancelled:
             self._report_failure(conn, work, Phase.COPY, error)
-        elif work.data.get('left'):
+        elif work.data.left:
             self._report_failure(
                 conn,
                 work,
@@ -145,7 +148,7 @@ class Migrations(abc.ABC):
         else:
             self.announce_end(work, Phase.CANCEL)
 
-    def cancel_by_force(self, conn: Connection, work: Work[Any]) -> list[Wake]:
+    def cancel_by_force(self, conn: Connection, work: Work[M]) -> list[Wake]:
         """Cancel a migration before its cut-over without the target's backend, which may never be up again.
 
         The source is as before at once. If the target's backend is ever up, it finds a note to delete the copy. Return the
@@ -154,7 +157,7 @@ class Migrations(abc.ABC):
         :raises errors.WrongState: the migration has ended, or its cut-over has begun.
         """
         op = work.op
-        if work.data.get('cut') or not operations.call_off(conn, op, str(Cancelled()), Cancelled.code):
+        if work.data.cut or not operations.call_off(conn, op, str(Cancelled()), Cancelled.code):
             raise errors.WrongState(
                 f'The migration of {self.name} {op.resource_id} cannot be cancelled: it has ended, or '
                 'its cut-over has begun.'
@@ -162,7 +165,7 @@ class Migrations(abc.ABC):
         self.settle(conn, work, self.migrate_verb, ok=False)
         self.restore_source(conn, work, Migration.CANCELLED)
         wakes = []
-        if work.data.get('freeze') or work.data.get('by_host'):
+        if work.data.freeze or work.data.by_host:
             wakes.append(self.apply_rules(conn, work.ctx, op.resource_id, work.data, readonly=False))
         if op.host:
             wakes += self.leave_note(conn, work)
@@ -171,7 +174,7 @@ class Migrations(abc.ABC):
         self.announce(work.ctx, op.resource_id, work.data, Phase.CANCEL, 'end')
         return wakes
 
-    def fail_cut_over(self, conn: Connection, work: Work[Any], error: Exception) -> None:
+    def fail_cut_over(self, conn: Connection, work: Work[M], error: Exception) -> None:
         """Set everything that moves to error, and keep it for another try."""
         self.settle(conn, work, self.cut_over_verb, ok=False)
         self.keep_failed(conn, work)
@@ -180,11 +183,11 @@ class Migrations(abc.ABC):
             conn, work, Phase.COMPLETE, errors.Final(reason, detail=getattr(error, 'detail', None))
         )
 
-    def _report_failure(self, conn: Connection, work: Work[Any], phase: Phase, error: Exception) -> None:
+    def _report_failure(self, conn: Connection, work: Work[M], phase: Phase, error: Exception) -> None:
         self.notify(conn, work, phase, error)
         self.announce_end(work, phase, error)
 
-    def notify(self, conn: Connection, work: Work[Any], phase: Phase, error: Exception) -> None:
+    def notify(self, conn: Connection, work: Work[M], phase: Phase, error: Exception) -> None:
         """Leave user messages: why the migration failed, and for owners of shares and snapshots that are in error."""
         action, detail, reason = (
             self.message_actions[phase],
@@ -205,7 +208,7 @@ class Migrations(abc.ABC):
 
     # Notifications --------------------------------------------------------------------------------
 
-    def announce_end(self, work: Work[Any], phase: Phase, error: Exception | None = None) -> None:
+    def announce_end(self, work: Work[M], phase: Phase, error: Exception | None = None) -> None:
         """Emit the notification that the phase has ended, with this error if it failed."""
         self.announce(
             work.ctx,
@@ -221,7 +224,7 @@ class Migrations(abc.ABC):
         self,
         ctx: context.RequestContext,
         resource_id: str,
-        data: Mapping[str, Any],
+        data: M,
         phase: Phase,
         event: str,
         host: str | None = None,
@@ -231,9 +234,9 @@ class Migrations(abc.ABC):
 
         ``data`` is the operation's.
         """
-        payload = {'phase': 2 if data.get('cut') else 1, **self.payload(resource_id, data)}
-        if 'phase_one_began' in data:
-            payload['seconds'] = round(timeutils.utcnow_ts(microsecond=True) - data['phase_one_began'], 3)
+        payload = {'phase': 2 if data.cut else 1, **self.payload(resource_id, data)}
+        if data.phase_one_began is not None:
+            payload['seconds'] = round(timeutils.utcnow_ts(microsecond=True) - data.phase_one_began, 3)
         if error is not None:
             payload['error'] = errors.reason(error, ctx.request_id)
         notices.emit(ctx, f'{self.resource_type}.{phase}.{event}', payload, host)
@@ -242,28 +245,28 @@ class Migrations(abc.ABC):
 # Progress -------------------------------------------------------------------------------------------
 
 
-def figures(data: Mapping[str, Any], task_state: str) -> dict[str, Any]:
+def figures(data: Reached, task_state: str) -> dict[str, Any]:
     """Return percent, phase, bytes and seconds of a migration, from its operation's data."""
-    known = data.get('progress') or {}
+    known = data.progress or Progress()
     copied = task_state in (
         Migration.SUCCESS,
         Migration.COMPLETING,
         *states.COMPLETION,
         *states.COMPLETION.values(),
     )
-    percent = 100 if copied else known.get('percent', 0)
-    done, total = known.get('bytes_done'), known.get('bytes_total')
+    percent = 100 if copied else known.percent
+    done, total = known.bytes_done, known.bytes_total
     now = timeutils.utcnow_ts(microsecond=True)
-    took = max(now - data.get('phase_one_began', now), 0.001)
+    took = max(now - (data.phase_one_began or now), 0.001)
     rate = done / took if done else None
-    phase = 2 if data.get('cut') or task_state in (Migration.SUCCESS, *states.COMPLETION.values()) else 1
+    phase = 2 if data.cut or task_state in (Migration.SUCCESS, *states.COMPLETION.values()) else 1
     more = {
         name: value
         for name, value in {
-            'files_done': known.get('done'),
-            'files_total': known.get('total'),
-            'passes': data.get('passes'),
-            'pass_seconds': data.get('pass_seconds'),
+            'files_done': known.done,
+            'files_total': known.total,
+            'passes': data.passes or None,
+            'pass_seconds': data.pass_seconds,
         }.items()
         if value is not None
     }
@@ -274,5 +277,7 @@ def figures(data: Mapping[str, Any], task_state: str) -> dict[str, Any]:
         'bytes_done': done,
         'bytes_total': total,
         'bytes_per_second': int(rate) if rate else None,
-        'seconds_left': int((total - done) / rate) if rate and total is not None and percent < 100 else None,
+        'seconds_left': (
+            int((total - done) / rate) if done and rate and total is not None and percent < 100 else None
+        ),
     }

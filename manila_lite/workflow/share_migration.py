@@ -1,27 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """Migrations of single shares in the database, and the removal of second instances, which they can leave behind."""
 
-from collections.abc import Iterable, Mapping
+import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
-from manila_lite import context, errors, states
+from manila_lite import context, errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, messages, services, share_migration, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.begin import Wake, backend_of, begin
 from manila_lite.engine.plans import Work
+from manila_lite.operation_data.left_copies import ClearShare, LeftSnapshot, ReleaseShare
+from manila_lite.operation_data.migrations import MigrateShare
 from manila_lite.states import Migration
 from manila_lite.workflow import snapshot_access
 from manila_lite.workflow.access import apply_rules
 from manila_lite.workflow.migration import Migrations, Phase
 
-_IN_NOTIFICATIONS = ('from', 'to', 'type_id', 'network_id', 'size', 'progress')
+#: The classes of the operations that delete a second instance, by kind: the one that knows more first.
+_REMOVALS: dict[str, type[ReleaseShare]] = {
+    share_migration.CLEAR: ClearShare,
+    share_migration.RELEASE: ReleaseShare,
+}
 
 
-class ShareMigrations(Migrations):
+class ShareMigrations(Migrations[MigrateShare]):
     """A share gets a second instance at the target, which takes the place of the first."""
 
+    data = MigrateShare
     kind, check_kind, clear_kind = share_migration.KIND, share_migration.CHECK, share_migration.CLEAR
     resource_type = 'share'
     migrate_verb, cut_over_verb = 'migrate', 'cut_over'
@@ -42,38 +50,38 @@ class ShareMigrations(Migrations):
         """Return the rows of its snapshots."""
         return share_migration.snapshots_of(conn, resource_id)
 
-    def give_up(self, conn: Connection, work: Work[Any], error: Exception) -> None:
+    def give_up(self, conn: Connection, work: Work[MigrateShare], error: Exception) -> None:
         """End the migration before its cut-over."""
         access.lock(conn, work.resource_id)  # rules may be denied meanwhile, which locks the same rows first
         super().give_up(conn, work, error)
 
-    def restore_source(self, conn: Connection, work: Work[Any], task_state: Migration) -> None:
+    def restore_source(self, conn: Connection, work: Work[MigrateShare], task_state: Migration) -> None:
         """Set the task state of the share."""
         transitions.swap_share_task_state(conn, work.resource_id, list(Migration), task_state)
 
-    def remove_target(self, conn: Connection, work: Work[Any]) -> None:
+    def remove_target(self, conn: Connection, work: Work[MigrateShare]) -> None:
         """Delete the second instance. One in error keeps its capacity, since something of it is on the backend."""
-        if work.data.get('left'):
-            transitions.fail(conn, states.SHARE, 'receive', work.data['target'])
+        if work.data.left:
+            transitions.fail(conn, states.SHARE, 'receive', work.data.target)
             return
-        transitions.remove(conn, states.SHARE, (work.data['target'],), states.SHARE['receive'].during)
-        if work.data.get('claimed'):
-            services.release_space(conn, *work.data['claimed'])
+        transitions.remove(conn, states.SHARE, (work.data.target,), states.SHARE['receive'].during)
+        if work.data.claimed:
+            services.release_space(conn, *work.data.claimed)
 
-    def fail_cut_over(self, conn: Connection, work: Work[Any], error: Exception) -> None:
+    def fail_cut_over(self, conn: Connection, work: Work[MigrateShare], error: Exception) -> None:
         """Keep everything for another try."""
         access.lock(conn, work.resource_id)
         super().fail_cut_over(conn, work, error)
 
-    def keep_failed(self, conn: Connection, work: Work[Any]) -> None:
+    def keep_failed(self, conn: Connection, work: Work[MigrateShare]) -> None:
         """Set the second instance to error, and the task state of the share. A host that copied is shut out."""
-        if work.data.get('by_host'):
-            shares.update_instance(conn, work.data['target'], copier=None, copier_key=None)
+        if work.data.by_host:
+            shares.update_instance(conn, work.data.target, copier=None, copier_key=None)
             self.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=True)
-        transitions.fail(conn, states.SHARE, 'cut_over_to', work.data['target'])
+        transitions.fail(conn, states.SHARE, 'cut_over_to', work.data.target)
         transitions.swap_share_task_state(conn, work.resource_id, list(Migration), Migration.ERROR)
 
-    def cancel_by_force(self, conn: Connection, work: Work[Any]) -> list[Wake]:
+    def cancel_by_force(self, conn: Connection, work: Work[MigrateShare]) -> list[Wake]:
         """Cancel the migration without the target's backend."""
         access.lock(conn, work.resource_id)
         return super().cancel_by_force(conn, work)
@@ -83,45 +91,49 @@ class ShareMigrations(Migrations):
         conn: Connection,
         ctx: context.RequestContext,
         resource_id: str,
-        data: Mapping[str, Any],
+        data: MigrateShare,
         *,
         readonly: bool,
     ) -> Wake:
         """Have the source's backend apply the rules of the share, and at the end those of snapshots that a host copied."""
-        if data.get('snapshots_opened') and not readonly:
-            snapshot_access.begin_all(conn, ctx, (resource_id,), data['from'])
-        return apply_rules(conn, ctx, resource_id, data['from'], {data['instance']: readonly})
+        if data.snapshots_opened and not readonly:
+            snapshot_access.begin_all(conn, ctx, (resource_id,), data.source_host)
+        return apply_rules(conn, ctx, resource_id, data.source_host, {data.instance: readonly})
 
-    def leave_note(self, conn: Connection, work: Work[Any]) -> list[Wake]:
+    def leave_note(self, conn: Connection, work: Work[MigrateShare]) -> list[Wake]:
         """Begin the deletion of the second instance. It keeps its capacity until then."""
         wakes, data = [], work.data
-        for row in shares.list_second_instances(conn, instance_id=data['target']):
+        for row in shares.list_second_instances(conn, instance_id=data.target):
             transitions.fail(conn, states.SHARE, 'receive', row.instance_id)
             transitions.begin(conn, states.SHARE, 'delete', row.instance_id)
             shares.update_instance(conn, row.instance_id, copier=None, copier_key=None)
             [source] = self.shares(conn, work.resource_id)
             left = what_is_left(row, None, self.snapshots(conn, work.resource_id))
-            wakes.append(
-                _begin_removal(
-                    conn,
-                    work.ctx,
-                    row,
-                    self.clear_kind,
-                    {
-                        **left,
-                        'from': data['from'],
-                        'options': data['options'],
-                        'by_host': bool(data.get('by_host')),
-                        'source': source.instance_id,
-                        'source_pool': source.host.partition('#')[2],
-                    },
-                )
+            note = ClearShare(
+                instance=left.instance,
+                server=left.server,
+                share=left.share,
+                snapshots=left.snapshots,
+                source_host=data.source_host,
+                options=data.options,
+                by_host=data.by_host,
+                source=source.instance_id,
+                source_pool=source.host.partition('#')[2],
             )
+            wakes.append(_begin_removal(conn, work.ctx, row, self.clear_kind, note))
         return wakes
 
-    def payload(self, resource_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the share's id, and its destination."""
-        return {'share_id': resource_id, **{name: data.get(name) for name in _IN_NOTIFICATIONS}}
+    def payload(self, resource_id: str, data: MigrateShare) -> dict[str, Any]:
+        """Return the share's id, its destination, and the progress."""
+        return {
+            'share_id': resource_id,
+            'from': data.source_host,
+            'to': data.to,
+            'type_id': data.type_id,
+            'network_id': data.network_id,
+            'size': data.size,
+            'progress': data.progress and dataclasses.asdict(data.progress),
+        }
 
 
 #: The adapter of shares.
@@ -132,11 +144,11 @@ SHARES = ShareMigrations()
 
 
 def begin_release(
-    conn: Connection, ctx: context.RequestContext, row: Any, left: dict[str, Any] | None = None
+    conn: Connection, ctx: context.RequestContext, row: Any, left: ReleaseShare | None = None
 ) -> Wake:
     """Begin the deletion of a share's second instance (a row of ``shares.aside``), on the backend and in the database.
 
-    :param left: as ``what_is_left`` returns it, if the caller knows better than the last operation's data and the rows
+    :param left: its data, if the caller knows better than the last operation's data and the rows
     :raises errors.WrongState: it is being deleted already, or a migration needs it.
     """
     verb = states.SHARE['delete']
@@ -151,7 +163,7 @@ def begin_release(
 
 
 def _begin_removal(
-    conn: Connection, ctx: context.RequestContext, row: Any, kind: str, data: dict[str, Any]
+    conn: Connection, ctx: context.RequestContext, row: Any, kind: str, data: ReleaseShare
 ) -> Wake:
     return begin(
         conn,
@@ -168,36 +180,31 @@ def _begin_removal(
     )
 
 
-def _noted(conn: Connection, row: Any) -> tuple[str, dict[str, Any]]:
+def _noted(conn: Connection, row: Any) -> tuple[str, ReleaseShare]:
     """Return kind and data of the operation that deletes the second instance: of the last one, if there was one."""
-    for kind in (share_migration.CLEAR, share_migration.RELEASE):
+    for kind, removal in _REMOVALS.items():
         for op in reversed(rows.list_of_resource(conn, row.id, kind)):
-            if op.data.get('instance') == row.instance_id:
-                return kind, dict(op.data)
+            data = removal.from_json(op.data)
+            if data.instance == row.instance_id:
+                return kind, data.afresh()
     left = what_is_left(row, shares.host_of(conn, row.id), share_migration.snapshots_of(conn, row.id))
     return share_migration.RELEASE, left
 
 
-def what_is_left(row: Any, here: str | None, snapshots: Iterable[Any]) -> dict[str, Any]:
+def what_is_left(row: Any, here: str | None, snapshots: Iterable[Any]) -> ReleaseShare:
     """Return everything that a backend needs to delete the second instance ``row``, with the ``snapshots``.
 
     If the share itself is at that backend (``here``), the snapshots are its own.
     """
     if backend_of(here or '') == backend_of(row.host):
         snapshots = ()
-    return {
-        'instance': row.instance_id,
-        'server': row.share_server_id,
-        'share': {
-            'id': row.instance_id,
-            'share_id': row.id,
-            'project_id': row.project_id,
-            'size': row.size,
-            'proto': row.share_proto,
-            'pool': row.host.partition('#')[2],
-        },
-        'snapshots': [
-            {'id': snapshot.id, 'size': snapshot.size, 'provider_location': snapshot.provider_location}
-            for snapshot in snapshots
+    return ReleaseShare(
+        instance=row.instance_id,
+        server=row.share_server_id,
+        share=values.Share(
+            row.instance_id, row.id, row.project_id, row.size, row.share_proto, row.host.partition('#')[2]
+        ),
+        snapshots=[
+            LeftSnapshot(snapshot.id, snapshot.size, snapshot.provider_location) for snapshot in snapshots
         ],
-    }
+    )

@@ -12,11 +12,10 @@ from manila_lite.db.doctor import migrations as migration_rows
 from manila_lite.db.queries import operation_views, share_migration, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import server_migration as server_migration_queries
-from manila_lite.engine import Work
-from manila_lite.operation_data import Untyped
+from manila_lite.operation_data.migrations import Reached
 from manila_lite.rpc import transport
 from manila_lite.states import COMPLETION, Migration
-from manila_lite.workflow.migration import Cancelled, figures
+from manila_lite.workflow.migration import Cancelled, Migrations, figures
 from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
 
@@ -34,7 +33,7 @@ _COMMANDS = {
     server_migration_queries.KIND: 'openstack share server migration',
     share_migration.KIND: 'openstack share migration',
 }
-_MIGRATIONS = {migrations.kind: migrations for migrations in (SERVERS, SHARES)}
+_MIGRATIONS: dict[str, Migrations[Any]] = {migrations.kind: migrations for migrations in (SERVERS, SHARES)}
 _COPIED = ('wait', 'catch_up', 'cut_over', 'close')
 
 
@@ -96,7 +95,7 @@ def progress(op: Any, task_state: str | None) -> Progress:
         return _ended(op)
     if op.undoing:
         return Progress('going back', hint=op.error or '')
-    known = figures(op.data, Migration.COPIED if step in _COPIED else Migration.COPYING)
+    known = figures(Reached.from_json(op.data), Migration.COPIED if step in _COPIED else Migration.COPYING)
     detail = fraction(to_gib(known['bytes_done']), to_gib(known['bytes_total']), 'GiB')
     hint = ''
     if step == 'wait':
@@ -117,7 +116,7 @@ def _ended(op: Any) -> Progress:
         return Progress(
             'set aside', hint=f'{op.error or ""} See "manila-manage doctor".'.strip(), ended=False
         )
-    if op.data.get('cut'):
+    if Reached.from_json(op.data).cut:
         return Progress(
             'failed',
             hint=f'{op.error} Everything is kept. To try once more: {_COMMANDS[op.kind]} complete '
@@ -139,8 +138,9 @@ def cancel(call: Call) -> int:
     try:
         with call.db.writer() as conn:
             op = _get_open(conn, call.args.id)
-            work: Work[Any] = Work(op, Untyped.from_json(op.data), context.of_operation(op, services), None)
-            wakes = _MIGRATIONS[op.kind].cancel_by_force(conn, work)
+            migrations = _MIGRATIONS[op.kind]
+            work = migrations.work(op, context.of_operation(op, services))
+            wakes = migrations.cancel_by_force(conn, work)
         for wake in wakes:
             wake.send(work.ctx)
     finally:

@@ -2,28 +2,19 @@
 """Capacity that is promised to share servers on their way: no share is at the destination yet, so the operation has it."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from manila_lite.db import models
 from manila_lite.db.queries import server_migration
+from manila_lite.operation_data.migrations import Reached
 
 _operations = models.operations
 _servers = models.share_servers
 #: States of operations that have not ended.
 _UNDER_WAY = ('open', 'parked')
-
-
-def claims_of(data: Mapping[str, Any]) -> dict[str, float]:
-    """Return the GiB that a migration claimed, by pool (``host@backend#pool``); ``data`` is the operation's.
-
-    ``claimed`` is a pair of pool and size, as for shares and replicas. A release that knows only this gives back at least
-    that one; the next report counts the others, which are in ``claimed_beside``.
-    """
-    return {**dict([data['claimed']]), **data.get('claimed_beside', {})} if data.get('claimed') else {}
 
 
 def select(backend_host: str | None = None) -> sa.Select:
@@ -46,12 +37,12 @@ def select(backend_host: str | None = None) -> sa.Select:
 
 def of_row(state: str, text: str) -> Iterator[tuple[str, float, bool]]:
     """Yield the promises of a row of ``select``: pool, GiB, and whether the backend's figures include the copy."""
-    data = json.loads(text)
+    data = Reached.from_json(json.loads(text))
     ended = state not in _UNDER_WAY
-    if ended and not (data.get('cut') or data.get('left')):
+    if ended and not (data.cut or data.left):
         return
-    for pool, size in claims_of(data).items():
-        yield pool, size, ended or bool(data.get('copied'))
+    for pool, size in data.claims.items():
+        yield pool, size, ended or data.copied
 
 
 def list_all(conn: Connection) -> dict[str, float]:

@@ -9,6 +9,8 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
 from manila_lite.db.queries import access, shares
+from manila_lite.operation_data.left_copies import ReleaseServer
+from manila_lite.operation_data.migrations import Reached
 from manila_lite.states import Migration
 
 _servers = models.share_servers
@@ -81,7 +83,7 @@ def instances_to_delete(conn: Connection, host: str) -> set[str]:
             sa.or_(table.c.state.in_(('open', 'parked')), sa.and_(table.c.state == 'failed', server)),
         )
     ).scalars()
-    return {about['id'] for data in rows for about in data.get('shares', ())}
+    return {share.id for data in rows for share in ReleaseServer.from_json(data).shares}
 
 
 def moves_to(conn: Connection, instance_id: str, host: str) -> bool:
@@ -94,7 +96,7 @@ def moves_to(conn: Connection, instance_id: str, host: str) -> bool:
         .order_by(table.c.created_at.desc())
         .limit(1)
     ).first()
-    return row is not None and row.host == host and bool(row.data.get('by_host'))
+    return row is not None and row.host == host and Reached.from_json(row.data).by_host
 
 
 def is_unfinished(conn: Connection, server_id: str) -> bool:
@@ -110,7 +112,7 @@ def is_unfinished(conn: Connection, server_id: str) -> bool:
     if row is None:
         return False
     return row.state in ('open', 'parked') or (
-        row.state == 'failed' and row.status == 'error' and bool(row.data.get('cut'))
+        row.state == 'failed' and row.status == 'error' and Reached.from_json(row.data).cut
     )
 
 

@@ -9,9 +9,6 @@ from manila_lite.db.queries import share_migration, snapshot_access
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.manager.plans.host_access import ShareCopy
 
-#: Key of the copy's data: the provider locations of snapshots at the destination by their ids, once they are taken.
-_TAKEN = 'snapshots_taken'
-
 
 def objection(copy: ShareCopy) -> str:
     """Return why this host cannot copy the snapshots of the share, or ''."""
@@ -35,7 +32,11 @@ def objection(copy: ShareCopy) -> str:
 
 def next_of(copy: ShareCopy) -> values.Snapshot | None:
     """Return the oldest snapshot that is not at the destination yet."""
-    by_id = {snapshot.id: snapshot for snapshot in copy.migration.snapshots if snapshot.id not in taken(copy)}
+    by_id = {
+        snapshot.id: snapshot
+        for snapshot in copy.migration.snapshots
+        if snapshot.id not in copy.data.snapshots_taken
+    }
     if not by_id:
         return None
     with copy.work.ctx.db.reader() as conn:
@@ -47,16 +48,9 @@ def next_of(copy: ShareCopy) -> values.Snapshot | None:
 
 def take(copy: ShareCopy, snapshot: values.Snapshot) -> None:
     """Take the snapshot at the destination, whose content is that of the snapshot at the source."""
-    location = copy.work.service.driver.create_snapshot(
+    copy.data.snapshots_taken[snapshot.id] = copy.work.service.driver.create_snapshot(
         values.Snapshot(snapshot.id, copy.target, snapshot.size)
     )
-    copy.data[_TAKEN] = {**taken(copy), snapshot.id: location}
-
-
-def taken(copy: ShareCopy) -> dict[str, str | None]:
-    """Return the provider locations of the snapshots at the destination, by their ids."""
-    found: dict[str, str | None] = copy.data.get(_TAKEN, {})
-    return found
 
 
 def locations_of(copy: ShareCopy, snapshot: values.Snapshot) -> tuple[values.ExportLocation, ...]:

@@ -8,7 +8,7 @@ source is up and has deleted its copy. An administrator who knows that nobody ca
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from oslo_log import log
 from oslo_utils import timeutils
@@ -28,42 +28,41 @@ from manila_lite.db.queries import operations as rows
 from manila_lite.engine import FAST, Plan, Step, Wake, Work, backend_of, begin_once
 from manila_lite.manager.plans.task import as_shares, as_snapshots
 from manila_lite.operation_data import OperationData
-from manila_lite.operation_data.migrations import CloseShare
+from manila_lite.operation_data.left_copies import Left
+from manila_lite.operation_data.migrations import CloseShare, Migrate
 from manila_lite.states import Migration
 
 LOG = log.getLogger(__name__)
+M = TypeVar('M', bound=Migrate)
 
 #: Seconds between looks whether the source's backend has done its part. Nobody can use the share meanwhile.
 _LOOK = 0.1
-#: Keys of the migration's data: the operation at the source's backend, when it began, and whether the exports have ended.
-_CLOSING, _SINCE, _CLOSED = 'closing', 'closing_since', 'closed'
-#: Key of the data of operations that delete the source: the share, or the target, whose move then counts as a success.
-_OPEN = 'former_export_of'
 _STILL_OPEN = 'Clients could still read outdated data at the former export locations: the backend {host} did not close them.'
 
 
 # At the target's backend ------------------------------------------------------------------------------
 
 
-def forget(work: Work[Any]) -> None:
+def forget(work: Work[Migrate]) -> None:
     """Forget the answer of the source's backend: a repeated cut-over tells it once more."""
-    for key in (_CLOSING, _SINCE, _CLOSED):
-        work.data.pop(key, None)
+    work.data.closing, work.data.closing_since, work.data.closed = None, None, False
 
 
-def close(work: Work[Any], begin: Callable[[Connection, Work[Any]], Wake | None]) -> None:
+def close(work: Work[M], begin: Callable[[Connection, Work[M]], Wake | None]) -> None:
     """Have the source's backend end the former exports, and keep whether it did. ``begin`` begins the operation, if any.
 
     :raises errors.Again: it goes on.
     """
-    if _CLOSING not in work.data:
+    data = work.data
+    if data.closing_since is None:
         with work.ctx.db.writer() as conn:
             work.hold(conn)
-            wake = begin(conn, work) if _knows_how(conn, work.data['from']) else None
-        work.data |= {_CLOSING: wake and wake.operation_id, _SINCE: timeutils.utcnow_ts(microsecond=True)}
+            wake = begin(conn, work) if _knows_how(conn, data.source_host) else None
+        data.closing = wake.operation_id if wake else None
+        data.closing_since = timeutils.utcnow_ts(microsecond=True)
         if wake:
             wake.send(work.ctx)
-    work.data[_CLOSED] = not work.data[_CLOSING] or _has_ended(work)
+    data.closed = data.closing is None or _has_ended(work, data.closing, data.closing_since)
 
 
 def _knows_how(conn: Connection, host: str) -> bool:
@@ -75,31 +74,31 @@ def _knows_how(conn: Connection, host: str) -> bool:
     return not managers or services.release_of(managers[0]) is not None
 
 
-def _has_ended(work: Work[Any]) -> bool:
-    """Say whether the source's backend ended the exports.
+def _has_ended(work: Work[Any], operation_id: str, since: float) -> bool:
+    """Say whether the source's backend ended the exports. ``since``: the time when it was told.
 
     :raises errors.Again: it has not done it yet.
     """
     with work.ctx.db.reader() as conn:
-        op = rows.get(conn, work.data[_CLOSING])
-    waited = timeutils.utcnow_ts(microsecond=True) - work.data[_SINCE]
+        op = rows.get(conn, operation_id)
+    waited = timeutils.utcnow_ts(microsecond=True) - since
     if op is not None and op.state == rows.OPEN and waited < work.ctx.conf.operations.lease:
         raise errors.Again(_LOOK)
     return op is not None and op.state == rows.DONE
 
 
 def end(
-    conn: Connection, work: Work[Any], kind: str, owners: Mapping[str, str], left: dict[str, Any], moved: str
+    conn: Connection, work: Work[Migrate], kind: str, owners: Mapping[str, str], left: Left, moved: str
 ) -> Migration:
     """Return the task state at the end of a migration. If the exports have not ended, tell the owners of the shares, and have
     the operation that deletes the source, whose data is ``left``, set it to a success.
 
     ``kind``: that of the operation of ``close``. ``owners``: projects by shares. ``moved``: the share, or the target.
     """
-    if work.data.get(_CLOSED):
+    if work.data.closed:
         return Migration.SUCCESS
     rows.supersede(conn, work.resource_id, (kind,))  # the deletion of the source ends them, too
-    text = _STILL_OPEN.format(host=work.data['from'])
+    text = _STILL_OPEN.format(host=work.data.source_host)
     LOG.warning('%s: %s', work.resource_id, text)
     messages.create_many(
         conn,
@@ -110,7 +109,7 @@ def end(
         messages.Detail.FORMER_EXPORT_OPEN,
         text,
     )
-    left[_OPEN] = moved
+    left.former_export_of = moved
     return Migration.COMPLETING
 
 
@@ -118,10 +117,10 @@ def end(
 
 
 def source_is_gone(
-    conn: Connection, work: Work[Any], swap: Callable[[Connection, str, Iterable[str], str], bool]
+    conn: Connection, work: Work[Left], swap: Callable[[Connection, str, Iterable[str], str], bool]
 ) -> None:
     """Let the migration count as a success, after the deletion of its source. ``swap`` sets task states."""
-    if moved := work.data.get(_OPEN):
+    if moved := work.data.former_export_of:
         swap(conn, moved, (Migration.COMPLETING,), Migration.SUCCESS)
 
 

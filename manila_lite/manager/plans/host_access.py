@@ -6,7 +6,6 @@ destination's driver by one that no row has, since nobody else may reach the cop
 """
 
 import dataclasses
-from typing import Any
 
 from oslo_utils import timeutils
 
@@ -16,15 +15,13 @@ from manila_lite.db.queries import access, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine import Wake, Work
 from manila_lite.host_copy.share_moves import ShareMoves
-from manila_lite.manager.plans.task import plain
+from manila_lite.operation_data.host_copies import HostCopy
+from manila_lite.operation_data.migrations import Migrate
 from manila_lite.workflow import snapshot_access
 from manila_lite.workflow.access import apply_rules
 
 #: Seconds between looks whether the source's backend admits this host.
 _LOOK = 0.2
-#: Keys of the copy's data: the clients that the source admits, and since when that is asked for; those to which its snapshots
-#: were opened, by their ids; the target's export locations.
-_LET_IN, _ASKED, _OPENED, _EXPORTS = 'let_in', 'let_in_asked', 'snapshots_opened', 'exports'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,9 +32,9 @@ class ShareCopy:
     this host as the client that the source admits. ``project_id``: the project that is told what the copy will lack.
     """
 
-    work: Work[Any]
+    work: Work[Migrate]
     migration: values.ShareMigration
-    data: dict[str, Any]
+    data: HostCopy
     share_id: str
     instance_id: str
     project_id: str
@@ -56,12 +53,7 @@ class ShareCopy:
     @property
     def target(self) -> values.Share:
         """The target with its export locations, which no row has yet."""
-        return dataclasses.replace(
-            self.migration.target,
-            export_locations=tuple(
-                values.ExportLocation(**location) for location in self.data.get(_EXPORTS, ())
-            ),
-        )
+        return dataclasses.replace(self.migration.target, export_locations=tuple(self.data.exports))
 
 
 def let_in(copy: ShareCopy, snapshot: values.Snapshot | None = None) -> str | None:
@@ -86,15 +78,16 @@ def let_in(copy: ShareCopy, snapshot: values.Snapshot | None = None) -> str | No
         key = access.key_of_copier(conn, copy.instance_id)
     for wake in wakes:
         wake.send(work.ctx)
-    data[_LET_IN] = clients
+    data.let_in = clients
     if snapshot is not None:
-        data[_OPENED] = {**data.get(_OPENED, {}), snapshot.id: clients}
+        data.snapshots_opened[snapshot.id] = clients
     if not telling:
-        data.pop(_ASKED, None)
+        data.let_in_asked = None
         return encryption.decrypt(key)
     patience = work.ctx.conf.data_access_wait_access_rules_timeout
     now = timeutils.utcnow_ts(microsecond=True)
-    if now - data.setdefault(_ASKED, now) > patience:
+    data.let_in_asked = data.let_in_asked or now
+    if now - data.let_in_asked > patience:
         raise errors.Final(
             f'The backend of the share did not admit the host that copies ({clients}) within {patience} '
             'seconds.'
@@ -107,10 +100,10 @@ def _ask(conn: Connection, copy: ShareCopy, clients: str, snapshot: values.Snaps
     process.
     """
     ctx, host, data, wakes = copy.work.ctx, copy.migration.source_host, copy.data, []
-    if data.get(_LET_IN) != clients:
+    if data.let_in != clients:
         shares.update_instance(conn, copy.instance_id, copier=clients, copier_key=None)
         wakes.append(apply_rules(conn, ctx, copy.share_id, host))
-    if snapshot is not None and data.get(_OPENED, {}).get(snapshot.id) != clients:
+    if snapshot is not None and data.snapshots_opened.get(snapshot.id) != clients:
         wakes.append(snapshot_access.begin(conn, ctx, snapshot.id, host))
     return wakes
 
@@ -122,7 +115,7 @@ def admit_here(copy: ShareCopy) -> str | None:
     :raises errors.Final: the driver refuses.
     """
     driver = copy.work.service.driver
-    copy.data[_EXPORTS] = [plain(location) for location in driver.create_share(copy.migration.target)]
+    copy.data.exports = list(driver.create_share(copy.migration.target))
     target = copy.target
     rules = [
         values.AccessRule(f'{copy.id}-{number}', client.type, client.to, 'rw')

@@ -16,11 +16,12 @@ from manila_lite.engine import Work
 from manila_lite.manager.plans import copied_snapshots, copy_checks, host_access, host_copy
 from manila_lite.manager.plans.host_access import ShareCopy
 from manila_lite.manager.plans.migration import DriverCalls
+from manila_lite.operation_data.migrations import MigrateShare
 
 LOG = log.getLogger(__name__)
 
 
-def calls(work: Work[Any]) -> DriverCalls:
+def calls(work: Work[MigrateShare]) -> DriverCalls:
     """Return the methods that the steps of a migration call in place of those of a driver."""
     return DriverCalls.of_host(
         work,
@@ -34,13 +35,13 @@ def calls(work: Work[Any]) -> DriverCalls:
     )
 
 
-def _copy(work: Work[Any], migration: values.ShareMigration) -> ShareCopy:
+def _copy(work: Work[MigrateShare], migration: values.ShareMigration) -> ShareCopy:
     return ShareCopy(
-        work, migration, work.data, work.resource_id, work.data['target'], work.ctx.project_id or ''
+        work, migration, work.data, work.resource_id, work.data.target, work.ctx.project_id or ''
     )
 
 
-def _support(work: Work[Any], migration: values.ShareMigration) -> values.MigrationSupport:
+def _support(work: Work[MigrateShare], migration: values.ShareMigration) -> values.MigrationSupport:
     copy = _copy(work, migration)
     return support(work, copied_objection(copy) or copy.moves.mount_objection(migration.source))
 
@@ -62,12 +63,12 @@ def support(work: Work[Any], reason: str) -> values.MigrationSupport:
     )
 
 
-def _start(work: Work[Any], migration: values.ShareMigration) -> None:
+def _start(work: Work[MigrateShare], migration: values.ShareMigration) -> None:
     """Create the target, which is empty and admits nobody but this host."""
     host_access.admit_here(_copy(work, migration))
 
 
-def _carry_on(work: Work[Any], migration: values.ShareMigration) -> bool:
+def _carry_on(work: Work[MigrateShare], migration: values.ShareMigration) -> bool:
     """Copy the snapshots, then the share in passes. Return whether the last one was short, or there were enough."""
     run = host_copy.advance(_copy(work, migration))
     if run is None:
@@ -84,25 +85,25 @@ def _carry_on(work: Work[Any], migration: values.ShareMigration) -> bool:
     return True
 
 
-def _progress(work: Work[Any], migration: values.ShareMigration) -> values.MigrationProgress:
+def _progress(work: Work[MigrateShare], migration: values.ShareMigration) -> values.MigrationProgress:
     """Return the progress of the first pass."""
-    return values.MigrationProgress(**host_copy.figures_of(work.data))
+    return work.data.figures
 
 
-def _catch_up(work: Work[Any], migration: values.ShareMigration) -> None:
+def _catch_up(work: Work[MigrateShare], migration: values.ShareMigration) -> None:
     """Copy the last changes, check the copy, and admit clients to it."""
     copy = _copy(work, migration)
     host_copy.catch_up(copy, work.service.section.migration_driver_continue_update_interval)
     host_copy.serve(copy)
 
 
-def _complete(work: Work[Any], migration: values.ShareMigration) -> values.MigratedShare:
+def _complete(work: Work[MigrateShare], migration: values.ShareMigration) -> values.MigratedShare:
     """Return where the share is now: the target serves already."""
     copy = _copy(work, migration)
-    return values.MigratedShare(copy.target.export_locations, copied_snapshots.taken(copy))
+    return values.MigratedShare(copy.target.export_locations, copy.data.snapshots_taken)
 
 
-def _cancel(work: Work[Any], migration: values.ShareMigration) -> None:
+def _cancel(work: Work[MigrateShare], migration: values.ShareMigration) -> None:
     """Stop the copy, and delete the target. The source is told when its own rules are applied anew."""
     work.service.moves.clear(migration.id)
     with work.ctx.db.writer() as conn:

@@ -27,15 +27,14 @@ from manila_lite.manager.plans import (
 from manila_lite.manager.plans.host_access import ShareCopy
 from manila_lite.manager.plans.migration import DriverCalls
 from manila_lite.manager.plans.task import as_shares
+from manila_lite.operation_data.host_copies import HostCopy
+from manila_lite.operation_data.migrations import MigrateServer
 
-#: Keys of the operation's data: the state of each share's copy, by instance id; the seconds that each share took in this round
-#: of passes; the target's details; the rules that the target has, by share id.
-_COPIES, _ROUND, _DETAILS, RULES = 'copies', 'round', 'details', 'rules_at_target'
 #: Seconds to wait for the end of one copy, since most of a round are short; and seconds after which the progress is saved.
 _PATIENCE, _SAVED_EVERY = 0.5, 5.0
 
 
-def calls(work: Work[Any]) -> DriverCalls:
+def calls(work: Work[MigrateServer]) -> DriverCalls:
     """Return the methods that the steps of a migration call in place of those of a driver."""
     return DriverCalls.of_host(
         work,
@@ -49,11 +48,10 @@ def calls(work: Work[Any]) -> DriverCalls:
     )
 
 
-def _copies(work: Work[Any], migration: values.ServerMigration) -> list[ShareCopy]:
+def _copies(work: Work[MigrateServer], migration: values.ServerMigration) -> list[ShareCopy]:
     """Return the copies of all shares, in a fixed order."""
     with work.ctx.db.reader() as conn:
         sources = as_shares(conn, server_migration.shares_of(conn, migration.source.id))
-    state = work.data.setdefault(_COPIES, {})
     return [
         ShareCopy(
             work,
@@ -64,7 +62,7 @@ def _copies(work: Work[Any], migration: values.ServerMigration) -> list[ShareCop
                 tuple(one for one in migration.snapshots if one.share.id == source.id),
                 migration.rules.get(source.id, ()),
             ),
-            state.setdefault(source.id, {}),
+            work.data.copies.setdefault(source.id, HostCopy()),
             source.share_id,
             source.id,
             source.project_id,
@@ -96,18 +94,18 @@ def _named(copy: ShareCopy) -> Iterator[None]:
 # Check ------------------------------------------------------------------------------------------------
 
 
-def _support(work: Work[Any], migration: values.ServerMigration) -> values.MigrationSupport:
+def _support(work: Work[MigrateServer], migration: values.ServerMigration) -> values.MigrationSupport:
     return host_assisted.support(work, _objection(work, migration))
 
 
-def _spans_subnets(work: Work[Any]) -> bool:
+def _spans_subnets(work: Work[MigrateServer]) -> bool:
     with work.ctx.db.reader() as conn:
         return share_server_capabilities.reported(conn, work.service.host)[
             CAPABILITIES[values.Ability.SEVERAL_SUBNETS]
         ]
 
 
-def _objection(work: Work[Any], migration: values.ServerMigration) -> str:
+def _objection(work: Work[MigrateServer], migration: values.ServerMigration) -> str:
     """Return why this host cannot copy the shares of the server, or ''."""
     driver = work.service.driver
     if migration.source_host == work.service.host:
@@ -128,20 +126,22 @@ def _objection(work: Work[Any], migration: values.ServerMigration) -> str:
 # Phase one --------------------------------------------------------------------------------------------
 
 
-def _start(work: Work[Any], migration: values.ServerMigration) -> None:
+def _start(work: Work[MigrateServer], migration: values.ServerMigration) -> None:
     """Set up the target, without shares."""
-    work.data[_DETAILS] = dict(work.service.driver.setup_server(migration.target))
+    work.data.details = dict(work.service.driver.setup_server(migration.target))
 
 
-def _keep_up(work: Work[Any], migration: values.ServerMigration, copies: Sequence[ShareCopy]) -> None:
+def _keep_up(
+    work: Work[MigrateServer], migration: values.ServerMigration, copies: Sequence[ShareCopy]
+) -> None:
     """Have the target run, which a reboot of its backend may have stopped, before a copy begins."""
     if not any(work.service.moves.is_running(copy.id) for copy in copies):
         _start(work, migration)
 
 
-def _carry_on(work: Work[Any], migration: values.ServerMigration) -> bool:
+def _carry_on(work: Work[MigrateServer], migration: values.ServerMigration) -> bool:
     """Copy each share in turn, in rounds of passes. Return whether the last round was short, or there were enough."""
-    seconds, until = work.data.setdefault(_ROUND, {}), time.monotonic() + _SAVED_EVERY
+    seconds, until = work.data.round, time.monotonic() + _SAVED_EVERY
     copies = _copies(work, migration)
     _keep_up(work, migration, copies)
     for copy in copies:
@@ -156,7 +156,8 @@ def _carry_on(work: Work[Any], migration: values.ServerMigration) -> bool:
         seconds[copy.id] = run.took
         if time.monotonic() > until:
             return False
-    took = sum(work.data.pop(_ROUND).values())
+    took = sum(seconds.values())
+    work.data.round = {}
     near = host_copy.is_near(work, took)
     if not near and not host_copy.are_enough(work):
         return False
@@ -165,18 +166,18 @@ def _carry_on(work: Work[Any], migration: values.ServerMigration) -> bool:
     return True
 
 
-def _progress(work: Work[Any], migration: values.ServerMigration) -> values.MigrationProgress:
+def _progress(work: Work[MigrateServer], migration: values.ServerMigration) -> values.MigrationProgress:
     """Return the progress of the first round over all shares."""
-    state = work.data.get(_COPIES, {})
+    copies = work.data.copies
     return server_progress.of_all(
-        [(share.size, host_copy.figures_of(state.get(share.id, {}))) for share in migration.shares]
+        [(share.size, copies.get(share.id, HostCopy()).figures) for share in migration.shares]
     )
 
 
 # Cut-over ---------------------------------------------------------------------------------------------
 
 
-def _catch_up(work: Work[Any], migration: values.ServerMigration) -> None:
+def _catch_up(work: Work[MigrateServer], migration: values.ServerMigration) -> None:
     """Copy the last changes of each share, check its copy, and admit clients to all of them.
 
     :raises errors.Again: it goes on.
@@ -195,7 +196,7 @@ def _catch_up(work: Work[Any], migration: values.ServerMigration) -> None:
             raise errors.Again(0.0)
     for copy in copies:
         host_copy.serve(copy)
-    work.data[RULES] = {copy.share_id: marks(copy.migration.rules) for copy in copies}
+    work.data.rules_at_target = {copy.share_id: marks(copy.migration.rules) for copy in copies}
 
 
 def marks(rules: Any) -> list[list[str]]:
@@ -203,7 +204,7 @@ def marks(rules: Any) -> list[list[str]]:
     return sorted([rule.id, rule.level] for rule in rules)
 
 
-def _complete(work: Work[Any], migration: values.ServerMigration) -> values.MigratedServer:
+def _complete(work: Work[MigrateServer], migration: values.ServerMigration) -> values.MigratedServer:
     """Return where the shares are now: the target serves already. In the same share network it gets the source's addresses."""
     copies = _copies(work, migration)
     exports = {copy.id: copy.target.export_locations for copy in copies}
@@ -211,18 +212,14 @@ def _complete(work: Work[Any], migration: values.ServerMigration) -> values.Migr
         exports |= _run_at(work, target, copies)
         taken_addresses.free_own(work)
     return values.MigratedServer(
-        work.data[_DETAILS],
+        work.data.details,
         exports,
-        {
-            snapshot: location
-            for copy in copies
-            for snapshot, location in copied_snapshots.taken(copy).items()
-        },
+        {snapshot: location for copy in copies for snapshot, location in copy.data.snapshots_taken.items()},
     )
 
 
 def _run_at(
-    work: Work[Any], target: values.ShareServer, copies: Sequence[ShareCopy]
+    work: Work[MigrateServer], target: values.ShareServer, copies: Sequence[ShareCopy]
 ) -> dict[str, tuple[values.ExportLocation, ...]]:
     """Have the target run with the addresses that it has now. Return the export locations of its shares, by instance id."""
     driver = work.service.driver
@@ -230,7 +227,7 @@ def _run_at(
     if server.error:
         raise errors.ManilaLiteError(server.error)
     if server.details:
-        work.data[_DETAILS] = dict(server.details)
+        work.data.details = dict(server.details)
     results = driver.ensure_shares(
         [
             values.EnsureTarget(dataclasses.replace(copy.target, server=target), copy.migration.rules)
@@ -253,7 +250,7 @@ def _run_at(
 # End --------------------------------------------------------------------------------------------------
 
 
-def _cancel(work: Work[Any], migration: values.ServerMigration) -> None:
+def _cancel(work: Work[MigrateServer], migration: values.ServerMigration) -> None:
     """Stop the copies, and delete the target with all that is on it. The source is told when its own rules are applied anew."""
     driver, moves = work.service.driver, work.service.moves
     targets = {share.id: _target(migration, share) for share in migration.shares}

@@ -18,15 +18,11 @@ from manila_lite.host_copy.rsync import Copy
 from manila_lite.host_copy.share_moves import CannotMount, ShareMoves, differing
 from manila_lite.manager.plans import copied_snapshots, copy_checks, host_access
 from manila_lite.manager.plans.host_access import ShareCopy
+from manila_lite.operation_data.migrations import Migrate
 
 LOG = log.getLogger(__name__)
 
 _ALL = 100
-#: Keys of the operation's data: the number of passes, and the seconds that the last one took.
-PASSES, PASS_TOOK = 'passes', 'pass_seconds'
-#: Keys of the copy's data: the number of the part that the cut-over has reached; whether its pass is by content; what the copy
-#: lacks, once that is told; the figures of its first pass.
-_PART, _BY_CONTENT, _LOSSES, _FIGURES = 'part', 'by_content', 'losses', 'figures'
 #: What ``ShareMoves`` does at the cut-over, in order.
 Runs = Callable[[ShareMoves, Side, Side], Copy]
 _PARTS: tuple[Runs, ...] = (ShareMoves.copy, ShareMoves.compare, ShareMoves.compare_some)
@@ -60,22 +56,22 @@ def _copy_snapshot(copy: ShareCopy, snapshot: values.Snapshot, patience: float) 
     copy_checks.begin_anew(copy.work)
 
 
-def is_near(work: Work[Any], took: float) -> bool:
+def is_near(work: Work[Migrate], took: float) -> bool:
     """Count a pass, which took so many seconds. Say whether it was a short one: then so is the cut-over."""
-    work.data[PASSES], work.data[PASS_TOOK] = work.data.get(PASSES, 0) + 1, round(took, 1)
+    work.data.passes, work.data.pass_seconds = work.data.passes + 1, round(took, 1)
     # Without writers, there is nothing that another pass could find.
-    return bool(work.data['freeze'] or took <= work.ctx.conf.data_copy_short_pass)
+    return bool(work.data.freeze or took <= work.ctx.conf.data_copy_short_pass)
 
 
-def are_enough(work: Work[Any]) -> bool:
+def are_enough(work: Work[Migrate]) -> bool:
     """Say whether there were as many passes as the configuration allows."""
-    return bool(work.data[PASSES] >= work.ctx.conf.data_copy_passes)
+    return bool(work.data.passes >= work.ctx.conf.data_copy_passes)
 
 
-def warn(work: Work[Any], took: float, resource_type: str, action: messages.Action) -> None:
+def warn(work: Work[Migrate], took: float, resource_type: str, action: messages.Action) -> None:
     """Tell the operator that the cut-over will be long; to complete or to cancel is their choice."""
     text = (
-        f'The last of {errors.count(work.data[PASSES], "pass")} took {took:.0f} seconds, and the cut-over will '
+        f'The last of {errors.count(work.data.passes, "pass")} took {took:.0f} seconds, and the cut-over will '
         'take about as long, in '
         'which nobody can write.'
     )
@@ -131,7 +127,7 @@ def _run(
     if patience:
         run.join(patience)
     _note_progress(copy, run)
-    if _LOSSES not in copy.data:
+    if copy.data.losses is None:
         _tell_losses(copy)
     return run
 
@@ -139,7 +135,7 @@ def _run(
 def _tell_losses(copy: ShareCopy) -> None:
     """Tell the owner, once, which attributes of the files the copy will lack; they can still cancel."""
     losses = copy.moves.losses(copy.id)
-    copy.data[_LOSSES] = list(losses)
+    copy.data.losses = list(losses)
     if losses:
         text = f'The host that copies does not see {", ".join(losses)}.'
         LOG.warning('%s: the copy will lack attributes: %s', copy.share_id, text)
@@ -157,27 +153,20 @@ def _note_progress(copy: ShareCopy, run: Copy) -> None:
     """Keep the figures of the first pass: later ones have to copy little of the same files. Those of snapshots are only a
     percentage, since nobody knows yet how much they differ.
     """
-    if copy.work.data.get(PASSES):
+    if copy.work.data.passes:
         return
-    snapshots, taken = len(copy.migration.snapshots), len(copied_snapshots.taken(copy))
+    snapshots, taken = len(copy.migration.snapshots), len(copy.data.snapshots_taken)
     percent = _ALL if run.is_complete else run.messages.percent  # rsync's own stays below that
     figures: dict[str, int] = {'percent': (_ALL * taken + percent) // (snapshots + 1)}
-    if taken < snapshots:
-        copy.data[_FIGURES] = figures
-        return
     told = run.messages
-    if run.is_complete:
-        figures |= {'bytes_done': told.bytes_done, 'bytes_total': told.bytes_done}
-    elif told.percent:
-        figures |= {'bytes_done': told.bytes_done, 'bytes_total': told.bytes_done * _ALL // told.percent}
-    if told.files_total:  # known when the first file is complete
-        figures |= {'done': told.files_done, 'total': told.files_total}
-    copy.data[_FIGURES] = figures
-
-
-def figures_of(data: Mapping[str, Any]) -> dict[str, int]:
-    """Return the figures of the first pass: values of ``values.MigrationProgress``. ``data`` is that of the copy."""
-    return {'percent': 0, **data.get(_FIGURES, {})}
+    if taken == snapshots:
+        if run.is_complete:
+            figures |= {'bytes_done': told.bytes_done, 'bytes_total': told.bytes_done}
+        elif told.percent:
+            figures |= {'bytes_done': told.bytes_done, 'bytes_total': told.bytes_done * _ALL // told.percent}
+        if told.files_total:  # known when the first file is complete
+            figures |= {'done': told.files_done, 'total': told.files_total}
+    copy.data.figures = values.MigrationProgress(**figures)
 
 
 # Cut-over ---------------------------------------------------------------------------------------------
@@ -192,9 +181,9 @@ def catch_up(copy: ShareCopy, interval: float, patience: float = 0.0) -> None:
     :raises errors.Again: it goes on.
     :raises errors.Final: the copy is not the same as the source; with the first paths.
     """
-    for part in range(copy.data.get(_PART, 0), len(_PARTS)):
-        copy.data[_PART] = part
-        by_content = part == 0 and copy.data.get(_BY_CONTENT)
+    for part in range(copy.data.part, len(_PARTS)):
+        copy.data.part = part
+        by_content = part == 0 and copy.data.by_content
         run = _run(copy, ShareMoves.copy_content if by_content else _PARTS[part], patience=patience)
         if not run.is_complete:
             raise copy_checks.look_again(copy.work, interval)
@@ -204,7 +193,7 @@ def catch_up(copy: ShareCopy, interval: float, patience: float = 0.0) -> None:
             copy.moves.write_out(copy.id)  # the comparison, too, is of what outlives this host
         copy.moves.forget(copy.id)
         copy_checks.begin_anew(copy.work)
-    copy.data[_PART] = len(_PARTS)
+    copy.data.part = len(_PARTS)
     copy.moves.clear(copy.id)
 
 
@@ -213,14 +202,14 @@ def _copy_by_content(copy: ShareCopy, paths: list[str], interval: float) -> erro
 
     :raises errors.Final: there was such a pass already.
     """
-    if copy.data.get(_BY_CONTENT):
+    if copy.data.by_content:
         raise errors.Final(f'After the last pass the copy differs from the share. {differing(paths)}')
     LOG.warning(
         '%s: the copy differs from the share, so there is a pass by content. %s',
         copy.share_id,
         differing(paths),
     )
-    copy.data.update({_PART: 0, _BY_CONTENT: True})
+    copy.data.part, copy.data.by_content = 0, True
     copy.moves.forget(copy.id)
     copy_checks.begin_anew(copy.work)
     return copy_checks.look_again(copy.work, interval)

@@ -14,7 +14,7 @@ import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from oslo_log import log
 from oslo_utils import timeutils
@@ -25,6 +25,7 @@ from manila_lite.db.queries import operations as rows
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Wake, Work
 from manila_lite.manager.plans import copy_checks, former_exports
+from manila_lite.operation_data.migrations import Answer, Migrate, Progress
 from manila_lite.states import COMPLETION, Migration
 from manila_lite.workflow.migration import Cancelled, Migrations, Phase, figures
 
@@ -34,8 +35,6 @@ LOG = log.getLogger(__name__)
 PARKED = 3600.0
 #: Seconds between looks whether the source's backend has done its part.
 SOON = 0.5
-#: Key of the operation's data: whether this host copies.
-BY_HOST = 'by_host'
 
 #: The task states from which a step may enter its own state, including that state, since a step may run again.
 _FROM = {
@@ -57,6 +56,10 @@ _OF_HOST = {
 }
 
 
+M = TypeVar('M', bound=Migrate)
+D = TypeVar('D', bound=Migrate)
+
+
 @dataclasses.dataclass(frozen=True)
 class DriverCalls:
     """The methods of a driver for one resource type. Each takes the migration, a value of ``values/migrations.py``."""
@@ -71,15 +74,15 @@ class DriverCalls:
     catch_up: Callable[[Any], None] | None = None
 
     @classmethod
-    def of_host(cls, work: Work[Any], **methods: Callable[[Work[Any], Any], Any]) -> 'DriverCalls':
+    def of_host(cls, work: Work[D], **methods: Callable[[Work[D], Any], Any]) -> 'DriverCalls':
         """Return methods of a host, by the names of those of a driver. Each takes the operation, too."""
         return cls(**{name: functools.partial(method, work) for name, method in methods.items()})
 
 
-class Steps(abc.ABC):
+class Steps(abc.ABC, Generic[M]):
     """Migrations of one resource type to this backend."""
 
-    migrations: Migrations
+    migrations: Migrations[M]
     #: The ability that a driver needs, and the answer of a backend without it.
     ability: values.Ability
     refusal: str
@@ -97,41 +100,41 @@ class Steps(abc.ABC):
         """Return the methods of this host, which copies in place of the driver."""
 
     @abc.abstractmethod
-    def migration(self, work: Work[Any], *, planned: bool = False) -> Any:
+    def migration(self, work: Work[M], *, planned: bool = False) -> Any:
         """Return the migration as it is now, for the driver. ``planned``: there is no target yet."""
 
     @abc.abstractmethod
-    def task_state(self, conn: Connection, work: Work[Any]) -> str | None:
+    def task_state(self, conn: Connection, work: Work[M]) -> str | None:
         """Return the present task state."""
 
     @abc.abstractmethod
-    def apply_rules(self, conn: Connection, work: Work[Any], *, readonly: bool) -> Wake:
+    def apply_rules(self, conn: Connection, work: Work[M], *, readonly: bool) -> Wake:
         """Have the source's backend apply the access rules, read-only or as they are."""
 
     @abc.abstractmethod
-    def result(self, migration: Any, moved: Any) -> dict[str, Any]:
-        """Return the driver's answer to the cut-over as the operation's data can keep it.
+    def keep(self, work: Work[M], migration: Any, moved: Any) -> None:
+        """Keep the driver's answer to the cut-over with the operation.
 
         :raises errors.ManilaLiteError: something is missing in it.
         """
 
     @abc.abstractmethod
-    def begin_to_close(self, conn: Connection, work: Work[Any]) -> Wake | None:
+    def begin_to_close(self, conn: Connection, work: Work[M]) -> Wake | None:
         """Have the source's backend end the former exports; return None if the driver of the target has done so."""
 
     @abc.abstractmethod
-    def finish(self, conn: Connection, work: Work[Any]) -> None:
+    def finish(self, conn: Connection, work: Work[M]) -> None:
         """Put the target in the place of the source, in one transaction. Begin the deletion of the source."""
 
     @abc.abstractmethod
-    def lock(self, work: Work[Any]) -> Any:
+    def lock(self, target: str) -> Any:
         """Return a lock for driver calls on the target, also of the operation that deletes it."""
 
     @abc.abstractmethod
     def noted(self, work: Work[Any]) -> Any:
         """Return the migration that the note of ``workflow/migration.py: Migrations.leave_note`` is about."""
 
-    def check_cut_over(self, work: Work[Any]) -> None:
+    def check_cut_over(self, work: Work[M]) -> None:
         """Refuse a cut-over that an administrator stopped by hand.
 
         :raises errors.Final: it was stopped.
@@ -141,40 +144,40 @@ class Steps(abc.ABC):
 
     def calls(self, work: Work[Any]) -> DriverCalls:
         """Return the driver's methods, or those of this host in its place."""
-        return (self.host_calls if work.data.get(BY_HOST) else self.driver_calls)(work)
+        return (self.host_calls if work.data.by_host else self.driver_calls)(work)
 
-    def check(self, work: Work[Any]) -> None:
-        """Store the answer of the driver in ``data['support']``, or that of this host if it can copy in its place."""
-        if not _is_host_wanted(work, None):
+    def check(self, work: Work[M]) -> None:
+        """Store the answer of the driver, or that of this host if it can copy in its place."""
+        data = work.data
+        if data.assist != 'must':
             try:
-                self.ask_driver(work)
+                data.support = self.ask_driver(work)
             except errors.Final as refused:
-                work.data['support'] = {'compatible': False, 'reason': errors.user_text(refused)}
-        if _is_host_wanted(work, work.data.get('support')):
-            self._ask_host(work)
+                data.support = Answer(False, reason=errors.user_text(refused))
+        if data.support is None or (data.assist == 'may' and not data.support.compatible):
+            data.support = self._ask_host(work, data.support.reason if data.support else '')
 
-    def ask_driver(self, work: Work[Any]) -> None:
-        """Store the answer of the driver.
+    def ask_driver(self, work: Work[M]) -> Answer:
+        """Return the answer of the driver.
 
         :raises errors.Final: it refuses.
         """
-        if self.ability in abilities_of(work.service.driver):
-            support = self.driver_calls(work).check(self.migration(work, planned=True))
-        else:
-            support = values.MigrationSupport(False, reason=self.refusal)
-        work.data['support'] = dataclasses.asdict(support)
+        if self.ability not in abilities_of(work.service.driver):
+            return Answer(False, reason=self.refusal)
+        support = self.driver_calls(work).check(self.migration(work, planned=True))
+        return Answer(**dataclasses.asdict(support))
 
-    def _ask_host(self, work: Work[Any]) -> None:
-        refusal = work.data.get('support', {}).get('reason', '')
+    def _ask_host(self, work: Work[M], refusal: str) -> Answer:
+        """Return the answer of this host. ``refusal``: that of the driver, if it was asked."""
         support = self.host_calls(work).check(self.migration(work, planned=True))
         if refusal and not support.compatible:
             reason = f'{refusal} Its host cannot copy the {self.migrations.name}, either: {support.reason}'
             support = dataclasses.replace(support, reason=reason)
-        work.data['support'] = {BY_HOST: True, **dataclasses.asdict(support)}
+        return Answer(**dataclasses.asdict(support), by_host=True)
 
     # Phase one: can be repeated and undone --------------------------------------------------------
 
-    def enter(self, work: Work[Any], state: Migration, unless: Migration | None = None) -> bool:
+    def enter(self, work: Work[M], state: Migration, unless: Migration | None = None) -> bool:
         """Set the task state to ``state``; return False if it is ``unless``.
 
         :raises Cancelled: the migration was cancelled.
@@ -193,111 +196,112 @@ class Steps(abc.ABC):
             f'The migration of {self.migrations.name} {work.resource_id} was stopped: its task state is {now}.'
         )
 
-    def freeze(self, work: Work[Any]) -> None:
+    def freeze(self, work: Work[M]) -> None:
         """Make the source's access rules read-only, where this backend cannot copy otherwise.
 
         :raises errors.Again: the source's backend has not done it yet.
         """
         self.enter(work, Migration.IN_PROGRESS)
-        if work.data.get('freeze'):
+        if work.data.freeze:
             self.make_readonly(work)
 
-    def make_readonly(self, work: Work[Any]) -> None:
+    def make_readonly(self, work: Work[M]) -> None:
         """Make the source's access rules read-only.
 
         :raises errors.Again: the source's backend has not done it yet.
         """
-        if work.data.get('is_readonly'):  # the operation ended, perhaps so long ago that its row was deleted
+        if work.data.is_readonly:  # the operation ended, perhaps so long ago that its row was deleted
             return
-        if not work.data.get('frozen'):
-            work.data['frozen'] = self.apply(work, readonly=True)
+        if not work.data.frozen:
+            work.data.frozen = self.apply(work, readonly=True)
         await_operation(
             work,
-            work.data['frozen'],
+            work.data.frozen,
             f'The backend of the {self.migrations.name} could not make its access rules read-only.',
         )
-        work.data['is_readonly'] = True
+        work.data.is_readonly = True
 
-    def thaw(self, work: Work[Any]) -> None:
+    def thaw(self, work: Work[M]) -> None:
         """Have the source's backend make the access rules writable again. The migration does not wait for that."""
         # A host that copies has access by a rule of its own, which ends with this.
-        if not work.data.get('cut') and (work.data.get('freeze') or work.data.get(BY_HOST)):
+        if not work.data.cut and (work.data.freeze or work.data.by_host):
             self.apply(work, readonly=False)
 
-    def apply(self, work: Work[Any], *, readonly: bool) -> str:
+    def apply(self, work: Work[M], *, readonly: bool) -> str:
         """Have the source's backend apply the access rules. Return the id of its operation."""
         with work.ctx.db.writer() as conn:
             wake = self.apply_rules(conn, work, readonly=readonly)
         wake.send(work.ctx)
         return wake.operation_id
 
-    def start(self, work: Work[Any]) -> None:
+    def start(self, work: Work[M]) -> None:
         """Have the backend begin to copy."""
         self.enter(work, of(work, Migration.DRIVER_STARTING))
-        with self.lock(work):
+        with self.lock(work.data.target):
             self.calls(work).start(self.migration(work))
 
-    def cancel(self, work: Work[Any]) -> None:
+    def cancel(self, work: Work[M]) -> None:
         """Delete the copy at the backend."""
-        if work.data.get('cut'):
+        if work.data.cut:
             return
-        work.data['left'] = True
-        with self.lock(work):
+        work.data.left = True
+        with self.lock(work.data.target):
             self.calls(work).cancel(self.migration(work))
-        work.data['left'] = False
+        work.data.left = False
 
     def clear(self, work: Work[Any]) -> None:
         """Delete the copy of a migration that was cancelled by force."""
-        with self.lock(work):
-            self.calls(work).cancel(self.noted(work))
+        noted = self.noted(work)
+        with self.lock(noted.id):
+            self.calls(work).cancel(noted)
 
-    def copy(self, work: Work[Any]) -> None:
+    def copy(self, work: Work[M]) -> None:
         """Continue the copy until it is as near to the source as possible.
 
-        :raises errors.Again: it is not yet; ``data['progress']`` has the progress.
+        :raises errors.Again: it is not yet; ``progress`` of the data tells how far it is.
         """
         self.enter(work, of(work, Migration.COPYING))
         migration, calls = self.migration(work), self.calls(work)
-        with self.lock(work):
+        with self.lock(work.data.target):
             finished = calls.carry_on(migration)
             if not isinstance(finished, bool):
                 raise errors.ManilaLiteError(
                     f'The backend reported an invalid progress of the copy: {finished!r}.'
                 )
             progress = calls.progress(migration)
-        work.data['progress'] = dataclasses.asdict(progress)
-        work.data['progress']['seconds_left'] = figures(work.data, Migration.COPYING)['seconds_left']
+        work.data.progress = Progress(**dataclasses.asdict(progress))
+        seconds_left = figures(work.data, Migration.COPYING)['seconds_left']
+        work.data.progress = dataclasses.replace(work.data.progress, seconds_left=seconds_left)
         if not finished:
             raise copy_checks.look_again(work, getattr(work.service.section, self.interval_option))
 
-    def wait(self, work: Work[Any]) -> None:
+    def wait(self, work: Work[M]) -> None:
         """Wait until the operator asks for the cut-over, unless it was asked for at the beginning.
 
         :raises errors.Again: the operator has not decided yet.
         """
         ready = of(work, Migration.COPIED)
         parked = self.enter(work, ready, unless=COMPLETION[ready])
-        if not work.data.get('copied'):
+        if not work.data.copied:
             self.migrations.announce_end(work, Phase.COPY)
-            work.data['copied'] = True
-        if parked and not (work.data.get('by_itself') and self._complete(work)):
+            work.data.copied = True
+        if parked and not (work.data.by_itself and self._complete(work)):
             raise errors.Again(PARKED)
         # A host has changes to copy and to check, until which everything can be undone.
-        work.data['cut'] = not work.data.get(BY_HOST)
+        work.data.cut = not work.data.by_host
 
-    def _complete(self, work: Work[Any]) -> bool:
+    def _complete(self, work: Work[M]) -> bool:
         """Begin the cut-over, unless the migration was cancelled just before. Say whether it begins."""
         ready = of(work, Migration.COPIED)
         with work.ctx.db.writer() as conn:
             work.hold(conn)
             if not self.migrations.swap_task_state(conn, work.resource_id, (ready,), COMPLETION[ready]):
                 return False
-            self.migrations.announce(
-                work.ctx, work.resource_id, {**work.data, 'cut': True}, Phase.COMPLETE, 'start', work.op.host
-            )
+            begun = dataclasses.replace(work.data, cut=True)
+            self.migrations.announce(work.ctx, work.resource_id, begun, Phase.COMPLETE, 'start', work.op.host)
         return True
 
-    def catch_up(self, work: Work[Any]) -> None:
+    def catch_up(self, work: Work[M]) -> None:
         """Copy the last changes, if a host copies, with nobody writing any more. Up to here everything can be undone.
 
         :raises errors.Again: it goes on.
@@ -305,41 +309,45 @@ class Steps(abc.ABC):
         catch_up = self.calls(work).catch_up
         if catch_up and self.enter(work, Migration.DATA_COMPLETING, unless=Migration.COMPLETING):
             self.make_readonly(work)
-            with self.lock(work):
+            with self.lock(work.data.target):
                 catch_up(self.migration(work))
             self.enter(work, Migration.COMPLETING)
-        work.data['cut'] = True
+        work.data.cut = True
 
     # Phase two: forward only ----------------------------------------------------------------------
 
-    def cut_over(self, work: Work[Any]) -> None:
+    def cut_over(self, work: Work[M]) -> None:
         """Move the clients' access from the source to the target."""
         self.check_cut_over(work)
         former_exports.forget(work)
         migration = self.migration(work)
-        with self.lock(work), _patience(work):
+        with self.lock(work.data.target), _patience(work):
             moved = self.calls(work).complete(migration)
-        work.data['moved'] = self.result(migration, moved)
+        self.keep(work, migration, moved)
 
-    def close(self, work: Work[Any]) -> None:
+    def close(self, work: Work[M]) -> None:
         """End the former exports, before anybody is told where the target is.
 
         :raises errors.Again: the source's backend has not done it yet.
         """
         former_exports.close(work, self.begin_to_close)
 
-    def fail(self, conn: Connection, work: Work[Any], error: Exception) -> None:
+    def fail(self, conn: Connection, work: Work[M], error: Exception) -> None:
         """Restore everything if the cut-over has not begun. Else set all that moves to error, for another try."""
-        (self.migrations.fail_cut_over if work.data.get('cut') else self.migrations.give_up)(
-            conn, work, error
-        )
+        (self.migrations.fail_cut_over if work.data.cut else self.migrations.give_up)(conn, work, error)
 
     # Plans ----------------------------------------------------------------------------------------
 
-    def plans(self, first: Step[Any]) -> list[Plan[Any]]:
+    def plans(self, first: Step[M]) -> list[Plan[M]]:
         """Return the plans of check and migration; ``first`` is the step that gives the target its place."""
         return [
-            Plan(self.migrations.check_kind, (Step(self.check),), store_answer, store_refusal),
+            Plan(
+                self.migrations.check_kind,
+                (Step(self.check),),
+                store_answer,
+                store_refusal,
+                data=self.migrations.data,
+            ),
             Plan(
                 self.migrations.kind,
                 (
@@ -354,27 +362,18 @@ class Steps(abc.ABC):
                 ),
                 self.finish,
                 self.fail,
+                data=self.migrations.data,
             ),
         ]
 
 
-def _is_host_wanted(work: Work[Any], support: dict[str, Any] | None) -> bool:
-    """Say whether this host should copy: it has to, or it may and the driver, which gave this answer, does not."""
-    assist = work.data.get('assist')
-    return assist == 'must' or bool(assist == 'may' and support is not None and not support['compatible'])
-
-
-def of(work: Work[Any], state: Migration) -> Migration:
+def of(work: Work[Migrate], state: Migration) -> Migration:
     """Return the task state of a step, which has another name if a host copies."""
-    return _OF_HOST[state] if work.data.get(BY_HOST) else state
-
-
-#: Key of the data with the time of the first failure of a cut-over that is being repeated.
-_FAILING = 'cut_over_fails_since'
+    return _OF_HOST[state] if work.data.by_host else state
 
 
 @contextlib.contextmanager
-def _patience(work: Work[Any]) -> Iterator[None]:
+def _patience(work: Work[Migrate]) -> Iterator[None]:
     """Repeat a cut-over whose backends could not be reached, as long as a worker may be silent: ``[operations] lease``.
 
     :raises errors.Again: it is to be repeated.
@@ -387,13 +386,14 @@ def _patience(work: Work[Any]) -> Iterator[None]:
     except Exception as error:
         conf = work.ctx.conf.operations
         now = timeutils.utcnow_ts(microsecond=True)
-        took = now - work.data.setdefault(_FAILING, now)
+        took = now - (work.data.cut_over_fails_since or now)
+        work.data.cut_over_fails_since = now - took
         LOG.exception('%s: the cut-over failed since %.0f s', work.resource_id, took)
         if took < conf.lease:
             raise errors.Again(conf.retry_delay, str(error)) from error
-        del work.data[_FAILING]  # the next request to complete has all the time again
+        work.data.cut_over_fails_since = None  # the next request to complete has all the time again
         raise errors.Final(f'The backends did not complete the cut-over for {took:.0f} seconds.') from error
-    work.data.pop(_FAILING, None)
+    work.data.cut_over_fails_since = None
 
 
 def await_operation(work: Work[Any], operation_id: str, refusal: str) -> None:
@@ -411,17 +411,12 @@ def await_operation(work: Work[Any], operation_id: str, refusal: str) -> None:
         raise errors.Final(f'{refusal} {reason}'.strip())
 
 
-def store_answer(conn: Connection, work: Work[Any]) -> None:
+def store_answer(conn: Connection, work: Work[Migrate]) -> None:
     """Store the answer of a check."""
-    rows.move(conn, work.op.id, work.op.owner, data=work.data)
+    rows.move(conn, work.op.id, work.op.owner, data=work.data.to_json())
 
 
-def store_refusal(conn: Connection, work: Work[Any], error: Exception) -> None:
+def store_refusal(conn: Connection, work: Work[Migrate], error: Exception) -> None:
     """Store the failure of a check as its answer, with the reason if it is for users."""
-    rows.move(
-        conn,
-        work.op.id,
-        work.op.owner,
-        data=work.data
-        | {'support': {'compatible': False, 'reason': errors.reason(error, work.ctx.request_id)}},
-    )
+    work.data.support = Answer(False, reason=errors.reason(error, work.ctx.request_id))
+    store_answer(conn, work)

@@ -20,7 +20,8 @@ from manila_lite.manager.plans import former_exports, share_servers
 from manila_lite.manager.plans.migration import SOON
 from manila_lite.manager.plans.share_server_values import load
 from manila_lite.manager.plans.task import notify, to_kind
-from manila_lite.operation_data import OperationData
+from manila_lite.operation_data import OperationData, left_copies
+from manila_lite.operation_data.left_copies import Left, ReleaseServer, ReleaseShare
 from manila_lite.operation_data.migrations import ApplyServerRules
 from manila_lite.workflow import server_migration as server_migration_workflow
 
@@ -107,52 +108,49 @@ def not_readdressed(conn: Connection, work: Work[Any], error: Exception) -> None
 # Copies ---------------------------------------------------------------------------------------------
 
 
-def delete_moved(work: Work[Any]) -> None:
-    """Delete the shares that have moved, and the snapshots that moved with them, at this backend."""
-    data = work.data
+def delete_share(work: Work[ReleaseShare]) -> None:
+    """Delete the share that moved by itself at this backend."""
+    server_id = work.data.server
     with work.ctx.db.reader() as conn:
-        server = _server(conn, work)
-    moved = {about['id']: values.Share(**about, server=server) for about in _shares(work)}
-    for about in data['snapshots']:
-        share = moved[about.get('share') or data['instance']]
-        work.service.driver.delete_snapshot(
-            values.Snapshot(about['id'], share, about['size'], provider_location=about['provider_location'])
-        )
+        server = load(conn, (server_id,)).get(server_id) if server_id else None
+    _delete(work, [work.data.share], server)
+
+
+def delete_shares(work: Work[ReleaseServer]) -> None:
+    """Delete the shares that moved with their share server at this backend."""
+    with work.ctx.db.reader() as conn:
+        server = share_servers.load_server(conn, work)
+    _delete(work, work.data.shares, server)
+
+
+def _delete(work: Work[Left], shares_there: list[values.Share], server: values.ShareServer | None) -> None:
+    """Delete the shares, which are on the server, and the snapshots that moved with them. One share has them all."""
+    moved = left_copies.on(shares_there, server)
+    for snapshot in work.data.snapshots:
+        share = moved[snapshot.share or shares_there[0].id]
+        work.service.driver.delete_snapshot(snapshot.of(share))
     for share in moved.values():
         work.service.driver.delete_share(share)
 
 
-def _shares(work: Work[Any]) -> list[dict[str, Any]]:
-    moved: list[dict[str, Any]] = work.data['shares'] if 'shares' in work.data else [work.data['share']]
-    return moved
-
-
-def _server(conn: Connection, work: Work[Any]) -> values.ShareServer | None:
-    """Return the share server that moved, or that of a share that moved by itself."""
-    if work.op.kind == server_migration.RELEASE:
-        return share_servers.load_server(conn, work)
-    server_id = work.data['server']
-    return load(conn, (server_id,)).get(server_id) if server_id else None
-
-
-def deleted(conn: Connection, work: Work[Any]) -> None:
+def deleted(conn: Connection, work: Work[ReleaseShare]) -> None:
     """Delete the second instance of a share. The next report no longer counts its capacity."""
-    transitions.remove(conn, states.SHARE, (work.data['instance'],), states.SHARE['delete'].during)
+    transitions.remove(conn, states.SHARE, (work.data.instance,), states.SHARE['delete'].during)
     former_exports.source_is_gone(conn, work, transitions.swap_share_task_state)
-    if work.data['server']:
-        share_server_queries.update(conn, work.data['server'])
+    if work.data.server:
+        share_server_queries.update(conn, work.data.server)
     work.service.report_soon()
 
 
-def server_deleted(conn: Connection, work: Work[Any]) -> None:
+def server_deleted(conn: Connection, work: Work[ReleaseServer]) -> None:
     """Delete the row of the share server that moved away."""
     share_servers.removed(conn, work)
     former_exports.source_is_gone(conn, work, transitions.swap_server_task_state)
 
 
-def not_deleted(conn: Connection, work: Work[Any], error: Exception) -> None:
+def not_deleted(conn: Connection, work: Work[ReleaseShare], error: Exception) -> None:
     """Set the second instance to error, so that it can be deleted again. The share is not affected."""
-    transitions.fail(conn, states.SHARE, 'delete', work.data['instance'])
+    transitions.fail(conn, states.SHARE, 'delete', work.data.instance)
     notify(conn, work, 'SHARE', messages.Action.MIGRATE_SHARE, messages.Detail.UNKNOWN_ERROR, error)
 
 
@@ -161,9 +159,20 @@ PLANS: list[Plan[Any]] = [
     Plan(server_migration.READDRESS, (Step(readdress),), readdressed, not_readdressed, data=OperationData),
     Plan(
         server_migration.RELEASE,
-        (Step(delete_moved), Step(share_servers.teardown), Step(share_servers.free, name='deallocate')),
+        (
+            Step(delete_shares, name='delete_moved'),
+            Step(share_servers.teardown),
+            Step(share_servers.free, name='deallocate'),
+        ),
         server_deleted,
         share_servers.not_removed,
+        data=ReleaseServer,
     ),
-    Plan(share_migration.RELEASE, (Step(delete_moved),), deleted, not_deleted),
+    Plan(
+        share_migration.RELEASE,
+        (Step(delete_share, name='delete_moved'),),
+        deleted,
+        not_deleted,
+        data=ReleaseShare,
+    ),
 ]

@@ -31,10 +31,13 @@ from manila_lite.manager.plans import (
     share_servers,
 )
 from manila_lite.manager.plans.host_assisted_servers import marks
-from manila_lite.manager.plans.migration import BY_HOST, DriverCalls, Steps
+from manila_lite.manager.plans.migration import DriverCalls, Steps
 from manila_lite.manager.plans.share_server_values import load, network
-from manila_lite.manager.plans.task import plain, to_kind
+from manila_lite.manager.plans.task import to_kind
 from manila_lite.network import load as plugins
+from manila_lite.operation_data import left_copies
+from manila_lite.operation_data.left_copies import ClearServer, ReleaseServer
+from manila_lite.operation_data.migrations import Answer, MigrateServer, MovedServer
 from manila_lite.states import Migration
 from manila_lite.workflow import server_migration as server_migration_workflow
 from manila_lite.workflow import snapshot_access
@@ -43,7 +46,7 @@ from manila_lite.workflow.migration import Phase
 from manila_lite.workflow.server_migration import SERVERS
 
 
-class ServerSteps(Steps):
+class ServerSteps(Steps[MigrateServer]):
     """Migrations of share servers to this backend."""
 
     migrations = SERVERS
@@ -67,7 +70,7 @@ class ServerSteps(Steps):
         """Return the methods of this host."""
         return host_assisted_servers.calls(work)
 
-    def migration(self, work: Work[Any], *, planned: bool = False) -> values.ServerMigration:
+    def migration(self, work: Work[MigrateServer], *, planned: bool = False) -> values.ServerMigration:
         """Return the migration as it is now. A target without a row is one that is only planned."""
         data = work.data
         with work.ctx.db.reader() as conn:
@@ -79,9 +82,9 @@ class ServerSteps(Steps):
         moving = {row.id: to_kind(row, {}, exports.get(row.instance_id, ()), server=source) for row in rows}
         return values.ServerMigration(
             source,
-            data['from'],
+            data.source_host,
             target,
-            data['pool'],
+            data.pool,
             tuple(moving.values()),
             tuple(
                 values.Snapshot(
@@ -90,39 +93,40 @@ class ServerSteps(Steps):
                 for row in snapshots
             ),
             {moving[share_id].id: tuple(granted) for share_id, granted in rules.items()},
-            data['keeps_addresses'],
-            bool(data.get('was_idle')),
-            data.get('pools', {}),
-            **data['options'],
+            data.keeps_addresses,
+            data.was_idle,
+            data.pools,
+            **data.options,
         )
 
-    def task_state(self, conn: Connection, work: Work[Any]) -> str | None:
+    def task_state(self, conn: Connection, work: Work[MigrateServer]) -> str | None:
         """Return the task state of the source, or None if it is gone."""
         servers = share_server_queries.list_by_ids(conn, (work.resource_id,))
         return servers[0].task_state if servers else None
 
-    def lock(self, work: Work[Any]) -> Any:
+    def lock(self, target: str) -> Any:
         """Return the lock of the target."""
-        return share_servers.alone(work.data.get('target') or work.resource_id)
+        return share_servers.alone(target)
 
-    def ask_driver(self, work: Work[Any]) -> None:
-        """Store the answer of the driver, with the idle server that it chooses as the target, if any.
+    def ask_driver(self, work: Work[MigrateServer]) -> Answer:
+        """Return the answer of the driver, with the idle server that it chooses as the target, if any.
 
         :raises errors.Final: it refuses, or is another one than the scheduler knew, and cannot spread shares.
         """
         _driver_must_fit(work)
-        super().ask_driver(work)
-        support = work.data['support']
+        support = super().ask_driver(work)
         with work.ctx.db.reader() as conn:
             can = share_server_capabilities.reported(conn, work.service.host)
-        support['replicas'] = can[CAPABILITIES[values.Ability.MIGRATE_REPLICATED]]
-        if support['compatible'] and not work.data['keeps_addresses']:
-            support['server'] = self._chosen(work)
+        return dataclasses.replace(
+            support,
+            replicas=can[CAPABILITIES[values.Ability.MIGRATE_REPLICATED]],
+            server=self._chosen(work) if support.compatible and not work.data.keeps_addresses else None,
+        )
 
-    def _chosen(self, work: Work[Any]) -> str | None:
-        network_id = work.data['network_id']
+    def _chosen(self, work: Work[MigrateServer]) -> str | None:
+        network_id = work.data.network_id
         with work.ctx.db.reader() as conn:
-            subnets = share_server_queries.subnets_for(conn, network_id, work.data['zone_id'])
+            subnets = share_server_queries.subnets_for(conn, network_id, work.data.zone_id)
             idle = load(
                 conn,
                 share_server_queries.list_idle(
@@ -138,124 +142,116 @@ class ServerSteps(Steps):
             )
         return None if chosen is None else str(chosen)
 
-    def reserve(self, work: Work[Any]) -> None:
+    def reserve(self, work: Work[MigrateServer]) -> None:
         """Give the target addresses, unless it takes over those of the source; in the administrators' network of this backend
         in any case.
 
         :raises errors.Final: the driver is another one than the scheduler knew, and cannot spread shares.
         """
-        if not work.data.get(BY_HOST):
+        if not work.data.by_host:
             _driver_must_fit(work)
         self.enter(work, Migration.IN_PROGRESS)
-        admin_network.allocate(work, work.data['target'])
-        if work.data['keeps_addresses']:
+        target = work.data.target
+        admin_network.allocate(work, target)
+        if work.data.keeps_addresses:
             return
         with work.ctx.db.reader() as conn:
-            subnets = share_server_queries.subnets_of(conn, (work.data['target'],)).get(
-                work.data['target'], []
-            )
+            subnets = share_server_queries.subnets_of(conn, (target,)).get(target, [])
         plugin = plugins.make(work.ctx.conf)
         for subnet in subnets:
             server_addresses.allocate(
                 work.ctx.services,
                 plugin,
-                work.data['target'],
+                target,
                 subnet,
                 work.service.driver.ALLOCATIONS_PER_SUBNET,
                 work.hold,
             )
 
-    def release(self, work: Work[Any]) -> None:
+    def release(self, work: Work[MigrateServer]) -> None:
         """Free the target's addresses, unless it had them before."""
-        if not work.data.get('cut') and not work.data.get('was_idle'):
-            admin_network.free(work, work.data['target'])
+        if not work.data.cut and not work.data.was_idle:
+            admin_network.free(work, work.data.target)
             server_addresses.free(
-                work.ctx.services, plugins.make(work.ctx.conf), work.data['target'], hold=work.hold
+                work.ctx.services, plugins.make(work.ctx.conf), work.data.target, hold=work.hold
             )
 
-    def apply_rules(self, conn: Connection, work: Work[Any], *, readonly: bool) -> Wake:
+    def apply_rules(self, conn: Connection, work: Work[MigrateServer], *, readonly: bool) -> Wake:
         """Have the source's backend apply the rules of all shares."""
         work.hold(conn)
         return SERVERS.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=readonly)
 
-    def noted(self, work: Work[Any]) -> values.ServerMigration:
+    def noted(self, work: Work[ClearServer]) -> values.ServerMigration:
         """Return the migration that the note is about. Its source may be gone by now."""
         data = work.data
         with work.ctx.db.reader() as conn:
             target = share_servers.load_server(conn, work)
-            source = load(conn, (data['source'],)).get(data['source']) or dataclasses.replace(
-                target, id=data['source']
+            source = load(conn, (data.source,)).get(data.source) or dataclasses.replace(
+                target, id=data.source
             )
-        moving = {about['id']: values.Share(**about, server=source) for about in data['shares']}
+        moving = left_copies.on(data.shares, source)
         return values.ServerMigration(
             source,
-            data['from'],
+            data.source_host,
             target,
-            data['pool'],
+            data.pool,
             tuple(moving.values()),
-            tuple(
-                values.Snapshot(
-                    about['id'],
-                    moving[about['share']],
-                    about['size'],
-                    provider_location=about['provider_location'],
-                )
-                for about in data['snapshots']
-            ),
-            keeps_addresses=data['keeps_addresses'],
-            was_idle=data['was_idle'],
-            pools=data.get('pools', {}),
-            **data['options'],
+            tuple(snapshot.of(moving[snapshot.share]) for snapshot in data.snapshots),
+            keeps_addresses=data.keeps_addresses,
+            was_idle=data.was_idle,
+            pools=data.pools,
+            **data.options,
         )
 
-    def result(self, migration: values.ServerMigration, moved: values.MigratedServer) -> dict[str, Any]:
-        """Return where the shares and their snapshots are now."""
+    def keep(
+        self, work: Work[MigrateServer], migration: values.ServerMigration, moved: values.MigratedServer
+    ) -> None:
+        """Keep where the shares and their snapshots are now."""
         missing = [share.id for share in migration.shares if share.id not in moved.export_locations]
         if missing:
             raise errors.ManilaLiteError(f'The backend did not report where {len(missing)} shares are now.')
-        return {
-            'rules': {share.share_id: marks(migration.rules.get(share.id, ())) for share in migration.shares},
-            'details': dict(moved.details),
-            'provider_locations': dict(moved.provider_locations),
-            'exports': {
-                instance_id: [plain(location) for location in locations]
-                for instance_id, locations in moved.export_locations.items()
+        work.data.moved = MovedServer(
+            rules={share.share_id: marks(migration.rules.get(share.id, ())) for share in migration.shares},
+            details=dict(moved.details),
+            provider_locations=dict(moved.provider_locations),
+            exports={
+                instance_id: list(locations) for instance_id, locations in moved.export_locations.items()
             },
-        }
+        )
 
-    def begin_to_close(self, conn: Connection, work: Work[Any]) -> Wake | None:
+    def begin_to_close(self, conn: Connection, work: Work[MigrateServer]) -> Wake | None:
         """Have the source's backend end the exports if a host copied the shares. A driver has halted the source."""
-        if not work.data.get(BY_HOST):
+        if not work.data.by_host:
             return None
-        return former_exports.begin_server(conn, work.ctx, work.resource_id, work.data['from'])
+        return former_exports.begin_server(conn, work.ctx, work.resource_id, work.data.source_host)
 
-    def finish(self, conn: Connection, work: Work[Any]) -> None:
+    def finish(self, conn: Connection, work: Work[MigrateServer]) -> None:
         """Move shares, snapshots and addresses to the target, and begin to delete the source."""
-        source, target, data = work.resource_id, work.data['target'], work.data
-        share_networks.lock(conn, data['network_id'], states.SHARE_NETWORK.statuses)
+        source, target, data = work.resource_id, work.data.target, work.data
+        share_networks.lock(conn, data.network_id, states.SHARE_NETWORK.statuses)
         server_migration.lock_rules(conn, source)
-        left = _what_is_left(conn, source, copied=engine.backend_of(data['from']) != work.op.host)
+        left = _what_is_left(conn, source, copied=engine.backend_of(data.source_host) != work.op.host)
         SERVERS.settle(conn, work, SERVERS.migrate_verb, ok=True)
         rows = server_migration.shares_of(conn, source)
         there, moved = {row.instance_id for row in rows}, [row.id for row in rows]
         shares.set_export_locations_of(
             conn,
             {
-                instance_id: [values.ExportLocation(**location) for location in locations]
-                for instance_id, locations in data['moved']['exports'].items()
+                instance_id: locations
+                for instance_id, locations in data.moved.exports.items()
                 if instance_id in there
             },
         )
-        server_migration.set_provider_locations(conn, data['moved']['provider_locations'])
+        server_migration.set_provider_locations(conn, data.moved.provider_locations)
         server_migration.move_shares(
             conn,
             source,
             target,
             {
-                'host': f'{work.op.host}#{data["pool"]}',
-                'availability_zone_id': data['zone_id'],
+                'host': f'{work.op.host}#{data.pool}',
+                'availability_zone_id': data.zone_id,
                 'cast_rules_to_readonly': False,
-                'share_network_id': data['network_id'],
+                'share_network_id': data.network_id,
                 'copier': None,
                 'copier_key': None,
             },
@@ -264,15 +260,15 @@ class ServerSteps(Steps):
             conn,
             {
                 share: f'{work.op.host}#{pool}'
-                for share, pool in data.get('pools', {}).items()
-                if share in there and pool != data['pool']
+                for share, pool in data.pools.items()
+                if share in there and pool != data.pool
             },
         )
         _move_rules(conn, work, moved)
         snapshot_access.begin_all(conn, work.ctx, moved, work.op.host, moved=True)
-        if data['keeps_addresses']:
+        if data.keeps_addresses:
             server_migration.take_addresses(conn, source, target)
-        key_values.replace(conn, share_server_details, target, data['moved']['details'])
+        key_values.replace(conn, share_server_details, target, data.moved.details)
         state = former_exports.end(
             conn, work, server_migration.CLOSE, {row.id: row.project_id for row in rows}, left, target
         )
@@ -294,29 +290,28 @@ class ServerSteps(Steps):
             'share_server',
             source,
             topic='share',
-            host=data['from'],
+            host=data.source_host,
             serial=f'server:{source}',
             data=left,
         )
         SERVERS.announce_end(work, Phase.COMPLETE)
 
 
-def _driver_must_fit(work: Work[Any]) -> None:
+def _driver_must_fit(work: Work[MigrateServer]) -> None:
     """Refuse to spread shares if the driver cannot. Its last report is of the time before, if it was replaced since."""
-    if work.data.get('pools') and not spreads_servers(work.service.driver):
+    if work.data.pools and not spreads_servers(work.service.driver):
         raise errors.Final(
             f'The driver of {work.op.host} cannot spread the shares of one share server over several pools.'
         )
 
 
-def _move_rules(conn: Connection, work: Work[Any], share_ids: list[str]) -> None:
+def _move_rules(conn: Connection, work: Work[MigrateServer], share_ids: list[str]) -> None:
     """End the work on access rules at the source, which may be down for ever, and have this backend do it.
 
     The driver was given the rules of the beginning of the cut-over, a host those of the end of its copy, if that is known.
     They are applied once more where they changed since, and where the source had not applied a change yet.
     """
-    data = work.data
-    told = data.get(host_assisted_servers.RULES, {}) if data.get(BY_HOST) else data['moved'].get('rules', {})
+    told = work.data.rules_at_target if work.data.by_host else work.data.moved.rules
     now = access.granted_rules(conn, share_ids)
     late = access.shares_with_pending_rules(conn, share_ids)
     late |= {share_id for share_id in share_ids if marks(now.get(share_id, ())) != told.get(share_id)}
@@ -324,41 +319,42 @@ def _move_rules(conn: Connection, work: Work[Any], share_ids: list[str]) -> None
     apply_rules_of(conn, work.ctx, sorted(late), work.op.host)
 
 
-def _servers(conn: Connection, work: Work[Any]) -> tuple[values.ShareServer, values.ShareServer]:
+def _servers(conn: Connection, work: Work[MigrateServer]) -> tuple[values.ShareServer, values.ShareServer]:
     """Return source and target. A target that takes over the source's addresses has them from the cut-over on."""
     data = work.data
-    loaded = load(conn, (work.resource_id, data['target']))
+    loaded = load(conn, (work.resource_id, data.target))
     source = loaded.get(work.resource_id)
     if source is None:
         raise errors.Final(f'Share server {work.resource_id} is gone.')
-    target = loaded.get(data['target']) or values.ShareServer(
-        data['target'],
-        share_network_id=data['network_id'],
+    target = loaded.get(data.target) or values.ShareServer(
+        data.target,
+        share_network_id=data.network_id,
         project_id=source.project_id,
         networks=tuple(
             network(subnet, (), {})
-            for subnet in share_server_queries.subnets_for(conn, data['network_id'], data['zone_id'])
+            for subnet in share_server_queries.subnets_for(conn, data.network_id, data.zone_id)
         ),
     )
-    if data.get('cut') and data['keeps_addresses']:
+    if data.cut and data.keeps_addresses:
         target = dataclasses.replace(target, networks=source.networks)
     return source, target
 
 
-def _what_is_left(conn: Connection, source: str, *, copied: bool) -> dict[str, Any]:
+def _what_is_left(conn: Connection, source: str, *, copied: bool) -> ReleaseServer:
     """Return what the source's backend may delete once it is no longer needed: nothing if the shares were not ``copied``,
     but changed their server at the same backend.
     """
-    return server_migration_workflow.what_is_left(conn, source) if copied else {'shares': [], 'snapshots': []}
+    return server_migration_workflow.what_is_left(conn, source) if copied else ReleaseServer()
 
 
 STEPS = ServerSteps()
-PLANS = [
+PLANS: list[Plan[Any]] = [
     *STEPS.plans(Step(STEPS.reserve, STEPS.release)),
     Plan(
         SERVERS.clear_kind,
         (Step(STEPS.clear), Step(share_servers.teardown), Step(share_servers.free, name='deallocate')),
         share_servers.removed,
         share_servers.not_removed,
+        data=ClearServer,
     ),
 ]

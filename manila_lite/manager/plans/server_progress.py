@@ -1,33 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """The progress of a copy of several shares, by the figures of each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from manila_lite import values
 
 _ALL = 100
 
 
-def of_all(shares: Sequence[tuple[int, Mapping[str, int]]]) -> values.MigrationProgress:
-    """Return the progress over all shares. Each has its size in GiB, and figures as ``values.MigrationProgress`` has them.
+def of_all(shares: Sequence[tuple[int, values.MigrationProgress]]) -> values.MigrationProgress:
+    """Return the progress over all shares. Each has its size in GiB, and its own progress.
 
     Nobody knows yet how much is in shares whose copy has not begun: they are taken to be as full as the others. The number of
     all files is only told when it is known.
     """
     size = sum(size for size, _ in shares)
-    percent = int(sum(size * figures['percent'] for size, figures in shares) / max(size, 1))
-    known = [(size, figures) for size, figures in shares if 'bytes_total' in figures]
+    percent = int(sum(size * one.percent for size, one in shares) / max(size, 1))
+    known = [
+        (size, one.bytes_done or 0, one.bytes_total) for size, one in shares if one.bytes_total is not None
+    ]
     if not known:
         return values.MigrationProgress(percent)
-    done, total = (sum(figures[name] for _, figures in known) for name in ('bytes_done', 'bytes_total'))
-    total = total * size // max(sum(size for size, _ in known), 1)
+    done = sum(done for _, done, _ in known)
+    total = sum(total for _, _, total in known) * size // max(sum(size for size, _, _ in known), 1)
     if percent < _ALL:
         total = max(total, done + 1)  # else all bytes would be there beside a percentage below 100
-    files = [figures for _, figures in shares if 'total' in figures]
+    files = [(one.done or 0, one.total) for _, one in shares if one.total is not None]
     return values.MigrationProgress(
         percent,
         done,
         total,
-        sum(figures['done'] for figures in files) if files else None,
-        sum(figures['total'] for figures in files) if len(files) == len(shares) else None,
+        sum(done for done, _ in files) if files else None,
+        sum(total for _, total in files) if len(files) == len(shares) else None,
     )

@@ -21,7 +21,9 @@ from manila_lite.engine import Plan, Step, Wake, Work
 from manila_lite.manager.plans import former_exports, host_assisted, migration_source, share_servers
 from manila_lite.manager.plans.migration import DriverCalls, Steps
 from manila_lite.manager.plans.share_server_values import load
-from manila_lite.manager.plans.task import as_share, plain, share_row
+from manila_lite.manager.plans.task import as_share, share_row
+from manila_lite.operation_data.left_copies import ClearShare
+from manila_lite.operation_data.migrations import MigrateShare, MovedShare
 from manila_lite.states import Migration
 from manila_lite.workflow import share_migration as share_migration_workflow
 from manila_lite.workflow import snapshot_access
@@ -30,7 +32,7 @@ from manila_lite.workflow.migration import Phase
 from manila_lite.workflow.share_migration import SHARES
 
 
-class ShareSteps(Steps):
+class ShareSteps(Steps[MigrateShare]):
     """Migrations of shares to this backend."""
 
     migrations = SHARES
@@ -54,7 +56,7 @@ class ShareSteps(Steps):
         """Return the methods of this host."""
         return host_assisted.calls(work)
 
-    def migration(self, work: Work[Any], *, planned: bool = False) -> values.ShareMigration:
+    def migration(self, work: Work[MigrateShare], *, planned: bool = False) -> values.ShareMigration:
         """Return the migration as it is now."""
         with work.ctx.db.reader() as conn:
             row = share_row(conn, work)
@@ -64,7 +66,7 @@ class ShareSteps(Steps):
             moving = share_migration.snapshots_of(conn, row.id)
         return values.ShareMigration(
             source,
-            work.data['from'],
+            work.data.source_host,
             target,
             tuple(
                 values.Snapshot(
@@ -73,51 +75,46 @@ class ShareSteps(Steps):
                 for snapshot in moving
             ),
             tuple(rules),
-            **work.data['options'],
+            **work.data.options,
         )
 
-    def task_state(self, conn: Connection, work: Work[Any]) -> str | None:
+    def task_state(self, conn: Connection, work: Work[MigrateShare]) -> str | None:
         """Return the task state of the share."""
         state: str | None = share_row(conn, work).task_state
         return state
 
-    def provide(self, work: Work[Any]) -> None:
+    def provide(self, work: Work[MigrateShare]) -> None:
         """Give the target a share server, if it is to be in a share network."""
         self.enter(work, Migration.IN_PROGRESS)
-        if work.data['network_id']:
+        if work.data.network_id:
             share_servers.serve(work, _target_row)
 
-    def apply_rules(self, conn: Connection, work: Work[Any], *, readonly: bool) -> Wake:
+    def apply_rules(self, conn: Connection, work: Work[MigrateShare], *, readonly: bool) -> Wake:
         """Have the source's backend apply the rules of the share."""
         access.lock(conn, work.resource_id)
         work.hold(conn)
         return SHARES.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=readonly)
 
-    def lock(self, work: Work[Any]) -> Any:
+    def lock(self, target: str) -> Any:
         """Return the lock of the second instance."""
-        return lockutils.lock(f'share-migration-{work.data.get("target") or work.data["instance"]}')
+        return lockutils.lock(f'share-migration-{target}')
 
-    def noted(self, work: Work[Any]) -> values.ShareMigration:
+    def noted(self, work: Work[ClearShare]) -> values.ShareMigration:
         """Return the migration that the note is about. The share may have changed since."""
         data = work.data
         with work.ctx.db.reader() as conn:
-            server = load(conn, (data['server'],)).get(data['server']) if data['server'] else None
-        target = values.Share(**data['share'], server=server)
-        source = dataclasses.replace(target, id=data['source'], pool=data['source_pool'], server=None)
+            server = load(conn, (data.server,)).get(data.server) if data.server else None
+        target = dataclasses.replace(data.share, server=server)
+        source = dataclasses.replace(target, id=data.source, pool=data.source_pool, server=None)
         return values.ShareMigration(
             source,
-            data['from'],
+            data.source_host,
             target,
-            tuple(
-                values.Snapshot(
-                    about['id'], source, about['size'], provider_location=about['provider_location']
-                )
-                for about in data['snapshots']
-            ),
-            **data['options'],
+            tuple(snapshot.of(source) for snapshot in data.snapshots),
+            **data.options,
         )
 
-    def check_cut_over(self, work: Work[Any]) -> None:
+    def check_cut_over(self, work: Work[MigrateShare]) -> None:
         """Refuse the cut-over of a share whose status was reset."""
         with work.ctx.db.reader() as conn:
             status = share_row(conn, work).status
@@ -126,21 +123,22 @@ class ShareSteps(Steps):
                 f'The migration of share {work.resource_id} was stopped: its status is {status}.'
             )
 
-    def result(self, migration: values.ShareMigration, moved: values.MigratedShare) -> dict[str, Any]:
-        """Return where the share and its snapshots are now."""
+    def keep(
+        self, work: Work[MigrateShare], migration: values.ShareMigration, moved: values.MigratedShare
+    ) -> None:
+        """Keep where the share and its snapshots are now."""
         if not moved or not moved.export_locations:
             raise errors.ManilaLiteError('The backend did not report where the share is now.')
-        return {
-            'provider_locations': dict(moved.provider_locations),
-            'exports': [plain(location) for location in moved.export_locations],
-        }
+        work.data.moved = MovedShare(
+            exports=list(moved.export_locations), provider_locations=dict(moved.provider_locations)
+        )
 
-    def begin_to_close(self, conn: Connection, work: Work[Any]) -> Wake:
+    def begin_to_close(self, conn: Connection, work: Work[MigrateShare]) -> Wake:
         """Have the source's backend end the exports of the share."""
         instance = share_row(conn, work).instance_id
-        return former_exports.begin_share(conn, work.ctx, work.resource_id, work.data['from'], instance)
+        return former_exports.begin_share(conn, work.ctx, work.resource_id, work.data.source_host, instance)
 
-    def finish(self, conn: Connection, work: Work[Any]) -> None:
+    def finish(self, conn: Connection, work: Work[MigrateShare]) -> None:
         """Make the second instance the share's instance, and begin to delete the other at the source's backend."""
         share_id, data = work.resource_id, work.data
         access.lock(conn, share_id)
@@ -152,7 +150,7 @@ class ShareSteps(Steps):
         )
         SHARES.settle(conn, work, SHARES.migrate_verb, ok=True)
         _change_places(conn, work, source, target)
-        shares.update(conn, share_id, **data['abilities'])
+        shares.update(conn, share_id, **data.abilities)
         state = former_exports.end(
             conn, work, share_migration.CLOSE, {share_id: source.project_id}, left, share_id
         )
@@ -165,28 +163,28 @@ class ShareSteps(Steps):
         work.service.report_soon()
 
 
-def _target_row(conn: Connection, work: Work[Any]) -> Any:
-    instances = shares.list_second_instances(conn, instance_id=work.data['target'])
+def _target_row(conn: Connection, work: Work[MigrateShare]) -> Any:
+    instances = shares.list_second_instances(conn, instance_id=work.data.target)
     if not instances:
-        raise errors.Final(f'Share instance {work.data["target"]} is gone.')
+        raise errors.Final(f'Share instance {work.data.target} is gone.')
     return instances[0]
 
 
-def _planned(conn: Connection, work: Work[Any], source: values.Share) -> values.Share:
+def _planned(conn: Connection, work: Work[MigrateShare], source: values.Share) -> values.Share:
     """Return the target as it would be."""
     data = work.data
     return dataclasses.replace(
         source,
-        id=data['target'],
-        pool=data['pool'],
+        id=data.target,
+        pool=data.pool,
         server=None,
-        share_network_id=data['network_id'],
+        share_network_id=data.network_id,
         export_locations=(),
-        extra_specs=key_values.of(conn, share_type_extra_specs, data['type_id']),
+        extra_specs=key_values.of(conn, share_type_extra_specs, data.type_id),
     )
 
 
-def _change_places(conn: Connection, work: Work[Any], source: Any, target: Any) -> None:
+def _change_places(conn: Connection, work: Work[MigrateShare], source: Any, target: Any) -> None:
     """Put the second instance, a row, in the place of the first."""
     transitions.finish(conn, states.SHARE, 'receive', target.instance_id)
     share_migration.place(conn, source.instance_id, aside=True, cast_rules_to_readonly=False)
@@ -200,17 +198,20 @@ def _change_places(conn: Connection, work: Work[Any], source: Any, target: Any) 
         launched_at=timeutils.utcnow(),
         access_rules_status=source.access_rules_status,
     )
-    if work.data['abilities'].get('replication_type'):
+    if work.data.abilities.get('replication_type'):
         transitions.set_replica_state(conn, target.instance_id, states.Replica.ACTIVE)
-    moved = work.data['moved']
-    shares.set_export_locations(
-        conn, target.instance_id, [values.ExportLocation(**location) for location in moved['exports']]
-    )
-    server_migration.set_provider_locations(conn, moved['provider_locations'])
+    shares.set_export_locations(conn, target.instance_id, work.data.moved.exports)
+    server_migration.set_provider_locations(conn, work.data.moved.provider_locations)
 
 
 STEPS = ShareSteps()
-PLANS = [
+PLANS: list[Plan[Any]] = [
     *STEPS.plans(Step(STEPS.provide)),
-    Plan(SHARES.clear_kind, (Step(STEPS.clear),), migration_source.deleted, migration_source.not_deleted),
+    Plan(
+        SHARES.clear_kind,
+        (Step(STEPS.clear),),
+        migration_source.deleted,
+        migration_source.not_deleted,
+        data=ClearShare,
+    ),
 ]

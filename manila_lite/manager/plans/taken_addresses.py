@@ -8,7 +8,6 @@ address at the same time. Then the copy's own are freed. There is no way back, a
 import collections
 import dataclasses
 from collections.abc import Collection
-from typing import Any
 
 from oslo_log import log
 
@@ -19,17 +18,12 @@ from manila_lite.engine import FAST, Work, begin_once
 from manila_lite.manager.plans import server_addresses
 from manila_lite.manager.plans.migration import await_operation
 from manila_lite.network import load as plugins
+from manila_lite.operation_data.migrations import MigrateServer
 
 LOG = log.getLogger(__name__)
 
-#: Key of the operation's data: whether the copy is to get the addresses of its source.
-WANTED = 'takes_addresses'
-#: Keys of the data: the ids of the source's addresses and of the copy's own, or nothing if both keep theirs; the operation at
-#: the source's backend.
-_FORMER, _OWN, _TOLD = 'addresses_of_source', 'addresses_of_copy', 'readdress'
 
-
-def take(work: Work[Any], migration: values.ServerMigration) -> values.ShareServer | None:
+def take(work: Work[MigrateServer], migration: values.ServerMigration) -> values.ShareServer | None:
     """Give the copy the addresses of its source, and wait until the source runs with others. Return the copy as it is to run
     now, or None if both keep their own: they are in different networks, or in subnets without so many addresses.
 
@@ -37,29 +31,32 @@ def take(work: Work[Any], migration: values.ServerMigration) -> values.ShareServ
     :raises errors.Final: its backend failed, or did not begin within ``[operations] lease``. A request to complete the
         migration tells it once more.
     """
-    if not work.data.get(WANTED):
+    data = work.data
+    if not data.takes_addresses:
         return None
-    if _FORMER not in work.data:
-        work.data.update(_plan(work, migration))
+    if data.addresses_of_source is None:
+        data.addresses_of_source, data.addresses_of_copy = _plan(work, migration)
         raise errors.Again(0.0)  # it is stored before anything follows it
-    if _TOLD not in work.data and work.data[_FORMER]:
-        _allocate_others(work, migration.source.id)
-    if not work.data[_FORMER]:
+    if data.readdress is None and data.addresses_of_source:
+        _allocate_others(work, migration.source.id, data.addresses_of_source)
+    if not data.addresses_of_source:
         return None
-    if _TOLD not in work.data:
-        work.data[_TOLD] = _begin(work, migration)
-    _await(work)
+    if data.readdress is None:
+        data.readdress = _begin(work, migration, data.addresses_of_source)
+    _await(work, data.readdress)
     server_addresses.hand_over(work.ctx.services, plugins.make(work.ctx.conf), migration.target.id)
-    return _without(migration.target, work.data[_OWN])
+    return _without(migration.target, data.addresses_of_copy)
 
 
-def free_own(work: Work[Any]) -> None:
+def free_own(work: Work[MigrateServer]) -> None:
     """Free the addresses that the copy had for itself, if it has those of its source now."""
-    if work.data.get(_FORMER):
-        server_addresses.free_some(work.ctx.services, plugins.make(work.ctx.conf), work.data[_OWN], work.hold)
+    if work.data.addresses_of_source:
+        server_addresses.free_some(
+            work.ctx.services, plugins.make(work.ctx.conf), work.data.addresses_of_copy, work.hold
+        )
 
 
-def _plan(work: Work[Any], migration: values.ServerMigration) -> dict[str, list[str]]:
+def _plan(work: Work[MigrateServer], migration: values.ServerMigration) -> tuple[list[str], list[str]]:
     """Return the ids of the addresses of both servers, or none if they have not equally many in each subnet."""
     with work.ctx.db.reader() as conn:
         former, own = (_by_subnet(conn, server.id) for server in (migration.source, migration.target))
@@ -67,29 +64,26 @@ def _plan(work: Work[Any], migration: values.ServerMigration) -> dict[str, list[
         LOG.warning(
             'Share server %s has not as many addresses as its copy, which keeps its own', migration.source.id
         )
-        return {_FORMER: [], _OWN: []}
-    return {
-        _FORMER: [one for ids in former.values() for one in ids],
-        _OWN: [one for ids in own.values() for one in ids],
-    }
+        return [], []
+    return [one for ids in former.values() for one in ids], [one for ids in own.values() for one in ids]
 
 
-def _allocate_others(work: Work[Any], source: str) -> None:
+def _allocate_others(work: Work[MigrateServer], source: str, taken: Collection[str]) -> None:
     """Allocate as many addresses to the source as the copy has, until it is deleted. Without them both keep their own. May be
-    called again: what it has already besides the former ones counts.
+    called again: what it has already besides the former ones, which are ``taken``, counts.
     """
     with work.ctx.db.reader() as conn:
-        mine, own = _by_subnet(conn, source), allocations.by_ids(conn, work.data[_OWN])
+        mine, own = _by_subnet(conn, source), allocations.by_ids(conn, work.data.addresses_of_copy)
         subnets = share_server_queries.subnets_of(conn, (source,)).get(source, [])
     plugin = plugins.make(work.ctx.conf)
     try:
         for subnet in subnets:
             count = sum(row.share_network_subnet_id == subnet.id for row in own)
-            former = sum(one in work.data[_FORMER] for one in mine[subnet.id])
+            former = sum(one in taken for one in mine[subnet.id])
             server_addresses.allocate(work.ctx.services, plugin, source, subnet, count + former, work.hold)
     except errors.Final as full:
         LOG.warning('Share server %s gets no other addresses, so its copy keeps its own: %s', source, full)
-        work.data[_FORMER] = []
+        work.data.addresses_of_source = []
 
 
 def _by_subnet(conn: Connection, server_id: str) -> dict[str, list[str]]:
@@ -100,13 +94,13 @@ def _by_subnet(conn: Connection, server_id: str) -> dict[str, list[str]]:
     return found
 
 
-def _begin(work: Work[Any], migration: values.ServerMigration) -> str:
-    """Give the copy the addresses, and tell the source's backend. Return the id of its operation."""
+def _begin(work: Work[MigrateServer], migration: values.ServerMigration, taken: Collection[str]) -> str:
+    """Give the copy the addresses that are ``taken``, and tell the source's backend. Return the id of its operation."""
     source = migration.source.id
     key = f'addresses:{source}'
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        allocations.set_owner(conn, migration.target.id, work.data[_FORMER])
+        allocations.set_owner(conn, migration.target.id, taken)
         wake = begin_once(
             conn,
             work.ctx,
@@ -114,7 +108,7 @@ def _begin(work: Work[Any], migration: values.ServerMigration) -> str:
             'share_server',
             source,
             topic='share',
-            host=work.data['from'],
+            host=work.data.source_host,
             lane=FAST,
             serial=key,
             open_key=key,
@@ -123,23 +117,23 @@ def _begin(work: Work[Any], migration: values.ServerMigration) -> str:
     return wake.operation_id
 
 
-def _await(work: Work[Any]) -> None:
+def _await(work: Work[MigrateServer], operation_id: str) -> None:
     """Wait for the source's backend, but if nobody there begins, no longer than a lease."""
     lease = work.ctx.conf.operations.lease
     try:
         await_operation(
-            work, work.data[_TOLD], 'The backend of the share server did not let go of its addresses.'
+            work, operation_id, 'The backend of the share server did not let go of its addresses.'
         )
     except errors.Again:
         with work.ctx.db.reader() as conn:
-            if not operations.is_overdue(conn, work.data[_TOLD], lease):
+            if not operations.is_overdue(conn, operation_id, lease):
                 raise
-        del work.data[_TOLD]
+        work.data.readdress = None
         raise errors.Final(
             f'The backend of the share server did not let go of its addresses for {lease:.0f} seconds.'
         ) from None
     except errors.Final:
-        del work.data[_TOLD]
+        work.data.readdress = None
         raise
 
 

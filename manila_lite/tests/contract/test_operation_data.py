@@ -9,33 +9,11 @@ import testtools
 ROOT = pathlib.Path(__file__).parents[2]
 #: Modules about kinds that have no dataclass yet (``operation_data.Untyped``). The list may only shrink.
 UNTYPED = {
-    'actions/migration.py',
-    'actions/migration_check.py',
-    'actions/server_migration.py',
-    'actions/share_migration.py',
-    'cmd/manage/migration.py',
-    'db/queries/server_migration.py',
-    'manager/plans/copied_snapshots.py',
-    'manager/plans/former_exports.py',
-    'manager/plans/host_access.py',
-    'manager/plans/host_assisted.py',
-    'manager/plans/host_assisted_servers.py',
-    'manager/plans/host_copy.py',
-    'manager/plans/migration.py',
-    'manager/plans/migration_source.py',
-    'manager/plans/server_migration.py',
-    'manager/plans/share_migration.py',
-    'manager/plans/taken_addresses.py',
-    'scheduler/evacuation.py',
-    'scheduler/migration.py',
     'siblings/compute/actions.py',
     'siblings/compute/server_plans.py',
     'siblings/compute/share_plans.py',
     'siblings/dataproc/mounting.py',
     'siblings/dataproc/nodes.py',
-    'workflow/migration.py',
-    'workflow/server_migration.py',
-    'workflow/share_migration.py',
 }
 #: No operations below these.
 ELSEWHERE = ('tests', 'drivers', 'operation_data')

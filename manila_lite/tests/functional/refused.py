@@ -14,6 +14,7 @@ from manila_lite.db import models
 from manila_lite.db.queries import services as service_rows
 from manila_lite.tests.factories import backups
 from manila_lite.tests.functional import base
+from manila_lite.tests.unit.operation_data import stored
 
 _EXPERIMENTAL = {versions.EXPERIMENTAL_HEADER: 'true'}
 _ALIKE = ('share_id', 'share_type_id', 'share_network_id', 'host', 'access_rules_status')
@@ -134,7 +135,7 @@ class Refusing(base.ServiceTest):
             topic='scheduler',
             lane='work',
             state='open',
-            data={},
+            data=stored.MOVE,
             next_run_at=timeutils.utcnow(),
         )
 

@@ -7,6 +7,7 @@ from manila_lite.db import models
 from manila_lite.db.queries import services as service_rows
 from manila_lite.tests.factories import networks
 from manila_lite.tests.functional import refused
+from manila_lite.tests.unit.operation_data import stored
 
 TO = 'test@beta#pool1'
 WANTED = {'host': TO, 'writable': False, 'nondisruptive': False, 'preserve_snapshots': True}
@@ -71,6 +72,6 @@ class Moving(refused.Refusing):
             topic='scheduler',
             lane='work',
             state=state,
-            data={'cut': cut, 'target': target},
+            data={**stored.MOVE, 'cut': cut, 'target': target},
             next_run_at=timeutils.utcnow(),
         )

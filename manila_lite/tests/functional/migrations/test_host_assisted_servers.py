@@ -17,7 +17,7 @@ from manila_lite.db import models
 from manila_lite.db.queries import allocations, migration_promises, server_migration, share_server_queries
 from manila_lite.drivers.dummy.driver import DummyDriver
 from manila_lite.host_copy import share_moves
-from manila_lite.manager.plans import host_copy, taken_addresses
+from manila_lite.manager.plans import host_copy
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.migrations import test_host_assisted, test_share_server_migration
@@ -632,8 +632,7 @@ class SameAddresses(CopiedServers):
         server, shares, _, target = self.ready()
         others = self.addresses(target)
         self.rewrite(
-            server,
-            lambda data: {name: value for name, value in data.items() if name != taken_addresses.WANTED},
+            server, lambda data: {name: value for name, value in data.items() if name != 'takes_addresses'}
         )
         self.complete(server)
         self.has_moved(server, shares, target)

@@ -12,10 +12,11 @@ from manila_lite.db import models
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import server_migration
 from manila_lite.engine import Work
-from manila_lite.operation_data import Untyped
+from manila_lite.operation_data.migrations import MigrateServer
 from manila_lite.scheduler import host_states, migration
 from manila_lite.tests.functional import base, refused
 from manila_lite.tests.functional.migrations import test_forced_cancel, test_share_server_migration
+from manila_lite.tests.unit.operation_data import stored
 
 _POOLS = '{}dummy_pools = {{}}\ndummy_pool_size_gb = {{}}\n'.format(
     'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
@@ -414,6 +415,7 @@ class Claims(refused.WithBackends):
             state='open',
             next_run_at=timeutils.utcnow(),
             data={
+                **stored.MOVE,
                 'types': ['kind'],
                 'network_id': None,
                 'size': 4,
@@ -426,7 +428,7 @@ class Claims(refused.WithBackends):
             found = conn.execute(table.select().where(table.c.resource_id == server)).one()
             op = rows.claim(conn, found, 'me', 30)
         return Work(
-            op, Untyped.from_json(op.data), context.admin(self.service.services), self.service.scheduler
+            op, MigrateServer.from_json(op.data), context.admin(self.service.services), self.service.scheduler
         )
 
     def claimed(self):
@@ -444,7 +446,7 @@ class Claims(refused.WithBackends):
             self.assertRaises(errors.Again, migration.claim, work)
         self.assertEqual(({'test@alpha#a': 0, 'test@alpha#b': 0}, None), (self.claimed(), work.send))
         self.assertEqual(
-            [2, 2], [need[2] for need in work.data['parts']], 'the next try has all that it needs'
+            [2, 2], [need.size for need in work.data.parts], 'the next try has all that it needs'
         )
 
         def done():
@@ -456,13 +458,11 @@ class Claims(refused.WithBackends):
 
         base.eventually(done, 'no pool is taken')
         self.assertEqual({'test@alpha#a': 2, 'test@alpha#b': 2}, self.claimed())
-        self.assertEqual(
-            (['a', 'b'], ('share', 'test@alpha')), (sorted(work.data['pools'].values()), work.send)
-        )
+        self.assertEqual((['a', 'b'], ('share', 'test@alpha')), (sorted(work.data.pools.values()), work.send))
 
     def test_operation_of_the_release_before_is_not_spread(self):
         work = self.work()
-        del work.data['parts']
+        work.data.parts = []
         refusal = self.assertRaises(errors.NoValidHost, migration.claim, work)
         self.assertIn('4 GiB asked for, 3 GiB left', str(refusal))
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps of the scheduler, one at a time: the pools that they may take, and a new try when these are taken first."""
 
+import dataclasses
+
 from oslo_utils import timeutils
 
 from manila_lite import context, errors
@@ -11,6 +13,7 @@ from manila_lite.scheduler import destinations, migration
 from manila_lite.scheduler import service as scheduling
 from manila_lite.tests.functional import base, refused
 from manila_lite.tests.functional.scheduler import test_pools_kept
+from manila_lite.tests.unit.operation_data import stored
 
 _POOLS = {proto: f'test@alpha#{proto.lower()}' for proto in ('NFS', 'CIFS')}
 _CAPABILITIES = {
@@ -109,6 +112,7 @@ class Steps(refused.WithBackends):
             state='open',
             next_run_at=timeutils.utcnow(),
             data={
+                **stored.MOVE,
                 'types': [kind],
                 'network_id': None,
                 'size': 1,
@@ -146,11 +150,11 @@ class Steps(refused.WithBackends):
         for proto, host in _POOLS.items():
             work = self.work(self.leaving(proto))
             self.well_done(migration.claim, work)
-            self.assertEqual((host, ('share', 'test@alpha')), (work.data['claimed'][0], work.send))
+            self.assertEqual((host, ('share', 'test@alpha')), (work.data.claimed[0], work.send))
 
     def test_destination_is_found_without_an_operation_and_without_a_claim(self):
         work = self.work(self.leaving())
-        about = {name: work.data[name] for name in ('to', 'types', 'size', 'proto', 'network_id')}
+        about = work.data
         scheduler, pools = self.service.scheduler, models.pools
 
         def claimed():
@@ -161,12 +165,22 @@ class Steps(refused.WithBackends):
         with self.service.services.db.reader() as conn:
             found = destinations.find(conn, scheduler, about, None)
             refusal = self.assertRaises(
-                errors.NoValidHost, destinations.find, conn, scheduler, {**about, 'size': 100}, None
+                errors.NoValidHost,
+                destinations.find,
+                conn,
+                scheduler,
+                dataclasses.replace(about, size=100),
+                None,
             )
             nowhere = self.assertRaises(
-                errors.NoValidHost, destinations.find, conn, scheduler, {**about, 'to': 'x@y'}, None
+                errors.NoValidHost,
+                destinations.find,
+                conn,
+                scheduler,
+                dataclasses.replace(about, to='x@y'),
+                None,
             )
-        self.assertEqual((_POOLS['NFS'], 'nfs', before), (found.pool.host, found.names['pool'], claimed()))
+        self.assertEqual((_POOLS['NFS'], 'nfs', before), (found.pool.host, found.name, claimed()))
         self.assertIn('CapacityFilter', str(refusal))
         self.assertIn('x@y has not reported any pool', str(nowhere))
 

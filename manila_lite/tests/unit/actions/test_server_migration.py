@@ -4,6 +4,7 @@
 import testtools
 
 from manila_lite.actions.server_migration import REQUESTS, ServerMove
+from manila_lite.operation_data.migrations import Answer
 
 _OPTIONS = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': False}
 
@@ -11,7 +12,7 @@ _OPTIONS = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': Fal
 class Objections(testtools.TestCase):
     def objection(self, there, **support):
         move = ServerMove(None, 'host@there', 'network', None, (), (), (), there, _OPTIONS)
-        return REQUESTS.objection(move, {'compatible': True, **support})
+        return REQUESTS.objection(move, Answer(True, **support))
 
     def test_driver_of_the_destination_must_support_replicas_if_there_are_any(self):
         self.assertIsNone(self.objection(()))

@@ -38,6 +38,119 @@ _OUTCOME = {
 }
 _ON_REPLICA = {'share_id': 'a', 'left': ['s'], 'result': _OUTCOME}
 
+#: What every migration, of a share or of a share server, has from its beginning.
+MOVE = {
+    'target': 'j',
+    'to': 'd@c',
+    'from': 'b@c',
+    'network_id': 'n',
+    'zone_id': 'z',
+    'options': {'writable': True, 'nondisruptive': False, 'preserve_snapshots': True},
+    'types': ['t'],
+    'size': 2,
+    'proto': 'NFS',
+    'instance': 'i',
+    'type_id': 't',
+    'abilities': {'replication_type': 'dr'},
+    'keeps_addresses': True,
+}
+_OF_SHARES = ('instance', 'type_id', 'abilities')
+_SUPPORT = {
+    'compatible': True,
+    'writable': True,
+    'nondisruptive': True,
+    'preserve_snapshots': True,
+    'migration_cancel': True,
+    'migration_get_progress': True,
+    'reason': 'r',
+    'by_host': True,
+    'replicas': True,
+    'server': 'v',
+}
+_MOVING = {
+    'phase_one_began': 1.5,
+    'by_itself': True,
+    'evacuation': 'e',
+    'assist': 'may',
+    'excluded': {'b@c#d': 'the share is there'},
+    'support': _SUPPORT,
+    'freeze': True,
+    'cancellable': True,
+    'by_host': True,
+    'pool': 'p',
+    'pools': {'i': 'p', 'k': 'q'},
+    'claimed': ['d@c#p', 1],
+    'claimed_beside': {'d@c#q': 1},
+    'parts': [['i', 't', 1], ['k', None, 1]],
+    'frozen': 'o',
+    'is_readonly': True,
+    'left': True,
+    'looks': 3,
+    'progress': {'percent': 50, 'bytes_done': 1, 'bytes_total': 2, 'done': 3, 'total': 4, 'seconds_left': 5},
+    'copied': True,
+    'passes': 2,
+    'pass_seconds': 1.5,
+    'cut': True,
+    'cut_over_fails_since': 2.5,
+    'closing': 'o',
+    'closing_since': 3.5,
+    'closed': True,
+}
+_HOST_COPY = {
+    'let_in': '10.0.0.2',
+    'let_in_asked': 1.5,
+    'snapshots_opened': {'s': '10.0.0.2'},
+    'snapshots_taken': {'s': 'l', 'r': None},
+    'exports': [_EXPORT],
+    'part': 2,
+    'by_content': True,
+    'losses': ['ACLs'],
+    'figures': {'percent': 50, 'bytes_done': 1, 'bytes_total': 2, 'done': 3, 'total': 4},
+}
+_MIGRATE_SHARE = {
+    **{key: value for key, value in MOVE.items() if key != 'keeps_addresses'},
+    **_MOVING,
+    **_HOST_COPY,
+    'moved': {'exports': [_EXPORT], 'provider_locations': {'s': None}},
+}
+_MIGRATE_SERVER = {
+    **{key: value for key, value in MOVE.items() if key not in _OF_SHARES},
+    **_MOVING,
+    'shares': 2,
+    'snapshots': 1,
+    'share_network_id': 'm',
+    'new_share_network_id': 'n',
+    'was_idle': True,
+    'takes_addresses': True,
+    'copies': {'i': _HOST_COPY, 'k': {}},
+    'round': {'i': 1.5},
+    'details': {'pid': '1'},
+    'rules_at_target': {'a': [['r', 'rw']]},
+    'addresses_of_source': ['x'],
+    'addresses_of_copy': ['y'],
+    'readdress': 'o',
+    'moved': {
+        'exports': {'i': [_EXPORT]},
+        'provider_locations': {'s': None},
+        'details': {'pid': '1'},
+        'rules': {'a': [['r', 'rw']]},
+    },
+}
+_LEFT = {'id': 'i', 'share_id': 'a', 'project_id': 'p', 'size': 1, 'proto': 'NFS', 'pool': 'd'}
+_RELEASE_SHARE = {
+    'instance': 'i',
+    'server': 'v',
+    'share': _LEFT,
+    'snapshots': [{'id': 's', 'size': 1, 'provider_location': None}],
+    'former_export_of': 'a',
+}
+_RELEASE_SERVER = {
+    'shares': [_LEFT],
+    'snapshots': [{'id': 's', 'share': 'i', 'size': 1, 'provider_location': 'l'}],
+    'former_export_of': 'w',
+}
+_CLEAR = {'source': 'v', 'from': 'b@c', 'options': {'writable': True}, 'by_host': True}
+
 #: What any kind may carry.
 COMMON = {
     'asked': 2,
@@ -136,6 +249,7 @@ BY_KIND = {
             'seconds_left': 1.5,
         },
     },
+    'share.clear': {**_RELEASE_SHARE, **_CLEAR, 'source_pool': 'e'},
     'share.close': {'instance': 'i'},
     'share.create': {
         'hints': {'same_host': ['h']},
@@ -151,6 +265,9 @@ BY_KIND = {
     'share.unmanage': {},
     'share.extend': {'size': 1, 'new_size': 2},
     'share.shrink': {'size': 2, 'new_size': 1},
+    'share.migrate': _MIGRATE_SHARE,
+    'share.migration_check': _MIGRATE_SHARE,
+    'share.release': _RELEASE_SHARE,
     'share.manage': {'export_path': '10.0.0.1:/a', 'options': {'o': '1'}, 'size': 3, 'exports': [_EXPORT]},
     'share.revert': {'snapshot_id': 's', 'new_size': 2},
     'share_backup.create': {'share_id': 'a', 'let_in': '10.0.0.2', 'looks': 3},
@@ -162,7 +279,18 @@ BY_KIND = {
     'share_group_snapshot.delete': {},
     'share_server.add_subnet': {**_CHANGE, 'subnet_id': 's', 'in_use': True, 'before': 'no address'},
     'share_server.apply_rules': {'shut_out': ['i']},
+    'share_server.clear': {
+        **_RELEASE_SERVER,
+        **_CLEAR,
+        'pool': 'p',
+        'pools': {'i': 'p'},
+        'keeps_addresses': True,
+        'was_idle': True,
+    },
     'share_server.close': {},
+    'share_server.migrate': _MIGRATE_SERVER,
+    'share_server.migration_check': _MIGRATE_SERVER,
+    'share_server.release': _RELEASE_SERVER,
     'share_server.readdress': {},
     'share_server.create': {'share_id': 'a', 'details': {'pid': '1'}},
     'share_server.delete': {},

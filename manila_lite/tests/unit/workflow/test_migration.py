@@ -6,13 +6,15 @@ import time
 import testtools
 
 from manila_lite import errors
+from manila_lite.operation_data.migrations import Progress, Reached
 from manila_lite.states import Migration
 from manila_lite.workflow import migration
 
 
 class Figures(testtools.TestCase):
     def figures(self, state=Migration.COPYING, *, took=None, **known):
-        data = {'progress': known} | ({} if took is None else {'phase_one_began': time.time() - took})
+        began = None if took is None else time.time() - took
+        data = Reached(progress=Progress(**known), phase_one_began=began)
         return migration.figures(data, state)
 
     def test_seconds_left_equal_the_elapsed_time_at_50_percent(self):

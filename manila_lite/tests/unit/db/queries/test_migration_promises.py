@@ -5,6 +5,7 @@ import json
 import testtools
 
 from manila_lite.db.queries import migration_promises
+from manila_lite.operation_data.migrations import Reached
 
 
 class TestClaims(testtools.TestCase):
@@ -15,7 +16,7 @@ class TestClaims(testtools.TestCase):
             ({'claimed': ['h@b#a', 5]}, {'h@b#a': 5}),  # as the release before writes it
             ({'claimed': ['h@b#a', 3], 'claimed_beside': {'h@b#b': 2}}, {'h@b#a': 3, 'h@b#b': 2}),
         ):
-            self.assertEqual(claims, migration_promises.claims_of(data))
+            self.assertEqual(claims, Reached.from_json(data).claims)
 
     def test_promises_of_an_operation_name_each_pool(self):
         data = {'claimed': ['h@b#a', 3], 'claimed_beside': {'h@b#b': 2}}

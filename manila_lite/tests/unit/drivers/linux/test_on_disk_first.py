@@ -24,7 +24,8 @@ from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.drivers.linux.shares.storage import Storage
 from manila_lite.host_copy.share_moves import ShareMoves
 from manila_lite.manager.plans import host_access, host_copy
-from manila_lite.operation_data import Untyped
+from manila_lite.operation_data.host_copies import HostCopy
+from manila_lite.operation_data.migrations import Reached
 from manila_lite.tests.unit.drivers.linux.replication import base
 
 #: The methods of a driver after which a copy is relied on, and what this module tries of each. Within a pool nothing is copied.
@@ -153,14 +154,14 @@ class OrderTest(base.ReplicationTest):
         moves = object.__new__(ShareMoves)
         moves.folder, moves._mounted = self.root, {}
         work = types.SimpleNamespace(
-            data=Untyped(),
+            data=Reached(),
             service=types.SimpleNamespace(
                 moves=moves,
                 driver=types.SimpleNamespace(update_access=lambda *_: self.events.append(RELIED_ON) or {}),
             ),
         )
         migration = values.ShareMigration(base.share('old'), 'there@linux', base.share('new'))
-        copy = host_access.ShareCopy(work, migration, {}, 'a', 'new', 'p')
+        copy = host_access.ShareCopy(work, migration, HostCopy(), 'a', 'new', 'p')
         host_copy.advance(copy)
         self.check('the copy is ready')
         host_copy.catch_up(copy, 1.0)

@@ -6,11 +6,11 @@ import unittest
 from manila_lite.manager.plans.server_progress import of_all
 from manila_lite.values import MigrationProgress
 
-_NOT_BEGUN = {'percent': 0}
+_NOT_BEGUN = MigrationProgress(0)
 
 
 def _done(size):
-    return {'percent': 100, 'bytes_done': size, 'bytes_total': size, 'done': 3, 'total': 3}
+    return MigrationProgress(100, size, size, 3, 3)
 
 
 class Progress(unittest.TestCase):
@@ -36,7 +36,7 @@ class Progress(unittest.TestCase):
 
     def test_everything_is_there_at_the_end_and_not_before(self):
         self.assertEqual((100, 15, 15), _shown([(1, _done(10)), (3, _done(5))]))
-        nearly = {'percent': 99, 'bytes_done': 5, 'bytes_total': 5}
+        nearly = MigrationProgress(99, 5, 5)
         percent, done, total = _shown([(1, _done(10)), (3, nearly)])
         self.assertLess(percent, 100)
         self.assertLess(done, total)
