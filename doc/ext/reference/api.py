@@ -6,10 +6,10 @@ from typing import Any
 
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
-from manila_lite.api.contract.call import Call
-from manila_lite.api.contract.fields import Field, Many, One
+from manila_lite.api.framework.call import Call
+from manila_lite.api.framework.fields import Field, Many, One
 from manila_lite.api.http import openapi
+from manila_lite.api.v2 import OPS
 from reference import rst
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import manila_lite.cmd  # noqa: F401 - first: threads
-from manila_lite.api.contract.call import Call
-from manila_lite.api.contract.fields import Field, Many, One
+from manila_lite.api.framework.call import Call
+from manila_lite.api.framework.fields import Field, Many, One
 from manila_lite.siblings.dataproc import contract
 from reference import rst
 

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 import manila_lite.cmd  # noqa: F401 - first: threads
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 from manila_lite.tests.functional import proofs
 from reference import rst
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from manila_lite import context
 from manila_lite.api import versions
-from manila_lite.api.contract import operations as operation_views
-from manila_lite.api.contract import pools as pool_views
-from manila_lite.api.contract import services as service_views
 from manila_lite.api.events.records import OPERATION, POOL, SERVICE, STATUS, Record
 from manila_lite.api.request import Request
+from manila_lite.api.v2 import operations as operation_views
+from manila_lite.api.v2 import pools as pool_views
+from manila_lite.api.v2 import services as service_views
 from manila_lite.db.queries.operation_views import OWN_TYPES
 from manila_lite.policies import events as rules
 from manila_lite.policies import (

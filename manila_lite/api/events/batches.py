@@ -7,12 +7,12 @@ from typing import Any
 
 import orjson
 
-from manila_lite.api.contract import fields
-from manila_lite.api.contract.operations import OPERATION as OPERATION_VIEW
-from manila_lite.api.contract.pools import DETAIL
-from manila_lite.api.contract.services import SERVICE as SERVICE_VIEW
 from manila_lite.api.events.audience import Audience
 from manila_lite.api.events.records import DELETED, OPERATION, POOL, RESET, SERVICE, STATUS, Record
+from manila_lite.api.framework import fields
+from manila_lite.api.v2.operations import OPERATION as OPERATION_VIEW
+from manila_lite.api.v2.pools import DETAIL
+from manila_lite.api.v2.services import SERVICE as SERVICE_VIEW
 
 LOG = logging.getLogger(__name__)
 

@@ -12,10 +12,10 @@ from typing import Any
 import webob
 
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
-from manila_lite.api.contract.call import Call
+from manila_lite.api.framework.call import Call
 from manila_lite.api.http import discovery, faults
 from manila_lite.api.http.routes import Routes
+from manila_lite.api.v2 import OPS
 
 #: Makes an answer of a status, a message, an error code and more headers.
 Reply = Callable[..., webob.Response]

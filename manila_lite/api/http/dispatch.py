@@ -13,9 +13,9 @@ from oslo_policy import policy
 
 from manila_lite import context, errors
 from manila_lite.api import versions
-from manila_lite.api.contract import fields, sentences, unknown_fields
-from manila_lite.api.contract.bodies import Body
-from manila_lite.api.contract.call import PAGE, Call
+from manila_lite.api.framework import fields, sentences, unknown_fields
+from manila_lite.api.framework.bodies import Body
+from manila_lite.api.framework.call import PAGE, Call
 from manila_lite.api.http import faults, idempotency, json_bodies, request_log
 from manila_lite.api.http.definition import SHARE, Definition
 from manila_lite.api.http.routes import Match

@@ -12,9 +12,10 @@ import orjson
 
 from manila_lite import errors
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS, fields, unknown_fields
-from manila_lite.api.contract.call import Call
+from manila_lite.api.framework import fields, unknown_fields
+from manila_lite.api.framework.call import Call
 from manila_lite.api.http import faults, idempotency
+from manila_lite.api.v2 import OPS
 
 _JSON = 'application/json'
 #: Error statuses of every call; some calls have more.

@@ -4,7 +4,7 @@
 import dataclasses
 from collections.abc import Iterable
 
-from manila_lite.api.contract.call import Call
+from manila_lite.api.framework.call import Call
 
 #: The parameter that takes the rest of the path: keys of metadata and of specs may hold slashes, as they are in the body.
 REST = 'key'

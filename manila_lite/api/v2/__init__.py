@@ -1,1 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
+"""The share API, one file for each resource: what its calls take and show, what they do, and a row for each.
+
+``OPS`` has the rows of all files, which are found automatically.
+"""
+
+import importlib
+import pkgutil
+
+OPS = [
+    op
+    for info in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name)
+    for op in importlib.import_module(f'{__name__}.{info.name}').OPS
+]

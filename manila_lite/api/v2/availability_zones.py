@@ -1,13 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for availability zones."""
+"""The call that lists availability zones."""
 
 from typing import Any
 
+from manila_lite.api.framework.call import Call, Field, Many
+from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.shapes import ID, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import services
+from manila_lite.policies import availability_zones as rules
 
 
 def index(req: Request) -> list[Any]:
     """List the zones that have a backend."""
     with req.ctx.db.reader() as conn:
         return services.list_zones(conn)
+
+
+ZONE = View(
+    'availability_zone',
+    'availability_zones',
+    (
+        Field('id', ID),
+        Field('name', {'type': 'string'}),
+        Field('created_at', TIME),
+        Field('updated_at', NULL_TIME),
+    ),
+)
+
+OPS = [Call('GET', '/availability-zones', index, rules.INDEX, Many(ZONE), old_path='/os-availability-zone')]

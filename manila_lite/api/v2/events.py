@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The handler for events."""
+"""The call for events: an addition to Manila's API, at every version."""
 
 from typing import Any
 
 from manila_lite import errors
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import Call, Field, Plain
+from manila_lite.api.framework.fields import document
 from manila_lite.api.request import HUB, Request
+from manila_lite.policies import events as rules
 
 
 def index(req: Request) -> Any:
@@ -13,3 +17,26 @@ def index(req: Request) -> Any:
     if answers is None:
         raise errors.Unavailable('This process has no events.')
     return answers.answer(req)
+
+
+#: Seconds for which a client may wait for events at most.
+MOST_WAIT = 30
+
+_TEXT = {'type': 'string'}
+_EVENT = document(
+    {
+        'id': _TEXT,
+        'event': {'type': 'string', 'enum': ['operation', 'status', 'pool', 'service', 'reset']},
+        'data': {'type': 'object'},
+    }
+)
+#: The JSON form; the other one is ``text/event-stream``.
+EVENTS = Plain(document({'events': {'type': 'array', 'items': _EVENT}, 'last_event_id': _TEXT}))
+
+QUERY = (
+    Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
+    Field('last_event_id', _TEXT),
+    Field('wait', {'type': 'integer', 'minimum': 0, 'maximum': MOST_WAIT}, parse=shapes.integer),
+)
+
+OPS = [Call('GET', '/events', index, rules.INDEX, EVENTS, query=QUERY, strict=True, streams=True)]

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for export locations. They are listed in the order in which clients should try them."""
+"""The calls for export locations of shares and of their instances, listed in the order in which clients should try them."""
 
 from typing import Any
 
+from manila_lite.actions import export_locations as actions
 from manila_lite.actions import resource_locks
 from manila_lite.api import versions
+from manila_lite.api.framework import related, shapes
+from manila_lite.api.framework.call import Call, Field, Many, One
+from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
+from manila_lite.api.framework.shapes import BOOLEAN, ID, TIME
 from manila_lite.api.request import Request
-from manila_lite.api.v2 import related
 from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import export_locations, share_instances, share_replicas, shares
+from manila_lite.policies import export_locations as rules
 
 
 def metadata_of(row: Any, req: Request) -> dict[str, str]:
@@ -78,3 +84,46 @@ def _one(conn: Connection, req: Request, *instance_ids: str) -> Any:
     )
     related.load_pairs(conn, req, models.export_location_metadata, [row])
     return row
+
+
+# Fields and calls -------------------------------------------------------------------------------
+
+SUMMARY_FIELDS = (
+    Field('id', ID),
+    Field('path', STRING),
+    Field('preferred', BOOLEAN, since='2.14'),
+    Field('metadata', shapes.PAIRS, since='2.87', read=metadata_of),
+    Field('share_instance_id', ID, rule=rules.SEE_INSTANCE),
+    Field('is_admin_only', BOOLEAN, rule=rules.SEE_INSTANCE),
+)
+
+SUMMARY = View('export_location', 'export_locations', SUMMARY_FIELDS)
+EXPORT = View(
+    'export_location',
+    'export_locations',
+    (*SUMMARY_FIELDS, Field('created_at', TIME), Field('updated_at', TIME, read=last_set)),
+)
+
+_ALL = '/shares/{share_id}/export_locations'
+_ONE = f'{_ALL}/{{export_location_id}}'
+_OF_INSTANCE = '/share_instances/{share_instance_id}/export_locations'
+
+OPS = [
+    Call('GET', _ALL, index, rules.INDEX, Many(SUMMARY), since='2.9'),
+    Call('GET', _ONE, show, rules.SHOW, One(EXPORT), since='2.9'),
+    Call('GET', _OF_INSTANCE, index_of_instance, rules.INSTANCE_INDEX, Many(SUMMARY), since='2.9'),
+    Call(
+        'GET',
+        f'{_OF_INSTANCE}/{{export_location_id}}',
+        show_of_instance,
+        rules.INSTANCE_SHOW,
+        One(EXPORT),
+        since='2.9',
+    ),
+    *metadata_ops(
+        _ONE,
+        MetadataCalls('export_locations', actions, ('share_id', 'export_location_id')),
+        rules,
+        since='2.87',
+    ),
+]

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for extensions. Older clients ask for them first; microversions have replaced them."""
+"""The calls for extensions. Older clients ask for them first; microversions have replaced them."""
 
 from typing import Any, NoReturn
 
 from manila_lite import errors
+from manila_lite.api.framework.call import Call, Plain
 from manila_lite.api.request import Request
+from manila_lite.policies import extensions as rules
 
 
 def index(req: Request) -> list[Any]:
@@ -18,3 +20,9 @@ def show(req: Request) -> NoReturn:
     :raises errors.NotFound: always.
     """
     raise errors.NotFound.of('extension', req.params['alias'])
+
+
+OPS = [
+    Call('GET', '/extensions', index, rules.GET_ALL, Plain({'type': 'array', 'maxItems': 0}, 'extensions')),
+    Call('GET', '/extensions/{alias}', show, rules.GET, Plain({'type': 'object'}, 'extension')),
+]

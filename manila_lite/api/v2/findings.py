@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for findings of the doctor: what will not end by itself, and the mending of it."""
+"""The calls for findings of the doctor: what will not end by itself, and the mending of it. They are not in Manila's API."""
 
 from typing import Any
 
 from oslo_log import log
 
 from manila_lite import doctor, errors
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import PAGE, Call, Field, Many, Plain
+from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.shapes import BOOLEAN, NULL_STRING
 from manila_lite.api.request import Request
+from manila_lite.api.v2.services import Bare
+from manila_lite.policies import findings as rules
 
 LOG = log.getLogger(__name__)
 
@@ -59,3 +65,47 @@ def mend(req: Request) -> str:
         raise gone
     LOG.info('%s: %s %s was mended for user %s: %s', which, what, state, req.ctx.user_id, said)
     return said
+
+
+_TEXT = {'type': 'string'}
+_SECONDS = {'type': ['integer', 'null']}
+
+#: ``id`` is that of a resource, or a name such as a host or a table.
+FINDING = View(
+    'finding',
+    'findings',
+    (
+        Field('what', _TEXT),
+        Field('id', _TEXT),
+        Field('state', _TEXT),
+        Field('about', _TEXT),
+        Field('project_id', NULL_STRING),
+        Field('wrong', BOOLEAN),
+        Field('why', _TEXT),
+        Field('mendable', BOOLEAN, read=mendable),
+        Field('age', _SECONDS, read=age),
+        Field('attempts', {'type': ['integer', 'null']}),
+        Field('owner', NULL_STRING),
+        Field('lease_left', _SECONDS, read=lease_left),
+        Field('error', NULL_STRING),
+    ),
+)
+
+FILTERS = (
+    Field('wrong', shapes.FLAG, parse=shapes.flag),
+    Field('older_than', {'type': 'integer', 'minimum': 0, 'maximum': shapes.MAX_INT}, parse=shapes.integer),
+    *(field for field in PAGE if field.name in ('limit', 'offset')),
+)
+_WHICH = tuple(Field(name, shapes.TEXT, required=True) for name in ('what', 'id', 'state'))
+
+OPS = [
+    Call('GET', '/findings', index, rules.INDEX, Many(FINDING, paged=True), query=FILTERS, strict=True),
+    Call(
+        'POST',
+        '/findings/mend',
+        mend,
+        rules.MEND,
+        Plain(_TEXT, key='mended'),
+        body=Bare('mend', _WHICH, strict=True),
+    ),
+]

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers to manage and unmanage shares and snapshots of a backend."""
+"""The calls to manage and unmanage shares and snapshots of a backend."""
 
 from typing import Any
 
+from manila_lite import errors
 from manila_lite.actions import manage_shares as actions
+from manila_lite.api.framework import related, shapes
+from manila_lite.api.framework.call import Body, Call, Field, One
+from manila_lite.api.framework.shapes import NAME
 from manila_lite.api.request import Request
-from manila_lite.api.v2 import related
+from manila_lite.api.v2.shares import SHARE, load_related
+from manila_lite.api.v2.snapshots import SNAPSHOT
+from manila_lite.policies import manage_shares as rules
 
 
 def first_path(value: Any) -> Any:
@@ -16,7 +22,7 @@ def first_path(value: Any) -> Any:
 
 def manage(req: Request) -> Any:
     """Manage an existing share of a backend."""
-    return related.loaded(req, actions.manage_share(req.ctx, req.body), related.load_for_shares)
+    return related.loaded(req, actions.manage_share(req.ctx, req.body), load_related)
 
 
 def unmanage(req: Request) -> None:
@@ -53,3 +59,152 @@ def unmanage_snapshot(req: Request) -> None:
 def unmanage_plain_snapshot(req: Request) -> None:
     """Unmanage a snapshot of a share that is on no share server."""
     actions.unmanage_snapshot(req.ctx, req.params['snapshot_id'], on_servers=False)
+
+
+# Fields and calls -------------------------------------------------------------------------------
+
+#: A missing or empty value is a 422, which a schema cannot express.
+_NEEDED = {'type': ['string', 'null'], 'maxLength': 255}
+#: A path, or an export location as a call for export locations shows it.
+_LOCATION = {
+    'type': ['string', 'object'],
+    'maxLength': 1024,
+    'required': ['path'],
+    'properties': {'path': {'type': 'string', 'minLength': 1, 'maxLength': 1024}},
+}
+
+_MORE = (
+    # For the driver alone, which defines the keys.
+    Field(
+        'driver_options',
+        {
+            'type': ['object', 'null'],
+            'additionalProperties': {'type': ['string', 'number', 'boolean', 'null'], 'maxLength': 1023},
+        },
+    ),
+    Field('name', NAME, aliases=('display_name',)),
+    Field('description', NAME, aliases=('display_description',)),
+)
+
+MANAGED = (
+    Field('service_host', _NEEDED, empty_is_null=True),
+    # Any word: only the backend knows the protocol of its share.
+    Field(
+        'protocol',
+        {'type': ['string', 'null'], 'maxLength': 32, 'pattern': '^[A-Za-z0-9_-]*$'},
+        empty_is_null=True,
+    ),
+    Field(
+        'export_path',
+        {**_LOCATION, 'type': ['string', 'object', 'array', 'null'], 'items': _LOCATION},
+        parse=first_path,
+        empty_is_null=True,
+    ),
+    Field('share_type', shapes.NULL_REFERENCE, empty_is_null=True),
+    *_MORE,
+    Field('is_public', shapes.NULL_FLAG, since='2.8', parse=shapes.flag),
+    Field('share_server_id', {'type': ['string', 'null'], 'maxLength': 36}, since='2.49', empty_is_null=True),
+    Field(
+        'mount_point_name',
+        {'type': ['string', 'null'], 'maxLength': 255, 'pattern': '^[A-Za-z0-9_-]*$'},
+        since='2.92',
+        empty_is_null=True,
+    ),
+)
+
+MANAGED_SNAPSHOT = (
+    Field('share_id', shapes.NULL_REFERENCE, empty_is_null=True),
+    Field('provider_location', shapes.NULL_REFERENCE, empty_is_null=True),
+    *_MORE,
+)
+
+_NOT_NOW = ((errors.WrongState, 403),)
+_SHARE = Body('share', MANAGED, missing=errors.Unprocessable)
+_SNAPSHOT = Body('snapshot', MANAGED_SNAPSHOT, missing=errors.Unprocessable)
+
+OPS = [
+    Call(
+        'POST',
+        '/shares/manage',
+        manage,
+        rules.MANAGE,
+        One(SHARE),
+        old_path='/os-share-manage',
+        body=_SHARE,
+        once=True,
+    ),
+    Call(
+        'POST',
+        '/os-share-unmanage/{share_id}/unmanage',
+        unmanage_plain,
+        rules.UNMANAGE,
+        ok=202,
+        until='2.6',
+        states=_NOT_NOW,
+    ),
+    Call(
+        'POST',
+        '/shares/{share_id}/action',
+        unmanage_plain,
+        rules.UNMANAGE,
+        ok=202,
+        since='2.7',
+        until='2.48',
+        action='unmanage',
+        states=_NOT_NOW,
+    ),
+    Call(
+        'POST',
+        '/shares/{share_id}/action',
+        unmanage,
+        rules.UNMANAGE,
+        ok=202,
+        since='2.49',
+        action='unmanage',
+        states=_NOT_NOW,
+    ),
+    Call(
+        'POST',
+        '/snapshots/manage',
+        manage_plain_snapshot,
+        rules.MANAGE_SNAPSHOT,
+        One(SNAPSHOT),
+        ok=202,
+        since='2.12',
+        until='2.48',
+        body=_SNAPSHOT,
+        once=True,
+    ),
+    Call(
+        'POST',
+        '/snapshots/manage',
+        manage_snapshot,
+        rules.MANAGE_SNAPSHOT,
+        One(SNAPSHOT),
+        ok=202,
+        since='2.49',
+        body=_SNAPSHOT,
+        once=True,
+    ),
+    Call(
+        'POST',
+        '/snapshots/{snapshot_id}/action',
+        unmanage_plain_snapshot,
+        rules.UNMANAGE_SNAPSHOT,
+        ok=202,
+        since='2.12',
+        until='2.48',
+        action='unmanage',
+        states=_NOT_NOW,
+    ),
+    Call(
+        'POST',
+        '/snapshots/{snapshot_id}/action',
+        unmanage_snapshot,
+        rules.UNMANAGE_SNAPSHOT,
+        ok=202,
+        since='2.49',
+        action='unmanage',
+        states=_NOT_NOW,
+    ),
+]

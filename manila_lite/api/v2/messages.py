@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for user messages."""
+"""The calls for user messages. Clients choose their next step by message ids (manila-csi does)."""
 
 from typing import Any
 
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import PAGE, Call, Field, Many, One
+from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import messages
 from manila_lite.db.queries.messages import Detail
+from manila_lite.policies import messages as rules
 
 _AGAIN = 'Try again, or ask the operator with the request id {request_id}.'
 _SMALLER = 'Ask for less, or ask the operator for more space.'
@@ -78,3 +83,44 @@ def delete(req: Request) -> None:
     """Delete a user message."""
     with req.ctx.db.writer() as conn:
         messages.delete(conn, req.ctx, req.params['message_id'])
+
+
+# Fields and calls -------------------------------------------------------------------------------
+
+_TEXT = {'type': 'string'}
+
+MESSAGE = View(
+    'message',
+    'messages',
+    (
+        Field('id', ID),
+        Field('project_id', _TEXT),
+        Field('action_id', _TEXT),
+        Field('detail_id', _TEXT),
+        Field('message_level', _TEXT),
+        Field('created_at', TIME),
+        Field('expires_at', NULL_TIME),
+        Field('request_id', NULL_STRING),
+        Field('resource_type', NULL_STRING),
+        Field('resource_id', NULL_STRING),
+        Field('user_message', _TEXT, read=sentence),
+    ),
+    'messages',
+)
+
+FILTERS = (
+    Field('id', _TEXT, aliases=('message_id',)),
+    *(
+        Field(name, _TEXT)
+        for name in ('action_id', 'detail_id', 'message_level', 'request_id', 'resource_id', 'resource_type')
+    ),
+    Field('created_since', _TEXT, parse=shapes.time, since='2.52'),
+    Field('created_before', _TEXT, parse=shapes.time, since='2.52'),
+    *PAGE,
+)
+
+OPS = [
+    Call('GET', '/messages', index, rules.GET_ALL, Many(MESSAGE, paged=True), since='2.37', query=FILTERS),
+    Call('GET', '/messages/{message_id}', show, rules.GET, One(MESSAGE), since='2.37'),
+    Call('DELETE', '/messages/{message_id}', delete, rules.DELETE, ok=204, since='2.37'),
+]

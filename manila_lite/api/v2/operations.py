@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for operations: the progress of requested work."""
+"""The calls for operations: an addition to Manila's API, at every version."""
 
 from typing import Any
 
+from manila_lite.api.framework import related, shapes
+from manila_lite.api.framework.call import PAGE, Call, Field, Many, One
+from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.shapes import BOOLEAN, COUNT, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
-from manila_lite.api.v2 import related
 from manila_lite.db.queries import ensure, evacuation, operation_views
 from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries.operations import STATES
 from manila_lite.policies import operations as rules
 
 #: Fields of the progress that are shown, for kinds of operations that have them.
@@ -86,3 +90,64 @@ def show(req: Request) -> Any:
     """Show one operation."""
     with req.ctx.db.reader() as conn:
         return operation_views.get(conn, req.ctx, req.params['operation_id'])
+
+
+# Fields and calls -------------------------------------------------------------------------------
+
+_TEXT = {'type': 'string'}
+_PROGRESS = {
+    'type': 'object',
+    'required': list(PROGRESS),
+    'additionalProperties': False,
+    'properties': {name: {'type': ['integer', 'null']} for name in PROGRESS},
+}
+_REPORT = {
+    'type': 'object',
+    'additionalProperties': False,
+    'properties': {name: {'type': 'object'} for parts in REPORT.values() for name in parts},
+}
+
+OPERATION = View(
+    'operation',
+    'operations',
+    (
+        Field('id', ID),
+        Field('kind', _TEXT),
+        Field('resource_type', _TEXT),
+        Field('resource_id', ID),
+        Field('project_id', NULL_STRING),
+        Field('user_id', NULL_STRING),
+        Field('request_id', NULL_STRING),
+        Field('state', {'type': 'string', 'enum': list(STATES)}),
+        Field('running', BOOLEAN, read=running),
+        Field('undoing', BOOLEAN),
+        Field('phase', _TEXT, read=phase),
+        Field('step', COUNT, read=step),
+        Field('steps', COUNT, read=steps),
+        Field('attempts', COUNT),
+        Field('progress', _PROGRESS, read=progress),
+        Field('error', NULL_STRING, read=error),
+        Field('created_at', TIME),
+        Field('updated_at', NULL_TIME),
+        Field('next_run_at', TIME),
+        Field('finished_at', NULL_TIME),
+        Field('host', _TEXT, rule=rules.SEE_INSIDE),
+        Field('report', _REPORT, read=report, rule=rules.SEE_INSIDE),
+    ),
+    'operations',
+)
+
+FILTERS = (
+    *(
+        Field(name, _TEXT)
+        for name in ('id', 'kind', 'resource_type', 'resource_id', 'request_id', 'project_id', 'host')
+    ),
+    Field('state', _TEXT, parse=shapes.one_of(*STATES)),
+    Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
+    *PAGE,
+)
+
+OPS = [
+    Call('GET', '/operations', index, rules.INDEX, Many(OPERATION, paged=True), query=FILTERS),
+    Call('GET', '/operations/{operation_id}', show, rules.SHOW, One(OPERATION)),
+]

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for pools, for administrators. They read the table that backends report to; no scheduler is asked."""
+"""The calls that list pools, from the table that backends report to; no scheduler is asked."""
 
 from collections.abc import Callable
 from typing import Any
 
 from manila_lite.actions import pools as actions
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import Call, Field, Many
+from manila_lite.api.framework.fields import View
 from manila_lite.api.request import Request
+from manila_lite.policies import pools as rules
 from manila_lite.values import pools
 
 
@@ -27,3 +31,42 @@ def index(req: Request) -> list[Any]:
 def detail(req: Request) -> list[Any]:
     """List pools with details."""
     return actions.list_pools(req.ctx, req.query)
+
+
+_TEXT = {'type': 'string'}
+_PATTERN = {'type': 'string', 'maxLength': 255}
+_GB = {'type': ['number', 'string']}
+_CAPABILITIES = {
+    'type': 'object',
+    'properties': {
+        'pool_name': _TEXT,
+        'timestamp': _TEXT,
+        'total_capacity_gb': _GB,
+        'free_capacity_gb': _GB,
+        'allocated_capacity_gb': _GB,
+        'provisioned_capacity_gb': _GB,
+        'reserved_percentage': {'type': 'number'},
+        'thin_provisioning': {'type': 'boolean'},
+        'max_over_subscription_ratio': {'type': 'number'},
+    },
+}
+_CAPABILITIES['required'] = [*_CAPABILITIES['properties'], *pools.NOT_REPORTED]
+
+SUMMARY = (
+    Field('name', _TEXT, read='host'),
+    *(Field(name, _TEXT, read=part(name)) for name in ('host', 'backend', 'pool')),
+)
+
+POOL = View('pool', 'pools', SUMMARY)
+DETAIL = View('pool', 'pools', (*SUMMARY, Field('capabilities', _CAPABILITIES, read=capabilities_of)))
+
+FILTERS = (
+    *(Field(name, _PATTERN) for name in ('host', 'backend', 'pool')),
+    Field('capabilities', _TEXT, parse=shapes.pairs),
+    Field('share_type', {'type': 'string', 'maxLength': 255}, since='2.23'),
+)
+
+OPS = [
+    Call('GET', '/scheduler-stats/pools', index, rules.INDEX, Many(POOL), query=FILTERS),
+    Call('GET', '/scheduler-stats/pools/detail', detail, rules.DETAIL, Many(DETAIL), query=FILTERS),
+]

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for QoS types: from the parsed request to an action or a query, and back."""
+"""The calls for QoS types."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from manila_lite.actions import qos_types as actions
+from manila_lite.api.framework import related, shapes
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, Plain
+from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework.related import pairs_of
+from manila_lite.api.framework.shapes import ID, NAME, NULL_TIME, PAIRS, TIME
+from manila_lite.api.framework.type_calls import SpecCalls
 from manila_lite.api.request import Request
-from manila_lite.api.v2 import related
-from manila_lite.api.v2.type_calls import SpecCalls
+from manila_lite.api.v2.share_types import Bare
 from manila_lite.db import models
 from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import qos_types
+from manila_lite.policies import qos_types as rules
 
 
 def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
@@ -73,3 +79,83 @@ SPECS = SpecCalls(
 def delete_spec(req: Request) -> None:
     """Delete one spec of a QoS type."""
     actions.delete_spec(req.ctx, req.params['qos_type_id'], req.params['key'])
+
+
+# Fields and calls -------------------------------------------------------------------------------
+
+QOS_TYPE = View(
+    'qos_type',
+    'qos_types',
+    (
+        Field('id', ID),
+        Field('name', STRING),
+        Field('description', NAME),
+        Field('specs', PAIRS, read=pairs_of),
+        Field('created_at', TIME),
+        Field('updated_at', NULL_TIME),
+    ),
+    'qos-types',
+)
+
+_VALUE = {'type': ['string', 'boolean', 'number'], 'minLength': 1, 'maxLength': 1023}
+_ANY_SPECS = {'type': 'object', 'additionalProperties': _VALUE}
+_SPECS = {**_ANY_SPECS, 'minProperties': 1}
+
+_CREATE = (
+    Field('name', {**shapes.TEXT, 'pattern': r'\S'}, required=True),
+    Field('description', NAME),
+    Field('specs', {**_ANY_SPECS, 'type': ['object', 'null']}),
+)
+_FILTERS = (*(Field(name, STRING) for name in ('name', 'description', 'name~', 'description~')), *PAGE)
+
+_ALL, _ONE = '/qos-types', '/qos-types/{qos_type_id}'
+_KEY = f'{_ONE}/specs/{{key}}'
+_SINCE = '2.94'
+
+OPS = [
+    Call('GET', _ALL, index, rules.INDEX, Many(QOS_TYPE, paged=True), since=_SINCE, query=_FILTERS),
+    Call('GET', _ONE, show, rules.SHOW, One(QOS_TYPE), since=_SINCE),
+    Call(
+        'POST',
+        _ALL,
+        create,
+        rules.CREATE,
+        One(QOS_TYPE),
+        since=_SINCE,
+        once=True,
+        body=Body('qos_type', _CREATE, strict=True),
+    ),
+    Call(
+        'PUT',
+        _ONE,
+        update,
+        rules.UPDATE,
+        One(QOS_TYPE),
+        since=_SINCE,
+        body=Body('qos_type', (Field('description', NAME),), strict=True),
+    ),
+    Call('DELETE', _ONE, delete, rules.DELETE, ok=204, since=_SINCE),
+    Call(
+        'GET', f'{_ONE}/specs', SPECS.named('get_specs'), rules.GET_SPECS, Plain(PAIRS, 'specs'), since=_SINCE
+    ),
+    Call(
+        'POST',
+        f'{_ONE}/specs',
+        SPECS.named('set_specs'),
+        rules.CREATE_SPEC,
+        Plain(PAIRS, 'specs'),
+        since=_SINCE,
+        body=Body('specs', free=_SPECS),
+    ),
+    Call('GET', _KEY, SPECS.named('get_spec'), rules.GET_SPEC, Plain(PAIRS), since=_SINCE),
+    Call(
+        'PUT',
+        _KEY,
+        SPECS.named('set_spec'),
+        rules.UPDATE_SPEC,
+        Plain(PAIRS),
+        since=_SINCE,
+        body=Bare('body', free=_SPECS),
+    ),
+    Call('DELETE', _KEY, delete_spec, rules.DELETE_SPEC, ok=204, since=_SINCE),
+]

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for quota classes. The limits of the class ``default`` apply to every project."""
+"""The calls for quota classes. The limits of the class ``default`` apply to every project."""
 
 from typing import Any
 
 from manila_lite.actions import quotas as actions
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import Body, Call, Field
+from manila_lite.api.framework.fields import INTEGER
 from manila_lite.api.request import Request
+from manila_lite.api.v2.quota_sets import RESOURCES, Limits
 from manila_lite.db.queries import quotas
+from manila_lite.policies import quotas as rules
 
 
 def show(req: Request) -> dict[str, Any]:
@@ -21,3 +26,25 @@ def update(req: Request) -> dict[str, Any]:
         key: value for key, value in req.body.items() if value is not None and key not in ('class_name', 'id')
     }
     return actions.update_class(req.ctx, req.params['class_name'], values)
+
+
+_BODY = Body(
+    'quota_class_set',
+    (*RESOURCES, Field('class_name', shapes.NULL_STRING), Field('id', shapes.NULL_STRING)),
+    strict=True,
+)
+_SET = '/quota-class-sets/{class_name}'
+_OLD = '/os-quota-class-sets/{class_name}'
+
+OPS = [
+    Call('GET', _SET, show, rules.GET_CLASS, Limits(INTEGER, 'quota_class_set'), old_path=_OLD),
+    Call(
+        'PUT',
+        _SET,
+        update,
+        rules.UPDATE_CLASS,
+        Limits(INTEGER, 'quota_class_set', named=False),
+        body=_BODY,
+        old_path=_OLD,
+    ),
+]

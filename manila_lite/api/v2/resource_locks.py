@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for resource locks."""
+"""The calls for resource locks, which prevent the deletion of a share, and the deletion or display of an access rule."""
 
 from typing import Any
 
 from manila_lite.actions import resource_locks as actions
+from manila_lite.api.framework import related, shapes
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
+from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
-from manila_lite.api.v2 import related
 from manila_lite.db.queries import resource_locks
 from manila_lite.policies import resource_locks as rules
 
@@ -42,3 +45,94 @@ def update(req: Request) -> Any:
 def delete(req: Request) -> None:
     """Delete a resource lock."""
     actions.delete(req.ctx, req.params['resource_lock_id'])
+
+
+_TYPES, _ACTIONS = [resource_locks.SHARE, resource_locks.RULE], [resource_locks.DELETE, resource_locks.SHOW]
+# Fields and calls -------------------------------------------------------------------------------
+
+_CONTEXTS = [actions.USER, actions.ADMIN, actions.SERVICE]
+
+LOCK = View(
+    'resource_lock',
+    'resource_locks',
+    (
+        Field('id', ID),
+        Field('user_id', NULL_STRING),
+        Field('project_id', STRING),
+        Field('lock_context', {'type': 'string', 'enum': _CONTEXTS}),
+        Field('resource_type', {'type': 'string', 'enum': _TYPES}),
+        Field('resource_id', ID),
+        Field('resource_action', {'type': 'string', 'enum': _ACTIONS}),
+        Field('lock_reason', NULL_STRING),
+        Field('created_at', TIME),
+        Field('updated_at', NULL_TIME),
+    ),
+    'resource-locks',
+)
+
+CHANGE = (
+    Field('resource_action', {'type': ['string', 'null'], 'enum': [*_ACTIONS, None]}),
+    Field('lock_reason', {'type': ['string', 'null'], 'maxLength': 1023}),
+)
+
+CREATE = (
+    Field('resource_id', shapes.UUID, required=True),
+    Field('resource_type', {'type': 'string', 'enum': [resource_locks.SHARE]}, until='2.81', required=True),
+    Field('resource_type', {'type': 'string', 'enum': _TYPES}, since='2.82', required=True),
+    *CHANGE,
+)
+
+FILTERS = (
+    *(
+        Field(name, STRING)
+        for name in (
+            'id',
+            'user_id',
+            'project_id',
+            'resource_id',
+            'resource_type',
+            'resource_action',
+            'lock_context',
+            'lock_reason',
+            'lock_reason~',
+        )
+    ),
+    *(Field(name, STRING, parse=shapes.time) for name in ('created_since', 'created_before')),
+    Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
+    Field('with_count', shapes.FLAG, parse=shapes.flag),
+    *PAGE,
+)
+
+_LOCK = '/resource-locks/{resource_lock_id}'
+
+OPS = [
+    Call(
+        'GET',
+        '/resource-locks',
+        index,
+        rules.GET_ALL,
+        Many(LOCK, counted=True, paged=True),
+        since='2.81',
+        query=FILTERS,
+    ),
+    Call(
+        'POST',
+        '/resource-locks',
+        create,
+        rules.CREATE,
+        One(LOCK),
+        since='2.81',
+        body=Body('resource_lock', CREATE, strict=True),
+    ),
+    Call('GET', _LOCK, show, rules.GET, One(LOCK), since='2.81'),
+    Call(
+        'PUT',
+        _LOCK,
+        update,
+        rules.UPDATE,
+        One(LOCK),
+        since='2.81',
+        body=Body('resource_lock', CHANGE, strict=True),
+    ),
+    Call('DELETE', _LOCK, delete, rules.DELETE, ok=204, since='2.81'),
+]

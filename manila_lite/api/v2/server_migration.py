@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for migrations of share servers."""
+"""The calls for migrations of share servers: actions of the server."""
 
 from typing import Any
 
+from manila_lite import errors, states
 from manila_lite.actions import server_migration as actions
+from manila_lite.actions.migration_targets import OPTIONS
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import Body, Call, Field, Plain
+from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_STRING
 from manila_lite.api.request import Request
+from manila_lite.policies import server_migration as rules
 
 
 def check(req: Request) -> dict[str, Any]:
@@ -35,3 +41,93 @@ def progress(req: Request) -> dict[str, Any]:
 def reset_task_state(req: Request) -> None:
     """Set the task state of a share server."""
     actions.reset_task_state(req.ctx, req.params['share_server_id'], req.body.get('task_state'))
+
+
+# Fields and calls -------------------------------------------------------------------------------
+
+_ACTION = '/share-servers/{share_server_id}/action'
+_SINCE = '2.57'
+
+_WANTED = (
+    Field('host', shapes.TEXT, required=True),
+    *(Field(name, shapes.FLAG, required=True, parse=shapes.flag) for name in OPTIONS),
+    # Part of the specification. A share's metadata does not depend on its backend, so it is always kept.
+    Field('preserve_metadata', shapes.FLAG, parse=shapes.flag),
+    # Not of Manila, which has it for shares only: the host of the destination copies.
+    Field('force_host_assisted_migration', shapes.NULL_FLAG, parse=shapes.flag),
+    Field('new_share_network_id', shapes.NULL_REFERENCE, empty_is_null=True),
+)
+_HALF = {'type': 'object', 'additionalProperties': {'type': ['boolean', 'string', 'null']}}
+_CHECKED = {
+    'type': 'object',
+    'required': ['compatible', 'requested_capabilities', 'supported_capabilities'],
+    'properties': {
+        'compatible': BOOLEAN,
+        'reason': NULL_STRING,
+        'requested_capabilities': _HALF,
+        'supported_capabilities': _HALF,
+    },
+}
+_PROGRESS = shapes.progress(task_state=NULL_STRING, destination_share_server_id=NULL_STRING)
+_TASK_STATE = {
+    'enum': [
+        None,
+        *(state.value for state in states.Migration if state not in states.BY_HOST),
+        *states.MIGRATION_ALIASES,
+    ]
+}
+
+OPS = [
+    Call(
+        'POST',
+        _ACTION,
+        check,
+        rules.CHECK,
+        Plain(_CHECKED),
+        action='migration_check',
+        since=_SINCE,
+        body=Body('migration_check', _WANTED),
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        start,
+        rules.START,
+        ok=202,
+        action='migration_start',
+        since=_SINCE,
+        states=((errors.WrongState, 409),),
+        body=Body('migration_start', _WANTED),
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        complete,
+        rules.COMPLETE,
+        Plain({'type': 'object', 'properties': {'destination_share_server_id': ID}}),
+        action='migration_complete',
+        since=_SINCE,
+    ),
+    Call('POST', _ACTION, cancel, rules.CANCEL, ok=202, action='migration_cancel', since=_SINCE),
+    # As in Manila, whose published tests ask for it: a server that is not there is not being migrated.
+    Call(
+        'POST',
+        _ACTION,
+        progress,
+        rules.PROGRESS,
+        Plain(_PROGRESS),
+        action='migration_get_progress',
+        since=_SINCE,
+        states=((errors.NotFound, 400),),
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        reset_task_state,
+        rules.RESET_TASK_STATE,
+        ok=202,
+        action='reset_task_state',
+        since=_SINCE,
+        body=Body('reset_task_state', (Field('task_state', _TASK_STATE),)),
+    ),
+]

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for share group snapshots: from the parsed request to an action or a query, and back."""
+"""The calls for snapshots of share groups."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from manila_lite import errors, states
 from manila_lite.actions import share_group_snapshots as actions
+from manila_lite.api.framework import fields, related, shapes
+from manila_lite.api.framework.call import Body, Field, Many, One, Plain
+from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.row_calls import RowCalls
+from manila_lite.api.framework.shapes import ID, NAME, TIME
 from manila_lite.api.request import Request
-from manila_lite.api.v2 import related
-from manila_lite.api.v2.row_calls import RowCalls
+from manila_lite.api.v2.share_group_types import group_op as _op
+from manila_lite.api.v2.share_groups import COMMON_FILTERS
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_group_snapshots
 from manila_lite.policies import share_group_snapshots as rules
+from manila_lite.policies import share_groups
 
 #: Columns of a member's row that are shown unchanged.
 _AS_IT_IS = (
@@ -77,3 +84,112 @@ def members(req: Request) -> list[dict[str, Any]]:
 def create(req: Request) -> Any:
     """Take a snapshot of a share group."""
     return related.loaded(req, actions.create(req.ctx, req.body), _load)
+
+
+# Fields and calls -------------------------------------------------------------------------------
+
+_TEXT = {'type': 'string'}
+_STATUS = {'type': 'string', 'enum': sorted(states.SHARE_GROUP_SNAPSHOT.statuses)}
+_INTEGER = {'type': 'integer'}
+
+MEMBERS = {
+    'type': 'array',
+    'items': fields.document(
+        {
+            'id': ID,
+            'share_group_snapshot_id': ID,
+            'share_id': ID,
+            'name': NAME,
+            'status': _STATUS,
+            'project_id': _TEXT,
+            'size': _INTEGER,
+            'share_size': _INTEGER,
+            'share_proto': _TEXT,
+            'share_protocol': _TEXT,
+            'created_at': TIME,
+        }
+    ),
+}
+
+SNAPSHOT = View(
+    'share_group_snapshot',
+    'share_group_snapshots',
+    (
+        Field('id', ID),
+        Field('name', NAME),
+        Field('created_at', TIME),
+        Field('status', _STATUS),
+        Field('description', NAME),
+        Field('project_id', _TEXT),
+        Field('share_group_id', ID),
+        Field('members', MEMBERS, read=members_of),
+    ),
+    'share-group-snapshots',
+)
+SUMMARY = View(
+    'share_group_snapshot',
+    'share_group_snapshots',
+    (Field('id', ID), Field('name', NAME)),
+    'share-group-snapshots',
+)
+
+#: A key to sort by that is a field of the group.
+_BESIDE = (*SNAPSHOT.fields, Field('host', _TEXT, rule=share_groups.LIST_BY_HOST))
+
+_NAMES = (Field('name', NAME), Field('description', NAME))
+CREATE = (Field('share_group_id', shapes.REFERENCE, required=True), *_NAMES)
+FILTERS = (Field('share_group_id', _TEXT), *COMMON_FILTERS)
+
+_ONE = '/share-group-snapshots/{share_group_snapshot_id}'
+_ACTION = f'{_ONE}/action'
+_MISSING = errors.Unprocessable
+
+OPS = [
+    _op(
+        'GET',
+        '/share-group-snapshots',
+        index,
+        rules.GET_ALL,
+        Many(SUMMARY, paged=True, beside=_BESIDE),
+        query=FILTERS,
+    ),
+    _op(
+        'GET',
+        '/share-group-snapshots/detail',
+        detail,
+        rules.GET_ALL,
+        Many(SNAPSHOT, paged=True, beside=_BESIDE),
+        query=FILTERS,
+    ),
+    _op('GET', _ONE, ROWS.named('show'), rules.GET, One(SNAPSHOT)),
+    _op('GET', f'{_ONE}/members', members, rules.GET, Plain(MEMBERS, 'share_group_snapshot_members')),
+    _op(
+        'POST',
+        '/share-group-snapshots',
+        create,
+        rules.CREATE,
+        One(SNAPSHOT),
+        ok=202,
+        body=Body('share_group_snapshot', CREATE, missing=_MISSING),
+        once=True,
+    ),
+    _op(
+        'PUT',
+        _ONE,
+        ROWS.named('update'),
+        rules.UPDATE,
+        One(SNAPSHOT),
+        body=Body('share_group_snapshot', _NAMES, missing=_MISSING),
+    ),
+    _op('DELETE', _ONE, ROWS.named('delete'), rules.DELETE, ok=202),
+    _op('POST', _ACTION, ROWS.named('force_delete'), rules.FORCE_DELETE, ok=202, action='force_delete'),
+    _op(
+        'POST',
+        _ACTION,
+        ROWS.named('reset_status'),
+        rules.RESET_STATUS,
+        ok=202,
+        action='reset_status',
+        body=Body('reset_status', (Field('status', _TEXT, required=True),)),
+    ),
+]

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for share groups: from the parsed request to an action or a query, and back."""
+"""The calls for share groups."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from manila_lite import errors, states
 from manila_lite.actions import share_groups as actions
+from manila_lite.api.framework import related, shapes
+from manila_lite.api.framework.call import PAGE, Body, Field, Many, One
+from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.row_calls import RowCalls
+from manila_lite.api.framework.shapes import ID, NAME, NULL_STRING, TIME
 from manila_lite.api.request import Request
-from manila_lite.api.v2 import related
-from manila_lite.api.v2.row_calls import RowCalls
+from manila_lite.api.v2.share_group_types import group_op as _op
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_groups
 from manila_lite.policies import share_groups as rules
@@ -41,3 +46,109 @@ def _list(req: Request, load: related.Load | None = None) -> list[Any]:
 
 #: Calls that need no shaping.
 ROWS = RowCalls('share_groups', 'share group', 'share_group_id', actions, share_groups.get, _load)
+
+# Fields and calls -------------------------------------------------------------------------------
+
+_TEXT = {'type': 'string'}
+_CONSISTENT = {'enum': [None, 'pool', 'host']}
+
+GROUP = View(
+    'share_group',
+    'share_groups',
+    (
+        Field('id', ID),
+        Field('name', NAME),
+        Field('created_at', TIME),
+        Field('status', {'type': 'string', 'enum': sorted(states.SHARE_GROUP.statuses)}),
+        Field('description', NAME),
+        Field('project_id', _TEXT),
+        Field('availability_zone', NULL_STRING, since='2.34'),
+        Field('share_group_type_id', ID),
+        Field('source_share_group_snapshot_id', NULL_STRING),
+        Field('share_network_id', NULL_STRING),
+        Field('share_types', {'type': 'array', 'items': ID}, read=share_types_of),
+        Field('consistent_snapshot_support', _CONSISTENT, since='2.34'),
+        Field('host', NULL_STRING, rule=rules.LIST_BY_HOST, blank=True),
+        Field('share_server_id', NULL_STRING, rule=rules.LIST_BY_HOST),
+    ),
+    'share-groups',
+)
+SUMMARY = View('share_group', 'share_groups', (Field('id', ID), Field('name', NAME)), 'share-groups')
+
+_NAMES = (Field('name', NAME), Field('description', NAME))
+
+CREATE = (
+    *_NAMES,
+    Field('share_group_type_id', shapes.NULL_UUID, empty_is_null=True),
+    Field('share_types', {'type': ['array', 'null'], 'items': shapes.UUID}),
+    Field('share_network_id', shapes.NULL_UUID, empty_is_null=True),
+    Field('source_share_group_snapshot_id', shapes.NULL_UUID, empty_is_null=True),
+    Field('availability_zone', shapes.NULL_REFERENCE, empty_is_null=True),
+)
+
+#: Filters of lists of groups and of group snapshots.
+COMMON_FILTERS = (
+    Field('name', _TEXT),
+    Field('description', _TEXT, since='2.36'),
+    Field('name~', _TEXT, since='2.36'),
+    Field('description~', _TEXT, since='2.36'),
+    Field('status', _TEXT),
+    Field('project_id', _TEXT),
+    Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
+    *PAGE,
+)
+
+FILTERS = (
+    Field('share_group_type_id', _TEXT, aliases=('share_group_type',)),
+    Field('share_network_id', _TEXT, aliases=('share_network',)),
+    Field('source_share_group_snapshot_id', _TEXT),
+    Field('host', _TEXT),
+    Field('share_server_id', _TEXT),
+    *COMMON_FILTERS,
+)
+
+_ONE = '/share-groups/{share_group_id}'
+_ACTION = f'{_ONE}/action'
+_MISSING = errors.Unprocessable
+
+OPS = [
+    _op(
+        'GET',
+        '/share-groups',
+        index,
+        rules.GET_ALL,
+        Many(SUMMARY, paged=True, beside=GROUP.fields),
+        query=FILTERS,
+    ),
+    _op('GET', '/share-groups/detail', detail, rules.GET_ALL, Many(GROUP, paged=True), query=FILTERS),
+    _op('GET', _ONE, ROWS.named('show'), rules.GET, One(GROUP)),
+    _op(
+        'POST',
+        '/share-groups',
+        ROWS.named('create'),
+        rules.CREATE,
+        One(GROUP),
+        ok=202,
+        once=True,
+        body=Body('share_group', CREATE, missing=_MISSING),
+    ),
+    _op(
+        'PUT',
+        _ONE,
+        ROWS.named('update'),
+        rules.UPDATE,
+        One(GROUP),
+        body=Body('share_group', _NAMES, missing=_MISSING),
+    ),
+    _op('DELETE', _ONE, ROWS.named('delete'), rules.DELETE, ok=202),
+    _op('POST', _ACTION, ROWS.named('force_delete'), rules.FORCE_DELETE, ok=202, action='force_delete'),
+    _op(
+        'POST',
+        _ACTION,
+        ROWS.named('reset_status'),
+        rules.RESET_STATUS,
+        ok=202,
+        action='reset_status',
+        body=Body('reset_status', (Field('status', _TEXT, required=True),)),
+    ),
+]

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for migrations of shares."""
+"""The calls for migrations of single shares: actions of the share."""
 
 from typing import Any
 
+from manila_lite import errors
 from manila_lite.actions import share_migration as actions
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import Body, Call, Field, Plain
+from manila_lite.api.framework.shapes import NULL_STRING
 from manila_lite.api.request import Request
+from manila_lite.policies import share_migration as rules
 
 
 def start(req: Request) -> None:
@@ -33,3 +38,78 @@ def progress_with_details(req: Request) -> dict[str, Any]:
     figures = progress(req)
     details = {name: value for name, value in figures.items() if name not in ('total_progress', 'task_state')}
     return {**figures, 'details': {name: value for name, value in details.items() if value is not None}}
+
+
+_SHARE = '/shares/{share_id}'
+_ACTION = f'{_SHARE}/action'
+_BUSY = ((errors.WrongState, 400),)
+#: Manila removed the calls of earlier versions.
+_SINCE = '2.22'
+
+
+def _flag(name: str, **more: object) -> Field:
+    return Field(name, shapes.FLAG, parse=shapes.flag, **more)  # type: ignore[arg-type]
+
+
+_WANTED = (
+    Field('host', shapes.TEXT, required=True),
+    *(_flag(name, required=True) for name in ('writable', 'nondisruptive')),
+    _flag('preserve_snapshots', until='2.28'),
+    _flag('preserve_snapshots', since='2.29', required=True),
+    # Metadata of a share does not depend on its backend, so it is always kept.
+    _flag('preserve_metadata', required=True),
+    Field('force_host_assisted_migration', shapes.NULL_FLAG, parse=shapes.flag),
+    Field('new_share_network_id', shapes.NULL_REFERENCE, empty_is_null=True),
+    Field('new_share_type_id', shapes.NULL_REFERENCE, empty_is_null=True),
+)
+
+_SHORT = Plain(shapes.progress(task_state=NULL_STRING))
+_LONG = Plain(shapes.progress(task_state=NULL_STRING, details={'type': 'object'}))
+
+OPS = [
+    Call(
+        'POST',
+        _ACTION,
+        start,
+        rules.START,
+        ok=202,
+        or_ok=200,
+        action='migration_start',
+        since=_SINCE,
+        states=_BUSY,
+        body=Body('migration_start', _WANTED),
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        complete,
+        rules.COMPLETE,
+        ok=202,
+        action='migration_complete',
+        since=_SINCE,
+        states=_BUSY,
+    ),
+    Call(
+        'POST', _ACTION, cancel, rules.CANCEL, ok=202, action='migration_cancel', since=_SINCE, states=_BUSY
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        progress,
+        rules.PROGRESS,
+        _SHORT,
+        action='migration_get_progress',
+        since=_SINCE,
+        until='2.58',
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        progress_with_details,
+        rules.PROGRESS,
+        _LONG,
+        action='migration_get_progress',
+        since='2.59',
+    ),
+    Call('GET', f'{_SHARE}/migration-progress', progress_with_details, rules.PROGRESS, _LONG, since='2.98'),
+]

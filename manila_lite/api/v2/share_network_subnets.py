@@ -1,13 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for subnets of share networks."""
+"""The calls for the subnets of share networks."""
 
+from collections.abc import Callable
 from typing import Any
 
+from manila_lite.actions import share_network_subnet_metadata
 from manila_lite.actions import share_network_subnets as actions
 from manila_lite.api import versions
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import Body, Call, Field, Many, One
+from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
+from manila_lite.api.framework.related import pairs_of
+from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
-from manila_lite.api.v2.share_networks import load_metadata
+from manila_lite.db import models
+from manila_lite.db.core import key_values
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_network_subnets, share_networks
+from manila_lite.policies import share_network_subnets as rules
+from manila_lite.policies.share_networks import SHOW_DETAILS
+
+#: What a user sees of a subnet in a default network: the ids that the user gave.
+_WANTED = {'neutron_net_id': 'wanted_net_id', 'neutron_subnet_id': 'wanted_subnet_id'}
+
+
+def subnet_value(name: str) -> Callable[[Any, Request], Any]:
+    """Return a reader of one value of a subnet."""
+
+    def read(subnet: Any, req: Request) -> Any:
+        return getattr(subnet, (_WANTED.get(name) if subnet.in_default_network else None) or name)
+
+    return read
+
+
+def load_metadata(conn: Connection, req: Request, subnets: list[Any]) -> None:
+    """Load the metadata of these subnets for the view."""
+    if req.version >= versions.SUBNET_METADATA:
+        req.related['metadata'] = key_values.of_many(
+            conn, models.share_network_subnet_metadata, [subnet.id for subnet in subnets]
+        )
 
 
 def push_argument(req: Request) -> dict[str, bool]:
@@ -47,3 +79,83 @@ def create(req: Request) -> Any:
 def delete(req: Request) -> None:
     """Remove a subnet from a share network."""
     actions.delete(req.ctx, req.params['share_network_id'], req.params['share_network_subnet_id'])
+
+
+# Fields and calls -------------------------------------------------------------------------------
+
+NULL_INTEGER = {'type': ['integer', 'null']}
+#: Ids of the network plugin: UUIDs with Neutron, any text with other plugins.
+PLACE_ID = {'type': ['string', 'null'], 'maxLength': 36}
+
+#: Fields for the place of a subnet: name, schema, first version.
+PLACE = (
+    ('neutron_net_id', NULL_STRING, '2.0'),
+    ('neutron_subnet_id', NULL_STRING, '2.0'),
+    ('network_type', NULL_STRING, '2.0'),
+    ('segmentation_id', NULL_INTEGER, '2.0'),
+    ('cidr', NULL_STRING, '2.0'),
+    ('ip_version', NULL_INTEGER, '2.0'),
+    ('gateway', NULL_STRING, '2.18'),
+    ('mtu', NULL_INTEGER, '2.20'),
+)
+
+#: Rules of callers who see the value of a field; others see null.
+DETAILS = dict.fromkeys(('network_type', 'segmentation_id'), SHOW_DETAILS)
+
+
+def _subnet(*more: Field) -> View:
+    fields: tuple[Any, ...] = (
+        Field('id', ID),
+        Field('availability_zone', NULL_STRING),
+        Field('created_at', TIME),
+        Field('updated_at', NULL_TIME),
+        *(
+            Field(name, schema, read=subnet_value(name), rule=DETAILS.get(name), blank=True)
+            for name, schema, _ in PLACE
+        ),
+        Field('metadata', shapes.PAIRS, since='2.78', read=pairs_of),
+        # An addition to Manila's API, at every version. A subnet without an error has the fields of Manila, and no other.
+        Field('error', {'type': 'string'}, sparse=True),
+    )
+    return View('share_network_subnet', 'share_network_subnets', (*fields, *more))
+
+
+#: The view of a subnet as part of a share network, and by itself.
+INNER = _subnet()
+SUBNET = _subnet(Field('share_network_id', ID), Field('share_network_name', NULL_STRING))
+
+CREATE = (
+    Field('neutron_net_id', PLACE_ID, empty_is_null=True),
+    Field('neutron_subnet_id', PLACE_ID, empty_is_null=True),
+    Field('availability_zone', shapes.NULL_REFERENCE, empty_is_null=True),
+    Field('metadata', {**shapes.METADATA, 'type': ['object', 'null']}, since='2.78'),
+)
+
+_ALL = '/share-networks/{share_network_id}/subnets'
+_ONE = f'{_ALL}/{{share_network_subnet_id}}'
+
+OPS = [
+    Call('GET', _ALL, index, rules.INDEX, Many(SUBNET), since='2.51'),
+    Call('GET', _ONE, show, rules.SHOW, One(SUBNET), since='2.51'),
+    Call(
+        'POST',
+        _ALL,
+        create,
+        rules.CREATE,
+        One(SUBNET),
+        since='2.51',
+        body=Body('share-network-subnet', CREATE, keys=('share_network_subnet',)),
+    ),
+    Call('DELETE', _ONE, delete, rules.DELETE, ok=202, since='2.51'),
+    *metadata_ops(
+        _ONE,
+        MetadataCalls(
+            'share_network_subnets',
+            share_network_subnet_metadata,
+            ('share_network_id', 'share_network_subnet_id'),
+            push_argument,
+        ),
+        rules,
+        since='2.78',
+    ),
+]

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for access rules and export locations of snapshots."""
+"""The calls for snapshots that can be mounted: their access rules and their export locations."""
 
 from typing import Any
 
+from manila_lite import errors, states
 from manila_lite.actions import snapshot_access as actions
 from manila_lite.api import versions
+from manila_lite.api.framework.call import Body, Call, Field, Many, One
+from manila_lite.api.framework.fields import LINKS, STRING, View
+from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import snapshot_access, snapshot_instances, snapshots
+from manila_lite.policies import export_locations
+from manila_lite.policies import snapshot_instances as instance_rules
+from manila_lite.policies import snapshots as rules
 
 
 def allow(req: Request) -> Any:
@@ -70,3 +77,82 @@ def _export(conn: Connection, req: Request, snapshot_id: str) -> Any:
     return snapshot_access.get_export_location(
         conn, snapshot_id, req.params['snapshot_export_location_id'], hidden=bool(req.ctx.is_admin)
     )
+
+
+# Fields and calls -------------------------------------------------------------------------------
+
+ACCESS = View(
+    'snapshot_access',
+    'snapshot_access_list',
+    (
+        Field('id', ID),
+        Field('access_type', STRING),
+        Field('access_to', STRING),
+        Field('state', {'type': 'string', 'enum': sorted(states.SNAPSHOT_ACCESS.statuses)}),
+        Field('created_at', TIME),
+        Field('updated_at', NULL_TIME),
+    ),
+)
+
+
+def _links(row: Any, req: Any) -> list[dict[str, str]]:
+    return list(req.links(f'snapshots/{row.snapshot_id}/export-locations', row.id))
+
+
+_PLACE = (
+    Field('id', ID),
+    Field('path', STRING),
+    Field('links', LINKS, read=_links),
+    # The only instance of a snapshot has the id of the snapshot.
+    Field('share_snapshot_instance_id', ID, read='snapshot_id', rule=export_locations.SEE_INSTANCE),
+    Field('is_admin_only', BOOLEAN, rule=export_locations.SEE_INSTANCE),
+)
+SUMMARY = View('share_snapshot_export_location', 'share_snapshot_export_locations', _PLACE)
+PLACE = View(
+    'share_snapshot_export_location',
+    'share_snapshot_export_locations',
+    (*_PLACE, Field('created_at', TIME), Field('updated_at', NULL_TIME)),
+)
+
+ALLOW = (
+    Field('access_type', {'type': 'string', 'enum': ['ip', 'user', 'cert']}, required=True),
+    Field('access_to', {'type': 'string', 'maxLength': 255}, required=True),
+)
+DENY = (Field('access_id', {'type': 'string', 'minLength': 1}, required=True),)
+
+_BUSY = ((errors.WrongState, 400),)
+_ONE = '/snapshots/{snapshot_id}'
+_EXPORTS = f'{_ONE}/export-locations'
+_OF_INSTANCE = '/snapshot-instances/{snapshot_instance_id}/export-locations'
+_ID = '{snapshot_export_location_id}'
+
+OPS = [
+    Call(
+        'POST',
+        f'{_ONE}/action',
+        allow,
+        rules.ALLOW,
+        One(ACCESS),
+        ok=202,
+        since='2.32',
+        action='allow_access',
+        body=Body('allow_access', ALLOW, strict=True),
+        once=True,
+    ),
+    Call(
+        'POST',
+        f'{_ONE}/action',
+        deny,
+        rules.DENY,
+        ok=202,
+        since='2.32',
+        action='deny_access',
+        states=_BUSY,
+        body=Body('deny_access', DENY, strict=True),
+    ),
+    Call('GET', f'{_ONE}/access-list', index, rules.LIST_ACCESS, Many(ACCESS), since='2.32'),
+    Call('GET', _EXPORTS, exports, rules.EXPORTS, Many(SUMMARY), since='2.32'),
+    Call('GET', f'{_EXPORTS}/{_ID}', export, rules.EXPORT, One(PLACE), since='2.32'),
+    Call('GET', _OF_INSTANCE, instance_exports, instance_rules.EXPORTS, Many(SUMMARY), since='2.32'),
+    Call('GET', f'{_OF_INSTANCE}/{_ID}', instance_export, instance_rules.EXPORT, One(PLACE), since='2.32'),
+]

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for snapshot instances, for administrators."""
+"""The calls for snapshot instances."""
 
 from typing import Any
 
+from manila_lite import states
 from manila_lite.actions import snapshots as actions
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
+from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import snapshot_instances
+from manila_lite.policies import snapshot_instances as rules
 
 
 def index(req: Request) -> list[Any]:
@@ -28,3 +33,63 @@ def show(req: Request) -> Any:
 def reset_status(req: Request) -> None:
     """Set the status of a snapshot instance."""
     actions.reset_status(req.ctx, show(req).snapshot_id, req.body['status'])
+
+
+_FIRST = (
+    Field('id', ID),
+    Field('snapshot_id', ID),
+    Field('status', {'type': 'string', 'enum': sorted(states.SNAPSHOT.statuses)}),
+)
+SUMMARY = View('snapshot_instance', 'snapshot_instances', _FIRST)
+INSTANCE = View(
+    'snapshot_instance',
+    'snapshot_instances',
+    (
+        *_FIRST,
+        Field('created_at', TIME),
+        Field('updated_at', NULL_TIME),
+        Field('share_id', ID),
+        Field('share_instance_id', ID),
+        Field('progress', NULL_STRING),
+        Field('provider_location', NULL_STRING),
+    ),
+)
+
+FILTERS = (
+    *(Field(name, STRING) for name in ('id', 'snapshot_id', 'share_id', 'share_instance_id', 'status')),
+    *PAGE,
+)
+
+_ONE = '/snapshot-instances/{snapshot_instance_id}'
+
+OPS = [
+    Call(
+        'GET',
+        '/snapshot-instances',
+        index,
+        rules.INDEX,
+        Many(SUMMARY, paged=True, beside=INSTANCE.fields),
+        since='2.19',
+        query=FILTERS,
+    ),
+    Call(
+        'GET',
+        '/snapshot-instances/detail',
+        detail,
+        rules.DETAIL,
+        Many(INSTANCE, paged=True),
+        since='2.19',
+        query=FILTERS,
+    ),
+    Call('GET', _ONE, show, rules.SHOW, One(INSTANCE), since='2.19'),
+    Call(
+        'POST',
+        f'{_ONE}/action',
+        reset_status,
+        rules.RESET_STATUS,
+        ok=202,
+        since='2.19',
+        action='reset_status',
+        body=Body('reset_status', (Field('status', STRING, required=True),)),
+    ),
+]

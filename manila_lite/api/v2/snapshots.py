@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers for snapshots: from the parsed request to an action or a query, and back."""
+"""The calls for snapshots."""
 
 from typing import Any
 
+from manila_lite import errors, states
 from manila_lite.actions import snapshots as actions
+from manila_lite.api.framework import related, shapes
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
+from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
+from manila_lite.api.framework.related import pairs_of
+from manila_lite.api.framework.row_calls import RowCalls
+from manila_lite.api.framework.shapes import ID, NAME, NULL_STRING, TIME
 from manila_lite.api.request import Request
-from manila_lite.api.v2 import related
-from manila_lite.api.v2.row_calls import RowCalls
 from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import snapshots
+from manila_lite.policies import base
 from manila_lite.policies import snapshots as rules
 
 # Lists ------------------------------------------------------------------------------------------
@@ -47,3 +54,124 @@ def create(req: Request) -> Any:
     row, metadata = actions.create(req.ctx, req.body)
     req.related['metadata'] = {row.id: metadata}
     return row
+
+
+# Fields and calls -------------------------------------------------------------------------------
+
+_STATUS = {'type': 'string', 'enum': sorted(states.SNAPSHOT.statuses)}
+_TEXT = {'type': 'string'}
+
+SNAPSHOT = View(
+    'snapshot',
+    'snapshots',
+    (
+        Field('id', ID),
+        Field('share_id', ID),
+        Field('share_size', {'type': 'integer'}),
+        Field('created_at', TIME),
+        Field('status', _STATUS),
+        Field('name', NAME),
+        Field('description', NAME),
+        Field('size', {'type': 'integer'}),
+        Field('share_proto', _TEXT),
+        Field('provider_location', NULL_STRING, since='2.12', rule=base.CONTEXT_IS_ADMIN),
+        Field('user_id', NULL_STRING, since='2.17'),
+        Field('project_id', _TEXT, since='2.17'),
+        Field('metadata', shapes.PAIRS, since='2.73', read=pairs_of),
+    ),
+    'snapshots',
+)
+SUMMARY = View('snapshot', 'snapshots', (Field('id', ID), Field('name', NAME)), 'snapshots')
+
+_NAMES = (
+    Field('name', NAME, aliases=('display_name',)),
+    Field('description', NAME, aliases=('display_description',)),
+)
+
+CREATE = (
+    Field('share_id', shapes.REFERENCE, required=True),
+    *_NAMES,
+    Field('force', shapes.NULL_FLAG, parse=shapes.flag),
+    Field('metadata', {**shapes.METADATA, 'type': ['object', 'null']}, since='2.73'),
+)
+
+FILTERS = (
+    Field('name', _TEXT, aliases=('display_name',)),
+    Field('description', _TEXT, aliases=('display_description',), since='2.36'),
+    Field('status', _TEXT),
+    Field('share_id', _TEXT),
+    Field('size', {'type': 'integer', 'minimum': 0, 'maximum': shapes.MAX_INT}, parse=shapes.integer),
+    Field('usage', _TEXT, parse=shapes.one_of('any', 'used', 'unused')),
+    Field('user_id', _TEXT),
+    Field('project_id', _TEXT),
+    Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
+    Field('name~', _TEXT, since='2.36', aliases=('display_name~',)),
+    Field('description~', _TEXT, since='2.36', aliases=('display_description~',)),
+    Field('metadata', _TEXT, parse=shapes.pairs, since='2.73'),
+    Field('with_count', shapes.FLAG, parse=shapes.flag, since='2.79'),
+    *PAGE,
+)
+
+_BUSY = ((errors.WrongState, 400),)
+_BUSY_DELETE = ((errors.WrongState, 403),)
+_ONE = '/snapshots/{snapshot_id}'
+_ACTION = f'{_ONE}/action'
+
+OPS = [
+    Call(
+        'GET',
+        '/snapshots',
+        index,
+        rules.GET_ALL,
+        Many(SUMMARY, counted=True, paged=True, beside=SNAPSHOT.fields),
+        query=FILTERS,
+    ),
+    Call(
+        'GET',
+        '/snapshots/detail',
+        detail,
+        rules.GET_ALL,
+        Many(SNAPSHOT, counted=True, paged=True),
+        query=FILTERS,
+    ),
+    Call('GET', _ONE, ROWS.named('show'), rules.GET, One(SNAPSHOT)),
+    Call(
+        'POST',
+        '/snapshots',
+        create,
+        rules.CREATE,
+        One(SNAPSHOT),
+        ok=202,
+        states=_BUSY,
+        body=Body('snapshot', CREATE, missing=errors.Unprocessable),
+        once=True,
+    ),
+    Call(
+        'PUT',
+        _ONE,
+        ROWS.named('update'),
+        rules.UPDATE,
+        One(SNAPSHOT),
+        body=Body('snapshot', _NAMES, missing=errors.Unprocessable),
+    ),
+    Call('DELETE', _ONE, ROWS.named('delete'), rules.DELETE, ok=202, states=_BUSY_DELETE),
+    Call(
+        'POST',
+        _ACTION,
+        ROWS.named('force_delete'),
+        rules.FORCE_DELETE,
+        ok=202,
+        action='force_delete',
+        states=_BUSY_DELETE,
+    ),
+    Call(
+        'POST',
+        _ACTION,
+        ROWS.named('reset_status'),
+        rules.RESET_STATUS,
+        ok=202,
+        action='reset_status',
+        body=Body('reset_status', (Field('status', _TEXT, required=True),)),
+    ),
+    *metadata_ops(_ONE, MetadataCalls('snapshots', actions.METADATA, ('snapshot_id',)), rules, since='2.73'),
+]

@@ -11,8 +11,8 @@ from typing import Any
 from oslo_utils import timeutils
 
 from manila_lite import context
-from manila_lite.api.contract.operations import OPERATION
 from manila_lite.api.events.audience import Audience
+from manila_lite.api.v2.operations import OPERATION
 from manila_lite.cmd.manage.watch import fraction, time_left, to_gib
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import overview, request_notes, services

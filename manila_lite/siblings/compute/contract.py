@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compute API as data: a row for every call, as in the share API (``manila_lite/api/contract``). Fields as in Nova."""
+"""The compute API as data: a row for every call, as in the share API (``manila_lite/api/v2``). Fields as in Nova."""
 
 import re
 from typing import Any
 
-from manila_lite.api.contract import shapes
-from manila_lite.api.contract.call import PAGE, Body, Call, Field, Many, One, Plain
-from manila_lite.api.contract.fields import Always
+from manila_lite.api.framework import shapes
+from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, Plain
+from manila_lite.api.framework.fields import Always
 from manila_lite.siblings.compute import calls, networks, policies
 from manila_lite.siblings.compute.states import SHOWN
 

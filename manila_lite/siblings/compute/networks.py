@@ -12,7 +12,7 @@ import yaml
 from oslo_log import log
 
 from manila_lite import errors
-from manila_lite.api.contract import sentences
+from manila_lite.api.framework import sentences
 
 LOG = log.getLogger(__name__)
 

@@ -5,10 +5,10 @@ import dataclasses
 from typing import Any
 
 from manila_lite import errors
-from manila_lite.api.contract import fields, shapes
-from manila_lite.api.contract.bodies import Body
-from manila_lite.api.contract.call import Call
-from manila_lite.api.contract.fields import Always, Field, Many, One, Plain, View
+from manila_lite.api.framework import fields, shapes
+from manila_lite.api.framework.bodies import Body
+from manila_lite.api.framework.call import Call
+from manila_lite.api.framework.fields import Always, Field, Many, One, Plain, View
 from manila_lite.siblings.dataproc import calls, templates, validation
 from manila_lite.siblings.dataproc import policies as rules
 

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from manila_lite.api import versions
-from manila_lite.api.contract import fields
+from manila_lite.api.framework import fields
 
 #: Names of parts of a call, with the versions at which each exists.
 Lives = dict[str, set[int]]

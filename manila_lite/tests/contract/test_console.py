@@ -6,8 +6,8 @@ import re
 import testtools
 
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
 from manila_lite.api.http.routes import Routes
+from manila_lite.api.v2 import OPS
 from manila_lite.console import files
 
 OWN = sorted((files.ROOT / 'js').rglob('*.js'))

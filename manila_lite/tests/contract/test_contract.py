@@ -13,7 +13,8 @@ import yaml
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite import policies
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS, fields
+from manila_lite.api.framework import fields
+from manila_lite.api.v2 import OPS
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 METHODS = ('GET', 'POST', 'PUT', 'DELETE')

@@ -15,8 +15,8 @@ import testtools
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite import metrics, policies, states
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
 from manila_lite.api.http import openapi
+from manila_lite.api.v2 import OPS
 from manila_lite.cmd import metrics_collector
 from manila_lite.cmd.manage import categories
 from manila_lite.conf import opts

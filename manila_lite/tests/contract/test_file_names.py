@@ -9,7 +9,7 @@ import testtools
 from manila_lite.tests.contract.test_checks import ROOT
 
 DB = ROOT / 'manila_lite' / 'db'
-CONTRACT = ROOT / 'manila_lite' / 'api' / 'contract'
+CONTRACT = ROOT / 'manila_lite' / 'api' / 'v2'
 
 #: Files that are named after no resource of the API, each with the reason.
 MODELS = {

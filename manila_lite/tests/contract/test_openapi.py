@@ -8,8 +8,8 @@ import testtools
 
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
 from manila_lite.api.http import openapi
+from manila_lite.api.v2 import OPS
 from manila_lite.tests.contract import openapi_file
 
 #: The first and the last, both sides of the change of names, and some between.

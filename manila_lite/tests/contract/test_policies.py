@@ -10,7 +10,7 @@ import testtools
 
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite import policies
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 

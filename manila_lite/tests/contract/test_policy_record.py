@@ -12,7 +12,7 @@ import yaml
 
 import manila_lite.cmd  # first: threads
 from manila_lite import policies
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 from manila_lite.policies import base
 
 _CODE = pathlib.Path(manila_lite.__file__).parent

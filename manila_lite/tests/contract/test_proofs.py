@@ -3,7 +3,7 @@
 
 import testtools
 
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 from manila_lite.tests.functional import proofs
 
 

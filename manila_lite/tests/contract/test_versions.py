@@ -7,7 +7,7 @@ import testtools
 
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 
 
 def fields_of(op):

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from manila_lite.api.contract.call import Call
+from manila_lite.api.framework.call import Call
 
 _HERE = Path(__file__).parent
 _METHODS = ('GET', 'POST', 'PUT', 'DELETE')

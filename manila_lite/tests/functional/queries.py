@@ -5,7 +5,7 @@ import json
 import urllib.parse
 
 from manila_lite.api import versions
-from manila_lite.api.contract import fields
+from manila_lite.api.framework import fields
 from manila_lite.tests.functional import walking
 
 #: Filters that ask for the resources of all projects.

@@ -10,7 +10,7 @@ import fixtures
 import sqlalchemy as sa
 
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 from manila_lite.db import models
 from manila_lite.policies import base as rules
 from manila_lite.policies import list_rules

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Create one resource of each kind for a project, and bodies that fit the contract. For tests of all calls."""
 
-from manila_lite.api.contract import fields
+from manila_lite.api.framework import fields
 from manila_lite.tests.factories import backups, networks, replicas
 
 #: By field: values that do not follow from the schema alone.

@@ -28,7 +28,7 @@ MADE = {
 }
 #: Patterns that only the running product knows, and the reason why no text from outside reaches them.
 OURS = {
-    'api/contract/sentences.py:_key': 'They are patterns of schemas, which are measured where they are written.',
+    'api/framework/sentences.py:_key': 'They are patterns of schemas, which are measured where they are written.',
     'cmd/manage/logs.py:log_syslog': 'Its alternatives are names of our programs, without repetition.',
 }
 

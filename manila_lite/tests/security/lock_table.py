@@ -5,7 +5,7 @@ import pathlib
 
 import yaml
 
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 
 _READ = yaml.safe_load(pathlib.Path(__file__).with_name('locks.yaml').read_text())
 

@@ -11,9 +11,10 @@ import sqlalchemy as sa
 
 from manila_lite import values
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS, fields
-from manila_lite.api.contract.call import PAGE
-from manila_lite.api.contract.fields import Many
+from manila_lite.api.framework import fields
+from manila_lite.api.framework.call import PAGE
+from manila_lite.api.framework.fields import Many
+from manila_lite.api.v2 import OPS
 from manila_lite.db import models
 from manila_lite.db.queries import shares
 from manila_lite.siblings.compute import contract as compute_contract

@@ -6,7 +6,7 @@ import urllib.parse
 
 from manila_lite import errors
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 from manila_lite.db import models
 from manila_lite.db.core import key_values, limits
 from manila_lite.tests.functional import base, world

@@ -15,7 +15,7 @@ import testtools
 
 from manila_lite import errors
 from manila_lite.actions import pools
-from manila_lite.api.contract import literal
+from manila_lite.api.framework import literal
 from manila_lite.api.http import console_session, request_reader, server
 from manila_lite.cmd import log_lines
 from manila_lite.host_copy import dos_attributes, messages, rsync
@@ -224,7 +224,7 @@ class Expressions(testtools.TestCase):
             {
                 *expressions.MADE,
                 'api/http/host_header.py:_HOST',
-                'api/contract/shapes.py:SIZE',
+                'api/framework/shapes.py:SIZE',
                 'siblings/nfs.py:split',
                 'siblings/mount_faults.py:_CAUSES',
                 'drivers/cephfs/options.py:OPTIONS',

@@ -6,7 +6,7 @@ import json
 import re
 
 from manila_lite.api import versions
-from manila_lite.api.contract import fields
+from manila_lite.api.framework import fields
 from manila_lite.tests.functional import base, walking
 
 #: Times and ages, which differ from one answer to the next.

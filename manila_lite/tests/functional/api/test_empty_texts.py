@@ -5,7 +5,8 @@ import collections
 
 from manila_lite import errors
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS, bodies
+from manila_lite.api.framework import bodies
+from manila_lite.api.v2 import OPS
 from manila_lite.tests.functional import base
 
 #: Fields of free text: an empty one is shown as it was sent.

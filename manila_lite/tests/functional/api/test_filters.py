@@ -6,9 +6,10 @@ from urllib.parse import urlencode
 from oslo_utils import timeutils
 
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS, fields
-from manila_lite.api.contract.call import PAGE
-from manila_lite.api.contract.fields import Many
+from manila_lite.api.framework import fields
+from manila_lite.api.framework.call import PAGE
+from manila_lite.api.framework.fields import Many
+from manila_lite.api.v2 import OPS
 from manila_lite.db.queries import request_notes
 from manila_lite.tests.functional import base, refused, walking, world
 

@@ -18,8 +18,9 @@ from schemathesis.core import failures
 from schemathesis.specs.openapi import checks as conformance
 
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS, fields
+from manila_lite.api.framework import fields
 from manila_lite.api.http import faults, openapi
+from manila_lite.api.v2 import OPS
 from manila_lite.tests.functional import base, world
 from manila_lite.tests.services.places import backend
 

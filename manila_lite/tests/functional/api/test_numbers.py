@@ -10,7 +10,7 @@ from oslo_utils import uuidutils
 import manila_lite
 from manila_lite import doctor
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 from manila_lite.conf import opts
 from manila_lite.db import models
 from manila_lite.tests.factories import shares

@@ -2,7 +2,7 @@
 """Names of calls below API version 2.7: each form is served at its own versions, and is unknown at the others."""
 
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 from manila_lite.tests.functional import base
 
 ANY = '00000000-0000-0000-0000-000000000000'

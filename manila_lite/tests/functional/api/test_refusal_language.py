@@ -6,7 +6,8 @@ from urllib.parse import urlencode
 
 from manila_lite import errors
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS, bodies
+from manila_lite.api.framework import bodies
+from manila_lite.api.v2 import OPS
 from manila_lite.tests import plain
 from manila_lite.tests.functional import base
 

@@ -2,7 +2,7 @@
 """Sort keys: each list takes its own fields, those that the caller sees, and refuses any other key."""
 
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 from manila_lite.tests.functional import refused, sort_keys
 
 

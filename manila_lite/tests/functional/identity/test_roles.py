@@ -8,7 +8,7 @@ import re
 import yaml
 
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 from manila_lite.tests.functional import base, world
 
 TABLE = yaml.safe_load(pathlib.Path(__file__).with_name('roles.yaml').read_text())

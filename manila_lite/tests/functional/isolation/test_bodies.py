@@ -7,7 +7,7 @@ A refused request gets the same answer as with an unknown id. A request that is 
 import json
 
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 from manila_lite.tests.functional import planting, walking, world
 
 #: Fields that a body needs so that its ids are looked at.

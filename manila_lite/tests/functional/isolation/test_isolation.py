@@ -8,7 +8,7 @@ name a resource; there is no list of calls here.
 import json
 
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 from manila_lite.tests.functional import base, queries, walking, world
 from manila_lite.tests.functional.walking import COMMON, FOR_OTHERS, SAME_FOR_ALL, known
 

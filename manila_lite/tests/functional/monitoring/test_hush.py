@@ -11,7 +11,7 @@ from oslo_utils import uuidutils
 
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 from manila_lite.tests import fixtures as service_fixtures
 from manila_lite.tests import hush, process
 from manila_lite.tests.functional import base, world

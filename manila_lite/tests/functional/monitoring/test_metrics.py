@@ -17,7 +17,7 @@ from oslo_db import exception as oslo_db_exception
 from oslo_utils import timeutils, units
 
 from manila_lite import metrics, release
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 from manila_lite.cmd import metrics_collector, metrics_server, monitor
 from manila_lite.db import models
 from manila_lite.db.queries import metrics_queries, operations

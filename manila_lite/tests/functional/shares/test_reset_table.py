@@ -9,7 +9,7 @@ from typing import NamedTuple
 from oslo_utils import timeutils
 
 from manila_lite import doctor, states
-from manila_lite.api.contract import OPS
+from manila_lite.api.v2 import OPS
 from manila_lite.db.core import transitions
 from manila_lite.doctor import share_replicas
 from manila_lite.doctor.finding import RepairContext

@@ -3,7 +3,7 @@
 
 import testtools
 
-from manila_lite.api.contract.call import Call
+from manila_lite.api.framework.call import Call
 from manila_lite.api.http import routes
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from manila_lite import errors
-from manila_lite.api.contract import fields
+from manila_lite.api.framework import fields
 from manila_lite.siblings.dataproc import paths, validation
 
 ONE, TWO = '0b0b0b0b-0000-4000-8000-000000000001', '0b0b0b0b-0000-4000-8000-000000000002'
