@@ -3,6 +3,7 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
@@ -23,17 +24,16 @@ def exact(foreign_keys: Iterable[ForeignKey]) -> None:
     after an interruption, this can be run again.
     """
     conn = op.get_bind()
-    if conn.dialect.name not in ('mysql', 'mariadb'):
+    dialect: Any = conn.dialect
+    if dialect.name not in ('mysql', 'mariadb'):
         return
     keys = tuple(foreign_keys)
-    into = f'CHARACTER SET utf8mb4 COLLATE {_EXACT[conn.dialect.is_mariadb]}'
+    into = f'CHARACTER SET utf8mb4 COLLATE {_EXACT[dialect.is_mariadb]}'
     conn.exec_driver_sql(f'ALTER DATABASE {into}')
     with _orphans_are_let_be(conn):
         _drop(conn, {table for table, *_ in keys})
         for table in sa.inspect(conn).get_table_names():
-            conn.exec_driver_sql(
-                f'ALTER TABLE {conn.dialect.identifier_preparer.quote(table)} CONVERT TO {into}'
-            )
+            conn.exec_driver_sql(f'ALTER TABLE {dialect.identifier_preparer.quote(table)} CONVERT TO {into}')
         for table, column, target, gone in keys:
             op.create_foreign_key(f'fk_{table}_{column}', table, target, [column], ['id'], ondelete=gone)
 
@@ -53,4 +53,5 @@ def _drop(conn: Connection, tables: Iterable[str]) -> None:
     inspector = sa.inspect(conn)
     for table in tables:
         for key in inspector.get_foreign_keys(table):
+            assert key['name'] is not None  # MariaDB names each
             op.drop_constraint(key['name'], table, type_='foreignkey')

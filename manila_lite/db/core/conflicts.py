@@ -8,7 +8,7 @@ is here.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import sqlalchemy
 from oslo_db.api import wrap_db_retry
@@ -25,15 +25,18 @@ TRANSIENT = (DBConnectionError, DBDeadlock)
 #: deadlock, or the same two would meet once more.
 _TRIES, _PAUSE = 5, 0.05
 _Work = TypeVar('_Work', bound=Callable[..., Any])
+_Filter = Callable[[Any, Any, str, bool], None]
+#: oslo.db's decorator of functions that translate errors: its database, their class, and a pattern of their texts.
+filters: Callable[[str, type[Exception], str], Callable[[_Filter], _Filter]] = exc_filters.filters
 
 
 # Another transaction held the file, or the lock, for longer than the timeout.
-@exc_filters.filters('sqlite', sqlalchemy.exc.OperationalError, r'.*is locked')
-@exc_filters.filters('postgresql', sqlalchemy.exc.OperationalError, r'.*lock timeout')
+@filters('sqlite', sqlalchemy.exc.OperationalError, r'.*is locked')
+@filters('postgresql', sqlalchemy.exc.OperationalError, r'.*lock timeout')
 # Another isolation level than the default one was set for the database.
-@exc_filters.filters('postgresql', sqlalchemy.exc.OperationalError, r'.*could not serialize access')
+@filters('postgresql', sqlalchemy.exc.OperationalError, r'.*could not serialize access')
 # Galera's failed certification, as older releases call it at a COMMIT.
-@exc_filters.filters('mysql', sqlalchemy.exc.OperationalError, r'.*\b1180\b.*Got error 149\b.*during COMMIT')
+@filters('mysql', sqlalchemy.exc.OperationalError, r'.*\b1180\b.*Got error 149\b.*during COMMIT')
 def _taken_back(error: Any, match: Any, engine_name: str, is_disconnect: bool) -> None:
     raise DBDeadlock(error)
 
@@ -62,12 +65,10 @@ def repeating(work: _Work, worth: tuple[type[Exception], ...] = (DBDeadlock,)) -
         LOG.info('A transaction was taken back, or lost its connection: %s', brief(error))
         return True
 
-    return cast(
-        _Work,
-        wrap_db_retry(
-            max_retries=_TRIES, retry_interval=_PAUSE, max_retry_interval=1, exception_checker=is_worth_it
-        )(work),
+    repeats: Callable[[_Work], _Work] = wrap_db_retry(
+        max_retries=_TRIES, retry_interval=_PAUSE, max_retry_interval=1, exception_checker=is_worth_it
     )
+    return repeats(work)
 
 
 def brief(error: BaseException) -> str:

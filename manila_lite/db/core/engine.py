@@ -13,13 +13,13 @@ from typing import Any, TypeVar
 
 import sqlalchemy
 from oslo_db import exception as oslo_db_exception
-from oslo_db.sqlalchemy import enginefacade, exc_filters
+from oslo_db.sqlalchemy import enginefacade
 from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine, Row
 
 from manila_lite import trace
 from manila_lite.db.core import connection_url, idle_connections, prepared, statement_events
-from manila_lite.db.core.conflicts import TRANSIENT, repeating, retry
+from manila_lite.db.core.conflicts import TRANSIENT, filters, repeating, retry
 from manila_lite.db.core.savepoints import savepoint
 from manila_lite.db.core.unit_of_work import UnitOfWork
 
@@ -41,7 +41,7 @@ AWAY = (
 )
 
 
-@exc_filters.filters('postgresql', sqlalchemy.exc.OperationalError, AWAY)
+@filters('postgresql', sqlalchemy.exc.OperationalError, AWAY)
 def _unreachable(error: Any, match: Any, engine_name: str, is_disconnect: bool) -> None:
     raise oslo_db_exception.DBConnectionError(error)
 
@@ -288,7 +288,7 @@ def _tune_mariadb(engine: Engine) -> None:
     engine.dispose()  # oslo.db opened a connection before this listener existed
 
 
-def insert_ignore(conn: Connection, table: sqlalchemy.Table, values: dict) -> bool:
+def insert_ignore(conn: Connection, table: sqlalchemy.Table, values: dict[str, Any]) -> bool:
     """Insert a row unless there is one with the same key. Say whether it was inserted."""
     try:
         with savepoint(conn):

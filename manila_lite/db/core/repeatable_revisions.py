@@ -11,7 +11,7 @@ from alembic.ddl import base
 from sqlalchemy import schema
 from sqlalchemy.engine import Connection, Inspector
 
-_NOTHING = sa.DDL('DO 0')
+_NOTHING = sa.DDL('DO 0')  # type: ignore[no-untyped-call]  # SQLAlchemy has no types for it
 
 
 def skip_what_is_done(conn: Connection) -> None:
@@ -40,7 +40,9 @@ def _table(inspector: Inspector, change: schema.CreateTable) -> bool:
 
 
 def _index(inspector: Inspector, change: schema.CreateIndex | schema.DropIndex) -> bool:
-    return change.element.name in _names(inspector.get_indexes(change.element.table.name))
+    table = change.element.table
+    assert table is not None  # an index of a revision has one
+    return change.element.name in _names(inspector.get_indexes(table.name))
 
 
 def _constraint(inspector: Inspector, change: schema.AddConstraint | schema.DropConstraint) -> bool:

@@ -40,7 +40,7 @@ def task_states_of(conn: Connection, resource_ids: Iterable[str]) -> dict[str, s
     return {row.id: row.task_state for row in conn.execute(sa.union_all(*parts))}
 
 
-def list_ended(conn: Connection, resource_type: str, resource_id: str | None = None) -> list[Row]:
+def list_ended(conn: Connection, resource_type: str, resource_id: str | None = None) -> list[Row[Any]]:
     """Return shares or share servers (or only one) whose task state is that of a migration, and that are not migrated."""
     table, kind, project_id = _MOVING[resource_type]
     migration = sa.select(models.operations.c.id).where(

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Share groups, group snapshots and backups in a transient status, each with its operation."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
@@ -15,7 +17,7 @@ _TABLES = {
 }
 
 
-def list_in_transition(conn: Connection, machine: states.Machine) -> list[Row]:
+def list_in_transition(conn: Connection, machine: states.Machine) -> list[Row[Any]]:
     """Return id, project_id, state and ``since`` of rows in a transient status, with the operation that will end it."""
     table = _TABLES[machine.resource_type]
     return list(

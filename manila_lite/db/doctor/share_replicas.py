@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replicas in a transient status, like shares in ``db/doctor/shares.py``. The active replica is covered by its share."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
@@ -12,7 +14,7 @@ _shares = models.shares
 _instances = models.share_instances
 
 
-def list_in_transition(conn: Connection, replica_id: str | None = None) -> list[Row]:
+def list_in_transition(conn: Connection, replica_id: str | None = None) -> list[Row[Any]]:
     """Return replicas (or only ``replica_id``), each with the operation that will end its status, if there is one."""
     query = (
         sa.select(
@@ -37,7 +39,7 @@ def list_in_transition(conn: Connection, replica_id: str | None = None) -> list[
     return list(conn.execute(query if replica_id is None else query.where(_instances.c.id == replica_id)))
 
 
-def list_contradicting(conn: Connection, replica_id: str | None = None) -> list[Row]:
+def list_contradicting(conn: Connection, replica_id: str | None = None) -> list[Row[Any]]:
     """Return active replicas (or only ``replica_id``) that are not called active, and others that are called so."""
     is_called_active = _instances.c.replica_state == states.Replica.ACTIVE.value
     query = (

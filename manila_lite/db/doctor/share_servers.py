@@ -31,7 +31,7 @@ _OPERATION = (
 )
 
 
-def _servers_with_work() -> sa.Select:
+def _servers_with_work() -> sa.Select[Any]:
     return (
         sa.select(
             _servers.c.id,
@@ -58,14 +58,14 @@ def _moving_here() -> sa.ColumnElement[bool]:
     )
 
 
-def list_servers(conn: Connection) -> list[Row]:
+def list_servers(conn: Connection) -> list[Row[Any]]:
     """Return share servers in a transient status, each with the operation that will end it, if there is one."""
     return list(
         conn.execute(_servers_with_work().where(_servers.c.status.in_(states.SHARE_SERVER.transient)))
     )
 
 
-def list_in_error(conn: Connection) -> list[Row]:
+def list_in_error(conn: Connection) -> list[Row[Any]]:
     """Return share servers that are neither in use nor in a transient status and yet have shares that are served, each with
     the operation on it, if there is one.
     """
@@ -77,7 +77,7 @@ def list_in_error(conn: Connection) -> list[Row]:
     )
 
 
-def find_server(conn: Connection, server_id: str) -> Row | None:
+def find_server(conn: Connection, server_id: str) -> Row[Any] | None:
     """Return one share server as ``list_servers`` does, in any status."""
     return conn.execute(_servers_with_work().where(_servers.c.id == server_id)).first()
 
@@ -91,7 +91,7 @@ def _count(*conditions: Any) -> Any:
     )
 
 
-def list_networks(conn: Connection) -> list[Row]:
+def list_networks(conn: Connection) -> list[Row[Any]]:
     """Return networks in transition or being deleted, with their number of ``servers`` and of those ``changing``."""
     changing = states.SHARE_SERVER['change'].during
     return list(
@@ -111,7 +111,7 @@ def list_networks(conn: Connection) -> list[Row]:
     )
 
 
-def list_subnets_without_address(conn: Connection) -> list[Row]:
+def list_subnets_without_address(conn: Connection) -> list[Row[Any]]:
     """Return subnets in which a server has no address, and the operation on the server, if there is one.
 
     Servers whose creation failed have none, and need none.
@@ -143,7 +143,7 @@ def list_subnets_without_address(conn: Connection) -> list[Row]:
     )
 
 
-def list_leaked_addresses(conn: Connection) -> list[Row]:
+def list_leaked_addresses(conn: Connection) -> list[Row[Any]]:
     """Return addresses in subnets that their server is not in, if no operation on the server is open."""
     mapped = sa.exists().where(
         _mappings.c.share_server_id == _addresses.c.share_server_id,

@@ -47,7 +47,7 @@ _OPERATION = (
 # Operations -----------------------------------------------------------------------------------
 
 
-def list_operations(conn: Connection) -> list[Row]:
+def list_operations(conn: Connection) -> list[Row[Any]]:
     """Return the operations that are open or parked, oldest first, with their data as ``text``."""
     return list(
         conn.execute(
@@ -58,7 +58,7 @@ def list_operations(conn: Connection) -> list[Row]:
     )
 
 
-def last_operation(conn: Connection, resource_id: str) -> Row | None:
+def last_operation(conn: Connection, resource_id: str) -> Row[Any] | None:
     """Return the last operation that was begun on a resource, except for access rules, with any result."""
     return conn.execute(
         sa.select(*_OPERATION)
@@ -68,19 +68,19 @@ def last_operation(conn: Connection, resource_id: str) -> Row | None:
     ).first()
 
 
-def drop_claim(conn: Connection, seen: Row) -> bool:
+def drop_claim(conn: Connection, seen: Row[Any]) -> bool:
     """Drop the claim of the operation if it is still as ``seen``, and make it due now. Say whether it was."""
     return _due_now(
         conn, seen, _operations.c.owner == seen.owner, _operations.c.lease_expires_at == seen.lease_expires_at
     )
 
 
-def make_due(conn: Connection, seen: Row) -> bool:
+def make_due(conn: Connection, seen: Row[Any]) -> bool:
     """Make the operation due now if it is still unclaimed. Say whether it was."""
     return _due_now(conn, seen, _operations.c.owner.is_(None))
 
 
-def _due_now(conn: Connection, seen: Row, *conditions: Any) -> bool:
+def _due_now(conn: Connection, seen: Row[Any], *conditions: Any) -> bool:
     return bool(
         conn.execute(
             _operations.update()
@@ -102,7 +102,7 @@ def delete_parked(conn: Connection, operation_id: str) -> bool:
 # Resources ------------------------------------------------------------------------------------
 
 
-def _shares_with_work() -> sa.Select:
+def _shares_with_work() -> sa.Select[Any]:
     return (
         sa.select(
             _shares.c.id,
@@ -174,7 +174,7 @@ def _being_backed_up() -> sa.ColumnElement[bool]:
     )
 
 
-def _with_own_work() -> sa.Select:
+def _with_own_work() -> sa.Select[Any]:
     work = sa.or_(
         operation_on(_shares.c.id, _operations.c.kind != _SYNC),
         _moving(_instances.c.status, states.SHARE),
@@ -185,17 +185,17 @@ def _with_own_work() -> sa.Select:
     return _shares_with_work().outerjoin(_operations, work)
 
 
-def list_shares(conn: Connection) -> list[Row]:
+def list_shares(conn: Connection) -> list[Row[Any]]:
     """Return shares in a transient status, each with the operation that will end it, if there is one."""
     return list(conn.execute(_with_own_work().where(_instances.c.status.in_(states.SHARE.transient))))
 
 
-def find_share(conn: Connection, share_id: str) -> Row | None:
+def find_share(conn: Connection, share_id: str) -> Row[Any] | None:
     """Return one share as ``list_shares`` does, in any status."""
     return conn.execute(_with_own_work().where(_shares.c.id == share_id)).first()
 
 
-def _snapshots_with_work() -> sa.Select:
+def _snapshots_with_work() -> sa.Select[Any]:
     work = sa.or_(
         operation_on(_snapshots.c.id),
         _moving(_snapshots.c.status, states.SNAPSHOT),
@@ -229,19 +229,19 @@ def _snapshots_with_work() -> sa.Select:
     )
 
 
-def list_snapshots(conn: Connection) -> list[Row]:
+def list_snapshots(conn: Connection) -> list[Row[Any]]:
     """Return snapshots in a transient status, each with the operation that will end it, if there is one."""
     return list(
         conn.execute(_snapshots_with_work().where(_snapshots.c.status.in_(states.SNAPSHOT.transient)))
     )
 
 
-def find_snapshot(conn: Connection, snapshot_id: str) -> Row | None:
+def find_snapshot(conn: Connection, snapshot_id: str) -> Row[Any] | None:
     """Return one snapshot as ``list_snapshots`` does, in any status."""
     return conn.execute(_snapshots_with_work().where(_snapshots.c.id == snapshot_id)).first()
 
 
-def list_rules(conn: Connection) -> list[Row]:
+def list_rules(conn: Connection) -> list[Row[Any]]:
     """Return access rules in a transient state, each with the operation that will end it, if there is one."""
     return list(
         conn.execute(
@@ -263,7 +263,7 @@ def list_rules(conn: Connection) -> list[Row]:
     )
 
 
-def list_second_instances(conn: Connection) -> list[Row]:
+def list_second_instances(conn: Connection) -> list[Row[Any]]:
     """Return second instances of shares, each with the operation that will end it, if there is one."""
     first = _instances.alias()
     work = sa.or_(
@@ -296,7 +296,7 @@ def list_second_instances(conn: Connection) -> list[Row]:
     )
 
 
-def list_shares_without_rule_operation(conn: Connection) -> list[Row]:
+def list_shares_without_rule_operation(conn: Connection) -> list[Row[Any]]:
     """Return shares whose rules count as being applied, without a rule or an operation for that."""
     on_the_way = sa.exists().where(
         _rules.c.share_id == _shares.c.id, _rules.c.state.in_(states.ACCESS.transient)
@@ -326,7 +326,7 @@ def _left_sizes(*conditions: Any) -> list[Any]:
     return [_shares.c.target_size.is_not(None), idle, ~work, *conditions]
 
 
-def list_stale_target_sizes(conn: Connection) -> list[Row]:
+def list_stale_target_sizes(conn: Connection) -> list[Row[Any]]:
     """Return shares that quota counts with the size of a resize that is not under way."""
     return list(
         conn.execute(
@@ -351,7 +351,7 @@ def clear_stale_target_size(conn: Connection, share_id: str) -> bool:
 # Services and pools ---------------------------------------------------------------------------
 
 
-def list_services_left_ensuring(conn: Connection) -> list[Row]:
+def list_services_left_ensuring(conn: Connection) -> list[Row[Any]]:
     """Return the services that are marked as ensuring their shares, without an open operation that does so."""
     work = sa.exists().where(
         _operations.c.kind == ensure.KIND,
@@ -363,7 +363,7 @@ def list_services_left_ensuring(conn: Connection) -> list[Row]:
     )
 
 
-def list_last_ensures(conn: Connection) -> list[Row]:
+def list_last_ensures(conn: Connection) -> list[Row[Any]]:
     """Return the last run over the shares of each backend that has ended, unless another one is open."""
     later = _operations.alias()
     newer = sa.exists().where(
@@ -380,12 +380,12 @@ def list_last_ensures(conn: Connection) -> list[Row]:
     )
 
 
-def list_served(conn: Connection, host: str, instance_ids: Iterable[str]) -> list[Row]:
+def list_served(conn: Connection, host: str, instance_ids: Iterable[str]) -> list[Row[Any]]:
     """Return those of these instances, with their shares, that the backend should serve."""
     return ensure.list_shares_by_instance(conn, host, instance_ids, ensure.NOT_SERVED)
 
 
-def list_mount_options(conn: Connection, hosts: Iterable[str]) -> list[Row]:
+def list_mount_options(conn: Connection, hosts: Iterable[str]) -> list[Row[Any]]:
     """Return shares with the mount options of their export locations: those that have any, and all that are on these pools
     and whose clients need some.
     """
@@ -423,7 +423,7 @@ def list_reported_options(conn: Connection) -> dict[str, dict[str, str]]:
     }
 
 
-def list_pools(conn: Connection) -> list[Row]:
+def list_pools(conn: Connection) -> list[Row[Any]]:
     """Return every pool with its service's heartbeat, and ``most``: the GiB that its shares can have been promised."""
     growth = sa.case((_shares.c.target_size > _shares.c.size, _shares.c.target_size), else_=_shares.c.size)
     most = (
@@ -456,7 +456,7 @@ def list_pools(conn: Connection) -> list[Row]:
     )
 
 
-def correct_promises(conn: Connection, seen: Row, unseen: float, provisioned: float) -> bool:
+def correct_promises(conn: Connection, seen: Row[Any], unseen: float, provisioned: float) -> bool:
     """Set the promised GiB of the pool to the sum of its shares, if it is still as ``seen``."""
     return bool(
         conn.execute(

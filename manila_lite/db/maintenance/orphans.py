@@ -6,6 +6,7 @@ A healthy database has none. They come from partly restored dumps, and from manu
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -49,7 +50,7 @@ class Orphans:
         return conn.execute(self.table.delete().where(self.where)).rowcount
 
 
-def _cut(conn: Connection, table: sa.Table, column: sa.Column, where: sa.ColumnElement[bool]) -> int:
+def _cut(conn: Connection, table: sa.Table, column: sa.Column[Any], where: sa.ColumnElement[bool]) -> int:
     return conn.execute(table.update().where(where).values({column: None})).rowcount
 
 
@@ -71,7 +72,7 @@ def _none(table: sa.Table, *conditions: sa.ColumnElement[bool]) -> sa.ColumnElem
     return ~sa.exists().select_from(table).where(*conditions)
 
 
-def _bare_share(column: sa.Column) -> sa.ColumnElement[bool]:
+def _bare_share(column: sa.Column[Any]) -> sa.ColumnElement[bool]:
     return _none(_instances, _instances.c.share_id == column)
 
 

@@ -3,7 +3,8 @@
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import sqlalchemy as sa
 from alembic import command, context
@@ -90,12 +91,16 @@ def _is_in_use(error: Exception) -> bool:
     return in_use
 
 
-@oslo_db_api.wrap_db_retry(
+_Work = TypeVar('_Work', bound=Callable[..., None])
+_patiently: Callable[[_Work], _Work] = oslo_db_api.wrap_db_retry(
     max_retries=_PATIENCE // (_GIVE_WAY + _PAUSE),
     retry_interval=_PAUSE,
     inc_retry_interval=False,
     exception_checker=_is_in_use,
 )
+
+
+@_patiently
 def upgrade(db: Database, revision: str = 'head') -> None:
     """Bring the schema to ``revision``. Let a schema of a later release be: it only has more.
 

@@ -59,7 +59,7 @@ _LOCK = Query(
 )
 
 
-def get(conn: Connection, ctx: context.RequestContext, rule_id: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, rule_id: str) -> Row[Any]:
     """Return a rule of a share of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
@@ -82,7 +82,7 @@ _SELECT = sa.select(_rules).order_by(_rules.c.created_at, _rules.c.id)
 _OF_SHARE = Query(_SELECT.where(_rules.c.share_id == sa.bindparam('share_id')))
 
 
-def of_share(conn: Connection, share_id: str, filters: dict[str, Any] | None = None) -> list[Row]:
+def of_share(conn: Connection, share_id: str, filters: dict[str, Any] | None = None) -> list[Row[Any]]:
     """Return a share's rules, oldest first; filters by access_type, access_to, access_level, metadata."""
     filters = filters or {}
     if not paging.is_filtered(filters):
@@ -169,7 +169,7 @@ def copiers_of(conn: Connection, share_ids: Iterable[str]) -> list[Copier]:
     ]
 
 
-def _rules_of_copier(row: Row) -> list[values.AccessRule | None]:
+def _rules_of_copier(row: Row[Any]) -> list[values.AccessRule | None]:
     """Return a rule for each address from which a copy is made, or only None if it has ended."""
     if row.status not in _LEVELS or row.copier == _NOBODY:
         return [None]
@@ -256,7 +256,7 @@ class _Both:
         sa.or_(~_instances.c.is_aside, _instances.c.status == sa.literal(_MOVING)),
     )
 
-    def where(self, names: list[Any]) -> sa.CompoundSelect:
+    def where(self, names: list[Any]) -> sa.CompoundSelect[Any]:
         """Return the statement for the shares of these names."""
         return sa.union_all(
             self.of_backups.where(_copied(names)), self.of_moves.where(_instances.c.share_id.in_(names))
@@ -291,7 +291,8 @@ def joined(
     """Return the rules with another one. Of rules for one client there is one, as its user wrote it: drivers need not decide
     which counts. ``most``: the highest level.
     """
-    others, same = [], []
+    others: list[values.AccessRule] = []
+    same: list[values.AccessRule] = []
     for one in rules:
         (same if _is_of(one, rule) else others).append(one)
     level = most if 'rw' in (rule.level, *(one.level for one in same)) else 'ro'
@@ -305,12 +306,12 @@ def _is_of(rule: values.AccessRule, other: values.AccessRule) -> bool:
     return ipaddress.ip_network(rule.to, strict=False) == ipaddress.ip_network(other.to)
 
 
-def as_driver_rule(row: Row) -> values.AccessRule:
+def as_driver_rule(row: Row[Any]) -> values.AccessRule:
     """Return a rule as drivers see it."""
     return values.AccessRule(row.id, row.access_type, row.access_to, row.access_level)
 
 
-def pending_rules(conn: Connection, share_id: str) -> list[Row]:
+def pending_rules(conn: Connection, share_id: str) -> list[Row[Any]]:
     """Return the rules of which the backend was not told yet, or was being told when the process died."""
     return _PENDING_OF.all(conn, {'share_id': share_id})
 

@@ -38,7 +38,7 @@ def store(conn: Connection, rows: list[dict[str, Any]]) -> bool:
     return True
 
 
-def of_server(conn: Connection, server_id: str, subnet_id: str | None = None) -> list[Row]:
+def of_server(conn: Connection, server_id: str, subnet_id: str | None = None) -> list[Row[Any]]:
     """Return the addresses of a server in its share network, oldest first; with ``subnet_id`` those in that subnet of it, or in
     the administrators' network (``ADMIN``). No call returns both: they may be of different network plugins.
     """
@@ -51,14 +51,14 @@ def _are_in(subnet_id: str | None) -> sa.ColumnElement[bool]:
     return column.is_not(None) if subnet_id is None else column.is_not_distinct_from(subnet_id or None)
 
 
-def taken_over(conn: Connection, server_id: str, subnet_id: str | None = None) -> list[Row]:
+def taken_over(conn: Connection, server_id: str, subnet_id: str | None = None) -> list[Row[Any]]:
     """Return the addresses of the share servers to which this one moved: they may have been its own. See ``of_server``."""
     servers = models.share_servers
     query = sa.select(_allocations).join(servers, servers.c.id == _allocations.c.share_server_id)
     return list(conn.execute(query.where(servers.c.source_share_server_id == server_id, _are_in(subnet_id))))
 
 
-def by_ids(conn: Connection, allocation_ids: Iterable[str]) -> list[Row]:
+def by_ids(conn: Connection, allocation_ids: Iterable[str]) -> list[Row[Any]]:
     """Return these addresses."""
     return list(conn.execute(sa.select(_allocations).where(_allocations.c.id.in_(tuple(allocation_ids)))))
 

@@ -2,6 +2,7 @@
 """Machines of backends with failover: each one reports itself, and an operator drains it."""
 
 import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from oslo_utils import timeutils
@@ -63,7 +64,7 @@ def end(conn: Connection, backend_host: str, machine: str, owner: str) -> None:
     )
 
 
-def list_machines(conn: Connection, backend_host: str | None = None) -> list[Row]:
+def list_machines(conn: Connection, backend_host: str | None = None) -> list[Row[Any]]:
     """Return the machines of the backend, or of all, with ``lease_owner`` and ``lease_expires_at`` of the backend."""
     query = (
         sa.select(_machines, _services.c.lease_owner, _services.c.lease_expires_at)
@@ -94,7 +95,7 @@ def set_drained(conn: Connection, backend_host: str, machine: str, drained: bool
     conn.execute(_machines.update().where(_is(backend_host, machine)).values(drained=drained))
 
 
-def list_silent(conn: Connection, before: datetime.datetime) -> list[Row]:
+def list_silent(conn: Connection, before: datetime.datetime) -> list[Row[Any]]:
     """Return the machines that were last seen before, except those that have a lease."""
     return [row for row in list_machines(conn) if row.seen_at < before and row.lease_owner != row.owner]
 

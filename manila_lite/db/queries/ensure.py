@@ -2,6 +2,7 @@
 """The shares of a backend in the order in which they are ensured: by instance id, in batches."""
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
@@ -54,7 +55,7 @@ def count_shares(conn: Connection, host: str, without: Collection[str]) -> int:
 
 def list_shares_after(
     conn: Connection, host: str, instance_id: str, limit: int, without: Collection[str], until: str = ''
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return the next shares of a backend after an instance id, up to the id ``until`` if it is given."""
     query = shares.select().where(
         _of(host), _instances.c.id > instance_id, _instances.c.status.not_in(tuple(without))
@@ -66,7 +67,7 @@ def list_shares_after(
 
 def list_shares_by_instance(
     conn: Connection, host: str, instance_ids: Iterable[str], without: Collection[str]
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return the backend's shares among these instance ids."""
     return list(
         conn.execute(
@@ -88,7 +89,7 @@ def list_part(
     share_id: str | None = None,
     share_server_id: str | None = None,
     pool: str | None = None,
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return id and share server of the backend's instances of a share, of a share server, or in a pool."""
     query = sa.select(_instances.c.id, _instances.c.share_server_id).where(_of(host), ~_instances.c.is_aside)
     for column, value in (

@@ -22,7 +22,7 @@ _metadata = models.export_location_metadata
 PREFERRED = 'preferred'
 
 
-def get(conn: Connection, instance_ids: Sequence[str], location_id: str, *, hidden: bool = False) -> Row:
+def get(conn: Connection, instance_ids: Sequence[str], location_id: str, *, hidden: bool = False) -> Row[Any]:
     """Return an export location of one of these instances; with ``hidden``, also one that only administrators see.
 
     :raises errors.NotFound: there is none.
@@ -35,7 +35,7 @@ def get(conn: Connection, instance_ids: Sequence[str], location_id: str, *, hidd
     return get_row(conn, query, 'export location', location_id)
 
 
-def metadata(conn: Connection, row: Row) -> dict[str, str]:
+def metadata(conn: Connection, row: Row[Any]) -> dict[str, str]:
     """Return all metadata of a location, including ``preferred``."""
     return {**key_values.of(conn, _metadata, row.id), PREFERRED: str(row.preferred)}
 

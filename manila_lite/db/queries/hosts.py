@@ -2,6 +2,7 @@
 """Operators' work on hosts and their services: delete dead ones, and give their shares to other hosts."""
 
 import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from oslo_utils import timeutils
@@ -29,7 +30,7 @@ _RESIDENTS = [
 ]
 
 
-def list_backends(conn: Connection, zone: str | None = None) -> list[Row]:
+def list_backends(conn: Connection, zone: str | None = None) -> list[Row[Any]]:
     """Return backends with zone, heartbeat, and the number of their pools and share instances."""
     count = sa.func.count().label
     pools = sa.select(count('n')).where(_pools.c.backend_host == _services.c.host).scalar_subquery()
@@ -79,7 +80,7 @@ def _used() -> sa.ColumnElement[bool]:
     )
 
 
-def list_silent_services(conn: Connection, before: datetime.datetime) -> list[Row]:
+def list_silent_services(conn: Connection, before: datetime.datetime) -> list[Row[Any]]:
     """Return services whose last heartbeat is older, with ``used``: they have resources, or operations wait for them."""
     return list(
         conn.execute(

@@ -6,6 +6,7 @@ while. Then another request may take it over, and the former owner can no longer
 """
 
 import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from oslo_utils import timeutils
@@ -34,7 +35,7 @@ def claim(conn: Connection, key: str, request: str, owner: str, *, seconds: floa
     return bool(taken.rowcount) or insert_ignore(conn, _kept, {'id': key, **values})
 
 
-def get(conn: Connection, key: str) -> Row | None:
+def get(conn: Connection, key: str) -> Row[Any] | None:
     """Return the row of a key: request, claim, HTTP code and body; or None."""
     return conn.execute(sa.select(_kept).where(_kept.c.id == key)).first()
 

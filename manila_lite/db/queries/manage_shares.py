@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resources that are managed already, to be found by export path or location."""
 
+from typing import NamedTuple
+
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Row
+from sqlalchemy.engine import Connection
 
 from manila_lite import states
 from manila_lite.db import models
@@ -24,12 +26,19 @@ def _last(path: str) -> str:
     return path.replace('\\', '/').rstrip('/').rpartition('/')[2]
 
 
-def find_managed_share(conn: Connection, host: str, export_path: str) -> Row | None:
-    """Return the share (id, project_id) with that export path, or of that name, on the backend ``host``; or None."""
+class Managed(NamedTuple):
+    """A resource that is managed already."""
+
+    id: str
+    project_id: str
+
+
+def find_managed_share(conn: Connection, host: str, export_path: str) -> Managed | None:
+    """Return the share with that export path, or of that name, on the backend ``host``; or None."""
     exported = sa.exists().where(
         _exports.c.share_instance_id == _instances.c.id, _exports.c.path == export_path
     )
-    return conn.execute(
+    row = conn.execute(
         sa.select(_shares.c.id, _shares.c.project_id)
         .join(_instances, _instances.c.share_id == _shares.c.id)
         .where(
@@ -39,11 +48,12 @@ def find_managed_share(conn: Connection, host: str, export_path: str) -> Row | N
         )
         .limit(1)
     ).first()
+    return Managed(*row) if row else None
 
 
-def find_managed_snapshot(conn: Connection, host: str, location: str) -> Row | None:
-    """Return the snapshot (id, project_id) with that location on the backend ``host``, or None."""
-    return conn.execute(
+def find_managed_snapshot(conn: Connection, host: str, location: str) -> Managed | None:
+    """Return the snapshot with that location on the backend ``host``, or None."""
+    row = conn.execute(
         sa.select(_snapshots.c.id, _snapshots.c.project_id)
         .join(_instances, _instances.c.share_id == _snapshots.c.share_id)
         .where(
@@ -53,3 +63,4 @@ def find_managed_snapshot(conn: Connection, host: str, location: str) -> Row | N
         )
         .limit(1)
     ).first()
+    return Managed(*row) if row else None

@@ -16,6 +16,7 @@ from manila_lite.db.core import paging
 from manila_lite.db.core.rows import get_row
 
 _messages = models.messages
+_SORTABLE = dict(_messages.c.items())
 _KEEP = datetime.timedelta(days=30)
 
 
@@ -190,7 +191,7 @@ def newest_of_resources(
     }
 
 
-def user_message(row: Row) -> str:
+def user_message(row: Row[Any]) -> str:
     """Return the sentence for users: the action, the reason, and the particulars. A text of its own is no unknown error."""
     by_id = {member.value[0]: member.value[1] for member in (*Action,)}
     details = {member.value[0]: member.value[1] for member in (*Detail,)}
@@ -200,12 +201,12 @@ def user_message(row: Row) -> str:
     return f'{by_id.get(row.action_id, "unknown action")}: {" ".join(filter(None, (reason, row.text)))}'
 
 
-def _visible(ctx: context.RequestContext) -> sa.Select:
+def _visible(ctx: context.RequestContext) -> sa.Select[Any]:
     query = sa.select(_messages)
     return query if ctx.is_admin else query.where(_messages.c.project_id == ctx.project_id)
 
 
-def get(conn: Connection, ctx: context.RequestContext, message_id: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, message_id: str) -> Row[Any]:
     """Return a message of the caller's project.
 
     :raises errors.NotFound: there is none.
@@ -218,7 +219,7 @@ _EQUAL = ('id', 'detail_id', 'action_id', 'resource_id', 'resource_type', 'messa
 
 def list_messages(
     conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return the caller's messages; ``created_since`` and ``created_before`` are datetimes."""
     query = _visible(ctx)
     for key in _EQUAL:
@@ -228,7 +229,7 @@ def list_messages(
         query = query.where(_messages.c.created_at >= filters['created_since'])
     if filters.get('created_before'):
         query = query.where(_messages.c.created_at <= filters['created_before'])
-    return list(conn.execute(page.apply(query, _messages.c, tie=_messages.c.id)).all())
+    return list(conn.execute(page.apply(query, _SORTABLE, tie=_messages.c.id)).all())
 
 
 def delete(conn: Connection, ctx: context.RequestContext, message_id: str) -> None:

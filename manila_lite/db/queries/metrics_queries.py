@@ -43,7 +43,7 @@ def open_operations(conn: Connection, bounds: Sequence[float]) -> dict[str, list
     }
 
 
-def pools(conn: Connection, most: int) -> list[Row]:
+def pools(conn: Connection, most: int) -> list[Row[Any]]:
     """Return host, capabilities, and capacities in GiB of the first ``most`` pools."""
     return list(
         conn.execute(
@@ -60,7 +60,7 @@ def pools(conn: Connection, most: int) -> list[Row]:
     )
 
 
-def oldest_replicas(conn: Connection, most: int) -> list[Row]:
+def oldest_replicas(conn: Connection, most: int) -> list[Row[Any]]:
     """Return host and ``synced_at`` of the oldest replica on each of the first ``most`` pools; active ones do not count. One
     that was never in sync counts from its creation.
     """
@@ -78,7 +78,7 @@ def oldest_replicas(conn: Connection, most: int) -> list[Row]:
     )
 
 
-def heartbeats(conn: Connection, most: int) -> list[Row]:
+def heartbeats(conn: Connection, most: int) -> list[Row[Any]]:
     """Return binary, host, heartbeat and clock of the first ``most`` services."""
     return list(
         conn.execute(

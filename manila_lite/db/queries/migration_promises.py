@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -17,7 +18,7 @@ _servers = models.share_servers
 _UNDER_WAY = ('open', 'parked')
 
 
-def select(backend_host: str | None = None) -> sa.Select:
+def select(backend_host: str | None = None) -> sa.Select[Any]:
     """Select state and data, as text, of the migrations of share servers to a backend, or to all, that have a copy there.
 
     Those that failed count as long as their target is kept in error.

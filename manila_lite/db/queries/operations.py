@@ -131,9 +131,10 @@ def reopen(conn: Connection, row: Any, step: str, open_key: str) -> bool:
     )
 
 
-def get(conn: Connection, operation_id: str) -> Row | None:
+def get(conn: Connection, operation_id: str) -> Row[Any] | None:
     """Return the operation, or None."""
-    return _ONE.first(conn, {'operation_id': operation_id})
+    row: Row[Any] | None = _ONE.first(conn, {'operation_id': operation_id})
+    return row
 
 
 _ONE = Query(sa.select(operations).where(operations.c.id == sa.bindparam('operation_id')))
@@ -168,7 +169,7 @@ def is_any_serial_open(conn: Connection, serials: Iterable[str]) -> bool:
     )
 
 
-def list_of_resource(conn: Connection, resource_id: str, kind: str) -> list[Row]:
+def list_of_resource(conn: Connection, resource_id: str, kind: str) -> list[Row[Any]]:
     """Return all operations of this kind on the resource, oldest first, in any state."""
     return list(
         conn.execute(
@@ -199,7 +200,7 @@ def is_overdue(conn: Connection, operation_id: str, seconds: float) -> bool:
     return bool(conn.execute(sa.select(sa.exists().where(operations.c.id == operation_id, due))).scalar())
 
 
-def _as_seen(seen: Row, now: datetime.datetime) -> sa.ColumnElement[bool]:
+def _as_seen(seen: Row[Any], now: datetime.datetime) -> sa.ColumnElement[bool]:
     return sa.and_(
         operations.c.id == seen.id,
         operations.c.attempts == seen.attempts,
@@ -210,7 +211,7 @@ def _as_seen(seen: Row, now: datetime.datetime) -> sa.ColumnElement[bool]:
     )
 
 
-def claim(conn: Connection, seen: Row, owner: str, lease: float, /, **values: Any) -> Row | None:
+def claim(conn: Connection, seen: Row[Any], owner: str, lease: float, /, **values: Any) -> Row[Any] | None:
     """Claim the operation for ``lease`` seconds, and set ``values``. Return it as it is now, or None if it changed since
     ``seen``.
 
@@ -258,8 +259,8 @@ _CLAIMED = Among(
 
 
 def claim_many(
-    conn: Connection, seen: Iterable[tuple[Row, dict[str, Any]]], owner: str, lease: float
-) -> list[Row]:
+    conn: Connection, seen: Iterable[tuple[Row[Any], dict[str, Any]]], owner: str, lease: float
+) -> list[Row[Any]]:
     """Do as ``claim`` for several operations, each with its new ``step`` and ``steps``, in a statement for each step and one
     more. Return those that were claimed, in the same order.
 
@@ -292,7 +293,7 @@ def claim_many(
     return [rows[operation_id] for operation_id in order if operation_id in rows]
 
 
-def park(conn: Connection, seen: Row, why: str) -> None:
+def park(conn: Connection, seen: Row[Any], why: str) -> None:
     """Park the operation for an operator to look at, if it is still as it was ``seen``."""
     conn.execute(
         operations.update()
@@ -301,7 +302,7 @@ def park(conn: Connection, seen: Row, why: str) -> None:
     )
 
 
-def call_off(conn: Connection, seen: Row, error: str, code: str) -> bool:
+def call_off(conn: Connection, seen: Row[Any], error: str, code: str) -> bool:
     """End the operation as failed if it is open or parked, and still at the step at which it was seen. Say whether it was.
 
     A worker that runs it has lost its claim.

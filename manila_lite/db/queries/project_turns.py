@@ -128,7 +128,10 @@ def _numbered(name: str, values: Collection[str], size: int) -> dict[str, str]:
 
 
 def _none_of(column: Any, name: str, size: int) -> sa.ColumnElement[bool]:
-    return column.not_in([sa.bindparam(f'{name}_{number}', type_=column.type) for number in range(size)])
+    none: sa.ColumnElement[bool] = column.not_in(
+        [sa.bindparam(f'{name}_{number}', type_=column.type) for number in range(size)]
+    )
+    return none
 
 
 @functools.cache
@@ -176,10 +179,9 @@ def _walked(lanes: tuple[str, ...]) -> sa.CTE:
     rows = operations.alias('walked')
     all_lanes = sa.union_all(
         *(sa.select(sa.cast(sa.literal(lane), sa.String).label('lane')) for lane in lanes)
-    )
-    all_lanes = all_lanes.subquery('lanes')
+    ).subquery('lanes')
 
-    def first(lane: Any, *where: sa.ColumnElement[bool]) -> sa.ScalarSelect:
+    def first(lane: Any, *where: sa.ColumnElement[bool]) -> sa.ScalarSelect[Any]:
         return (
             sa.select(rows.c.turn_of)
             .where(_here(rows), rows.c.state == OPEN, rows.c.lane == lane, *where)
@@ -213,7 +215,7 @@ def _grouped(lanes: tuple[str, ...]) -> sa.CTE:
     )
 
 
-def _oldest(waiting: sa.CTE, size: int, *columns: str, behind: int = 0) -> sa.Select:
+def _oldest(waiting: sa.CTE, size: int, *columns: str, behind: int = 0) -> sa.Select[Any]:
     """Return the project's oldest operation that may be claimed now, or the one ``behind`` it: its id, or these columns."""
     rows = operations.alias(f'behind_{behind}')
     return (
@@ -224,7 +226,7 @@ def _oldest(waiting: sa.CTE, size: int, *columns: str, behind: int = 0) -> sa.Se
     )
 
 
-def _due(rows: Any, lane: Any, turn_of: Any, size: int, *columns: str) -> sa.Select:
+def _due(rows: Any, lane: Any, turn_of: Any, size: int, *columns: str) -> sa.Select[Any]:
     """Return the project's operations in the lane that may be claimed now, the oldest first: these columns."""
     return (
         sa.select(*(rows.c[name] for name in columns))

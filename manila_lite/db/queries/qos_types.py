@@ -24,7 +24,7 @@ NAMED_BY = 'default_qos_type'
 SORTABLE = {column.name: column for column in _types.c}
 
 
-def get(conn: Connection, qos_type_id: str) -> Row:
+def get(conn: Connection, qos_type_id: str) -> Row[Any]:
     """Return a QoS type.
 
     :raises errors.NotFound: there is none.
@@ -32,14 +32,14 @@ def get(conn: Connection, qos_type_id: str) -> Row:
     return get_row(conn, sa.select(_types).where(_types.c.id == qos_type_id), 'QoS type', qos_type_id)
 
 
-def get_and_lock(conn: Connection, qos_type_id: str) -> Row:
+def get_and_lock(conn: Connection, qos_type_id: str) -> Row[Any]:
     """Return a QoS type and lock it: it cannot be changed, deleted or referred to (``find``) until the transaction ends."""
     return get_row(
         conn, sa.select(_types).where(_types.c.id == qos_type_id).with_for_update(), 'QoS type', qos_type_id
     )
 
 
-def find(conn: Connection, wanted: str) -> Row | None:
+def find(conn: Connection, wanted: str) -> Row[Any] | None:
     """Return the QoS type with that id, or else that name, or None. It cannot be deleted until the transaction ends."""
     rows = {
         row.id: row
@@ -57,7 +57,7 @@ def is_known(conn: Connection, wanted: str) -> bool:
     return bool(_idents(conn, (wanted,)))
 
 
-def list_types(conn: Connection, filters: Mapping[str, Any], page: paging.Page) -> list[Row]:
+def list_types(conn: Connection, filters: Mapping[str, Any], page: paging.Page) -> list[Row[Any]]:
     """Return QoS types, filtered by ``name`` and ``description``, and by both with ``~`` for a part of it."""
     texts = ('name', 'description')
     query = sa.select(_types).where(*paging.conditions(filters, _types.c, texts, texts))
@@ -88,7 +88,7 @@ def delete(conn: Connection, qos_type_id: str) -> None:
     conn.execute(_types.delete().where(_types.c.id == qos_type_id))
 
 
-def share_types_of(conn: Connection, row: Row) -> list[str]:
+def share_types_of(conn: Connection, row: Row[Any]) -> list[str]:
     """Return the ids of the share types that refer to it."""
     return list(
         conn.execute(

@@ -21,7 +21,9 @@ _shares = models.shares
 _instances = models.share_instances
 _snapshots = models.snapshots
 
-_PROJECT, _USER, _TYPE = sa.bindparam('project'), sa.bindparam('user'), sa.bindparam('type')
+_PROJECT: sa.BindParameter[str] = sa.bindparam('project')
+_USER: sa.BindParameter[str] = sa.bindparam('user')
+_TYPE: sa.BindParameter[str] = sa.bindparam('type')
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,7 +18,8 @@ from manila_lite.db.models import quota_triggers
 from manila_lite.db.queries.quota_counts import Usage
 
 _changes = models.quota_changes
-_PROJECT, _USER = sa.bindparam('project'), sa.bindparam('user')
+_PROJECT: sa.BindParameter[str] = sa.bindparam('project')
+_USER: sa.BindParameter[str] = sa.bindparam('user')
 
 #: Changes beyond the sums until they are folded, and how many are folded at most in one transaction.
 _FEW, _MANY = 100, 2000

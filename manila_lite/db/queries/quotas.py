@@ -47,8 +47,9 @@ def limits(
     return _merge(_rows(conn, project_id, user_id, share_type_id), conf, user_id, share_type_id)
 
 
-_USER, _TYPE = sa.bindparam('user'), sa.bindparam('type')
-_PROJECT = sa.bindparam('project')
+_USER: sa.BindParameter[str] = sa.bindparam('user')
+_TYPE: sa.BindParameter[str] = sa.bindparam('type')
+_PROJECT: sa.BindParameter[str] = sa.bindparam('project')
 
 _LIMITS = Query(
     sa.select(_quotas.c.user_id, _quotas.c.share_type_id, _quotas.c.resource, _quotas.c.hard_limit)

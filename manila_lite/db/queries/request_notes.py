@@ -33,13 +33,16 @@ def delete_old(conn: Connection) -> int:
     return conn.execute(_notes.delete().where(_notes.c.created_at < _since())).rowcount
 
 
+_SORTABLE = dict(_notes.c.items())
+
+
 def list_notes(conn: Connection, filters: Mapping[str, Any], page: paging.Page) -> list[Row[Any]]:
     """Return notes, the newest first. The filters ``slow`` and ``failed`` are booleans."""
     query = sa.select(_notes).where(_is_recent())
     for name in ('slow', 'failed'):
         if filters.get(name) is not None:
             query = query.where(_notes.c[name] > 0 if filters[name] else _notes.c[name] == 0)
-    return list(conn.execute(page.apply(query, _notes.c, tie=_notes.c.id)))
+    return list(conn.execute(page.apply(query, _SORTABLE, tie=_notes.c.id)))
 
 
 def count(conn: Connection) -> Counts:

@@ -61,7 +61,7 @@ def count_on(conn: Connection, share_id: str, access_id: str | None) -> int:
     ).scalar_one()
 
 
-def get(conn: Connection, lock_id: str, *, project_id: str | None) -> Row:
+def get(conn: Connection, lock_id: str, *, project_id: str | None) -> Row[Any]:
     """Return a lock of a project (None: of any).
 
     :raises errors.NotFound: there is none.
@@ -90,7 +90,7 @@ def _conditions(filters: dict[str, Any], project_id: str | None) -> list[sa.Colu
 
 def list_locks(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return the locks of a project (None: of all) that fit the filters; times are datetimes."""
     query = _SELECT.where(*_conditions(filters, project_id))
     return list(conn.execute(page.apply(query, SORTABLE, tie=_locks.c.id)))
@@ -117,22 +117,22 @@ _OF_RULES = _oldest_first(_MINE, _locks.c.access_id.is_not(None), _DOING)
 _OF_RULE = _oldest_first(_locks.c.access_id == sa.bindparam('access_id'), _DOING)
 
 
-def deletion_locks(conn: Connection, share_id: str) -> list[Row]:
+def deletion_locks(conn: Connection, share_id: str) -> list[Row[Any]]:
     """Return the locks that prevent a share's deletion, oldest first, of all users."""
     return _OF_SHARE_ITSELF.all(conn, {'share_id': share_id, 'action': DELETE})
 
 
-def locks_of_rule(conn: Connection, access_id: str, action: str) -> list[Row]:
+def locks_of_rule(conn: Connection, access_id: str, action: str) -> list[Row[Any]]:
     """Return a rule's locks of an action, oldest first, of all users."""
     return _OF_RULE.all(conn, {'access_id': access_id, 'action': action})
 
 
-def locks_of_rules(conn: Connection, share_id: str, action: str) -> dict[str, list[Row]]:
+def locks_of_rules(conn: Connection, share_id: str, action: str) -> dict[str, list[Row[Any]]]:
     """Do as ``locks_of_rule`` for all rules of a share, by rule id, without rules that have no lock. One statement."""
     return group_rows(_OF_RULES.all(conn, {'share_id': share_id, 'action': action}), 'access_id')
 
 
-def locks_of_share(conn: Connection, share_id: str) -> list[Row]:
+def locks_of_share(conn: Connection, share_id: str) -> list[Row[Any]]:
     """Return all locks of a share and its rules, oldest first, of all actions."""
     return _OF_SHARE.all(conn, {'share_id': share_id})
 

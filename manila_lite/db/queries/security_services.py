@@ -22,7 +22,7 @@ _networks = models.share_networks
 SORTABLE = {column.name: column for column in _services.c if column.name != 'password'}
 
 
-def get(conn: Connection, ctx: context.RequestContext, service_id: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, service_id: str) -> Row[Any]:
     """Return a security service of the caller's project.
 
     :raises errors.NotFound: there is none.
@@ -33,7 +33,7 @@ def get(conn: Connection, ctx: context.RequestContext, service_id: str) -> Row:
     )
 
 
-def list_by_ids(conn: Connection, service_ids: Iterable[str]) -> list[Row]:
+def list_by_ids(conn: Connection, service_ids: Iterable[str]) -> list[Row[Any]]:
     """Return these security services, of any project."""
     return list(conn.execute(sa.select(_services).where(_services.c.id.in_(tuple(service_ids)))))
 
@@ -54,7 +54,7 @@ _EQUAL = ('id', 'name', 'description', 'type', 'dns_ip', 'server', 'domain', 'us
 
 def list_services(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return security services of a project (None: of all)."""
     query = sa.select(_services).where(
         *(_services.c[key] == filters[key] for key in _EQUAL if filters.get(key) is not None)

@@ -30,7 +30,7 @@ CLOSE = 'share_server.close'
 CLEAR = 'share_server.clear'
 
 
-def shares_of(conn: Connection, server_id: str) -> list[Row]:
+def shares_of(conn: Connection, server_id: str) -> list[Row[Any]]:
     """Return all shares of the server, in any status."""
     return list(
         conn.execute(
@@ -39,7 +39,7 @@ def shares_of(conn: Connection, server_id: str) -> list[Row]:
     )
 
 
-def snapshots_of(conn: Connection, server_id: str) -> list[Row]:
+def snapshots_of(conn: Connection, server_id: str) -> list[Row[Any]]:
     """Return all snapshots of the server's shares, in any status."""
     mine = sa.select(_instances.c.share_id).where(_instances.c.share_server_id == server_id)
     return list(
@@ -47,7 +47,7 @@ def snapshots_of(conn: Connection, server_id: str) -> list[Row]:
     )
 
 
-def last(conn: Connection, server_id: str) -> Row | None:
+def last(conn: Connection, server_id: str) -> Row[Any] | None:
     """Return the newest migration of the server, running or not, as source or as target."""
     source = sa.select(_servers.c.source_share_server_id).where(_servers.c.id == server_id).scalar_subquery()
     table = models.operations
@@ -59,7 +59,7 @@ def last(conn: Connection, server_id: str) -> Row | None:
     ).first()
 
 
-def last_release(conn: Connection, server_id: str) -> Row | None:
+def last_release(conn: Connection, server_id: str) -> Row[Any] | None:
     """Return the newest operation that deletes the server, or a copy on it, after a migration. Or None."""
     table = models.operations
     return conn.execute(
@@ -177,7 +177,7 @@ def is_applying_rules(conn: Connection, server_id: str) -> bool:
     )
 
 
-def with_writable_rules(conn: Connection, server_id: str) -> list[Row]:
+def with_writable_rules(conn: Connection, server_id: str) -> list[Row[Any]]:
     """Return the shares of the server whose rules do not count as read-only."""
     return list(
         conn.execute(

@@ -34,7 +34,7 @@ def zone_id(conn: Connection, name: str, *, create: bool = False) -> str:
     :raises errors.NotFound: there is no such zone, and ``create`` is off.
     """
     query = sa.select(_zones.c.id).where(_zones.c.name == name)
-    existing_id = conn.execute(query).scalar()
+    existing_id: str | None = conn.execute(query).scalar()
     if existing_id is None and create:
         insert_ignore(conn, _zones, {'id': uuidutils.generate_uuid(), 'name': name})
         existing_id = conn.execute(query).scalar()
@@ -56,7 +56,7 @@ def find_zone_id(conn: Connection, name_or_id: str) -> str | None:
     return found.get(True) or found.get(False)
 
 
-def list_zones(conn: Connection) -> list[Row]:
+def list_zones(conn: Connection) -> list[Row[Any]]:
     """Return all zones that have a share manager, by name."""
     used = sa.select(_services.c.availability_zone_id).where(_services.c.binary == 'manila-share')
     return list(conn.execute(sa.select(_zones).where(_zones.c.id.in_(used)).order_by(_zones.c.name)))
@@ -85,7 +85,7 @@ def was_up(row: Any, seconds: float) -> bool:
     return age is not None and abs(age) <= seconds
 
 
-def is_running(row: Row, conf: Any) -> bool:
+def is_running(row: Row[Any], conf: Any) -> bool:
     """Say whether the service is up, or is perhaps only being restarted."""
     return is_up(row, conf.service_down_time) or was_up(row, conf.scheduler.restart_wait)
 
@@ -113,7 +113,7 @@ def clock_words(ahead: float) -> str:
     return f'{abs(ahead):.0f} s {"ahead of" if ahead > 0 else "behind"}'
 
 
-def release_of(row: Row) -> str | None:
+def release_of(row: Row[Any]) -> str | None:
     """Return the release that the service runs; None if it does not tell, as releases before ``FIRST_TOLD``."""
     return row.release if row.release_at is not None and row.release_at == row.heartbeat_at else None
 
@@ -138,13 +138,13 @@ def heartbeat(conn: Connection, host: str, binary: str, zone: str, *, stopped: b
     return ahead
 
 
-def _select() -> sa.Select:
+def _select() -> sa.Select[Any]:
     return sa.select(_services, _zones.c.name.label('zone'), AS_OF).outerjoin(
         _zones, _zones.c.id == _services.c.availability_zone_id
     )
 
 
-def list_services(conn: Connection, filters: dict[str, Any] | None = None) -> list[Row]:
+def list_services(conn: Connection, filters: dict[str, Any] | None = None) -> list[Row[Any]]:
     """Return services with their ``zone``, filtered by equality on host, binary, zone, disabled or ensuring."""
     query = _select().order_by(_services.c.id)
     for key, value in (filters or {}).items():
@@ -152,7 +152,7 @@ def list_services(conn: Connection, filters: dict[str, Any] | None = None) -> li
     return list(conn.execute(query))
 
 
-def get(conn: Connection, host: str, binary: str) -> Row:
+def get(conn: Connection, host: str, binary: str) -> Row[Any]:
     """Return one service.
 
     :raises errors.NotFound: there is none of that host and binary.
@@ -211,7 +211,7 @@ _ALL_POOLS = (
 )
 
 
-def list_pools(conn: Connection, hosts: Iterable[str] | None = None) -> list[Row]:
+def list_pools(conn: Connection, hosts: Iterable[str] | None = None) -> list[Row[Any]]:
     """Return every pool (or those of these host strings) with its service's zone, ``zone_id``, ``heartbeat_at``,
     ``stopped`` and ``disabled``.
     """
@@ -237,7 +237,7 @@ _BACKENDS = Query(
 )
 
 
-def list_backends(conn: Connection) -> list[Row]:
+def list_backends(conn: Connection) -> list[Row[Any]]:
     """Return host, ``disabled``, ``zone``, ``zone_id``, heartbeat and clock of every backend."""
     return _BACKENDS.all(conn)
 
@@ -255,7 +255,7 @@ _MARKS = Query(
 )
 
 
-def list_pool_versions(conn: Connection) -> list[tuple]:
+def list_pool_versions(conn: Connection) -> list[tuple[Any, ...]]:
     """Return for every pool its host string, its backend's, and values of which some differ after every change."""
     return _MARKS.all(conn)
 
@@ -309,10 +309,11 @@ def _add(promises: dict[str, Promised], host: str, *figures: float) -> None:
     promises[host] = Promised(*(float(more) + had for more, had in zip(figures, before, strict=True)))
 
 
-_NOTHING, _NO_TEXT = sa.literal_column('0.0'), sa.literal_column("''")
+_NOTHING: sa.ColumnClause[float] = sa.literal_column('0.0')
+_NO_TEXT: sa.ColumnClause[str] = sa.literal_column("''")
 
 
-def _claims(backend_host: str) -> sa.Select:
+def _claims(backend_host: str) -> sa.Select[Any]:
     return sa.select(
         _pools.c.host,
         _pools.c.claimed_gb,
@@ -323,14 +324,14 @@ def _claims(backend_host: str) -> sa.Select:
     ).where(_pools.c.backend_host == backend_host)
 
 
-def _servers_on_their_way(backend_host: str) -> sa.Select:
+def _servers_on_their_way(backend_host: str) -> sa.Select[Any]:
     """Select the migrations of share servers to the backend, which name their pools in their data."""
     return migration_promises.select(backend_host).with_only_columns(
         _NO_TEXT.label('host'), _NOTHING, _NOTHING, _NOTHING, *migration_promises.select().selected_columns
     )
 
 
-def _sizes(backend_host: str) -> sa.Select:
+def _sizes(backend_host: str) -> sa.Select[Any]:
     """Select for each pool the GiB of shares that the backend's figures include, and the GiB that they may not yet."""
     shares = models.shares
     # Growth for which no scheduler has claimed capacity yet is not promised.
@@ -434,7 +435,7 @@ def store_report(
     )
 
 
-_MORE = sa.bindparam('more')
+_MORE: sa.BindParameter[float] = sa.bindparam('more')
 _CLAIM = Write(
     _pools.update()
     .where(

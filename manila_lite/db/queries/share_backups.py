@@ -2,7 +2,7 @@
 """Backups of shares."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from oslo_utils import timeutils
@@ -37,11 +37,11 @@ SORTABLE = {
 }
 
 
-def _select() -> sa.Select:
+def _select() -> sa.Select[Any]:
     return sa.select(*_backups.c, _TOPIC)
 
 
-def get(conn: Connection, ctx: context.RequestContext, backup_id: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, backup_id: str) -> Row[Any]:
     """Return a backup of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
@@ -50,7 +50,7 @@ def get(conn: Connection, ctx: context.RequestContext, backup_id: str) -> Row:
     return get_row(conn, _select().where(_backups.c.id == backup_id, *mine), 'share backup', backup_id)
 
 
-def find(conn: Connection, backup_id: str) -> Row | None:
+def find(conn: Connection, backup_id: str) -> Row[Any] | None:
     """Return a backup of any project, or None."""
     return conn.execute(_select().where(_backups.c.id == backup_id)).first()
 
@@ -65,16 +65,24 @@ _COUNT_OF = Query(
 )
 
 
-def instance_of(conn: Connection, share_id: str) -> Row | None:
-    """Return the share's main instance (id, host), or None if the share is gone."""
-    return conn.execute(
+class MainInstance(NamedTuple):
+    """The main instance of a share."""
+
+    id: str
+    host: str
+
+
+def instance_of(conn: Connection, share_id: str) -> MainInstance | None:
+    """Return the share's main instance, or None if the share is gone."""
+    row = conn.execute(
         sa.select(_instances.c.id, _instances.c.host).where(
             _instances.c.share_id == share_id, ~_instances.c.is_aside
         )
     ).first()
+    return MainInstance(*row) if row else None
 
 
-def list_copying(conn: Connection, share_id: str) -> list[Row]:
+def list_copying(conn: Connection, share_id: str) -> list[Row[Any]]:
     """Return the backups that the share is being copied to, or from, at this moment."""
     return list(
         conn.execute(
@@ -99,7 +107,7 @@ def list_copying(conn: Connection, share_id: str) -> list[Row]:
 _EQUAL = ('share_id', 'name', 'description', 'status', 'size', 'host', 'backup_type', 'user_id')
 
 
-def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
+def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select[Any]:
     where = paging.conditions(filters, _backups.c, _EQUAL, ('name', 'description'))
     if filters.get('topic') is not None:
         where.append(_TOPIC.element == filters['topic'])
@@ -110,7 +118,7 @@ def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
 
 def list_backups(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return the backups of a project (None: of all)."""
     return list(conn.execute(page.apply(_listed(filters, project_id), SORTABLE, tie=_backups.c.id)).all())
 

@@ -2,6 +2,7 @@
 """Shares in the recycle bin, and shares and snapshots whose deferred deletion failed."""
 
 import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
@@ -14,7 +15,7 @@ _instances = models.share_instances
 _snapshots = models.snapshots
 
 
-def list_expired(conn: Connection, now: datetime.datetime) -> list[Row]:
+def list_expired(conn: Connection, now: datetime.datetime) -> list[Row[Any]]:
     """Return shares (id, project_id, user_id) whose time in the bin is over and that can be deleted, oldest first."""
     return list(
         conn.execute(
@@ -30,12 +31,12 @@ def list_expired(conn: Connection, now: datetime.datetime) -> list[Row]:
     )
 
 
-def list_deferred_shares(conn: Connection, host: str, status: str) -> list[Row]:
+def list_deferred_shares(conn: Connection, host: str, status: str) -> list[Row[Any]]:
     """Return shares (id, instance_id, host, project_id, user_id) at a backend that are in the status."""
     return _left(conn, host, _shares, _shares.c.id, _instances.c.status == status)
 
 
-def list_deferred_snapshots(conn: Connection, host: str, status: str) -> list[Row]:
+def list_deferred_snapshots(conn: Connection, host: str, status: str) -> list[Row[Any]]:
     """Return snapshots at a backend in the status, with the same columns. The instance is that of their share."""
     return _left(conn, host, _snapshots, _snapshots.c.share_id, _snapshots.c.status == status)
 
@@ -46,7 +47,7 @@ def _left(
     table: sa.Table,
     share_id: sa.ColumnElement[str],
     where: sa.ColumnElement[bool],
-) -> list[Row]:
+) -> list[Row[Any]]:
     return list(
         conn.execute(
             sa.select(

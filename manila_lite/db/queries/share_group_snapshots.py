@@ -24,7 +24,7 @@ _instances = models.share_instances
 SORTABLE = {**{column.name: column for column in _snapshots.c}, 'host': _groups.c.host}
 
 
-def get(conn: Connection, ctx: context.RequestContext, group_snapshot_id: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, group_snapshot_id: str) -> Row[Any]:
     """Return a group snapshot of the caller's project.
 
     :raises errors.NotFound: there is none.
@@ -34,7 +34,7 @@ def get(conn: Connection, ctx: context.RequestContext, group_snapshot_id: str) -
     return get_row(conn, query, 'share group snapshot', group_snapshot_id)
 
 
-def find(conn: Connection, group_snapshot_id: str) -> Row | None:
+def find(conn: Connection, group_snapshot_id: str) -> Row[Any] | None:
     """Return a group snapshot of any project, or None."""
     return conn.execute(sa.select(_snapshots).where(_snapshots.c.id == group_snapshot_id)).first()
 
@@ -44,7 +44,7 @@ _EQUAL = ('name', 'description', 'status', 'share_group_id')
 
 def list_snapshots(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return group snapshots of a project (None: of all)."""
     where = paging.conditions(filters, _snapshots.c, _EQUAL, ('name', 'description'))
     if project_id is not None:
@@ -79,7 +79,7 @@ def insert_members(conn: Connection, rows: Iterable[dict[str, Any]]) -> None:
         conn.execute(_members.insert(), values)
 
 
-def members_of(conn: Connection, group_snapshot_ids: Iterable[str]) -> dict[str, list[Row]]:
+def members_of(conn: Connection, group_snapshot_ids: Iterable[str]) -> dict[str, list[Row[Any]]]:
     """Return the members of group snapshots with their shares' project, by group snapshot id, in one statement."""
     query = (
         sa.select(*_members.c, _shares.c.project_id, _shares.c.name)
@@ -90,17 +90,17 @@ def members_of(conn: Connection, group_snapshot_ids: Iterable[str]) -> dict[str,
     return group_rows(conn.execute(query), 'share_group_snapshot_id')
 
 
-def with_shares(conn: Connection, group_snapshot_id: str) -> list[tuple[Row, Row]]:
+def with_shares(conn: Connection, group_snapshot_id: str) -> list[tuple[Row[Any], Row[Any]]]:
     """Return the members of a group snapshot, each with its share's row, of any project."""
     return _with_shares(conn, _members.c.share_group_snapshot_id == group_snapshot_id)
 
 
-def with_share(conn: Connection, member_id: str) -> tuple[Row, Row] | None:
+def with_share(conn: Connection, member_id: str) -> tuple[Row[Any], Row[Any]] | None:
     """Return the member of this id with its share's row, or None, of any project."""
     return next(iter(_with_shares(conn, _members.c.id == member_id)), None)
 
 
-def _with_shares(conn: Connection, which: sa.ColumnElement[bool]) -> list[tuple[Row, Row]]:
+def _with_shares(conn: Connection, which: sa.ColumnElement[bool]) -> list[tuple[Row[Any], Row[Any]]]:
     members = conn.execute(
         sa.select(_members).where(which).order_by(_members.c.created_at, _members.c.id)
     ).all()

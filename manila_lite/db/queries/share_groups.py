@@ -26,12 +26,12 @@ _ZONE = _zones.c.name.label('availability_zone')
 SORTABLE = {**{column.name: column for column in _groups.c}, 'availability_zone': _zones.c.name}
 
 
-def select() -> sa.Select:
+def select() -> sa.Select[Any]:
     """Return the SELECT of groups, each with the name of its zone."""
     return sa.select(*_groups.c, _ZONE).outerjoin(_zones, _zones.c.id == _groups.c.availability_zone_id)
 
 
-def get(conn: Connection, ctx: context.RequestContext, group_id: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, group_id: str) -> Row[Any]:
     """Return a group of the caller's project.
 
     :raises errors.NotFound: there is none.
@@ -40,7 +40,7 @@ def get(conn: Connection, ctx: context.RequestContext, group_id: str) -> Row:
     return get_row(conn, select().where(_groups.c.id == group_id, *mine), 'share group', group_id)
 
 
-def find(conn: Connection, group_id: str) -> Row | None:
+def find(conn: Connection, group_id: str) -> Row[Any] | None:
     """Return a group of any project, or None."""
     return conn.execute(select().where(_groups.c.id == group_id)).first()
 
@@ -58,7 +58,7 @@ _EQUAL = (
 
 def list_groups(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return groups of a project (None: of all)."""
     where = paging.conditions(filters, _groups.c, _EQUAL, ('name', 'description'))
     if filters.get('host') is not None:
@@ -95,7 +95,7 @@ def lock(conn: Connection, group_id: str, statuses: Iterable[str]) -> bool:
     )
 
 
-def shares_of(conn: Connection, group_id: str) -> list[Row]:
+def shares_of(conn: Connection, group_id: str) -> list[Row[Any]]:
     """Return the shares of a group, oldest first, without those whose deletion is deferred."""
     return list(
         conn.execute(

@@ -42,7 +42,7 @@ _EQUAL = {
 _EXPORT = {'export_location_id': _exports.c.id, 'export_location_path': _exports.c.path}
 
 
-def _select() -> sa.Select:
+def _select() -> sa.Select[Any]:
     return (
         sa.select(*_instances.c, _zones.c.name.label('availability_zone'))
         .join(_shares, _shares.c.id == _instances.c.share_id)
@@ -54,7 +54,7 @@ def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
     return [] if ctx.is_admin else [_shares.c.project_id == ctx.project_id, ~_shares.c.is_going]
 
 
-def get(conn: Connection, ctx: context.RequestContext, instance_id: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, instance_id: str) -> Row[Any]:
     """Return an instance of a share of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
@@ -66,7 +66,7 @@ def get(conn: Connection, ctx: context.RequestContext, instance_id: str) -> Row:
 
 def list_instances(
     conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return instances as ``get`` does; filters by columns, ``project_id`` and export location (id or path)."""
     wanted = [column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None]
     query = _select().where(*_mine(ctx), *wanted)

@@ -21,12 +21,12 @@ CLEAR = 'share.clear'
 CLOSE = 'share.close'
 
 
-def share_of(conn: Connection, share_id: str) -> list[Row]:
+def share_of(conn: Connection, share_id: str) -> list[Row[Any]]:
     """Return the share, in any status, or nothing if it is gone."""
     return list(conn.execute(shares.select().where(_instances.c.share_id == share_id)))
 
 
-def snapshots_of(conn: Connection, share_id: str) -> list[Row]:
+def snapshots_of(conn: Connection, share_id: str) -> list[Row[Any]]:
     """Return all snapshots of the share, in any status."""
     return list(
         conn.execute(sa.select(_snapshots).where(_snapshots.c.share_id == share_id).order_by(_snapshots.c.id))

@@ -29,7 +29,7 @@ SHOWN = {
 }
 
 
-def select() -> sa.Select:
+def select() -> sa.Select[Any]:
     """Return the SELECT of subnet rows, each with the name of its zone and its network."""
     return (
         sa.select(
@@ -42,7 +42,7 @@ def select() -> sa.Select:
     )
 
 
-def get(conn: Connection, network_id: str, subnet_id: str) -> Row:
+def get(conn: Connection, network_id: str, subnet_id: str) -> Row[Any]:
     """Return a subnet of the network that is not deleted for its owner.
 
     :raises errors.NotFound: the network has none of that id.
@@ -53,13 +53,13 @@ def get(conn: Connection, network_id: str, subnet_id: str) -> Row:
     return get_row(conn, query, 'share network subnet', subnet_id)
 
 
-def of_networks(conn: Connection, network_ids: Iterable[str]) -> dict[str, list[Row]]:
+def of_networks(conn: Connection, network_ids: Iterable[str]) -> dict[str, list[Row[Any]]]:
     """Return the subnets of networks by network id, oldest first; without those that are deleted for their owner."""
     query = select().where(_subnets.c.share_network_id.in_(tuple(network_ids)), ~_subnets.c.is_going)
     return group_rows(conn.execute(query.order_by(_subnets.c.created_at, _subnets.c.id)), 'share_network_id')
 
 
-def of_network(conn: Connection, network_id: str) -> list[Row]:
+def of_network(conn: Connection, network_id: str) -> list[Row[Any]]:
     """Return the subnets of a network, oldest first."""
     return of_networks(conn, (network_id,)).get(network_id, [])
 
@@ -134,7 +134,7 @@ def count_servers(conn: Connection, subnet_ids: Iterable[str]) -> int:
 
 def list_lacking(
     conn: Connection, *, host: str | None = None, server_id: str | None = None, subnet_id: str | None = None
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return the active servers that should be in a subnet and are not, or have no address in it: each with the subnet's row,
     the server's id, host and whether it ``is_mapped``, and whether any server ``is_held`` in the subnet.
 

@@ -28,7 +28,7 @@ def _all_servers(capability: str) -> sa.ColumnElement[bool]:
     return ~sa.exists().where(_servers.c.share_network_id == _networks.c.id, ~_servers.c[capability])
 
 
-def select() -> sa.Select:
+def select() -> sa.Select[Any]:
     """Return the SELECT of share network rows, without those that are deleted for their owner."""
     return sa.select(
         *_networks.c,
@@ -43,7 +43,7 @@ def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
     return [] if ctx.is_admin else [_networks.c.project_id == ctx.project_id]
 
 
-def get(conn: Connection, ctx: context.RequestContext, network_id: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, network_id: str) -> Row[Any]:
     """Return a share network of the caller's project.
 
     :raises errors.NotFound: there is none.
@@ -100,7 +100,7 @@ def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
 
 def list_networks(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return share networks of a project (None: of all)."""
     query = select().where(*_conditions(filters))
     if project_id is not None:

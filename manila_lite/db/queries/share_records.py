@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Deletion of a share's record without its backend: the operations that prevent it, and the deletion."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
@@ -22,7 +24,7 @@ def _work(share_id: str) -> sa.ColumnElement[bool]:
     )
 
 
-def list_open_operations(conn: Connection, share_id: str) -> list[Row]:
+def list_open_operations(conn: Connection, share_id: str) -> list[Row[Any]]:
     """Return resource and kind of the operations on the share, its snapshots and its replicas that have not ended, and
     ``held``: whether the operation is claimed.
     """

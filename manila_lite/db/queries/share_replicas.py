@@ -36,7 +36,7 @@ _EQUAL = {name: _instances.c[name] for name in ('share_id', 'status', 'replica_s
 _IS_OTHER = sa.and_(_instances.c.is_aside, _instances.c.replica_state.is_not(None))
 
 
-def _select() -> sa.Select:
+def _select() -> sa.Select[Any]:
     return (
         sa.select(
             *_instances.c,
@@ -52,7 +52,7 @@ def _select() -> sa.Select:
     )
 
 
-def get(conn: Connection, ctx: context.RequestContext, replica_id: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, replica_id: str) -> Row[Any]:
     """Return a replica of a share of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
@@ -65,7 +65,7 @@ def get(conn: Connection, ctx: context.RequestContext, replica_id: str) -> Row:
 
 def list_replicas(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return replicas of shares of a project (None: of all), including active ones."""
     query = _select().where(~_shares.c.is_going)
     if project_id is not None:
@@ -77,7 +77,7 @@ def list_replicas(
     return list(conn.execute(page.apply(query, SORTABLE, tie=_instances.c.id)).all())
 
 
-def of_share(conn: Connection, share_id: str) -> list[Row]:
+def of_share(conn: Connection, share_id: str) -> list[Row[Any]]:
     """Return all replicas of a share, oldest first."""
     return list(
         conn.execute(
@@ -88,7 +88,7 @@ def of_share(conn: Connection, share_id: str) -> list[Row]:
     )
 
 
-def list_non_active(conn: Connection, share_id: str) -> list[Row]:
+def list_non_active(conn: Connection, share_id: str) -> list[Row[Any]]:
     """Return the replicas of a share that are not the active one."""
     return [row for row in of_share(conn, share_id) if row.is_aside]
 
@@ -111,7 +111,7 @@ def filter_replicated(conn: Connection, share_ids: Iterable[str]) -> set[str]:
     )
 
 
-def list_of_server(conn: Connection, server_id: str) -> list[Row]:
+def list_of_server(conn: Connection, server_id: str) -> list[Row[Any]]:
     """Return the replicas that are not active, on any backend, of shares with a replica on the share server; by their ids."""
     there = _instances.alias()
     return list(
@@ -130,12 +130,12 @@ def list_of_server(conn: Connection, server_id: str) -> list[Row]:
     )
 
 
-def as_share(conn: Connection, replica_id: str) -> Row | None:
+def as_share(conn: Connection, replica_id: str) -> Row[Any] | None:
     """Return the share's row with the replica, which is not the active one, as its instance; or None."""
     return conn.execute(shares.select(replicas=True).where(_instances.c.id == replica_id)).first()
 
 
-def list_non_active_at(conn: Connection, host: str, statuses: Iterable[str]) -> list[Row]:
+def list_non_active_at(conn: Connection, host: str, statuses: Iterable[str]) -> list[Row[Any]]:
     """Return the replicas at a backend, without active ones, that are in one of these statuses."""
     return list(
         conn.execute(

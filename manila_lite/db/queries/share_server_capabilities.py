@@ -5,6 +5,7 @@ The rows get them on creation, and later from ``manila-manage``.
 """
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
@@ -41,7 +42,7 @@ def zones(conn: Connection) -> set[str | None]:
     return {zone_id for report, zone_id in reports if report.get('driver_handles_share_servers') is True}
 
 
-def find(conn: Connection, server_ids: Collection[str] | None, host: str | None) -> list[Row]:
+def find(conn: Connection, server_ids: Collection[str] | None, host: str | None) -> list[Row[Any]]:
     """Return share servers of these ids (None: of any), and of a host, backend or pool's backend (None: of any)."""
     query = sa.select(
         _servers.c.id, _servers.c.host, _servers.c.status, *(_servers.c[name] for name in NAMES)

@@ -27,7 +27,7 @@ _shares = models.shares
 _groups = models.share_groups
 
 
-def list_by_ids(conn: Connection, server_ids: Iterable[str]) -> list[Row]:
+def list_by_ids(conn: Connection, server_ids: Iterable[str]) -> list[Row[Any]]:
     """Return these share servers."""
     return list(conn.execute(share_servers.select().where(_servers.c.id.in_(tuple(server_ids)))))
 
@@ -79,7 +79,7 @@ def is_served(conn: Connection, server_id: str) -> bool:
     return bool(conn.execute(sa.select(sa.exists().where(_servers.c.id == server_id, _is_served()))).scalar())
 
 
-def subnets_of(conn: Connection, server_ids: Iterable[str]) -> dict[str, list[Row]]:
+def subnets_of(conn: Connection, server_ids: Iterable[str]) -> dict[str, list[Row[Any]]]:
     """Return the subnets of servers by server id, in the order in which they got them."""
     query = (
         share_network_subnets.select()
@@ -91,7 +91,7 @@ def subnets_of(conn: Connection, server_ids: Iterable[str]) -> dict[str, list[Ro
     return group_rows(conn.execute(query), 'share_server_id')
 
 
-def security_services_of(conn: Connection, network_ids: Iterable[str]) -> dict[str, list[Row]]:
+def security_services_of(conn: Connection, network_ids: Iterable[str]) -> dict[str, list[Row[Any]]]:
     """Return the security services that networks use, by network id."""
     query = (
         sa.select(_services, _used.c.share_network_id)
@@ -102,7 +102,7 @@ def security_services_of(conn: Connection, network_ids: Iterable[str]) -> dict[s
     return group_rows(conn.execute(query), 'share_network_id')
 
 
-def allocations_of(conn: Connection, server_ids: Iterable[str]) -> dict[str, list[Row]]:
+def allocations_of(conn: Connection, server_ids: Iterable[str]) -> dict[str, list[Row[Any]]]:
     """Return the addresses of servers by server id, oldest first."""
     query = sa.select(_allocations).where(_allocations.c.share_server_id.in_(tuple(server_ids)))
     return group_rows(
@@ -110,7 +110,7 @@ def allocations_of(conn: Connection, server_ids: Iterable[str]) -> dict[str, lis
     )
 
 
-def subnets_for(conn: Connection, network_id: str, zone_id: str | None) -> list[Row]:
+def subnets_for(conn: Connection, network_id: str, zone_id: str | None) -> list[Row[Any]]:
     """Return the subnets for a server in a zone: the zone's own, or else those for all zones. Without those that could not
     be added to servers in use, or that name no network, unless there is no other.
     """
@@ -254,7 +254,7 @@ def list_idle(conn: Connection, host: str, network_id: str, subnet_ids: Iterable
     )
 
 
-def _at_rest(host: str) -> sa.Select:
+def _at_rest(host: str) -> sa.Select[Any]:
     """Return the SELECT of a backend's auto-deletable servers without shares, groups and open operations."""
     return (
         sa.select(_servers.c.id)
@@ -291,7 +291,7 @@ def filter_deleted(conn: Connection, server_ids: Iterable[str]) -> list[str]:
     return sorted(deleted)
 
 
-def shares_on(conn: Connection, server_id: str) -> list[Row]:
+def shares_on(conn: Connection, server_id: str) -> list[Row[Any]]:
     """Return the shares that a server exports."""
     return list(
         conn.execute(
@@ -305,7 +305,7 @@ def shares_on(conn: Connection, server_id: str) -> list[Row]:
     )
 
 
-def list_in_subnets(conn: Connection, subnet_ids: Iterable[str]) -> list[Row]:
+def list_in_subnets(conn: Connection, subnet_ids: Iterable[str]) -> list[Row[Any]]:
     """Return the servers that are in any of the subnets."""
     mapped = sa.select(_mappings.c.share_server_id).where(
         _mappings.c.share_network_subnet_id.in_(tuple(subnet_ids))
@@ -337,7 +337,7 @@ def filter_failed(conn: Connection, server_ids: Iterable[str]) -> set[str]:
     )
 
 
-def find_unhealthy_share(conn: Connection, server_ids: Iterable[str]) -> Row | None:
+def find_unhealthy_share(conn: Connection, server_ids: Iterable[str]) -> Row[Any] | None:
     """Return a share on the servers that is not available or whose rules are not active, or None."""
     return conn.execute(
         share_rows.select()
@@ -349,7 +349,7 @@ def find_unhealthy_share(conn: Connection, server_ids: Iterable[str]) -> Row | N
     ).first()
 
 
-def snapshots_of(conn: Connection, share_ids: Iterable[str]) -> list[Row]:
+def snapshots_of(conn: Connection, share_ids: Iterable[str]) -> list[Row[Any]]:
     """Return the available snapshots of shares."""
     table = models.snapshots
     return list(

@@ -18,14 +18,14 @@ _networks = models.share_networks
 _mappings = models.share_server_share_network_subnet_mappings
 
 
-def select() -> sa.Select:
+def select() -> sa.Select[Any]:
     """Return the SELECT of share server rows."""
     return sa.select(*_servers.c, _networks.c.project_id, _networks.c.name.label('share_network_name')).join(
         _networks, _networks.c.id == _servers.c.share_network_id
     )
 
 
-def get(conn: Connection, server_id: str) -> Row:
+def get(conn: Connection, server_id: str) -> Row[Any]:
     """Return a share server of any project.
 
     :raises errors.NotFound: there is none.
@@ -33,7 +33,7 @@ def get(conn: Connection, server_id: str) -> Row:
     return get_row(conn, select().where(_servers.c.id == server_id), 'share server', server_id)
 
 
-def get_visible(conn: Connection, ctx: context.RequestContext, server_id: str) -> Row:
+def get_visible(conn: Connection, ctx: context.RequestContext, server_id: str) -> Row[Any]:
     """Return a share server in a network of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
@@ -60,7 +60,9 @@ _EQUAL = {
 }
 
 
-def list_servers(conn: Connection, filters: dict[str, Any], *, project_id: str | None = None) -> list[Row]:
+def list_servers(
+    conn: Connection, filters: dict[str, Any], *, project_id: str | None = None
+) -> list[Row[Any]]:
     """Return share servers of a project (None: of all), newest first. ``share_network`` is an id or a name."""
     query = select().where(
         *(column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None)
@@ -109,7 +111,7 @@ def details(conn: Connection, server_id: str) -> dict[str, str]:
 _TELLING = 8
 
 
-def find_by_identifier(conn: Connection, identifier: str) -> Row | None:
+def find_by_identifier(conn: Connection, identifier: str) -> Row[Any] | None:
     """Return the server with that identifier at its backend, or None.
 
     Backends add something to identifiers, or write them with other separators. So, as in Manila, an identifier is also that

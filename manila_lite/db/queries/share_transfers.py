@@ -32,7 +32,7 @@ _EQUAL = {
 }
 
 
-def get(conn: Connection, ctx: context.RequestContext, transfer_id: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, transfer_id: str) -> Row[Any]:
     """Return a transfer that the caller's project offers (or any project, for an administrator).
 
     :raises errors.NotFound: there is none.
@@ -45,7 +45,7 @@ def get(conn: Connection, ctx: context.RequestContext, transfer_id: str) -> Row:
 
 def list_transfers(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return the transfers that a project offers (None: that any project offers)."""
     query = sa.select(_transfers).where(
         *(column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None)
@@ -55,7 +55,7 @@ def list_transfers(
     return list(conn.execute(page.apply(query, SORTABLE, tie=_transfers.c.id)))
 
 
-def list_expired(conn: Connection, now: datetime.datetime) -> list[Row]:
+def list_expired(conn: Connection, now: datetime.datetime) -> list[Row[Any]]:
     """Return expired transfers (id, project_id), oldest first."""
     return list(
         conn.execute(

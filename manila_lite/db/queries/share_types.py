@@ -101,7 +101,7 @@ def list_types(
 
 @functools.cache
 def _of_kind(everybody: bool, is_public: bool | None) -> Query:
-    project = sa.bindparam('project')
+    project: sa.BindParameter[str] = sa.bindparam('project')
     visible = [] if everybody else [PROJECTS.can_use(project)]
     return Query(_SELECT.where(*visible, *PROJECTS.listed(project, is_public)))
 

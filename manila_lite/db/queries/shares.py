@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from oslo_utils import uuidutils
 from sqlalchemy.engine import Connection, Row
+from sqlalchemy.sql import schema
 
 from manila_lite import context, errors, values
 from manila_lite.db import models
@@ -48,7 +49,7 @@ SORTABLE = {
 
 
 @functools.cache
-def select(*, aside: bool = False, replicas: bool = False) -> sa.Select:
+def select(*, aside: bool = False, replicas: bool = False) -> sa.Select[Any]:
     """Return the SELECT of share rows, each with the share's main instance; ``aside``: with the second instance of a
     migration; ``replicas``: with a replica that is not the active one.
     """
@@ -76,14 +77,14 @@ def _one(of: str) -> Query:
     return Query({'any': query, 'own': there.where(mine), 'seen': there.where(sa.or_(mine, _PUBLIC))}[of])
 
 
-def get(conn: Connection, ctx: context.RequestContext, share_id: str, *, own: bool = False) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, share_id: str, *, own: bool = False) -> Row[Any]:
     """Return a share that the caller may see; with ``own``, only of their project (or of any, for an administrator).
 
     :raises errors.NotFound: there is none.
     :raises errors.Forbidden: with ``own``, it is a public share of another project.
     """
     wanted = {'share_id': share_id, 'project': ctx.project_id}
-    row = _one('any' if ctx.is_admin else 'own' if own else 'seen').first(conn, wanted)
+    row: Row[Any] | None = _one('any' if ctx.is_admin else 'own' if own else 'seen').first(conn, wanted)
     if row is not None:
         return row
     if own and _one('seen').first(conn, wanted) is not None:
@@ -93,9 +94,10 @@ def get(conn: Connection, ctx: context.RequestContext, share_id: str, *, own: bo
     raise errors.NotFound.of('share', share_id)
 
 
-def find_by_instance(conn: Connection, instance_id: str) -> Row | None:
+def find_by_instance(conn: Connection, instance_id: str) -> Row[Any] | None:
     """Return the share of an instance, or None."""
-    return _by_instance().first(conn, {'instance_id': instance_id})
+    row: Row[Any] | None = _by_instance().first(conn, {'instance_id': instance_id})
+    return row
 
 
 @functools.cache
@@ -103,7 +105,7 @@ def _by_instance() -> Query:
     return Query(select().where(_instances.c.id == sa.bindparam('instance_id')))
 
 
-def list_by_ids(conn: Connection, share_ids: Iterable[str]) -> dict[str, Row]:
+def list_by_ids(conn: Connection, share_ids: Iterable[str]) -> dict[str, Row[Any]]:
     """Return shares of any project by id, in one statement, with the columns that schedulers and backends need.
 
     Each column of a row costs its driver of the database time, and a row has forty.
@@ -163,7 +165,7 @@ def hosts_of(conn: Connection, share_ids: Iterable[str]) -> list[tuple[str | Non
 
 def list_second_instances(
     conn: Connection, *, share_id: str | None = None, instance_id: str | None = None
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return the share with each of its second instances, or with that one: a migration's target, or its remains."""
     return _second_instances(of_share=bool(share_id)).all(conn, {'wanted': share_id or instance_id})
 
@@ -223,7 +225,7 @@ def list_shares(
     project_id: str | None,
     public: bool = False,
     deferred: bool = False,
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return shares of a project (None: of all); with ``public``, also public shares of other projects; with
     ``deferred``, also shares whose deletion is deferred. The shares are either all in the recycle bin or all not.
     """
@@ -240,13 +242,10 @@ def list_shares(
 def _unfiltered(page: paging.Page, of_project: bool, public: bool, deferred: bool) -> Query:
     query = _listed({}, sa.bindparam('project') if of_project else None, public, deferred)
     # Of rows that an offset passes over, only the ids are read. Every share has one main instance, so none need be joined.
-    alone = (
-        page.offset
-        and getattr(SORTABLE.get(page.sort_key), 'table', None) is _shares
-        and query.whereclause is not None
-    )
+    alone = page.offset and getattr(SORTABLE.get(page.sort_key), 'table', None) is _shares
+    where = query.whereclause if alone else None
     paged = page.apply(
-        sa.select(_shares.c.id).where(query.whereclause) if alone else query, SORTABLE, tie=_shares.c.id
+        query if where is None else sa.select(_shares.c.id).where(where), SORTABLE, tie=_shares.c.id
     )
     if (public or not of_project) and page.sort_key == 'created_at':
         for dialect in (
@@ -254,7 +253,7 @@ def _unfiltered(page: paging.Page, of_project: bool, public: bool, deferred: boo
             'mariadb',
         ):  # otherwise they sort all shares instead of reading a page in order
             paged = paged.with_hint(_shares, 'FORCE INDEX (ix_shares_created_at_id)', dialect)
-    if not alone:
+    if where is None:
         return Query(paged)
     ids = paged.subquery()
     return Query(page.sort(select().join(ids, ids.c.id == _shares.c.id), SORTABLE, tie=_shares.c.id))
@@ -279,7 +278,7 @@ def count(
     ).scalar_one()
 
 
-def _listed(filters: dict[str, Any], project_id: Any, public: bool, deferred: bool) -> sa.Select:
+def _listed(filters: dict[str, Any], project_id: Any, public: bool, deferred: bool) -> sa.Select[Any]:
     query = select().where(*_conditions(filters))
     if not deferred:
         query = query.where(~_shares.c.is_going)
@@ -300,7 +299,7 @@ def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -
 
 #: Values of the columns of a new share that are not given.
 _UNSET = {
-    column.name: column.default.arg if column.default is not None and column.default.is_scalar else None
+    column.name: column.default.arg if isinstance(column.default, schema.ScalarElementColumnDefault) else None
     for column in _shares.c
 }
 
@@ -416,7 +415,7 @@ _EXPORTS_OF = Among(
 )
 
 
-def export_locations_of(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row]]:
+def export_locations_of(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row[Any]]]:
     """Return the export locations of instances, with their ``mount_options``, by instance id, in the order in which clients
     should try them.
     """

@@ -3,6 +3,7 @@
 
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from oslo_utils import uuidutils
@@ -32,7 +33,7 @@ _NEVER_MADE = ('error', 'manage_error')
 # Rules ------------------------------------------------------------------------------------------
 
 
-def get(conn: Connection, snapshot_id: str, rule_id: str) -> Row:
+def get(conn: Connection, snapshot_id: str, rule_id: str) -> Row[Any]:
     """Return a rule of a snapshot.
 
     :raises errors.NotFound: there is none.
@@ -41,7 +42,7 @@ def get(conn: Connection, snapshot_id: str, rule_id: str) -> Row:
     return get_row(conn, query, 'snapshot access rule', rule_id)
 
 
-def of_snapshot(conn: Connection, snapshot_id: str, states: Collection[str] | None = None) -> list[Row]:
+def of_snapshot(conn: Connection, snapshot_id: str, states: Collection[str] | None = None) -> list[Row[Any]]:
     """Return a snapshot's rules, oldest first: all, or those in one of these states."""
     query = (
         sa.select(_rules)
@@ -51,7 +52,7 @@ def of_snapshot(conn: Connection, snapshot_id: str, states: Collection[str] | No
     return list(conn.execute(query if states is None else query.where(_rules.c.state.in_(tuple(states)))))
 
 
-def of_share(conn: Connection, share_id: str) -> list[Row]:
+def of_share(conn: Connection, share_id: str) -> list[Row[Any]]:
     """Return the rules of all snapshots of a share."""
     return list(
         conn.execute(
@@ -62,7 +63,7 @@ def of_share(conn: Connection, share_id: str) -> list[Row]:
     )
 
 
-def pending_rules(conn: Connection, snapshot_id: str) -> list[Row]:
+def pending_rules(conn: Connection, snapshot_id: str) -> list[Row[Any]]:
     """Return the rules of which the backend was not told yet, or was being told when the process died."""
     return of_snapshot(conn, snapshot_id, _PENDING)
 
@@ -93,13 +94,15 @@ _WITH_ANY = Among(sa.select(_rules.c.snapshot_id).distinct(), _rules.c.snapshot_
 # Export locations -------------------------------------------------------------------------------
 
 
-def export_locations_of(conn: Connection, snapshot_id: str, *, hidden: bool = False) -> list[Row]:
+def export_locations_of(conn: Connection, snapshot_id: str, *, hidden: bool = False) -> list[Row[Any]]:
     """Return a snapshot's export locations, in the backend's order; with ``hidden``, also those for administrators only."""
     query = sa.select(_exports).where(_exports.c.snapshot_id == snapshot_id).order_by(_exports.c.position)
     return list(conn.execute(query if hidden else query.where(~_exports.c.is_admin_only)))
 
 
-def get_export_location(conn: Connection, snapshot_id: str, location_id: str, *, hidden: bool = False) -> Row:
+def get_export_location(
+    conn: Connection, snapshot_id: str, location_id: str, *, hidden: bool = False
+) -> Row[Any]:
     """Return one export location of a snapshot.
 
     :raises errors.NotFound: there is none.

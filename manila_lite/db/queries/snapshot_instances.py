@@ -35,7 +35,7 @@ SORTABLE = {column.name: column for column in _all.c}
 _EQUAL = {name: _all.c[name] for name in ('id', 'snapshot_id', 'share_id', 'share_instance_id', 'status')}
 
 
-def _select() -> sa.Select:
+def _select() -> sa.Select[Any]:
     return sa.select(_all)
 
 
@@ -43,7 +43,7 @@ def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
     return [] if ctx.is_admin else [_all.c.project_id == ctx.project_id, ~_all.c.is_going]
 
 
-def get(conn: Connection, ctx: context.RequestContext, instance_id: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, instance_id: str) -> Row[Any]:
     """Return an instance of a snapshot of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
@@ -55,7 +55,7 @@ def get(conn: Connection, ctx: context.RequestContext, instance_id: str) -> Row:
 
 def list_instances(
     conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return instances as ``get`` does; filters by columns."""
     wanted = [column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None]
     query = _select().where(*_mine(ctx), *wanted)

@@ -33,7 +33,7 @@ def _one(*, everybody: bool) -> Query:
     return Query(sa.select(_snapshots).where(_snapshots.c.id == sa.bindparam('snapshot_id'), *mine))
 
 
-def get(conn: Connection, ctx: context.RequestContext, snapshot_id: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, snapshot_id: str) -> Row[Any]:
     """Return a snapshot of the caller's project.
 
     :raises errors.NotFound: there is none.
@@ -78,7 +78,7 @@ def sizes_of(conn: Connection, share_id: str) -> tuple[int, int]:
     return row[0], int(row[1])
 
 
-def list_unavailable(conn: Connection, share_id: str) -> list[Row]:
+def list_unavailable(conn: Connection, share_id: str) -> list[Row[Any]]:
     """Return the share's snapshots (id, status) that are not available."""
     return list(
         conn.execute(
@@ -111,7 +111,7 @@ def latest_of(conn: Connection, share_id: str) -> str | None:
 _EQUAL = ('name', 'description', 'status', 'share_id', 'size', 'user_id')
 
 
-def _listed(filters: dict[str, Any], project_id: Any) -> sa.Select:
+def _listed(filters: dict[str, Any], project_id: Any) -> sa.Select[Any]:
     query = sa.select(_snapshots).where(
         *paging.conditions(filters, _snapshots.c, _EQUAL, ('name', 'description'))
     )
@@ -129,7 +129,7 @@ def _listed(filters: dict[str, Any], project_id: Any) -> sa.Select:
 
 def list_snapshots(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return snapshots of a project (None: of all). Those whose deletion is deferred need the filter ``deferred``."""
     if not paging.is_filtered(filters):
         shape = page.shape()
@@ -186,7 +186,7 @@ def find_share_being_created(conn: Connection, snapshot_id: str) -> str | None:
     ).scalar()
 
 
-def share_of(conn: Connection, snapshot_id: str) -> Row:
+def share_of(conn: Connection, snapshot_id: str) -> Row[Any]:
     """Return the row of the snapshot's share, of any project.
 
     :raises errors.NotFound: the snapshot is gone, perhaps deleted just now.
@@ -197,7 +197,7 @@ def share_of(conn: Connection, snapshot_id: str) -> Row:
     return pair[1]
 
 
-def with_share(conn: Connection, snapshot_id: str) -> tuple[Row, Row] | None:
+def with_share(conn: Connection, snapshot_id: str) -> tuple[Row[Any], Row[Any]] | None:
     """Return a snapshot and its share's row, of any project, or None."""
     snapshot = conn.execute(sa.select(_snapshots).where(_snapshots.c.id == snapshot_id)).first()
     if snapshot is None:
@@ -206,7 +206,7 @@ def with_share(conn: Connection, snapshot_id: str) -> tuple[Row, Row] | None:
     return None if share is None else (snapshot, share)
 
 
-def with_shares(conn: Connection, snapshot_ids: Iterable[str]) -> dict[str, tuple[Row, Row]]:
+def with_shares(conn: Connection, snapshot_ids: Iterable[str]) -> dict[str, tuple[Row[Any], Row[Any]]]:
     """Return snapshots by id, each with its share's row as ``shares.list_by_ids`` reads it, in two statements."""
     rows = _by_ids().all(conn, tuple(snapshot_ids))
     known = shares.list_by_ids(conn, {row.share_id for row in rows}) if rows else {}
