@@ -39,7 +39,7 @@ class Hosts:
         self._environment = environment
         self._lock = environment.lock()
         self._groups = Groups(())
-        self._marks: dict[str, tuple] = {}
+        self._marks: dict[str, tuple[Any, ...]] = {}
         self._alive: dict[str, _Service] = {}
         self._read_at = self._good_until = -math.inf
 
@@ -78,7 +78,7 @@ class Hosts:
             self._update(conn, marks, changed, alive)
         self._alive, self._marks = alive, marks
 
-    def _changed(self, marks: dict[str, tuple], moved: set[str]) -> list[tuple]:
+    def _changed(self, marks: dict[str, tuple[Any, ...]], moved: set[str]) -> list[tuple[Any, ...]]:
         """Return marks that differ from those seen before, and the marks of backends that ``moved``."""
         if moved:
             return [mark for host, mark in marks.items() if self._marks.get(host) != mark or mark[1] in moved]
@@ -88,7 +88,11 @@ class Hosts:
         )
 
     def _update(
-        self, conn: Connection, marks: dict[str, tuple], changed: list[tuple], alive: dict[str, '_Service']
+        self,
+        conn: Connection,
+        marks: dict[str, tuple[Any, ...]],
+        changed: list[tuple[Any, ...]],
+        alive: dict[str, '_Service'],
     ) -> None:
         """Bring pools up to date with their marks and services. Read pools that are new, or reported anew."""
         fresh: dict[str, PoolState] = {}

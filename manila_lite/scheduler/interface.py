@@ -124,13 +124,14 @@ class PoolState:
     def remembered(self, compute: Callable[['PoolState'], Value]) -> Value:
         """Return ``compute(self)``, computed once: for values that depend on the pool alone and are needed very often."""
         try:
-            return self._remembered[compute]
+            value: Value = self._remembered[compute]
         except KeyError:
-            return self._remembered.setdefault(compute, compute(self))
+            value = self._remembered.setdefault(compute, compute(self))
+        return value
 
-    def promised(self, **figures: float) -> 'PoolState':
-        """Return the pool with other figures of promised capacity. Static filters treat it as before."""
-        pool = dataclasses.replace(self, **figures)
+    def promised(self, claimed_gb: float) -> 'PoolState':
+        """Return the pool with another figure of promised capacity. Static filters treat it as before."""
+        pool = dataclasses.replace(self, claimed_gb=claimed_gb)
         vars(pool)['signature'] = self.signature  # none of its parts has changed
         return pool
 

@@ -55,17 +55,38 @@ OF_ONE_POOL = frozenset(
 class Reported(Protocol):
     """A pool with its last report, and the capacity promised since: a row of the database, or the scheduler's state."""
 
-    host: Any
-    capabilities: Any
-    total_gb: Any
-    free_gb: Any
-    reserved_percentage: Any
-    allocated_gb: Any
-    claimed_gb: Any
-    thin_provisioning: Any
-    max_over_subscription_ratio: Any
-    provisioned_gb: Any
-    reported_at: Any
+    @property
+    def host(self) -> Any: ...
+
+    @property
+    def capabilities(self) -> Any: ...
+
+    @property
+    def total_gb(self) -> Any: ...
+
+    @property
+    def free_gb(self) -> Any: ...
+
+    @property
+    def reserved_percentage(self) -> Any: ...
+
+    @property
+    def allocated_gb(self) -> Any: ...
+
+    @property
+    def claimed_gb(self) -> Any: ...
+
+    @property
+    def thin_provisioning(self) -> Any: ...
+
+    @property
+    def max_over_subscription_ratio(self) -> Any: ...
+
+    @property
+    def provisioned_gb(self) -> Any: ...
+
+    @property
+    def reported_at(self) -> Any: ...
 
 
 def capabilities(pool: Reported) -> dict[str, Any]:

@@ -12,4 +12,4 @@ def load(names: Sequence[str]) -> list[Filter]:
 
     :raises errors.BadConfig: a name is not known or given twice, cannot be imported, or is no filter.
     """
-    return [cls() for cls in entry_points.classes('filters', names, Filter)]
+    return [cls() for cls in entry_points.classes('filters', names, Filter)]  # type: ignore[type-abstract]  # as a base

@@ -12,5 +12,6 @@ def load(names: Sequence[str], multipliers: Mapping[str, float] | None = None) -
 
     :raises errors.BadConfig: a name is not known or given twice, cannot be imported, or is no weigher.
     """
-    classes = zip(names, entry_points.classes('weighers', names, Weigher), strict=True)
+    known = entry_points.classes('weighers', names, Weigher)  # type: ignore[type-abstract]  # as a base
+    classes = zip(names, known, strict=True)
     return [cls((multipliers or {}).get(name, 1.0)) for name, cls in classes]
