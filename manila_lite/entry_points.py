@@ -21,7 +21,7 @@ def load(group: str, name: str, kind: type, option: str, what: str = 'driver') -
     :raises errors.BadConfig: there is no such entry point, it cannot be imported, or is of another kind.
     """
     try:
-        cls = driver.DriverManager(group, name).driver
+        cls: Any = driver.DriverManager(group, name).driver
     except exception.NoMatches:
         raise errors.BadConfig(
             f'{option}: no such {what}; known: {", ".join(names(group)) or "none"}'

@@ -4,6 +4,7 @@
 import functools
 import itertools
 from collections.abc import Iterable
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, disable_created_metrics
 
@@ -15,7 +16,7 @@ METHODS = frozenset(('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS')
 _FAST = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _SLOW = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0)
 
-disable_created_metrics()  # they would double the number of series without use
+disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the number of series without use
 
 REGISTRY = CollectorRegistry()
 
@@ -134,5 +135,5 @@ def database_error(error: BaseException) -> None:
 
 def families() -> list[tuple[Metric, tuple[str, ...]]]:
     """Return all metrics, each with the names of its labels, for the reference."""
-    known = list(REGISTRY._collector_to_names)  # noqa: SLF001 - there is
+    known: list[Any] = list(REGISTRY._collector_to_names)  # noqa: SLF001 - there is
     return [(family, one._labelnames) for one in known for family in one.collect()]  # noqa: SLF001 - no public way

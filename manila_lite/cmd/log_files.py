@@ -12,7 +12,7 @@ _DEVICES = '/dev/'
 
 def install() -> None:
     """Open the file of each handler in this way, also of handlers that libraries make, and after a rotation."""
-    logging.FileHandler._open = _open  # type: ignore[method-assign] # noqa: SLF001 - no handler has a call for it
+    logging.FileHandler._open = _open  # type: ignore[method-assign,assignment] # noqa: SLF001 - no handler has a call for it
 
 
 def _open(handler: logging.FileHandler) -> IO[Any]:

@@ -67,11 +67,13 @@ def tell(what: str, error: BaseException) -> None:
 def escape_all() -> None:
     """Escape all that is logged from now on. Call it again when handlers may have changed; that costs nothing."""
     for handler in handlers():
-        if handler.formatter is None:
-            handler.setFormatter(logging.Formatter())
-        kind = type(handler.formatter)
+        formatter = handler.formatter
+        if formatter is None:
+            formatter = logging.Formatter()
+            handler.setFormatter(formatter)
+        kind = type(formatter)
         if not issubclass(kind, (_Escaping, *_SAFE)):
-            handler.formatter.__class__ = _escaping(kind)
+            formatter.__class__ = _escaping(kind)  # type: ignore[arg-type]  # mypy takes it for an instance
 
 
 def handlers() -> list[logging.Handler]:
@@ -89,7 +91,7 @@ def escaped(text: str) -> str:
     return _HARMFUL.sub(_escape, text)
 
 
-def _escape(match: re.Match) -> str:
+def _escape(match: re.Match[str]) -> str:
     char = match[0]
     return _SHORT.get(char) or (f'\\u{ord(char):04x}' if char <= '\uffff' else f'\\U{ord(char):08x}')
 
@@ -101,10 +103,10 @@ def _escaping(kind: type[logging.Formatter]) -> type[logging.Formatter]:
 
 
 class _Escaping(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
+    def format(self, record: logging.LogRecord) -> Any:
         """Return the message as one line, and below it the traceback, if there is one."""
         record.exc_text = None  # another formatter may have left its text here, not escaped
-        whole = super().format(record)
+        whole: Any = super().format(record)
         if not isinstance(whole, str):
             return whole  # from a formatter of objects that is not oslo.log's
         below = [record.exc_text, record.stack_info and self.formatStack(record.stack_info)]
@@ -122,9 +124,8 @@ class _Escaping(logging.Formatter):
         if record is None:
             return ''
         # oslo.log has no call for its prefix, so it formats the shortest traceback, from which the prefix is taken.
-        return escaped(
-            super().formatException((None, None, None), record=record).partition('NoneType: None')[0]
-        )
+        shortest: Callable[..., str] = super().formatException
+        return escaped(shortest((None, None, None), record=record).partition('NoneType: None')[0])
 
 
 def _lines(ei: Any) -> Iterator[str]:

@@ -13,7 +13,7 @@ import signal
 import struct
 import threading
 import time
-from multiprocessing.process import BaseProcess
+from multiprocessing import Process
 from typing import Any
 
 import cotyledon
@@ -52,8 +52,8 @@ class Master(cotyledon.ServiceManager):
         self._ready: set[int] = set()  # process ids
         self._stand_ins: list[threading.Thread] = []
         #: Children that work until their successors do, by service; and children that were told to end after that.
-        self._retired: collections.defaultdict[Any, list[BaseProcess]] = collections.defaultdict(list)
-        self._ending: list[BaseProcess] = []
+        self._retired: collections.defaultdict[Any, list[Process]] = collections.defaultdict(list)
+        self._ending: list[Process] = []
         self._once_more: set[Any] = set()  # services with a SIGHUP while they had retired children
 
     def tell_ready(self) -> None:
@@ -80,10 +80,11 @@ class Master(cotyledon.ServiceManager):
         with self._changing:
             self._run_hooks('reload')
             self._forks.clear()
-            for service_id, config in self._services.items():
+            services: dict[Any, Any] = self._services  # whose arguments cotyledon takes for none
+            for service_id, config in services.items():
                 for child, info in self._running_services[service_id].items():
                     info.started_event.wait(_FORKED)  # else it would take a signal for one to its master
-                    if not config.args[0].overlaps and child.exitcode is None:
+                    if not config.args[0].overlaps and child.exitcode is None and child.pid is not None:
                         os.kill(child.pid, signal.SIGHUP)
                 if self._retired[service_id]:
                     self._once_more.add(service_id)
@@ -168,7 +169,7 @@ class Master(cotyledon.ServiceManager):
     # In any of them
 
     @property
-    def _child_processes(self) -> list[BaseProcess]:
+    def _child_processes(self) -> list[Process]:
         """Every child, for the end."""
         return [
             *super()._child_processes,

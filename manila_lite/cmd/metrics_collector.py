@@ -57,7 +57,7 @@ class FromDatabase(Collector):
         self._db = db
         self._seen: _Seen | None = None
         self._reader = concurrent.futures.ThreadPoolExecutor(1, 'metrics-database')
-        self._reading: concurrent.futures.Future | None = None
+        self._reading: concurrent.futures.Future[None] | None = None
         self._failed = False
 
     def close(self) -> None:
@@ -67,14 +67,16 @@ class FromDatabase(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics last read. Old ones are read again first, if the database answers soon."""
         seen = self._renewed()
-        known = seen is not None and time.monotonic() - seen.at < _STALE * self._kept(seen)
-        yield _readable(known=known)
-        if known:
+        if seen is not None and time.monotonic() - seen.at >= _STALE * self._kept(seen):
+            seen = None
+        yield _readable(known=seen is not None)
+        if seen is not None:
             for make in _MAKERS:
                 yield from make(seen, self._conf)
 
     def _kept(self, seen: _Seen) -> float:
-        return max(self._conf.metrics.cache_seconds, seen.seconds / _SHARE)
+        kept: float = max(self._conf.metrics.cache_seconds, seen.seconds / _SHARE)
+        return kept
 
     def _renewed(self) -> _Seen | None:
         seen = self._seen
@@ -111,20 +113,20 @@ class FromDatabase(Collector):
 _Samples = list[tuple[tuple[str, ...], float]]
 
 
-def _gauge(name: str, text: str, labels: tuple[str, ...], samples: _Samples) -> Metric:
+def _gauge(name: str, text: str, labels: tuple[str, ...], samples: _Samples) -> GaugeMetricFamily:
     family = GaugeMetricFamily(f'manila_lite_{name}', text, labels=labels)
     for values, number in samples:
         family.add_metric(values, number)
     return family
 
 
-def _readable(*, known: bool) -> Metric:
+def _readable(*, known: bool) -> GaugeMetricFamily:
     return _gauge(
         'database_readable', 'Whether the values of the database could be read.', (), [((), int(known))]
     )
 
 
-def _operations(seen: _Seen, conf: Any) -> Iterator[Metric]:
+def _operations(seen: _Seen, conf: Any) -> Iterator[GaugeMetricFamily]:
     counts = {(kind, age): 0 for kind in KINDS for age in AGES}
     for kind, numbers in seen.operations.items():
         for age, number in zip(AGES, numbers, strict=True):
@@ -138,7 +140,7 @@ def _operations(seen: _Seen, conf: Any) -> Iterator[Metric]:
     )
 
 
-def _pools(seen: _Seen, conf: Any) -> Iterator[Metric]:
+def _pools(seen: _Seen, conf: Any) -> Iterator[GaugeMetricFamily]:
     for name, text in (('total', 'Capacity'), ('free', 'Free capacity'), ('allocated', 'Allocated capacity')):
         yield _gauge(
             f'pool_{name}_bytes',
@@ -158,7 +160,7 @@ def _pools(seen: _Seen, conf: Any) -> Iterator[Metric]:
     )
 
 
-def _replicas(seen: _Seen, conf: Any) -> Iterator[Metric]:
+def _replicas(seen: _Seen, conf: Any) -> Iterator[GaugeMetricFamily]:
     now = timeutils.utcnow()
     yield _gauge(
         'replica_age_seconds',
@@ -168,7 +170,7 @@ def _replicas(seen: _Seen, conf: Any) -> Iterator[Metric]:
     )
 
 
-def _services(seen: _Seen, conf: Any) -> Iterator[Metric]:
+def _services(seen: _Seen, conf: Any) -> Iterator[GaugeMetricFamily]:
     passed = time.monotonic() - seen.at
     beats = [((row.binary, row.host), row) for row in seen.heartbeats]
     yield _gauge(
@@ -199,7 +201,7 @@ def _services(seen: _Seen, conf: Any) -> Iterator[Metric]:
     )
 
 
-def _usage(seen: _Seen, conf: Any) -> Iterator[Metric]:
+def _usage(seen: _Seen, conf: Any) -> Iterator[GaugeMetricFamily]:
     yield from _counts_and_sizes('quota_used', 'all projects together', (), {(): seen.usage})
     if conf.metrics.projects:
         yield from _counts_and_sizes(
@@ -212,7 +214,7 @@ def _usage(seen: _Seen, conf: Any) -> Iterator[Metric]:
 
 def _counts_and_sizes(
     name: str, whose: str, labels: tuple[str, ...], usage: dict[tuple[str, ...], dict[str, int]]
-) -> Iterator[Metric]:
+) -> Iterator[GaugeMetricFamily]:
     rows = [(key, resource, number) for key, used in usage.items() for resource, number in used.items()]
     yield _gauge(
         name,

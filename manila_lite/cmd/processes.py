@@ -42,7 +42,7 @@ class Part:
     backend: str = ''
 
 
-class Process(service.Service):
+class Process(service.Service):  # type: ignore[misc]  # oslo.service has no types
     """A service (scheduler, share manager, API) in a process of its own. The service is made after the fork.
 
     ``overlaps``: at SIGHUP it ends when its successor does its work, not before. ``tell_ready`` is called then.
@@ -111,7 +111,7 @@ class Process(service.Service):
         self._done.wait()
 
 
-class Launcher(service.ProcessLauncher):
+class Launcher(service.ProcessLauncher):  # type: ignore[misc]  # oslo.service has no types
     """oslo.service's launcher, with our master."""
 
     def __init__(self, conf: cfg.ConfigOpts):

@@ -58,7 +58,7 @@ class _Signals:
     thread.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._read, write = os.pipe()
         os.set_blocking(write, False)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)

@@ -47,15 +47,16 @@ def vet_subnet(new: values.ServerNetwork) -> None:
         gateway = ipaddress.ip_address(new.gateway) if new.gateway else None
     except ValueError as bad:
         raise errors.Final(f'Subnet {_name(new)}: {bad}.') from bad
-    least, (first, last) = _LEAST_MTU[network.version], _SEGMENTS.get(new.network_type or '', (None, None))
+    least, segments = _LEAST_MTU[network.version], _SEGMENTS.get(new.network_type or '')
+    first, last = segments or (0, 0)
+    number = new.segmentation_id
+    outside = segments is not None and number is not None and not first <= number <= last
     wrong = {
         f'an MTU of {new.mtu} is too small for IPv{network.version}, which needs {least}': 0
         < (new.mtu or 0)
         < least,
         f'gateway {gateway} is not in {network}': gateway is not None and not _reaches(network, gateway),
-        f'segment {new.segmentation_id} is not between {first} and {last}, as {new.network_type} needs': None
-        not in (first, new.segmentation_id)
-        and not first <= new.segmentation_id <= last,
+        f'segment {number} is not between {first} and {last}, as {new.network_type} needs': outside,
     }
     if objections := [what for what, true in wrong.items() if true]:
         raise errors.Final(f'Subnet {_name(new)}: {"; ".join(objections)}.')

@@ -85,12 +85,12 @@ def _make(neutron: Any, subnet: Subnet, owner: str, kind: str, address: dict[str
         if final is None:
             raise
         raise final from refused
-    address = _address(port, subnet)
-    if address is None:
+    made = _address(port, subnet)
+    if made is None:
         delete(neutron, (port.id,))
         raise errors.Final(f'Neutron made a port that has no address in subnet {subnet.neutron_subnet_id}.')
-    LOG.info('Port %s with %s is for share server %s', address.port_id, address.ip_address, owner)
-    return address
+    LOG.info('Port %s with %s is for share server %s', made.port_id, made.ip_address, owner)
+    return made
 
 
 #: Errors of Neutron that do not go away by themselves: message, and the user message's detail.

@@ -107,7 +107,7 @@ class Standalone(NetworkPlugin):
         except fastjsonschema.JsonSchemaValueException as bad:
             raise self._bad(
                 f'{".".join(str(part) for part in bad.path[1:]) or "file"}: '
-                f'{bad.message.removeprefix(bad.name).strip()}'
+                f'{bad.message.removeprefix(bad.name or "").strip()}'
             ) from None
         except (OSError, ValueError, yaml.YAMLError) as bad:
             raise self._bad(' '.join(str(bad).split())) from None

@@ -76,7 +76,7 @@ def _answers(host: Any, virtual_host: str) -> bool:
     import kombu
 
     port = host.port or 5672
-    broker = kombu.Connection(
+    broker: Any = kombu.Connection(  # type: ignore[attr-defined,no-untyped-call]  # kombu has few types
         hostname=host.hostname,
         port=port,
         userid=host.username or 'guest',

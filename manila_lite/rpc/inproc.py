@@ -28,6 +28,7 @@ BACKLOG = 1000
 _STOPPED = object()
 
 Address = tuple[str, str, str | None]  # exchange, topic, server or None for "any"
+Inbox = queue.SimpleQueue[Any]  # of letters, and the mark that says there will be no more
 
 
 @dataclasses.dataclass
@@ -35,7 +36,7 @@ class Letter:
     """One message on its way: JSON text, and the queue for the answer if one is wanted."""
 
     text: str
-    reply_to: queue.SimpleQueue | None = None
+    reply_to: queue.SimpleQueue[str] | None = None
     expires: float | None = None
 
     def is_late(self) -> bool:
@@ -46,11 +47,11 @@ class Letter:
 class Route:
     """The listeners on one address, which take turns; letters wait while there is no listener."""
 
-    def __init__(self):
-        self.inboxes: collections.deque[queue.SimpleQueue] = collections.deque()
+    def __init__(self) -> None:
+        self.inboxes: collections.deque[Inbox] = collections.deque()
         self.waiting: collections.deque[Letter] = collections.deque(maxlen=BACKLOG)
 
-    def add(self, inbox: queue.SimpleQueue) -> None:
+    def add(self, inbox: Inbox) -> None:
         """Let ``inbox`` take its turn from now on, and give it the letters that waited."""
         self.inboxes.append(inbox)
         while self.waiting:
@@ -68,17 +69,17 @@ class Route:
 class Bus:
     """The routes of one URL."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._routes: dict[Address, Route] = {}
 
-    def attach(self, addresses: list[Address], inbox: queue.SimpleQueue) -> None:
+    def attach(self, addresses: list[Address], inbox: Inbox) -> None:
         """Deliver messages for any of ``addresses`` to ``inbox`` from now on."""
         with self._lock:
             for address in addresses:
                 self._routes.setdefault(address, Route()).add(inbox)
 
-    def detach(self, addresses: list[Address], inbox: queue.SimpleQueue) -> None:
+    def detach(self, addresses: list[Address], inbox: Inbox) -> None:
         """Put nothing more into ``inbox`` once this returns; the last item is a mark that says so."""
         with self._lock:
             for address in addresses:
@@ -122,16 +123,16 @@ def _forget_after_fork() -> None:
 os.register_at_fork(after_in_child=_forget_after_fork)
 
 
-class Incoming(base.RpcIncomingMessage):
+class Incoming(base.RpcIncomingMessage):  # type: ignore[misc]  # oslo.messaging has no types
     """A letter that a server has received."""
 
-    def __init__(self, letter: Letter, inbox: queue.SimpleQueue):
+    def __init__(self, letter: Letter, inbox: Inbox):
         content = jsonutils.loads(letter.text)
         super().__init__(content['ctxt'], content['message'])
         self._letter = letter
         self._inbox = inbox
 
-    def reply(self, reply: Any = None, failure: tuple | None = None) -> None:
+    def reply(self, reply: Any = None, failure: tuple[Any, ...] | None = None) -> None:
         """Send the caller its answer, or the exception of the exc_info tuple ``failure``."""
         if self._letter.reply_to is None:
             return
@@ -147,17 +148,17 @@ class Incoming(base.RpcIncomingMessage):
         """Do nothing: server and caller are in the same process, and die together."""
 
 
-class Listener(base.PollStyleListener):
+class Listener(base.PollStyleListener):  # type: ignore[misc]  # oslo.messaging has no types
     """A listener that blocks on one inbox for all its addresses: an idle one costs nothing."""
 
     def __init__(self, bus: Bus, addresses: list[Address]):
         super().__init__()
         self._bus = bus
         self._addresses = addresses
-        self._inbox: queue.SimpleQueue = queue.SimpleQueue()
+        self._inbox: Inbox = queue.SimpleQueue()
         bus.attach(addresses, self._inbox)
 
-    @base.batch_poll_helper
+    @base.batch_poll_helper  # type: ignore[untyped-decorator]  # oslo.messaging has no types
     def poll(self, timeout: float | None = None) -> Incoming | None:
         """Return the next message; None after ``timeout`` seconds, or at once when stopped and empty."""
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -178,7 +179,7 @@ class Listener(base.PollStyleListener):
         self._bus.detach(self._addresses, self._inbox)
 
 
-class InprocDriver(base.BaseDriver):
+class InprocDriver(base.BaseDriver):  # type: ignore[misc]  # oslo.messaging has no types
     """The oslo.messaging driver ``inproc``."""
 
     def __init__(
@@ -197,8 +198,8 @@ class InprocDriver(base.BaseDriver):
     def send(
         self,
         target: Any,
-        ctxt: dict,
-        message: dict,
+        ctxt: dict[str, Any],
+        message: dict[str, Any],
         wait_for_reply: bool | None = None,
         timeout: float | None = None,
         call_monitor_timeout: float | None = None,
@@ -212,13 +213,14 @@ class InprocDriver(base.BaseDriver):
         """
         del call_monitor_timeout, retry  # both guard against a broker or a peer that does not answer
         letter = Letter(jsonutils.dumps({'ctxt': ctxt, 'message': message}))
+        answers: queue.SimpleQueue[str] | None = None
         if wait_for_reply:
-            letter.reply_to = queue.SimpleQueue()
+            letter.reply_to = answers = queue.SimpleQueue()
             letter.expires = None if timeout is None else time.monotonic() + timeout
         address = self._address(target, target.topic, target.server)
         if not _bus(self._name).deliver(address, letter, bool(target.fanout)):
             self._undelivered(address, wait_for_reply, transport_options)
-        return self._answer(letter.reply_to, timeout, target.topic) if wait_for_reply else None
+        return None if answers is None else self._answer(answers, timeout, target.topic)
 
     @staticmethod
     def _undelivered(address: Address, wait_for_reply: bool | None, transport_options: Any) -> None:
@@ -231,7 +233,7 @@ class InprocDriver(base.BaseDriver):
             )
         LOG.debug('Dropped a message: nobody ever listened on topic %s, server %s', topic, server or 'any')
 
-    def _answer(self, reply_to: queue.SimpleQueue, timeout: float | None, topic: str) -> Any:
+    def _answer(self, reply_to: queue.SimpleQueue[str], timeout: float | None, topic: str) -> Any:
         try:
             answer = jsonutils.loads(reply_to.get(timeout=timeout))
         except queue.Empty:
@@ -241,7 +243,12 @@ class InprocDriver(base.BaseDriver):
         return answer['result']
 
     def send_notification(
-        self, target: Any, ctxt: dict, message: dict, version: float, retry: int | None = None
+        self,
+        target: Any,
+        ctxt: dict[str, Any],
+        message: dict[str, Any],
+        version: float,
+        retry: int | None = None,
     ) -> None:
         """Deliver a notification to a listener of the topic."""
         del version
@@ -254,7 +261,11 @@ class InprocDriver(base.BaseDriver):
         return self._adapter(addresses, batch_size, batch_timeout)
 
     def listen_for_notifications(
-        self, targets_and_priorities: list, pool: str | None, batch_size: int, batch_timeout: float | None
+        self,
+        targets_and_priorities: list[Any],
+        pool: str | None,
+        batch_size: int,
+        batch_timeout: float | None,
     ) -> base.Listener:
         """Return a listener for each target with its priority. Pools are not supported."""
         if pool:

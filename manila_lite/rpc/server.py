@@ -17,7 +17,7 @@ from manila_lite.rpc import transport
 LOG = logging.getLogger(__name__)
 
 
-class RpcServer(oslo_server.RPCServer):
+class RpcServer(oslo_server.RPCServer):  # type: ignore[misc]  # oslo.messaging has no types
     """oslo.messaging's server on the standard library's threads. The stock threads poll once a second: they are never
     quite idle and take up to a second to stop.
     """
@@ -27,7 +27,7 @@ class RpcServer(oslo_server.RPCServer):
         self._executor_cls = futures.ThreadPoolExecutor
 
 
-class Dispatcher(oslo_dispatcher.RPCDispatcher):
+class Dispatcher(oslo_dispatcher.RPCDispatcher):  # type: ignore[misc]  # oslo.messaging has no types
     """oslo.messaging's dispatcher. A message of an unknown version is logged in one line, once, without a traceback."""
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -99,10 +99,13 @@ class Server:
             its consumers for minutes.
         """
         timeout = self._patience if timeout is None else timeout
-        if self._starter is None:
+        starter = self._starter
+        if starter is None:
             return True
-        drainer = threading.Thread(target=self._drain, name=f'bus drain: {self.name}', daemon=True)
-        connecting = self._starter.is_alive()
+        drainer = threading.Thread(
+            target=self._drain, args=(starter,), name=f'bus drain: {self.name}', daemon=True
+        )
+        connecting = starter.is_alive()
         drainer.start()
         if connecting:  # nothing was received; if it connects later, it stops at once
             return True
@@ -111,7 +114,7 @@ class Server:
             LOG.warning('%s: still at work after %s s, no longer waiting', self.name, timeout)
         return not drainer.is_alive()
 
-    def _drain(self) -> None:
-        self._starter.join()
+    def _drain(self, starter: threading.Thread) -> None:
+        starter.join()
         self._server.stop()
         self._server.wait()

@@ -76,19 +76,19 @@ def cleanup() -> None:
         _transports.pop(key).cleanup()
 
 
-class ContextSerializer(oslo_messaging.NoOpSerializer):
+class ContextSerializer(oslo_messaging.NoOpSerializer):  # type: ignore[misc]  # oslo.messaging has no types
     """The form of a request context on the bus: a dict. The caller's token is left out, for no receiver needs it."""
 
     def __init__(self, services: context.Services | None = None):
         super().__init__()
         self._services = services
 
-    def serialize_context(self, ctxt: Any) -> dict:
+    def serialize_context(self, ctxt: Any) -> dict[str, Any]:
         """Return ``ctxt``, a request context or already a dict, as a dict without its token."""
         values = dict(ctxt if isinstance(ctxt, dict) else ctxt.to_dict())
         values.pop('auth_token', None)
         return values
 
-    def deserialize_context(self, ctxt: dict) -> context.RequestContext:
+    def deserialize_context(self, ctxt: dict[str, Any]) -> context.RequestContext:
         """Return a request context with the services of this process, and log with its request id from here on."""
         return context.RequestContext.from_dict(ctxt, services=self._services)

@@ -75,9 +75,10 @@ def _run(argv: Sequence[str]) -> int:
     if args.category != 'db' or args.command != 'sync':
         logging.getLogger('alembic').setLevel(logging.WARNING)  # alembic logs each revision that it runs
     try:
-        return args.body(Call(conf, Database(conf, hurried=True), args))
+        status: int = args.body(Call(conf, Database(conf, hurried=True), args))
     except errors.BadConfig:
         raise
     except errors.ManilaLiteError as refused:
         print(f'manila-manage: {log_lines.escaped(str(refused))}', file=sys.stderr)
         return WRONG
+    return status

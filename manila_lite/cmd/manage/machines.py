@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``manila-manage host machines``, and the switch of backends with failover from a machine that is drained to another one."""
 
+import functools
 import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
@@ -82,7 +83,7 @@ def run(call: Call, out: TextIO) -> int:
         hosts = switch.begin(conn, call.args.host)
     machine = call.args.host.partition('@')[0]
     status = max(
-        [watch(lambda host=host: _progress(call, host, machine), call.args.every, out) for host in hosts],  # type: ignore[misc] - of the lambda
+        [watch(functools.partial(_progress, call, host, machine), call.args.every, out) for host in hosts],
         default=GOOD,
     )
     print(

@@ -38,7 +38,7 @@ def _value(conf: cfg.ConfigOpts, group: str, opt: cfg.Opt) -> dict[str, Any]:
     shown = '****' if opt.secret and value else value
     return {
         'value': shown,
-        'set by': (where.detail or where.location.name) if changed else 'default',
+        'set by': (where.detail or where.location.name) if where is not None and changed else 'default',
         'changed': changed,
     }
 
