@@ -18,14 +18,7 @@ from manila_lite.api.http.server import ApiServer
 from manila_lite.cmd import monitor, preflight, processes, reports, runner, setup
 from manila_lite.db.maintenance import schema_upgrade
 from manila_lite.siblings import connection
-from manila_lite.siblings.shares import Shares
-
-
-@dataclasses.dataclass(frozen=True)
-class Services(context.Services):
-    """The services of a sibling's process; ``shares`` is its connection to the share service."""
-
-    shares: Any = None
+from manila_lite.siblings.shares import Services, Shares
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from manila_lite import errors
+from manila_lite import context, errors
 from manila_lite.siblings import connection
 
 #: The version in which access rules can be locked and hidden.
@@ -68,6 +68,19 @@ class Lock:
     action: str
     reason: str
     by: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Services(context.Services):
+    """The services of a sibling's process; ``shares`` is its connection to the share service."""
+
+    shares: Any = None
+
+
+def of_process(services: context.Services) -> Any:
+    """Return the connection to the share service of a sibling's process."""
+    assert isinstance(services, Services)
+    return services.shares
 
 
 def caller(headers: Mapping[str, str]) -> dict[str, str]:

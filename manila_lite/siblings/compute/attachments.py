@@ -29,6 +29,7 @@ def attach(ctx: RequestContext, who: Mapping[str, str], row: Any, share_id: str,
     with ctx.db.reader() as conn:
         host = store.host_report(conn, row.host)
     _check_host(host, row)
+    assert host is not None  # else it was refused
     with ctx.waiting('the share service'):
         share, path = _share_and_path(ctx, who, share_id)
     if share.protocol.upper() not in host.protocols:
@@ -113,7 +114,7 @@ def _check_host(host: Any, row: Any) -> None:
 
 def _share_and_path(ctx: RequestContext, who: Mapping[str, str], share_id: str) -> tuple[Any, str]:
     """Return the share and the path to mount, read with the user's rights."""
-    shares = ctx.services.shares
+    shares = share_service.of_process(ctx.services)
     try:
         share = shares.share(who, share_id)
         exports = shares.exports(who, share_id)

@@ -73,7 +73,7 @@ COMPUTE = [
         help='Seconds between two tries to detach a share that its host or service does not release.',
     ),
 ]
-NOTIFICATIONS = [
+NOTIFICATIONS: list[cfg.Opt] = [
     cfg.BoolOpt(
         'include_share_mapping',
         default=False,

@@ -2,6 +2,7 @@
 """The compute API as data: a row for every call, as in the share API (``manila_lite/api/v2``). Fields as in Nova."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from manila_lite.api.framework import shapes
@@ -20,7 +21,7 @@ _FILE = re.compile(r'[A-Za-z0-9_][A-Za-z0-9._+-]{0,254}')
 _ZONE = 'nova'
 
 
-def _matching(form: re.Pattern[str], what: str) -> Any:
+def _matching(form: re.Pattern[str], what: str) -> Callable[[str], str]:
     """Return a parser that matches the whole value: a pattern of JSON schema would accept a line break at the end."""
 
     def parse(value: str) -> str:
@@ -66,7 +67,8 @@ def _time(key: str) -> Any:
 
 
 def _updated(row: Any, req: Any) -> str:
-    return (row.updated_at or row.created_at).strftime('%Y-%m-%dT%H:%M:%SZ')
+    time: str = (row.updated_at or row.created_at).strftime('%Y-%m-%dT%H:%M:%SZ')
+    return time
 
 
 def _shown(key: str) -> Any:

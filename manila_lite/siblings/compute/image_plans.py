@@ -2,9 +2,9 @@
 """The plan to delete an image."""
 
 from manila_lite.db.core.engine import Connection
-from manila_lite.engine import Plan, Step, Work
 from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.images import KIND
+from manila_lite.siblings.work import Plan, Step, Work
 
 
 def _remove(work: Work) -> None:

@@ -9,12 +9,12 @@ from oslo_utils import timeutils
 from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.engine import Plan, Step, Work
 from manila_lite.siblings.compute import notices, share_plans
 from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.host import server_of, share_of
 from manila_lite.siblings.compute.share_plans import message_for_owner
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
+from manila_lite.siblings.work import Plan, Step, Work
 
 #: Characters of console output that are kept for the request.
 _CONSOLE = 1 << 18

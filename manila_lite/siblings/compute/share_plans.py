@@ -15,7 +15,6 @@ from oslo_log import log
 from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import TRANSIENT, Connection
-from manila_lite.engine import Plan, Step, Work
 from manila_lite.siblings import nfs
 from manila_lite.siblings import shares as share_service
 from manila_lite.siblings.compute import notices
@@ -23,6 +22,7 @@ from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.host import server_of, share_of
 from manila_lite.siblings.compute.states import ATTACHMENT
 from manila_lite.siblings.grants import Target, retry_until
+from manila_lite.siblings.work import Plan, Step, Work
 
 LOG = log.getLogger(__name__)
 
@@ -228,7 +228,9 @@ def prepare(work: Work) -> None:
 
 def _grant_id(work: Work, row: Any) -> str:
     with work.ctx.db.reader() as conn:
-        return str(store.find_attachment(conn, row.id).grant_id)
+        known = store.find_attachment(conn, row.id)
+    assert known is not None  # a grant was claimed for it
+    return str(known.grant_id)
 
 
 def _refresh(work: Work, row: Any) -> None:

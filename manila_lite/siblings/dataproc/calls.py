@@ -156,7 +156,7 @@ def _list(req: Request, resource_type: str) -> list[Any]:
     column, descending = _sorting(req)
     project_id = _scope(req, resource_type, asked=bool(req.query.get('all_projects')))
     limit = min(req.query.get('limit', req.ctx.conf.osapi_max_limit), req.ctx.conf.osapi_max_limit)
-    filters = {
+    filters: dict[str, Any] = {
         name: req.query[name] for name in ('name', 'plugin_name', 'plugin_version') if name in req.query
     }
     with req.ctx.db.reader() as conn:
@@ -184,7 +184,8 @@ def _load(conn: Connection, req: Request, resource_type: str, rows: list[Any]) -
     if column is None:
         return
     req.related['groups'] = store.groups(conn, column, owner_ids) if owner_ids else {}
-    req.related['nodes'] = nodes = {}
+    nodes: dict[str, list[Any]] = {}
+    req.related['nodes'] = nodes
     if resource_type == 'cluster' and owner_ids:
         mounts: dict[str, list[Any]] = {}
         for mount in store.mounts(conn, owner_ids):

@@ -210,9 +210,10 @@ def _group(version: str) -> dict[str, Any]:
 
 
 def _groups(name: str, **more: Any) -> tuple[Field, ...]:
+    times: tuple[tuple[str, dict[str, Any]], ...] = ((V1, {'until': V1}), (V2, {'since': V2}))
     return tuple(
         Field(name, {'type': ['array', 'null'], 'items': _group(version), 'maxItems': 100}, **when, **more)
-        for version, when in ((V1, {'until': V1}), (V2, {'since': V2}))
+        for version, when in times
     )
 
 

@@ -12,9 +12,9 @@ from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
-from manila_lite.engine import Plan, Step, Work
 from manila_lite.siblings.dataproc import actions, mounting, nodes, notices, states, steps
 from manila_lite.siblings.dataproc.db import store
+from manila_lite.siblings.work import Plan, Step, Work
 
 _ENDED = ('Active', 'Error')
 
@@ -22,7 +22,8 @@ _ENDED = ('Active', 'Error')
 def _done(conn: Connection, work: Work) -> None:
     """Set the status of the cluster from its nodes and mounts, unless a newer request is waiting."""
     row = store.find_cluster(conn, work.resource_id)
-    if row is None or rows.get(conn, work.op.id).wanted != work.asked:
+    operation = rows.get(conn, work.op.id)
+    if row is None or operation is None or operation.wanted != work.asked:
         return
     if row.status == states.CLUSTER['delete'].during and not store.instances(conn, (row.id,)):
         transitions.finish(conn, states.CLUSTER, 'delete', row.id)

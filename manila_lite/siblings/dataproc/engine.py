@@ -14,6 +14,7 @@ from manila_lite.engine.worker import Worker
 from manila_lite.siblings.dataproc import actions, converge, load, states
 from manila_lite.siblings.dataproc.db import models, store
 from manila_lite.siblings.grants import Grants
+from manila_lite.siblings.shares import of_process
 
 LOG = log.getLogger(__name__)
 
@@ -29,11 +30,11 @@ class Tools:
         self.host = services.conf.host
         self.infra = load.infra(services.conf)
         self.handlers = load.handlers(services.conf)
-        self.shares = services.shares
+        self.shares = of_process(services)
         self.grants = Grants(
             services.db,
             models.share_grants,
-            services.shares,
+            self.shares,
             service='mlite-dataproc',
             users=store.levels_of_grant,
         )

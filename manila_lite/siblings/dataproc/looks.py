@@ -3,18 +3,19 @@
 again.
 """
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
 from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.engine import Work
 from manila_lite.siblings.dataproc import states, steps
 from manila_lite.siblings.dataproc.db import store
 from manila_lite.siblings.dataproc.interface import Mount, NodeAway
 from manila_lite.siblings.grants import is_in_force
 from manila_lite.siblings.shares import Rule
+from manila_lite.siblings.work import Work
 
 _MOUNTED = states.MOUNT['mount'].ok
 
@@ -42,7 +43,7 @@ def _on_node(work: Work, node: Any, mounts: list[Any]) -> None:
     except (NodeAway, errors.Again, errors.Final):
         pass  # the step that mounts reports the error
     for mount in lost:
-        steps.write(work, lambda conn, mount=mount: mount_again(conn, mount))
+        steps.write(work, functools.partial(mount_again, mount=mount))
 
 
 def _of_share(work: Work, share_id: str, mounts: list[Any]) -> None:
@@ -56,7 +57,7 @@ def _of_share(work: Work, share_id: str, mounts: list[Any]) -> None:
         known = store.rules_of_grants(conn, [mount.grant_id for mount in mounts])
     for mount in mounts:
         if not _has_rule(rules, known.get(mount.grant_id), mount):
-            steps.write(work, lambda conn, mount=mount: mount_again(conn, mount))
+            steps.write(work, functools.partial(mount_again, mount=mount))
 
 
 def _has_rule(rules: Mapping[str, Rule], access_id: str | None, mount: Any) -> bool:

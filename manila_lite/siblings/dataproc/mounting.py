@@ -4,6 +4,7 @@ when all rules are in force.
 """
 
 import datetime
+import functools
 from typing import Any
 
 from oslo_utils import uuidutils
@@ -11,11 +12,11 @@ from oslo_utils import uuidutils
 from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.engine import Work
 from manila_lite.siblings import grants, shares
-from manila_lite.siblings.dataproc import looks, notices, states, steps, validation
+from manila_lite.siblings.dataproc import looks, notices, paths, states, steps, validation
 from manila_lite.siblings.dataproc.db import store
 from manila_lite.siblings.dataproc.interface import Busy, Mount, NodeAway
+from manila_lite.siblings.work import Work
 
 _MOUNTING, _UNMOUNTED = states.MOUNT['mount'].during, states.MOUNT['unmount'].during
 _READY, _LEAVING = states.NODE['spawn'].ok, states.NODE['leave'].during
@@ -150,7 +151,8 @@ def _release(work: Work, grant_id: str) -> float | None:
     except errors.Again as later:
         return later.after
     except errors.Unavailable:
-        return work.service.conf.retry_delay  # an access rule is never dropped silently
+        delay: float = work.service.conf.retry_delay
+        return delay  # an access rule is never dropped silently
     return None
 
 
@@ -220,6 +222,7 @@ def _since(work: Work) -> datetime.datetime:
 def _describe(work: Work, mounts: list[Any]) -> None:
     with work.ctx.db.reader() as conn:
         cluster = store.find_cluster(conn, work.resource_id)
+    assert cluster is not None  # its mounts are
     known = cluster.known_shares.get(mounts[0].share_id)
     if known is None or known['protocol'] not in work.service.handlers:
         _fail_all(work, mounts, 'The share cannot be mounted here. Name it once more.')
@@ -228,9 +231,7 @@ def _describe(work: Work, mounts: list[Any]) -> None:
     for mount in mounts:
         values = {'protocol': known['protocol'], 'export': export}
         if values != {'protocol': mount.protocol, 'export': mount.export}:
-            steps.write(
-                work, lambda conn, mount=mount, values=values: store.update_mount(conn, mount.id, **values)
-            )
+            steps.write(work, functools.partial(store.update_mount, mount_id=mount.id, **values))
 
 
 def _export(work: Work, share_id: str, known: str) -> str:
@@ -302,7 +303,7 @@ def _mount_one(work: Work, cluster: Any, remote: Any, mount: Any, stuck: dict[st
         (
             share
             for path, share in stuck.items()
-            if validation.paths.within(mount.path, path) or validation.paths.within(path, mount.path)
+            if paths.within(mount.path, path) or paths.within(path, mount.path)
         ),
         None,
     )

@@ -9,10 +9,10 @@ from oslo_utils import timeutils, uuidutils
 from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.engine import Work
 from manila_lite.siblings.dataproc import states, steps
 from manila_lite.siblings.dataproc.db import store
 from manila_lite.siblings.dataproc.interface import NodeAway, Wanted
+from manila_lite.siblings.work import Work
 
 _SPAWNING, _LEAVING = states.NODE['spawn'].during, states.NODE['leave'].during
 _GOING = (_LEAVING, states.NODE['leave'].fail)
@@ -50,6 +50,7 @@ def _resize(conn: Connection, work: Work, group: Any, there: list[Any], count: i
         if node.state == states.NODE['spawn'].fail:
             transitions.begin(conn, states.NODE, 'again', node.id, fault=None, attempts=0)
     cluster = store.find_cluster(conn, work.resource_id)
+    assert cluster is not None  # the caller has looked
     used = {node.name for node in there}
     free = (
         name
@@ -79,6 +80,7 @@ def _wanted(work: Work, node: Any) -> Wanted:
             for group in store.groups(conn, 'cluster_id', (work.resource_id,))[work.resource_id]
             if group.id == node.node_group_id
         )
+    assert cluster is not None  # its groups are
     return Wanted(
         node.id,
         node.name,
@@ -129,7 +131,8 @@ def _spawn(work: Work, node: Any) -> float | None:
         why = str(later)
         if node.fault != why:
             steps.write(work, lambda conn: store.update_instance(conn, node.id, fault=why))
-        return getattr(later, 'after', work.service.conf.retry_delay)
+        after: float = getattr(later, 'after', work.service.conf.retry_delay)
+        return after
     except errors.Final as never:
         _fail(work, node, str(never))
         return None
@@ -158,7 +161,8 @@ def _retire(work: Work, node: Any) -> float | None:
         if node.infra_ref is not None:
             work.service.infra.release(node.infra_ref)
     except (errors.Again, NodeAway, errors.Unavailable) as later:
-        return getattr(later, 'after', work.service.conf.retry_delay)
+        after: float = getattr(later, 'after', work.service.conf.retry_delay)
+        return after
     except errors.Final as never:
         why = str(never)
         steps.write(work, lambda conn: transitions.fail(conn, states.NODE, 'leave', node.id, fault=why))

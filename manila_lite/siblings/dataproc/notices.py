@@ -3,8 +3,8 @@
 
 from typing import Any
 
-from manila_lite.engine import Work
 from manila_lite.rpc import notices
+from manila_lite.siblings.work import Work
 
 
 def emit_cluster(work: Work, row: Any, verb: str, status: str, why: str | None = None) -> None:

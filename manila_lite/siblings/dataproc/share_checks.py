@@ -8,7 +8,7 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.context import RequestContext
 from manila_lite.siblings.dataproc.validation import InvalidReference
-from manila_lite.siblings.shares import Share, check_may_give_access, preferred
+from manila_lite.siblings.shares import Share, check_may_give_access, of_process, preferred
 
 _AT_ONCE = 8
 _MISSING = 'share_service_missing'
@@ -40,7 +40,7 @@ def check(
 def _check_one(
     ctx: RequestContext, who: Mapping[str, str], share_id: str, protocols: Collection[str], exports: bool
 ) -> dict[str, str]:
-    shares = ctx.services.shares
+    shares = of_process(ctx.services)
     try:
         share = shares.share(who, share_id)
         _must_be_theirs(ctx, who, share)
@@ -63,7 +63,7 @@ def _check_one(
 
 def _must_be_theirs(ctx: RequestContext, who: Mapping[str, str], share: Share) -> None:
     try:
-        check_may_give_access(ctx.services.shares, ctx, who, share)
+        check_may_give_access(of_process(ctx.services), ctx, who, share)
     except errors.Forbidden as refused:
         raise InvalidReference(f'shares: {refused}') from None
 

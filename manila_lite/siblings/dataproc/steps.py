@@ -10,10 +10,10 @@ from oslo_utils import timeutils
 from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.engine import Work
 from manila_lite.siblings.dataproc import notices, states
 from manila_lite.siblings.dataproc.db import store
 from manila_lite.siblings.dataproc.interface import Node
+from manila_lite.siblings.work import Work
 
 _UNDER_WAY = states.CLUSTER['spawn'].allowed
 
@@ -124,7 +124,7 @@ def nodes_in_state(work: Work, *wanted: str) -> list[Any]:
         return [row for row in store.instances(conn, (work.resource_id,)) if row.state in wanted]
 
 
-def mounts_by_node(work: Work, *wanted: str) -> list[tuple[Any, list[Any]]]:
+def mounts_by_node(work: Work, *wanted: str | None) -> list[tuple[Any, list[Any]]]:
     """Return the cluster's nodes with mounts in one of these states, each with these mounts."""
     with work.ctx.db.reader() as conn:
         rows = {row.id: row for row in store.instances(conn, (work.resource_id,))}

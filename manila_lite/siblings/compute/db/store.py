@@ -46,7 +46,7 @@ def save_host_report(conn: Connection, host: str, **values: Any) -> None:
         insert_ignore(conn, _hosts, {'host': host, **values})
 
 
-def host_report(conn: Connection, name: str) -> Row | None:
+def host_report(conn: Connection, name: str) -> Row[Any] | None:
     """Return the report of a host, or None."""
     return conn.execute(sa.select(_hosts).where(_hosts.c.host == name)).first()
 
@@ -82,7 +82,7 @@ def best_host(
     )
     able = [row for row in rows if is_up(row, down_time) and needed <= set(row.networks or ())]
 
-    def lacks(row: Row) -> tuple[bool, bool]:
+    def lacks(row: Row[Any]) -> tuple[bool, bool]:
         return not set(images) <= set(row.images or ()), shares and not (row.virtiofs and row.shared_memory)
 
     return min(able, key=lacks).host if able else None  # the first of equals has the fewest servers
@@ -91,7 +91,7 @@ def best_host(
 # Servers --------------------------------------------------------------------------------------
 
 
-def server(conn: Connection, server_id: str, project_id: str | None = None) -> Row:
+def server(conn: Connection, server_id: str, project_id: str | None = None) -> Row[Any]:
     """Return a server, of this project if one is given.
 
     :raises errors.NotFound: there is none.
@@ -105,7 +105,7 @@ def server(conn: Connection, server_id: str, project_id: str | None = None) -> R
     return row
 
 
-def find_server(conn: Connection, server_id: str) -> Row | None:
+def find_server(conn: Connection, server_id: str) -> Row[Any] | None:
     """Return a server, or None."""
     return conn.execute(sa.select(_servers).where(_servers.c.id == server_id)).first()
 
@@ -119,7 +119,7 @@ def servers(
     project_id: str | None = None,
     name: str | None = None,
     statuses: Iterable[str] | None = None,
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return servers, newest first. ``name``: only those whose name contains it."""
     query = sa.select(_servers)
     if project_id is not None:
@@ -136,7 +136,7 @@ def count_servers(conn: Connection, project_id: str) -> int:
     return conn.execute(sa.select(sa.func.count()).where(_servers.c.project_id == project_id)).scalar() or 0
 
 
-def servers_of_host(conn: Connection, name: str) -> list[Row]:
+def servers_of_host(conn: Connection, name: str) -> list[Row[Any]]:
     """Return the servers of a host."""
     return list(conn.execute(sa.select(_servers).where(_servers.c.host == name)))
 
@@ -184,14 +184,14 @@ def public_images(conn: Connection) -> set[str]:
     return {name for names in conn.execute(sa.select(_hosts.c.images)).scalars() for name in names or ()}
 
 
-def images(conn: Connection, project_id: str) -> list[Row]:
+def images(conn: Connection, project_id: str) -> list[Row[Any]]:
     """Return the images made of a project's servers, unfinished ones too, by name."""
     return list(
         conn.execute(sa.select(_images).where(_images.c.project_id == project_id).order_by(_images.c.name))
     )
 
 
-def find_image(conn: Connection, image_id: str) -> Row | None:
+def find_image(conn: Connection, image_id: str) -> Row[Any] | None:
     """Return an image by its id, or None."""
     return conn.execute(sa.select(_images).where(_images.c.id == image_id)).first()
 
@@ -229,7 +229,7 @@ def delete_unfinished_images(conn: Connection, server_id: str) -> None:
 # Attachments ----------------------------------------------------------------------------------
 
 
-def attachments(conn: Connection, server_ids: Sequence[str]) -> list[Row]:
+def attachments(conn: Connection, server_ids: Sequence[str]) -> list[Row[Any]]:
     """Return the attachments of these servers, oldest first."""
     return list(
         conn.execute(
@@ -240,7 +240,7 @@ def attachments(conn: Connection, server_ids: Sequence[str]) -> list[Row]:
     )
 
 
-def attachment(conn: Connection, server_id: str, share_id: str) -> Row:
+def attachment(conn: Connection, server_id: str, share_id: str) -> Row[Any]:
     """Return the attachment of a share to a server.
 
     :raises errors.NotFound: there is none.
@@ -257,7 +257,7 @@ def attachment(conn: Connection, server_id: str, share_id: str) -> Row:
     return row
 
 
-def find_attachment(conn: Connection, attachment_id: str) -> Row | None:
+def find_attachment(conn: Connection, attachment_id: str) -> Row[Any] | None:
     """Return an attachment by its own id, or None."""
     return conn.execute(sa.select(_attachments).where(_attachments.c.id == attachment_id)).first()
 
@@ -302,7 +302,7 @@ def note_fault_in_use(conn: Connection, attachment_id: str, fault: str | None) -
     )
 
 
-def attachments_of_host(conn: Connection, host_name: str) -> list[Row]:
+def attachments_of_host(conn: Connection, host_name: str) -> list[Row[Any]]:
     """Return every attachment of a host, each with ``server_status`` of its server."""
     return list(
         conn.execute(
@@ -320,7 +320,7 @@ def levels_of_grant(conn: Connection, grant_id: str) -> list[str]:
     ]
 
 
-def holder(conn: Connection, attachment: Row) -> str:
+def holder(conn: Connection, attachment: Row[Any]) -> str:
     """Return the server of an attachment, and the user and the request that attached the share, for the reason of a lock."""
     asked = conn.execute(
         sa.select(_events.c.user_id, _events.c.request_id)
@@ -379,7 +379,7 @@ def add_event(conn: Connection, row: Any, what: str, message: str | None = None,
     )
 
 
-def events(conn: Connection, server_id: str, limit: int) -> list[Row]:
+def events(conn: Connection, server_id: str, limit: int) -> list[Row[Any]]:
     """Return the events of a server, newest first."""
     return list(
         conn.execute(

@@ -193,7 +193,8 @@ class FakeDriver(InstanceDriver):
     def records(self) -> dict[str, Any]:
         """Return the records of guests, mounts and images of the host."""
         path = self.state / 'records.json'
-        return json.loads(path.read_text()) if path.exists() else json.loads(json.dumps(_EMPTY))
+        known: dict[str, Any] = json.loads(path.read_text() if path.exists() else json.dumps(_EMPTY))
+        return known
 
     @contextmanager
     def _call(self, name: str, *about: str) -> Iterator[dict[str, Any]]:
@@ -221,7 +222,8 @@ class FakeDriver(InstanceDriver):
 def _guest(known: dict[str, Any], server: Server) -> dict[str, Any]:
     if server.id not in known['servers']:
         raise errors.Final(f'There is no guest {server.id} on this host.')
-    return known['servers'][server.id]
+    guest: dict[str, Any] = known['servers'][server.id]
+    return guest
 
 
 def _suffer(name: str, faults: list[list[str]], *, before: bool) -> None:

@@ -32,7 +32,8 @@ class _Answer(http.server.BaseHTTPRequestHandler):
     """The answer to one request: a file, or the names in a directory."""
 
     def __init__(self, head: bytes, files: Mapping[str, bytes]):
-        self.rfile, self.wfile = io.BytesIO(head), io.BytesIO()
+        self.sent = io.BytesIO()
+        self.rfile, self.wfile = io.BytesIO(head), self.sent
         self._files = files
         self.client_address = ('guest', 0)
         self.handle()
@@ -59,7 +60,7 @@ class _Answer(http.server.BaseHTTPRequestHandler):
 
 def answer(head: bytes, files: Mapping[str, bytes]) -> bytes:
     """Return the answer to the head of a request."""
-    return _Answer(head, files).wfile.getvalue()
+    return _Answer(head, files).sent.getvalue()
 
 
 def _names(known: Mapping[str, bytes], folder: str) -> bytes | None:

@@ -83,7 +83,8 @@ class GuestProcesses:
         found = self._daemon('qemu').find(self.commands.qemu) if self.commands else None
         if found is None:
             raise errors.Unavailable('The guest has ended.')
-        return found.pid
+        pid: int = found.pid
+        return pid
 
     def broken(self) -> frozenset[str]:
         """Return the ids of shares that have no virtiofsd."""

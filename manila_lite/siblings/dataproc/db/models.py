@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of the data-processing service. ``shares`` is JSON text in all of them, as the specification demands."""
 
+from typing import Any
+
 import sqlalchemy as sa
 
 from manila_lite.db.core import transitions
@@ -14,7 +16,7 @@ metadata = schema.metadata()
 share_grants = grants.table(metadata)
 
 
-def _described() -> tuple[sa.Column, ...]:
+def _described() -> tuple[sa.Column[Any], ...]:
     """Return the common columns of clusters and templates. ``details``: values that are only kept, and returned as sent."""
     return (
         primary_key(),
@@ -31,7 +33,7 @@ def _described() -> tuple[sa.Column, ...]:
     )
 
 
-def _sized() -> tuple[sa.Column, ...]:
+def _sized() -> tuple[sa.Column[Any], ...]:
     return sa.Column('flavor_id', Name), sa.Column('image_id', Name)
 
 

@@ -36,7 +36,7 @@ EVERY_PROJECT = '*'
 
 def get(
     conn: Connection, resource_type: str, resource_id: str, project_id: str | None, *, own: bool = False
-) -> Row:
+) -> Row[Any]:
     """Return a row that the project sees: its own, or, unless ``own``, a public one, or any for ``EVERY_PROJECT``.
 
     :raises errors.NotFound: the project sees no such row.
@@ -59,7 +59,7 @@ def list_visible(
     marker: str | None = None,
     sort_by: str = 'created_at',
     descending: bool = False,
-) -> list[Row]:
+) -> list[Row[Any]]:
     """Return the rows that the project sees after ``marker`` (the id of the last one seen), one more than ``limit`` if
     there are more.
     """
@@ -143,9 +143,9 @@ def drop_groups(conn: Connection, column: str, owner: str) -> None:
     conn.execute(_groups.delete().where(_groups.c[column] == owner))
 
 
-def groups(conn: Connection, column: str, owners: Iterable[str]) -> dict[str, list[Row]]:
+def groups(conn: Connection, column: str, owners: Iterable[str]) -> dict[str, list[Any]]:
     """Return node groups by owner, sorted by name."""
-    by_owner: dict[str, list[Row]] = {}
+    by_owner: dict[str, list[Any]] = {}  # by its type a row has no column "count", but a method
     for row in conn.execute(
         sa.select(_groups).where(_groups.c[column].in_(tuple(owners))).order_by(_groups.c.name)
     ):
@@ -167,7 +167,7 @@ def drop_empty_group(conn: Connection, group_id: str) -> None:
 # Nodes and mounts -------------------------------------------------------------------------------
 
 
-def instances(conn: Connection, clusters: Iterable[str]) -> list[Row]:
+def instances(conn: Connection, clusters: Iterable[str]) -> list[Row[Any]]:
     """Return the nodes of clusters, sorted by name."""
     table = models.instances
     return list(
@@ -175,7 +175,7 @@ def instances(conn: Connection, clusters: Iterable[str]) -> list[Row]:
     )
 
 
-def mounts(conn: Connection, clusters: Iterable[str]) -> list[Row]:
+def mounts(conn: Connection, clusters: Iterable[str]) -> list[Row[Any]]:
     """Return the mounts of clusters, with ``cluster_id`` and ``node``, sorted by node and path."""
     node, mount = models.instances, models.share_mounts
     return list(
@@ -213,12 +213,12 @@ def levels_of_grant(conn: Connection, grant_id: str) -> list[str]:
     return list(conn.execute(sa.select(mounts.c.level).where(mounts.c.grant_id == grant_id)).scalars())
 
 
-def clusters_in_status(conn: Connection, statuses: Iterable[str]) -> list[Row]:
+def clusters_in_status(conn: Connection, statuses: Iterable[str]) -> list[Row[Any]]:
     """Return all clusters in one of these statuses."""
     return list(conn.execute(sa.select(models.clusters).where(models.clusters.c.status.in_(tuple(statuses)))))
 
 
-def find_cluster(conn: Connection, cluster_id: str) -> Row | None:
+def find_cluster(conn: Connection, cluster_id: str) -> Row[Any] | None:
     """Return a cluster, or None."""
     return conn.execute(sa.select(models.clusters).where(models.clusters.c.id == cluster_id)).first()
 
@@ -230,7 +230,7 @@ def grants_of(conn: Connection, owner: str) -> list[str]:
     return list(conn.execute(sa.select(grants.c.id).where(mine)).scalars())
 
 
-def grants_with_fault(conn: Connection) -> list[Row]:
+def grants_with_fault(conn: Connection) -> list[Row[Any]]:
     """Return the grants whose access rules could not be made or released at the last try: share, reason and fault."""
     grants = models.share_grants
     return list(
