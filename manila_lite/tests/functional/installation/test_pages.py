@@ -31,6 +31,7 @@ UNITS = DOC.parents[1] / 'etc' / 'manila_lite' / 'systemd'
 
 _CLI = [page.stem for page in (DOC / 'user').glob('*.rst') if '$ openstack' in page.read_text()]
 _PYTHON = re.compile(r'.. code-block:: python\n\n((?:(?:   .*)?\n)+)')
+_OUTPUT = re.compile(r'.. code-block:: text\n   :class: output\n\n((?:(?:   .*)?\n)+)')
 _CFG = re.compile(r'.. code-block:: cfg\n\n((?:(?:   .*)?\n)+)')
 _INI = re.compile(r'\.\. code-block:: ini\n(?: +:caption: .*\n)?\n((?:(?:   .*)?\n)+)')
 _MANAGE = re.compile(r'(?<![\w/.-])manila-manage ((?:--config-file \S+ )?)([a-z_]+)(?: ([a-z_]+))?')
@@ -58,6 +59,13 @@ _OWN_MOUNTS = {
 }
 
 
+def told(text):
+    """Return the lines of what commands print, without what differs from run to run: ids, times, widths of tables."""
+    text = re.sub(r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'ID', text)
+    text = re.sub(r'\d{4}-\d\d-\d\dT[\d:.]+', 'TIME', text)
+    return [' '.join(line.split()) for line in text.splitlines() if line.strip(' +-.')]
+
+
 class Typed(testscenarios.WithScenarios, testtools.TestCase):
     """Pages for users, each with a service of its own."""
 
@@ -82,6 +90,12 @@ class Typed(testscenarios.WithScenarios, testtools.TestCase):
         typed = len(re.findall(r'^ +\$ .*openstack ', path.read_text(), re.MULTILINE))
         out = self.run_page('manila_lite.tests.openstack_page:main', path)
         self.assertEqual(typed, out.count('$ openstack'))
+        printed = iter(told(out))
+        shown = told(''.join(_OUTPUT.findall(path.read_text())))
+        self.assertEqual(
+            [], [line for line in shown if line not in printed], f'not printed in this order:\n{out}'
+        )
+        self.assertEqual(self.page == 'tour', bool(shown))
 
 
 class Python(Typed):
