@@ -13,14 +13,22 @@ extensions = [
     'oslo_config.sphinxext',
     'oslo_policy.sphinxext',
     'reference',
-    'reference.page_contents',
+    'reference.sidebar_groups',
     'reno.sphinxext',
+    'sphinx_copybutton',
+    'sphinx_design',
 ]
 smartquotes = False  # they would turn --fix into something that nobody can type
-html_theme = 'alabaster'
+html_theme = 'furo'
+html_title = 'manila_lite'
 html_static_path = ['_static']
+html_css_files = ['custom.css']
 html_show_sourcelink = False
+html_copy_source = False
 html_theme_options = {
-    'description': 'Shared file systems as a service, small enough to read',
-    'fixed_sidebar': True,
+    'light_css_variables': {'color-brand-primary': '#0369a1', 'color-brand-content': '#0369a1'},
+    'dark_css_variables': {'color-brand-primary': '#38bdf8', 'color-brand-content': '#38bdf8'},
 }
+# Who copies a block gets its commands, without prompts and without what they print.
+copybutton_exclude = '.linenos, .gp, .go'
+copybutton_selector = 'div:not(.output) > div.highlight > pre'

@@ -4,4 +4,4 @@
 extensions = ['reno.sphinxext']
 project = 'manila_lite release notes'
 copyright = 'the manila_lite contributors'
-html_theme = 'alabaster'
+html_theme = 'furo'

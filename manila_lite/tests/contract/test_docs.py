@@ -24,8 +24,6 @@ from manila_lite.tests.crash import results
 from manila_lite.tests.functional.clients import commands, nova, osc, sdk, wire
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-#: A page with more sections than this, its own title included, is long: doc/ext/reference/page_contents.py.
-LONG = 4
 
 
 class Build(testtools.TestCase):
@@ -70,8 +68,9 @@ class Build(testtools.TestCase):
         self.check_clients(rows(folder / 'user/clients.xml'))
         self.check_crashes(folder / 'contributor/crash-matrix.xml')
         self.check_documents(folder / 'user')
-        self.check_contents(folder)
-        self.check_side_bar(self.build('html'))
+        folder = self.build('html')
+        self.check_side_bar(folder)
+        self.check_loads(folder)
 
     @staticmethod
     def mail_addresses(folder):
@@ -142,21 +141,8 @@ class Build(testtools.TestCase):
             {path.name: json.loads(path.read_text()) for path in folder.glob('*.json')},
         )
 
-    def check_contents(self, folder):
-        """A long page, unless it lists other pages, begins with a list of its sections."""
-        found = {}
-        for page in folder.rglob('*.xml'):
-            (top,) = ElementTree.parse(page).getroot().findall('section')
-            if 'toctree' not in page.read_text():
-                listed = [topic for topic in top.findall('topic') if 'contents' in topic.get('classes', '')]
-                found[page.stem] = (len(list(top.iter('section'))) > LONG, len(listed))
-        self.assertEqual(
-            {}, {name: what for name, what in found.items() if what not in ((True, 1), (False, 0))}
-        )
-        self.assertLess(20, sum(long for long, _ in found.values()))
-
     def check_side_bar(self, folder):
-        """Each page has our style, and a list of pages by their names, without their sections."""
+        """Each page has a list of pages by their names, with titles of groups and a mark at itself; and the way to the next."""
         pages = {
             page: page.read_text()
             for page in folder.rglob('*.html')
@@ -167,24 +153,54 @@ class Build(testtools.TestCase):
             for page, text in pages.items()
         }
         for page, text in pages.items():
-            self.assertIn('_static/custom.css', text, page)
+            bar = text.partition('class="sidebar-tree"')[2].partition('</aside>')[0]
             listed = re.findall(
-                '<li class="toctree-l[0-9][^>]*><a class="[^"]*" href="([^"]*)">(.*?)</a>',
-                text.partition('class="sphinxsidebar"')[2].partition('</h3>')[2],
-                re.DOTALL,
+                '<li class="toctree-l[0-9][^>]*><a class="[^"]*" href="([^"]*)">(.*?)</a>', bar, re.DOTALL
             )
             self.assertEqual(
                 [],
                 [
                     (link, name)
                     for link, name in listed
-                    if link != '#' and titles.get((page.parent / link).resolve()) != plain(name)
+                    if titles.get((page.parent / link).resolve() if link != '#' else page.resolve())
+                    != plain(name)
                 ],
                 page,
             )
             self.assertIn('Release notes', [plain(name) for _, name in listed], page)
+            first = page == folder / 'index.html'
+            self.assertEqual(not first, 'current-page' in bar, page)
+            self.assertIn(f'class="{"next" if first else "prev"}-page"', text, page)
+            self.assertEqual(
+                set(), self.groups() - set(re.findall('<li class="group">(.*?)</li>', bar)), page
+            )
         self.assertLess(50, len(pages))
         self.assertIn('Upgrade Notes', pages[folder / 'releasenotes.html'])
+
+    @staticmethod
+    def groups():
+        """Return the sections of the guides that list pages, as HTML."""
+        lists = re.compile(r'^(.+)\n-+\n\n\.\. toctree::', re.MULTILINE)
+        found = {
+            html.escape(title)
+            for guide in ('user', 'admin')
+            for title in lists.findall((ROOT / f'doc/source/{guide}/index.rst').read_text())
+        }
+        assert len(found) > 5, found
+        return found
+
+    def check_loads(self, folder):
+        """A page loads nothing from another place, and has what is ours: our style, and the buttons that copy."""
+        places = r'<(?:script|link|img|iframe|source)\b[^>]*?\b(?:src|href)="((?:https?:)?//[^"]*)"'
+        for page in folder.rglob('*.html'):
+            text = page.read_text()
+            self.assertEqual([], re.findall(places, text), page)
+            for ours in ('custom.css', 'copybutton.js'):
+                self.assertIn(f'_static/{ours}', text, page)
+        for style in folder.rglob('*.css'):
+            self.assertEqual(
+                [], re.findall(r'(?:url\(|@import)\s*["\']?(?:https?:)?//[^)]*', style.read_text()), style
+            )
 
 
 def plain(text):

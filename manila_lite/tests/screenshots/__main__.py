@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Take the pictures: tools/screenshots."""
+
+import base64
+import itertools
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import fixtures
+from docutils.core import publish_string
+
+import manila_lite.cmd  # noqa: F401 - first: threads
+from manila_lite.tests.functional.console import base
+from manila_lite.tests.screenshots import age, cloud, png
+
+#: Pages of the console: the name of the picture, the address, and the title. Of a share: the first one of the cloud.
+_CONSOLE = {
+    'console-shares': ('shares', 'Shares'),
+    'console-share': ('share/{share}', 'model-runs'),
+    'console-operations': ('operations', 'Operations'),
+}
+_NAMES = ('docs', *_CONSOLE, 'readme')
+#: Pixels, as of a laptop and of a telephone.
+_SIZES = {1280: 800, 390: 844}
+_SCHEMES = ('light', 'dark')
+
+
+class Camera(base.Page, fixtures.Fixture):
+    """A browser that takes pictures."""
+
+    def _setUp(self):
+        self.driver = self.useFixture(base.Browser()).driver
+        self.driver.execute_cdp_cmd('Emulation.setScrollbarsHidden', {'hidden': True})
+
+    def take(self, name, ready=lambda: None):
+        """Take the pictures of the page that is shown. ``ready`` waits until a page is as it should be."""
+        for (width, height), scheme in itertools.product(_SIZES.items(), _SCHEMES):
+            self.driver.execute_cdp_cmd(
+                'Emulation.setDeviceMetricsOverride',
+                {'width': width, 'height': height, 'deviceScaleFactor': 1, 'mobile': False},
+            )
+            feature = {'name': 'prefers-color-scheme', 'value': scheme}
+            self.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': [feature]})
+            ready()
+            self.driver.execute_script('document.activeElement.blur(); scrollTo(0, 0)')
+            picture = self.driver.execute_cdp_cmd('Page.captureScreenshot', {'format': 'png'})
+            path = age.FOLDER / f'{name}-{width}-{scheme}.png'
+            path.write_bytes(png.small(base64.b64decode(picture['data'])))
+
+    def show(self, path):
+        """Show a file, and wait for its pictures."""
+        self.driver.get(path.as_uri())
+        loaded = 'return [...document.images].every((image) => image.complete)'
+        self.until(lambda: self.driver.execute_script(loaded), path)
+
+
+def console(camera, names):
+    """Take those of the console."""
+    with cloud.Cloud() as camera.lite:
+        camera.lite.start()
+        share = camera.lite.fill()
+        camera.driver.get(camera.url)
+        camera.act_as('ana', 'climate', cloud.ROLES)
+        for name in names:
+            where, title = _CONSOLE[name]
+            camera.open(where.format(share=share), title)
+            camera.take(name, lambda: camera.see_gone("//*[contains(@class, 'loading')]"))
+
+
+def docs(camera):
+    """Take those of the first page."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = (
+            sys.executable,
+            '-m',
+            'sphinx',
+            '-q',
+            '-b',
+            'html',
+            '-d',
+            f'{folder}/trees',
+            'doc/source',
+            folder,
+        )
+        subprocess.run(words, cwd=age.ROOT, check=True, stdin=subprocess.DEVNULL)
+        camera.show(Path(folder, 'index.html'))
+        camera.take('docs')
+
+
+def readme(camera):
+    """Take those of the README, in what every browser has for a page without a style."""
+    style = (
+        '<style>:root {color-scheme: light dark} img {max-width: 100%}'
+        'body {max-width: 60em; margin: auto; padding: 1em}</style>'
+    )
+    settings = {'embed_stylesheet': False, 'stylesheet_path': '', 'report_level': 5}
+    page = publish_string((age.ROOT / 'README.rst').read_text(), writer='html5', settings_overrides=settings)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, 'readme.html')
+        head = f'<head><base href="{age.ROOT.as_uri()}/">{style}'
+        path.write_text(page.decode().replace('<head>', head, 1))
+        camera.show(path)
+        camera.take('readme')
+
+
+def main(names):
+    """Take pictures, and write down of which state of the sources they are."""
+    if unknown := set(names) - set(_NAMES):
+        raise SystemExit(
+            f'screenshots: no picture is called {", ".join(unknown)}; there are: {", ".join(_NAMES)}'
+        )
+    names = names or _NAMES
+    for path in {age.source(name) for name in names}:
+        if left := age.changed(path):
+            raise SystemExit(
+                f'screenshots: commit this first, so that the age of the pictures is known:\n{left}'
+            )
+    with Camera() as camera:
+        if pages := [name for name in names if name in _CONSOLE]:
+            console(camera, pages)
+        for name, take in (('docs', docs), ('readme', readme)):  # both show those of the console
+            if name in names:
+                take(camera)
+    known = json.loads(age.RECORD.read_text()) if age.RECORD.exists() else {}
+    known |= {name: age.state(age.source(name)) for name in names}
+    age.RECORD.write_text(json.dumps(known, indent=2, sort_keys=True) + '\n')
+
+
+if __name__ == '__main__':
+    main(sys.argv[1:])

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cloud that pictures of the console show: two backends, share types, and shares of two projects with what they have."""
+
+import itertools
+
+from manila_lite.tests import hush, process, waiting
+
+_CONFIG = """
+[DEFAULT]
+host = stor1
+enabled_share_backends = fast,archive
+[fast]
+driver = dummy
+[archive]
+driver = dummy
+[console]
+enabled = true
+[api]
+noauth_project = climate
+"""
+
+ROLES = 'admin,member,reader'
+#: Name, GiB and type of each share; the first has rules and snapshots.
+_SHARES = (
+    ('model-runs', 200, 'default'),
+    ('home', 50, 'default'),
+    ('sensor-data', 400, 'archive'),
+    ('papers', 10, 'default'),
+    ('results-2026', 120, 'archive'),
+)
+_RULES = ('192.0.2.0/24', '198.51.100.17', '2001:db8:7::/64')
+_SNAPSHOTS = ('monday', 'before the upgrade')
+
+
+class Cloud(process.Lite):
+    """A service with all of that."""
+
+    def __init__(self):
+        super().__init__(_CONFIG, token=f'ana:climate:{ROLES}:{hush.MARK}token')
+
+    def fill(self):
+        """Make it. Return the id of the first share."""
+        self._types()
+        shares = [self._share(name, size, kind) for name, size, kind in _SHARES]
+        for who, level in zip(_RULES, itertools.cycle(('rw', 'ro'))):
+            rule = {'access_type': 'ip', 'access_to': who, 'access_level': level}
+            self.ok('POST', f'/shares/{shares[0]}/action', {'allow_access': rule})
+        for name in _SNAPSHOTS:
+            made = self.ok('POST', '/snapshots', {'snapshot': {'share_id': shares[0], 'name': name}})[
+                'snapshot'
+            ]
+            self.wait(f'/snapshots/{made["id"]}', 'snapshot', 'available')
+        self.ok('POST', '/share-networks', {'share_network': {'name': 'blue'}})
+        self._another_project()
+        self._attention(shares[-1])
+        return shares[0]
+
+    def _types(self):
+        """Make the types, and wait for the pools."""
+        for name, backend in (('default', 'fast'), ('archive', 'archive')):
+            specs = {**process.DEFAULT_TYPE['share_type']['extra_specs'], 'share_backend_name': backend}
+            self.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': specs}})
+        waiting.until(lambda: len(self.ok('GET', '/scheduler-stats/pools')['pools']) == 2, 'two pools')
+
+    def _share(self, name, size, kind, until='available', **more):
+        body = {'share': {'size': size, 'share_proto': 'NFS', 'name': name, 'share_type': kind}}
+        made = self.ok('POST', '/shares', body, **more)['share']['id']
+        self.wait(f'/shares/{made}', 'share', until)
+        return made
+
+    def _another_project(self):
+        token = f'ben:genome:{ROLES}:{hush.MARK}token'
+        for name, size in (('reads', 300), ('references', 80)):
+            self._share(name, size, 'default', token=token)
+
+    def _attention(self, share):
+        """Have a share that could not be made, and one that grows as long as pictures are taken."""
+        self.knobs('create_share:fail', backend='fast')
+        self._share('scratch', 30, 'default', until='error')
+        self.knobs('extend_share:delay=3600', backend='archive')
+        self.ok('POST', f'/shares/{share}/action', {'extend': {'new_size': 160}})
