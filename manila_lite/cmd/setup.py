@@ -89,7 +89,7 @@ def configure(
 
         transport.set_defaults(conf, transport_url)
     try:
-        conf(list(argv), project='manila_lite', version=release.VERSION, default_config_files=None)
+        conf(list(argv), project='manila_lite', version=release.FULL, default_config_files=None)
     except (cfg.Error, OSError, UnicodeDecodeError) as bad:
         raise errors.BadConfig(_line(bad)) from None
     if not conf.database.connection:

@@ -374,7 +374,7 @@ def _policy_file() -> dict[str, bool]:
 def main() -> int:
     """Run the command."""
     if '--version' in sys.argv[1:]:  # oslo.upgradecheck has no way to give it to oslo.config
-        print(release.VERSION)
+        print(release.FULL)
         return 0
     umask.set_umask()
     manila_lite.conf.register(CONF)

@@ -261,8 +261,9 @@ def installed():
     install('old')
     check('Nothing was started' in out and 'README.Debian' in out, 'the installation names the next step')
     packaged = run('dpkg-query', '--show', '--showformat', '${Version}', 'manila-lite-common')
-    said = run('manila-manage', '--version').split()[-1]
-    check(said == packaged.replace('~', '.'), 'the commands say the version of the package')
+    said = run('manila-manage', '--version')
+    check(said.split()[0] == packaged.replace('~', '.'), 'the commands say the version of the package')
+    check('(commit ' in said, f'and the commit that it was built from: {said}')
     for unit in _UNITS:
         check(
             run('systemctl', 'is-enabled', unit, ok=False) == 'disabled' and not is_active(unit),

@@ -27,7 +27,7 @@ _UNREAD = 141
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog='manila-manage', description=__doc__)
-    parser.add_argument('--version', action='version', version=release.VERSION)
+    parser.add_argument('--version', action='version', version=release.FULL)
     parser.add_argument(
         '--config-file', action='append', default=[], help='configuration file; may be given more than once'
     )

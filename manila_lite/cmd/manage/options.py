@@ -44,8 +44,8 @@ def _value(conf: cfg.ConfigOpts, group: str, opt: cfg.Opt) -> dict[str, Any]:
 
 
 def version_list(call: Call) -> int:
-    """Print the version of this release, as --version does."""
-    print(release.VERSION)
+    """Print the version of this release and its commit, as --version does."""
+    print(release.FULL)
     return GOOD
 
 

@@ -226,7 +226,7 @@ def main() -> None:
 def _main() -> int:
     os.umask(0o077)  # the same as in every process of the service, see cmd/umask.py
     parser = argparse.ArgumentParser(prog='manila-linux-peer', description=__doc__)
-    parser.add_argument('--version', action='version', version=release.VERSION)
+    parser.add_argument('--version', action='version', version=release.FULL)
     parser.add_argument('--config-file', action='append', help='configuration file of the share manager')
     parser.add_argument('--config-dir', action='append', help='directory with more configuration files')
     parser.add_argument(

@@ -109,7 +109,7 @@ def main() -> None:
     """Convert one pool, and exit with the status."""
     os.umask(0o077)
     parser = argparse.ArgumentParser(prog='manila-linux-convert', description=__doc__)
-    parser.add_argument('--version', action='version', version=release.VERSION)
+    parser.add_argument('--version', action='version', version=release.FULL)
     parser.add_argument(
         'directory', type=Path, help='directory of the present pool (linux_pool_path of the backend)'
     )

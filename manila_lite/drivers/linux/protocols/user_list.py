@@ -94,7 +94,7 @@ def main() -> None:
     """Change one user, and exit with the status."""
     os.umask(0o077)
     parser = argparse.ArgumentParser(prog='manila-linux-user', description=__doc__)
-    parser.add_argument('--version', action='version', version=release.VERSION)
+    parser.add_argument('--version', action='version', version=release.FULL)
     parser.add_argument('--delete', action='store_true', help='delete the user from the list')
     parser.add_argument('file', type=Path, help='path of the list, as in linux_cifs_users of the backend')
     parser.add_argument('name', help='user name: 4 to 63 letters, digits, _, . or -')

@@ -22,7 +22,7 @@ class Commands(testscenarios.WithScenarios, testtools.TestCase):
 
     def test_command_tells_its_release(self):
         done = forks.run(self.command, '--version')
-        self.assertEqual((0, release.VERSION), (done.returncode, done.stdout.strip()), done.stderr)
+        self.assertEqual((0, release.FULL), (done.returncode, done.stdout.strip()), done.stderr)
 
 
 class Services(base.ServiceTest):
