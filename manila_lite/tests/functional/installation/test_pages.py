@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pages of the documentation: the commands for users work, and all commands and options that they name exist."""
 
-import gzip
-import logging
 import os
 import re
-import shutil
-import subprocess
 import textwrap
 from importlib import metadata
 from pathlib import Path
@@ -24,7 +20,7 @@ from manila_lite.cmd.manage.categories import commands
 from manila_lite.siblings.compute import conf as compute
 from manila_lite.siblings.compute.drivers import qemu_options
 from manila_lite.siblings.dataproc import conf as dataproc
-from manila_lite.tests import forks, process, waiting
+from manila_lite.tests import forks, process
 
 DOC = Path(__file__).resolve().parents[4] / 'doc' / 'source'
 UNITS = DOC.parents[1] / 'etc' / 'manila_lite' / 'systemd'
@@ -240,33 +236,3 @@ class Named(testtools.TestCase):
             # The default of 1024 is less than the connections that an API may have.
             most = int(re.search(r'(?m)^LimitNOFILE=(\d+)$', text)[1])
             self.assertGreater(most, 4 * connection_limits.DEFAULTS.connections, unit)
-
-    def test_log_files_are_rotated_while_they_are_written(self):
-        program = shutil.which('logrotate', path=os.pathsep.join((os.environ['PATH'], '/usr/sbin')))
-        if program is None:
-            self.skipTest('logrotate is not installed')
-        folder = Path(self.useFixture(process.fixtures.TempDir()).path)
-        sample = (UNITS.parent / 'logrotate/manila_lite').read_text()
-        mine = sample.replace('/var/log/manila_lite', str(folder))
-        self.assertNotEqual(sample, mine)
-        if os.geteuid():
-            mine = re.sub('(?m)^ *su .*$', '', mine)
-        else:
-            os.chown(
-                folder, _NOBODY, _NOBODY
-            )  # the directory is not root's, as that of a log of the share manager
-        (folder / 'rotate').write_text(mine)
-        (folder / 'rotate').chmod(0o644)
-        handler = logging.FileHandler(folder / 'manila-api.log')
-        self.addCleanup(handler.close)
-        for line in ('before', 'after'):
-            handler.emit(logging.makeLogRecord({'msg': line}))
-            subprocess.run(
-                [program, '--force', '--state', folder / 'state', folder / 'rotate'],
-                check=True,
-                capture_output=True,
-                timeout=waiting.LIMIT,
-            )
-        self.assertEqual('', (folder / 'manila-api.log').read_text())
-        self.assertEqual('after\n', (folder / 'manila-api.log.1').read_text())
-        self.assertEqual(b'before\n', gzip.decompress((folder / 'manila-api.log.2.gz').read_bytes()))
