@@ -27,6 +27,11 @@ _OF_INSTALLERS = {'RECORD', 'INSTALLER', 'REQUESTED', 'direct_url.json'}
 _SCRIPT = """#!{home}/bin/python3 -I
 import sys
 
+from stevedore import _cache
+
+# By default it is in the home directory of the user. The package's postinst fills this one.
+_cache._c._dir = '{home}/cache'
+
 from {module} import {name}
 
 sys.exit({name}())

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import closure
 import next_release
+import trial_repository
 
 import manila_lite.cmd  # noqa: F401 - threads, not eventlet
 from manila_lite.siblings.compute.drivers import qemu_host
@@ -88,6 +89,7 @@ def disk(debs: Path, folder: Path, kernel: Path) -> Path:
     for deb in debs.glob('*.deb'):
         shutil.copy(deb, root / 'test/old')
         next_release.make(deb, root / 'test/new')
+    trial_repository.make(root / 'test/repository', 'bookworm', [*(root / 'test').glob('*/*.deb')])
     shutil.copy(Path(__file__).with_name('in_guest.py'), root / 'test')
     shutil.copy(closure.ROOT / 'doc/source/admin/packages.rst', root / 'test/page')
     (root / 'test/boot').write_text(_BOOT)

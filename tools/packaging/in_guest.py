@@ -9,6 +9,7 @@ import json
 import shutil
 import subprocess
 import sys
+import threading
 import time
 import traceback
 import urllib.error
@@ -35,6 +36,8 @@ _STATE, _LOGS, _KEY = (
     Path('/etc/manila_lite/secrets.key'),
 )
 _MODES = ('root:root:700', 'root:manila_lite:750')
+_REPOSITORY = Path('/test/repository')
+_SOURCE = Path('/etc/apt/sources.list.d/manila-lite.sources')
 _README = Path('/usr/share/doc/manila-lite-common/README.Debian')
 _SQLITE = 'sqlite:////var/lib/manila_lite/manila_lite.sqlite'
 _POSTGRESQL = 'postgresql+psycopg2://manila_lite:secret@127.0.0.1/'
@@ -270,7 +273,17 @@ def installed():
             f'{unit} is neither enabled nor started',
         )
     check(not list(_STATE.iterdir()), 'the installation has made no database')
-    run('systemd-analyze', 'verify', *(f'/lib/systemd/system/{unit}.service' for unit in _UNITS))
+    run('runuser', '-u', 'manila_lite', '--', 'manila-manage', 'config', 'list')
+    kept = [mode(path) for path in Path('/usr/lib/manila-lite/cache').iterdir()]
+    check(
+        kept == ['root:root:644'],
+        f'the commands read the list of entry points that the installation made: {kept}',
+    )
+    units = [
+        *(f'/lib/systemd/system/{unit}.service' for unit in _UNITS),
+        '/lib/systemd/system/manila-api.socket',
+    ]
+    run('systemd-analyze', 'verify', *units)
     print('ok: systemd finds no mistake in the units')
     if _DISK.exists():
         run('mkfs.btrfs', '--quiet', _DISK)
@@ -310,12 +323,37 @@ def rebooted():
     siblings()
 
 
+def upgrade():
+    """Install the newest packages of the repository, as the page says; return what was said."""
+    text = _PAGE.read_text().partition(f':caption: {_SOURCE}')[2].partition('.. code-block')[0]
+    source = '\n'.join(line.strip() for line in text.strip().splitlines())
+    address = 'http://packages.example.org/manila-lite'
+    check(address in source, 'the page says where packages come from')
+    _SOURCE.write_text(source.replace(address, f'file://{_REPOSITORY}') + '\n')
+    typed('install -D -m 0644 manila-lite.asc', _REPOSITORY)
+    # This machine reaches no other source.
+    run(
+        'apt-get',
+        'update',
+        '-o',
+        f'Dir::Etc::sourcelist={_SOURCE}',
+        '-o',
+        'Dir::Etc::sourceparts=-',
+        '-o',
+        'APT::Get::List-Cleanup=0',
+    )
+    names = run('dpkg-query', '--show', '--showformat', '${Package}\n', 'manila-lite*').split()
+    return run(
+        'apt-get', 'install', '--yes', '--only-upgrade', '-o', 'Dpkg::Options::=--force-confold', *names
+    )
+
+
 def upgraded():
     """Upgrade while the service runs, and restart it."""
     before, settings = pid('manila-lite'), _CONF.read_text()
     compute, dataproc = (_CONF.with_name(f'{name}.conf') for name in ('compute', 'dataproc'))
     compute.chmod(0o600)  # the administrator's choice
-    out = install('new')
+    out = upgrade()
     check('manila-manage db sync' in out, 'the upgrade names the steps')
     check(pid('manila-lite') == before and is_active('manila-lite'), 'the upgrade has restarted nothing')
     check(_CONF.read_text() == settings, 'the changed configuration is kept')
@@ -409,7 +447,41 @@ def separate(export):
     run('logrotate', '--force', '/etc/logrotate.d/manila_lite')
     for name in ('manila-api', 'manila-share'):
         check(Path(f'/var/log/manila_lite/{name}.log.1').exists(), f'the log of {name} is rotated')
+    log = _LOGS / 'manila-api.log'
+    check(mode(log) == 'manila_lite:manila_lite:640', 'the new log belongs to the API')
+    call('GET', '/shares')
+    until('the API writes to it', lambda: 'GET /v2/shares' in log.read_text())
+    with_socket()
     return second
+
+
+def with_socket():
+    """The address of the API is systemd's: restarts refuse no connection."""
+    typed('systemctl stop manila-api')
+    typed('systemctl enable --now manila-api.socket')
+    typed('systemctl start manila-api')
+    check(is_active('manila-api.socket'), 'systemd has the address of the API')
+    serving()
+    seen, over = [], threading.Event()
+
+    def ask():
+        while not over.is_set():
+            seen.append(call('GET', '/types')[0])
+
+    clients = [threading.Thread(target=ask) for _ in range(4)]
+    for client in clients:
+        client.start()
+    for _ in range(3):
+        run('systemctl', 'restart', 'manila-api')
+        serving()
+    over.set()
+    for client in clients:
+        client.join()
+    refused = len(seen) - seen.count(200)
+    check(
+        len(seen) > len(clients) and not refused,
+        f'of {len(seen)} requests during three restarts, {refused} had no answer',
+    )
 
 
 def siblings():
@@ -460,13 +532,16 @@ def purged():
             not is_active(unit) and not Path(f'/lib/systemd/system/{unit}.service').exists(),
             f'{unit} is gone',
         )
+    check(not is_active('manila-api.socket'), 'the socket is gone')
     check(_DISK.exists() or _IMAGE.exists(), 'the pool is kept')
     check(
         {*_CONF.parent.iterdir()} == {passwords, _KEY},
         'of the configuration only the password file and the key are kept',
     )
     left = run('find', '/usr', '/lib/systemd', '/var/log', '/etc', '-name', '*manila*').split()
-    check(left == [str(_CONF.parent)], 'no other file is left')
+    check(left == [str(_CONF.parent), str(_SOURCE)], 'no other file is left but the source of packages')
+    caches = [str(path) for path in Path('/root').glob('.cache/*')]
+    check(not caches, f'nothing was left in the home directory of root: {caches}')
 
 
 def main():

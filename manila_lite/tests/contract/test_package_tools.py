@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Versions, images and containers that tools/package makes or describes."""
 
+import functools
 import hashlib
+import http.server
 import io
 import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
+import threading
 from importlib import metadata
 from pathlib import Path
 
@@ -94,6 +98,173 @@ class Version(FolderCase):
         versions = ['0.1.0+git2', '0.1.0+git10', '0.2.0~dev2', '0.2.0', '0.2.1~dev1', '0.2.1']
         for low, high in itertools.pairwise(versions):
             run('dpkg', '--compare-versions', low, 'lt', high)
+
+
+class Repository(FolderCase):
+    """A repository of small packages, read by this machine's apt in directories of its own."""
+
+    def setUp(self):
+        super().setUp()
+        if lacks := [name for name in ('apt-get', 'dpkg-scanpackages', 'gpg') if not shutil.which(name)]:
+            self.skipTest(f'{", ".join(lacks)} is not here')
+        self.home = self.folder / 'repository'
+        self.keys = Path(
+            self.useFixture(fixtures.TempDir(rootdir='/tmp')).path
+        )  # gpg's socket has a short path
+        self.useFixture(fixtures.EnvironmentVariable('GNUPGHOME', str(self.keys)))
+        self.addCleanup(run, 'gpgconf', '--kill', 'all')
+        self.make_key('one@example.org')
+        self.address = f'file://{self.home}'
+
+    def make_key(self, name):
+        run(
+            'gpg',
+            '--batch',
+            '--quiet',
+            '--passphrase',
+            '',
+            '--quick-generate-key',
+            name,
+            'ed25519',
+            'sign',
+            'never',
+        )
+
+    def make(self, version, text='text'):
+        """Make a package; return its path."""
+        tree = self.folder / 'tree'
+        (tree / 'DEBIAN').mkdir(parents=True, exist_ok=True)
+        (tree / 'text').write_text(text)
+        (tree / 'DEBIAN/control').write_text(
+            f'Package: small\nVersion: {version}\nArchitecture: all\nMaintainer: t <t@example.org>\nDescription: small\n'
+        )
+        deb = self.folder / f'small_{version}_all.deb'
+        run('dpkg-deb', '--root-owner-group', '--build', tree, deb)
+        return deb
+
+    def publish(self, *debs, key='one@example.org'):
+        run(sys.executable, TOOLS / 'repository.py', self.home, key, 'bookworm', *debs)
+
+    def refused(self, *debs, key='one@example.org'):
+        words = [sys.executable, TOOLS / 'repository.py', self.home, key, 'bookworm', *debs]
+        done = subprocess.run(
+            words, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=waiting.LIMIT
+        )
+        self.assertEqual(1, done.returncode)
+        return done.stderr
+
+    def apt(self, *words):
+        """Run a command of apt with nothing of this machine but its programs. Return the finished process."""
+        apt = self.folder / 'apt'
+        for name in ('state/lists/partial', 'cache/archives/partial', 'etc/parts'):
+            (apt / name).mkdir(parents=True, exist_ok=True)
+        (apt / 'status').touch()
+        text = (ROOT / 'doc/source/admin/packages.rst').read_text()
+        source = re.search(r'(?m)^   Types: deb\n(?:   .*\n)+', text)[0].replace('   ', '')
+        replaced = {
+            'http://packages.example.org/manila-lite': self.address,
+            '/etc/apt/keyrings/manila-lite.asc': str(apt / 'etc/manila-lite.asc'),
+        }
+        for old, new in replaced.items():
+            self.assertIn(old, source)
+            source = source.replace(old, new)
+        (apt / 'etc/list.sources').write_text(source)
+        (apt / 'conf').write_text(
+            f'Dir::State "{apt}/state"; Dir::State::status "{apt}/status"; Dir::Cache "{apt}/cache"; Dir::Etc "{apt}/etc";\n'
+            'Dir::Etc::sourcelist "list.sources"; Dir::Etc::sourceparts "parts"; Dir::Etc::parts "parts";\n'
+            'Dir::Etc::main "none"; Dir::Etc::trusted "none"; Dir::Etc::trustedparts "parts"; APT::Sandbox::User "root";\n'
+            'Acquire::http::Proxy "DIRECT"; Acquire::Languages "none";\n'
+        )
+        return subprocess.run(
+            words,
+            cwd=self.folder / 'apt',
+            env=os.environ | {'APT_CONFIG': str(apt / 'conf')},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=waiting.LIMIT,
+        )
+
+    def trust(self):
+        """Trust the key of the repository, as a host does once."""
+        self.apt('true')
+        shutil.copy(self.home / 'manila-lite.asc', self.folder / 'apt/etc')
+
+    def update(self):
+        """Read the lists; return what went wrong."""
+        done = self.apt('apt-get', 'update', '--error-on=any')
+        return '' if done.returncode == 0 else done.stdout + done.stderr
+
+    def versions(self):
+        return re.findall(r'small \| +(\S+) \|', self.apt('apt-cache', 'madison', 'small').stdout)
+
+    def test_apt_reads_packages_from_the_directory(self):
+        deb = self.make('1')
+        self.publish(deb)
+        self.trust()
+        self.assertEqual('', self.update())
+        self.assertEqual(['1'], self.versions())
+        self.assertEqual(0, self.apt('apt-get', 'download', 'small').returncode)
+        self.assertEqual(deb.read_bytes(), (self.folder / 'apt' / deb.name).read_bytes())
+
+    def test_apt_reads_packages_from_a_web_server(self):
+        handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=self.home)
+        server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), handler)
+        self.useFixture(
+            fixtures.MonkeyPatch('http.server.SimpleHTTPRequestHandler.log_message', lambda *words: None)
+        )
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.address = f'http://127.0.0.1:{server.server_port}'
+        self.publish(self.make('1'))
+        self.trust()
+        self.assertEqual('', self.update())
+        self.publish(self.make('2'))
+        self.assertEqual('', self.update())
+        self.assertEqual(['2', '1'], self.versions())
+        self.assertEqual(0, self.apt('apt-get', 'download', 'small').returncode)
+
+    def test_what_the_key_has_not_signed_is_refused(self):
+        self.publish(self.make('1'))
+        self.trust()
+        index = self.home / 'dists/bookworm/main/binary-amd64'
+        for path in [*index.glob('Packages*'), *index.glob('by-hash/*/*')]:
+            path.write_bytes(b'Package: other\n')
+        self.assertIn('Hash Sum mismatch', self.update())
+        self.make_key('two@example.org')
+        self.publish(key='two@example.org')
+        self.assertIn('NO_PUBKEY', self.update())
+
+    def test_package_with_new_content_needs_a_new_version(self):
+        deb = self.make('1')
+        self.publish(deb)
+        self.publish(deb)
+        self.assertIn('has another content', self.refused(self.make('1', 'other')))
+
+    def test_old_indexes_go_after_a_day(self):
+        self.publish(self.make('1'))
+        indexes = self.home / 'dists/bookworm/main/binary-amd64/by-hash/SHA256'
+        old = [*indexes.iterdir()]
+        self.publish(self.make('2'))
+        self.assertLess(set(old), set(indexes.iterdir()))
+        for path in old:
+            os.utime(path, (0, 0))
+        self.publish()
+        self.assertEqual(set(), set(old) & set(indexes.iterdir()))
+        self.assertEqual(2, len([*indexes.iterdir()]))
+
+    def test_key_that_gpg_does_not_know_is_named(self):
+        self.assertIn("gpg knows no key 'three'", self.refused(self.make('1'), key='three'))
+        done = subprocess.run(
+            [ROOT / 'tools/package', '--venv', sys.prefix, '--repository', self.home, '--key', 'three'],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=waiting.LIMIT,
+        )
+        self.assertEqual(1, done.returncode)
+        self.assertIn("gpg has no secret key 'three'", done.stderr)
 
 
 class Requirements(testtools.TestCase):

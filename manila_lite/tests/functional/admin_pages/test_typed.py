@@ -161,7 +161,8 @@ class OneHost(Typed):
         )
         for option in ('#auth_strategy = ', '#osapi_share_listen = '):
             self.assertIn(
-                option, self.machine.file('/root/manila_lite/etc/manila_lite/manila.conf.sample').read_text()
+                option,
+                self.machine.file('/root/manila_lite/etc/manila_lite/manila_lite.conf.sample').read_text(),
             )
         self.assertIn(
             '"share:create"',

@@ -24,6 +24,7 @@ DISK = '/dev/disk/by-id/pool'
 UNITS = ROOT / 'etc/manila_lite/systemd'
 CONF = '/etc/manila_lite/manila_lite.conf'
 STATE = '/var/lib/manila_lite'
+EXAMPLES = '/usr/share/doc/manila-lite-common/examples'
 CONFFILES = {
     '/etc/logrotate.d/manila_lite',
     '/etc/manila_lite/compute.conf',
@@ -90,7 +91,7 @@ class Packages(testtools.TestCase):
         for name in commands:
             (owner,) = self.owners(f'/usr/bin/{name}')
             self.assertEqual([owner], self.owners(f'/usr/share/man/man8/{name}.8.gz'))
-        for unit in UNITS.glob('*.service'):
+        for unit in UNITS.iterdir():
             self.assertEqual(
                 self.owners(f'/usr/bin/{unit.stem}'), self.owners(f'/lib/systemd/system/{unit.name}')
             )
@@ -117,6 +118,18 @@ class Packages(testtools.TestCase):
                 for path in [path.rstrip('/')]
             ),
         )
+
+    def test_examples_that_pages_name_are_there(self):
+        common = self.entries['manila-lite-common']
+        pages = ''.join(page.read_text() for page in (ROOT / 'doc/source/admin').glob('*.rst'))
+        named = set(re.findall(r'[^/]etc/manila_lite/((?!systemd|logrotate)[a-z]+/[\w.-]+\w)', pages))
+        self.assertLess(4, len(named))
+        samples = {'manila_lite.conf.sample', 'siblings.conf.sample', 'policy.yaml.sample'}
+        self.assertEqual([], [name for name in sorted(named | samples) if f'{EXAMPLES}/{name}' not in common])
+        unpacked = self.folder / 'examples'
+        subprocess.run(['dpkg-deb', '--extract', self.debs['manila-lite-common'], unpacked], check=True)
+        told = (unpacked / f'{EXAMPLES}/httpd/manila-api-wsgi.conf'.lstrip('/')).read_text()
+        self.assertIn('python-home=/usr/lib/manila-lite ', told)
 
     def test_environment_has_all_modules_and_data_but_no_tests(self):
         inside = re.compile(r'/usr/lib/manila-lite/lib/python3\.\d+/site-packages/(.*)')
@@ -190,6 +203,17 @@ class Packages(testtools.TestCase):
             shutil.copy(deb, self.machine.file('/test/old'))
         subprocess.run(
             [sys.executable, TOOLS / 'next_release.py', self.machine.file('/test/new'), *self.debs.values()],
+            check=True,
+        )
+        made = [*self.machine.file('/test').glob('*/*.deb')]
+        subprocess.run(
+            [
+                sys.executable,
+                TOOLS / 'trial_repository.py',
+                self.machine.file('/test/repository'),
+                'bookworm',
+                *made,
+            ],
             check=True,
         )
         shutil.copy(TOOLS / 'in_guest.py', self.machine.file('/test'))
