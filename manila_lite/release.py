@@ -26,8 +26,8 @@ def find_commit(package: Path) -> str:
         return _of_checkout(package.parent)[:_DIGITS]
     with contextlib.suppress(StopIteration, OSError, ValueError, KeyError):
         # pbr writes it when it makes a wheel of a checkout.
-        wheel = next(metadata.distributions(name='manila-lite', path=[str(package.parent)]))
-        return json.loads(wheel.read_text('pbr.json') or '{}')['git_version'][:_DIGITS]
+        wheel = next(iter(metadata.distributions(name='manila-lite', path=[str(package.parent)])))
+        return str(json.loads(wheel.read_text('pbr.json') or '{}')['git_version'])[:_DIGITS]
     return ''
 
 

@@ -22,7 +22,7 @@ _PATIENCE = 5.0
 def install() -> None:
     """Open the file of each handler in this way, also of handlers that libraries make, and after a rotation."""
     logging.FileHandler._open = _open  # type: ignore[method-assign,assignment] # noqa: SLF001 - no handler has a call for it
-    WatchedFileHandler.reopenIfNeeded = _follow  # type: ignore[method-assign]
+    WatchedFileHandler.reopenIfNeeded = _follow  # type: ignore[method-assign,assignment]
 
 
 def _follow(handler: WatchedFileHandler) -> None:
@@ -39,8 +39,9 @@ def _follow(handler: WatchedFileHandler) -> None:
         return
     old, handler.stream = handler.stream, opened
     handler._statstream()  # noqa: SLF001 - as above
-    with contextlib.suppress(OSError):
-        old.close()
+    if old is not None:
+        with contextlib.suppress(OSError):
+            old.close()
 
 
 def _has_name(handler: WatchedFileHandler) -> bool:
@@ -51,7 +52,8 @@ def _has_name(handler: WatchedFileHandler) -> bool:
         since = vars(handler).setdefault('nameless_since', time.monotonic())
         return time.monotonic() - since < _PATIENCE
     vars(handler).pop('nameless_since', None)
-    return (found.st_dev, found.st_ino) == (handler.dev, handler.ino)
+    named: bool = (found.st_dev, found.st_ino) == (handler.dev, handler.ino)
+    return named
 
 
 def _open(handler: logging.FileHandler) -> IO[Any]:
