@@ -49,11 +49,10 @@ def _has_name(handler: WatchedFileHandler) -> bool:
     try:
         found = os.stat(handler.baseFilename)
     except OSError:
-        since = vars(handler).setdefault('nameless_since', time.monotonic())
+        since: float = vars(handler).setdefault('nameless_since', time.monotonic())
         return time.monotonic() - since < _PATIENCE
     vars(handler).pop('nameless_since', None)
-    named: bool = (found.st_dev, found.st_ino) == (handler.dev, handler.ino)
-    return named
+    return (found.st_dev, found.st_ino) == (handler.dev, handler.ino)
 
 
 def _open(handler: logging.FileHandler) -> IO[Any]:

@@ -16,7 +16,7 @@ from manila_lite.db.core import paging
 from manila_lite.db.core.rows import get_row
 
 _messages = models.messages
-_SORTABLE = dict(_messages.c.items())
+_SORTABLE = {column.name: column for column in _messages.c}
 _KEEP = datetime.timedelta(days=30)
 
 

@@ -33,7 +33,7 @@ def delete_old(conn: Connection) -> int:
     return conn.execute(_notes.delete().where(_notes.c.created_at < _since())).rowcount
 
 
-_SORTABLE = dict(_notes.c.items())
+_SORTABLE = {column.name: column for column in _notes.c}
 
 
 def list_notes(conn: Connection, filters: Mapping[str, Any], page: paging.Page) -> list[Row[Any]]:
