@@ -25,6 +25,7 @@ from manila_lite.doctor.finding import Finding, Mend, RepairContext
 from manila_lite.doctor.recovery_table import read_data
 from manila_lite.engine.begin import begin
 from manila_lite.operation_data import OperationData
+from manila_lite.operation_data.ensure import START
 from manila_lite.operation_data.share_servers import AddSubnet
 from manila_lite.workflow import ensure as ensure_workflow
 from manila_lite.workflow import server_migration as server_migration_workflow
@@ -154,7 +155,7 @@ def serve_again(host: str) -> Mend:
             return None
         heal = [row.id for row in rows.list_in_error(conn) if row.host == host and not row.operation_id]
         repair.wakes.append(
-            ensure_workflow.ask_once(conn, context.admin(repair.services), host, 'start', heal=heal)
+            ensure_workflow.ask_once(conn, context.admin(repair.services), host, START, heal=heal)
         )
         more = f'; active again if they run: share servers {", ".join(heal)}' if heal else ''
         return f'{ensure_queries.KIND} was begun for {host}{more}'

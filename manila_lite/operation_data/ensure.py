@@ -4,7 +4,13 @@
 import dataclasses
 from typing import Any
 
+from oslo_utils import timeutils
+
 from manila_lite.operation_data.base import ALWAYS, OperationData, record
+
+#: The reasons for a run: a request of an administrator, the start of the service, a change of the backend's fingerprint, the
+#: interval, the failure of a requested run.
+API, START, CHANGED, INTERVAL, RETRY = 'api', 'start', 'changed', 'interval', 'retry'
 
 
 @dataclasses.dataclass
@@ -23,7 +29,7 @@ class Figures:
 
 @dataclasses.dataclass
 class Reread:
-    """What came of reading the backend's section again: options with new values, those that need a restart; or the error."""
+    """The result of reading the backend's section again: options with new values, options that need a restart; or the error."""
 
     applied: list[str] = dataclasses.field(default_factory=list)
     restart: list[str] = dataclasses.field(default_factory=list)
@@ -31,7 +37,7 @@ class Reread:
 
     @property
     def changes(self) -> dict[str, list[str]]:
-        """The options, by what becomes of them; nothing if the section could not be read."""
+        """The names of both kinds of options; nothing if the section could not be read."""
         return {'applied': self.applied, 'restart': self.restart} if self.error is None else {}
 
 
@@ -41,16 +47,21 @@ def _dump_reread(reread: Reread) -> dict[str, Any]:
 
 @dataclasses.dataclass(kw_only=True)
 class EnsureShares(OperationData):
-    """``ensure.KIND``. ``why`` it was begun. ``narrow``: for a part of the backend. ``dry_run``: only list the repairs.
+    """``ensure.KIND``: one run over the shares of a backend. These fields are all that is stored of it.
 
-    ``only``: the ids of instances: those of the first round of a new run, and then those of the present pass. ``server_ids``:
-    of its share servers; ``heal``: of those to set to active if they run.
+    The request: ``why`` is one of the reasons above. ``only`` are the ids of the instances to ensure, or None for all.
+    ``narrow`` says that the run is for a part of the backend, ``server_ids`` names the share servers of that part, and ``heal``
+    those to set to active if they run. ``dry_run``: list the repairs, and make none.
 
-    A round begins when the run is asked for (``round`` is how often that was so), at ``began``, with the ``fingerprint`` that
-    the configuration had, and ``configuration`` is what was read again. It goes on ``after`` an instance id; if it began in the
-    middle, it has ``wrapped`` and ends at ``until``. Its ``passes`` are the tries: ``left`` are the instances for which the
-    backend failed in the present one, and ``visited`` says that a pass went over all. ``broken`` are instances that cannot be
-    served, ``servers`` says why share servers do not run, ``reasons`` and ``repairs`` are by share id.
+    A round goes over these shares once. It is number ``round``, which counts the requests for the run. It began at ``began``,
+    with the ``fingerprint`` of the configuration. ``configuration`` is the result of reading that again.
+
+    The position is the instance id ``after`` which the next batch begins. A round that began in the middle ends at ``until``,
+    once it has ``wrapped`` around.
+
+    A round has several ``passes``: ``left`` are the instances that the backend failed to ensure in the present pass, and the
+    next one is over these ``only``. ``visited``: a pass has gone over all. ``broken`` are instances that cannot be served.
+    ``servers`` says why share servers do not run; ``reasons`` and ``repairs`` are by share id.
     """
 
     why: str
@@ -84,3 +95,23 @@ class EnsureShares(OperationData):
         if self.progress is None:
             raise ValueError('No round has begun.')
         return self.progress
+
+    @property
+    def is_requested(self) -> bool:
+        """Whether an administrator requested the run."""
+        return self.why == API
+
+    @property
+    def unread(self) -> str | None:
+        """Why the configuration could not be read again, if a requested run ensured all shares with the old values."""
+        if not self.is_requested or self.configuration is None or self.left or self.servers:
+            return None
+        return self.configuration.error
+
+    def begin_round(self, number: int, total: int, fingerprint: str | None) -> None:
+        """Begin a round. It goes on after the present position, where nothing was checked yet, and ends there."""
+        self.round, self.progress, self.fingerprint = number, Figures(total), fingerprint
+        self.began = timeutils.utcnow_ts(microsecond=True)
+        self.until, self.wrapped = '' if self.only else self.after, False
+        self.passes, self.visited = 1, False
+        self.left, self.broken, self.servers, self.reasons, self.repairs = [], [], {}, {}, {}

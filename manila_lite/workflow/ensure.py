@@ -2,6 +2,7 @@
 """Beginning of runs that ensure all shares of a backend: one at a time for each backend, whoever asked for it."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from manila_lite import context, errors
@@ -9,7 +10,7 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import ensure, operations, services
 from manila_lite.engine.begin import Wake, begin, begin_once
 from manila_lite.engine.plans import EXCLUSIVE
-from manila_lite.operation_data.ensure import EnsureShares
+from manila_lite.operation_data.ensure import API, EnsureShares
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +73,7 @@ def _narrow(conn: Connection, host: str, part: Part) -> EnsureShares:
 
     :raises errors.NotFound: the backend has no such part.
     """
-    data = EnsureShares(why='api', dry_run=part.dry_run)
+    data = EnsureShares(why=API, dry_run=part.dry_run)
     if not (part.share_id or part.share_server_id or part.pool):
         return data
     rows = ensure.list_part(
@@ -93,7 +94,13 @@ def _narrow(conn: Connection, host: str, part: Part) -> EnsureShares:
     )
 
 
-def ask(conn: Connection, ctx: context.RequestContext, service: Any, data: EnsureShares) -> Wake:
+def ask(
+    conn: Connection,
+    ctx: context.RequestContext,
+    service: Any,
+    data: EnsureShares,
+    begin: Callable[..., Wake] = begin,
+) -> Wake:
     """Begin a run that ensures shares of a backend, and return the wake-up to send after the commit.
 
     ``service`` is the row of the backend's service, which the caller held first of all (``db.services.set_ensuring``).
@@ -126,16 +133,4 @@ def ask_once(
     """
     services.set_ensuring(conn, host, True)
     service = services.get(conn, host, 'manila-share')
-    data = EnsureShares(why=why, only=only, heal=heal or [])
-    return begin_once(
-        conn,
-        ctx,
-        ensure.KIND,
-        'service',
-        str(service.id),
-        topic='share',
-        host=host,
-        lane=EXCLUSIVE,
-        open_key=ensure.open_key(host),
-        data=data,
-    )
+    return ask(conn, ctx, service, EnsureShares(why=why, only=only, heal=heal or []), begin_once)

@@ -22,6 +22,7 @@ from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import services
 from manila_lite.manager.plans import ensure, ensure_results
 from manila_lite.manager.runtime.service import ShareManager
+from manila_lite.operation_data.ensure import API, EnsureShares
 from manila_lite.tests.factories import held
 from manila_lite.workflow import ensure as runs
 
@@ -55,7 +56,7 @@ def _ask(manager: ShareManager) -> str:
     ctx = context.admin(manager.services)
     with ctx.db.writer() as conn:
         services.set_ensuring(conn, manager.host, True)
-        wake = runs.ask(conn, ctx, services.get(conn, manager.host, 'manila-share'), ensure.API, {})
+        wake = runs.ask(conn, ctx, services.get(conn, manager.host, 'manila-share'), EnsureShares(why=API))
     wake.send(ctx)
     return wake.operation_id
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ensuring of all shares of a backend: they are checked, repaired and given their rules again, batch by batch.
+"""Runs that ensure the shares of a backend: they check and repair them, and apply their access rules again, batch by batch.
 
-One operation per backend goes over its shares by instance id, whatever began it: an administrator, a start, a changed
-configuration, the clock. Its data keep its position, so that another process can go on there. Only a run that was asked
-for over the API changes statuses: a share is ``ensuring`` while its batch is at the backend. Shares for which the
-backend fails are tried again in ever smaller batches, so that one share keeps none from being ensured.
+A backend has one run at a time, whoever asked for it. It goes over the shares by instance id. Its data have its position, so
+that another process can go on there. Only a run that an administrator requested changes statuses: a share is ``ensuring``
+while the backend works on its batch. Shares that the backend fails to ensure are tried again in ever smaller batches, so that
+none keeps others from being ensured. ``doc/source/contributor/follow-an-ensure-run.rst`` shows the states.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from oslo_log import log
@@ -21,372 +22,313 @@ from manila_lite.db.queries import ensure as ensure_queries
 from manila_lite.db.queries import services
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import ensure_results, share_server_updates, share_servers
-from manila_lite.operation_data.ensure import EnsureShares, Figures, Reread
+from manila_lite.manager.plans.ensure_results import Answer, Batch
+from manila_lite.operation_data.ensure import START, EnsureShares, Reread
 from manila_lite.rpc import notices
 from manila_lite.workflow import share_network_subnets
 
 LOG = log.getLogger(__name__)
 
-#: Shares in one call of the driver at most; and into how many calls those for which it failed are split.
+#: Most shares in one call of the driver. In later passes: the number of calls among which the shares that are left are divided.
 BATCH, _PART = 250, 8
-#: Why a run was begun: an administrator, a start of the service, a change of the backend's fingerprint, the clock,
-#: the failure of an administrator's run.
-API, START, CHANGED, INTERVAL, RETRY = 'api', 'start', 'changed', 'interval', 'retry'
 
 _IN_ERROR = frozenset(
     {'error', 'error_deleting', 'error_deferred_deleting', 'manage_error', 'unmanage_error'}
 )
+#: The statuses of shares that a run does not look at, and of those that it only counts. After a start it looks at all that the
+#: backend may have, since other operations rely on their mounts and exports.
+_USUALLY = (_IN_ERROR, states.SHARE.transient)
+_BY_REASON = {START: (ensure_queries.NOT_SERVED, frozenset[str]())}
 _MARK = states.SHARE['ensure']
-#: The reason may quote a line of the file, so it is not in notifications.
+#: Notifications have this instead of the error, which may quote a line of the configuration file.
 _UNREAD = 'All shares were ensured with the old values, since the configuration could not be read again'
 
-
-@dataclasses.dataclass(frozen=True)
-class Batch:
-    """Some shares, as drivers see them. ``marked`` are in status ``ensuring``. ``last`` is where the next batch begins.
-    ``doubtful`` are the instances whose rules are in error as a whole.
-    """
-
-    targets: Sequence[values.EnsureTarget]
-    marked: frozenset[str]
-    skipped: int
-    last: str
-    doubtful: frozenset[str] = frozenset()
+#: Asks the driver about shares.
+Ask = Callable[[Sequence[values.EnsureTarget]], Mapping[str, values.EnsureResult]]
 
 
-def ensure(work: Work[EnsureShares]) -> None:
-    """Ask the backend about all its shares, and store the results.
+class Run:
+    """A run, for as long as one process works on it. Its methods are its states, in order; ``data`` is what is stored of it."""
 
-    :raises errors.Again: the process stops, or the backend failed for some shares.
-    :raises errors.Final: it failed for some shares too often.
-    """
-    manager = work.service
-    _begin(work)
-    if work.data.dry_run:
-        _inspect(work)
-        return
-    mended: dict[str, tuple[str, ...]] = {}
-    down = share_servers.restore(
-        manager, mended, only=work.data.servers or work.data.server_ids, ctx=work.ctx
-    )
-    work.data.servers = down
-    manager.servers_run()
-    _heal(work, down)
-    while (batch := _take(work)) is not None:
-        results, why = _ask(work, batch, down)
-        ensure_results.store(
-            work,
-            batch,
-            _with_servers(batch, results, mended),
-            why,
-            touches=_touches(work),
-            again=work.data.why == API,
+    def __init__(self, work: Work[EnsureShares]):
+        self.work, self.data, self.manager, self.host = work, work.data, work.service, work.op.host
+        self._db = work.ctx.db
+        self._left_out, self._skipped = _BY_REASON.get(work.data.why, _USUALLY)
+        self._mended: dict[str, tuple[str, ...]] = {}  # repairs of share servers, by id
+
+    def go(self) -> None:
+        """Go through the states.
+
+        :raises errors.Again: the process stops, or another pass is due.
+        :raises errors.Final: some shares could not be ensured, and were tried often enough.
+        """
+        self.begin()
+        if self.data.dry_run:
+            self.inspect()
+            return
+        self.restore_servers()
+        self.check_shares()
+        self.complete_subnets()
+        self.conclude()
+
+    # States ---------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Reset the statuses that a dead process left behind. Begin a round if the run is new, or was requested again."""
+        data = self.data
+        is_new, is_due = data.progress is None, data.round != self.work.op.wanted
+        if is_due:
+            if not is_new:  # it was requested again meanwhile, for all shares
+                data.narrow, data.only, data.server_ids, data.dry_run = False, None, None, False
+            data.configuration = self._reread()
+        with self._db.writer() as conn:
+            self.work.hold(conn)
+            marked = ensure_queries.list_ensuring_instances(conn, self.host)
+            transitions.settle(conn, states.SHARE, marked, _MARK.during, str(_MARK.ok))
+            if is_due:
+                now, total = fingerprint(self.manager), len(data.only or ())
+                if data.only is None:
+                    total = ensure_queries.count_shares(conn, self.host, self._left_out)
+                    if not data.dry_run:
+                        self.manager.ensured_as = now
+                data.begin_round(self.work.op.wanted, total, now)
+            self.work.save(conn)
+            if is_new:
+                LOG.info('%s: %s shares are ensured (%s)', self.host, data.figures.total, data.why)
+                self._emit('start')
+
+    def inspect(self) -> None:
+        """List the repairs that are due, and change nothing. A share without an answer of the backend counts as failed.
+
+        :raises errors.Final: the backend gave no answer for some shares.
+        """
+        why = ''
+        while (batch := self._take()) is not None:
+            answers, why = self._ask(
+                self.manager.driver.inspect_shares,
+                batch.targets,
+                'The backend cannot say it without a repair.',
+            )
+            ensure_results.note(self.data, batch, answers)
+            with self._db.writer() as conn:
+                self.work.save(conn)
+        self.data.visited = True
+        if self.data.left:
+            raise errors.Final(f'{errors.count(len(self.data.left), "share")} could not be inspected. {why}')
+
+    def restore_servers(self) -> None:
+        """Bring share servers up again; in later passes only those that do not run. Set those to active that should heal."""
+        data = self.data
+        data.servers = share_servers.restore(
+            self.manager, self._mended, only=data.servers or data.server_ids, ctx=self.work.ctx
         )
-    # Only now: servers run again, and their new addresses do not come while they are being checked.
-    only = work.data.server_ids or () if work.data.narrow else None
-    share_network_subnets.complete_all(context.admin(work.ctx.services), work.op.host, only)
-    _look_again(work, down)
+        self.manager.servers_run()
+        well = [server_id for server_id in data.heal if server_id not in data.servers]
+        if well:
+            with self._db.writer() as conn:
+                self.work.hold(conn)
+                share_server_updates.heal(conn, self.work, well)
+                data.heal = [server_id for server_id in data.heal if server_id in data.servers]
+                self.work.save(conn)
 
+    def check_shares(self) -> None:
+        """Have the backend check and repair one batch of shares after the other, and store its answers."""
+        while (batch := self._take()) is not None:
+            answers, _ = self._ask(
+                self.manager.driver.ensure_shares, batch.targets, 'The backend did not report on it.'
+            )
+            ensure_results.store(self.work, batch, answers)
 
-def _heal(work: Work[EnsureShares], down: Mapping[str, str]) -> None:
-    """Set the servers that the doctor wants to be active again to active, except for those that are ``down``."""
-    well = [server_id for server_id in work.data.heal if server_id not in down]
-    if not well:
-        return
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
-        share_server_updates.heal(conn, work, well)
-        work.data.heal = [server_id for server_id in work.data.heal if server_id in down]
-        work.save(conn)
+    def complete_subnets(self) -> None:
+        """Begin to put share servers into the subnets that they lack. Not before the shares are checked: an address that comes
+        during the check would count as a defect.
+        """
+        only = self.data.server_ids or () if self.data.narrow else None
+        share_network_subnets.complete_all(context.admin(self.work.ctx.services), self.host, only)
 
+    def conclude(self) -> None:
+        """End the run, or begin another pass if shares or share servers are left.
 
-def _touches(work: Work[EnsureShares]) -> bool:
-    """Say whether the run may change statuses."""
-    own = work.service.section.update_shares_status_on_ensure
-    wanted = work.ctx.conf.update_shares_status_on_ensure if own is None else own
-    return bool(work.data.why == API and not work.data.dry_run and wanted)
+        :raises errors.Again: another pass is due.
+        :raises errors.Final: there were enough passes.
+        """
+        data, conf = self.data, self.work.ctx.conf.operations
+        data.visited = True
+        data.figures.failed, data.figures.seconds_left = len(data.left), None
+        if not (data.left or data.servers):
+            if data.unread:
+                raise errors.Final(f'{_UNREAD}: {data.unread}')
+            return
+        if data.passes < conf.max_attempts:
+            data.only, data.left, data.after, data.passes = sorted(data.left), [], '', data.passes + 1
+            raise errors.Again(conf.retry_delay * 2 ** (data.passes - 2))
+        parts = [
+            errors.count(len(resource_ids), name)
+            for resource_ids, name in ((data.left, 'share'), (data.servers, 'share server'))
+            if resource_ids
+        ]
+        raise errors.Final(f'{" and ".join(parts)} could not be ensured. {data.last_error}'.strip())
 
+    def done(self, conn: Connection) -> None:
+        """Note that the service is not ensuring any more, and with which configuration its shares were ensured."""
+        data = self.data
+        whole = not (data.narrow or data.dry_run)
+        noted = {'ensured_at': timeutils.utcnow(), 'ensured_as': data.fingerprint} if whole else {}
+        services.set_ensuring(conn, self.host, False, **noted)
+        data.after = ''  # another round, if one was requested meanwhile, goes over all shares
+        self.work.save(conn)
+        LOG.info('%s: all shares were ensured: %s', self.host, data.progress)
+        self._emit('end')
 
-def _passed_over(work: Work[EnsureShares]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the statuses of shares that are not checked, and of those that are only counted.
+    def failed(self, conn: Connection, error: Exception) -> None:
+        """Note that the service is not ensuring any more. Reset the last batch; tell the owners of the shares that are left."""
+        data = self.data
+        services.set_ensuring(conn, self.host, False)
+        why = errors.reason(error, self.work.ctx.request_id)
+        if data.dry_run:
+            self.work.save(conn)
+            self._emit('error', error=why)
+            return
+        marked = ensure_queries.list_ensuring_instances(conn, self.host)
+        transitions.settle(conn, states.SHARE, marked, _MARK.during, _MARK.fail)
+        self.work.save(conn)
+        if data.is_requested and (data.left or data.servers):
+            # ``startup`` begins another run, as after the failure of a run that it began itself.
+            self.manager.failed_run = self.work.op.id
+        ensure_results.report_failure(conn, self.work, {*marked, *data.left})
+        self._emit('error', error=_UNREAD if data.unread else why)
 
-    After a start, busy shares must be mounted and exported too: their own operations rely on it.
-    """
-    if work.data.why == START:
-        return ensure_queries.NOT_SERVED, frozenset()
-    return _IN_ERROR, states.SHARE.transient
+    # Parts of the states --------------------------------------------------------------------------
 
-
-def _begin(work: Work[EnsureShares]) -> None:
-    """Reset the marks that a dead process left, and begin a new round if one is wanted."""
-    data, host = work.data, work.op.host
-    first, is_new = data.progress is None, data.round != work.op.wanted
-    if is_new:
-        if not first:
-            data.narrow, data.server_ids, data.dry_run = (
-                False,
-                None,
-                False,
-            )  # asked for meanwhile, for all shares
-        data.configuration = _reread(work.service, data)
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
-        transitions.settle(
-            conn,
-            states.SHARE,
-            ensure_queries.list_ensuring_instances(conn, host),
-            _MARK.during,
-            str(_MARK.ok),
-        )
-        if is_new:
-            _begin_round(conn, work, only=data.only if first else None)
-        work.save(conn)
-        if first:
-            LOG.info('%s: %s shares are ensured (%s)', host, data.figures.total, data.why)
-            _emit(work, 'start')
-
-
-def _begin_round(conn: Connection, work: Work[EnsureShares], only: list[str] | None) -> None:
-    """Begin a round over these instances, or over all. The shares after the present position were not checked yet: the round
-    goes on there, and ends here.
-    """
-    data = work.data
-    data.round, data.only, data.until, data.wrapped = work.op.wanted, only, '' if only else data.after, False
-    data.left, data.broken, data.repairs, data.reasons, data.servers = [], [], {}, {}, {}
-    data.passes, data.visited, data.began = 1, False, timeutils.utcnow_ts(microsecond=True)
-    data.fingerprint = fingerprint(work.service)
-    if only is None and not data.dry_run:
-        work.service.ensured_as = data.fingerprint
-    data.progress = Figures(
-        len(only)
-        if only is not None
-        else ensure_queries.count_shares(conn, work.op.host, _passed_over(work)[0])
-    )
-
-
-def _reread(manager: Any, data: EnsureShares) -> Reread:
-    """Read the backend's section again, and apply changes that need no restart. Return those of this run, or the error."""
-    try:
-        changes = manager.section_in_files.reread(apply=not data.dry_run)
-    except errors.BadConfig as bad:
-        LOG.error(
-            '[%s] the configuration could not be read again; the old values stay in use: %s',
-            manager.name,
-            bad,
-        )
-        return Reread(error=str(bad))
-    if changes.applied and not data.dry_run:
-        LOG.info('[%s] new values in use: %s', manager.name, ', '.join(changes.applied))
-        manager.report_soon()
-    if changes.restart:
-        LOG.warning(
-            '[%s] changed, but needs a restart of the backend: %s', manager.name, ', '.join(changes.restart)
-        )
-    known = data.configuration.applied if data.configuration else []
-    return Reread(sorted({*known, *changes.applied}), list(changes.restart))
-
-
-def fingerprint(manager: Any) -> str | None:
-    """Return a digest of the backend's configuration, or None if the driver gives none or fails."""
-    try:
-        return ensure_results.digest(manager.driver.fingerprint())
-    except Exception:
-        LOG.exception('[%s] the backend does not report the dependencies of its shares', manager.name)
-        return None
-
-
-def _take(work: Work[EnsureShares]) -> Batch | None:
-    """Mark the next shares as being ensured, if the run changes statuses. Return them, or None after the last.
-
-    :raises errors.Again: the process stops; the next process goes on here.
-    """
-    if not work.service.worker.runner.may_claim():
-        raise errors.Again(0.0)
-    skip = _passed_over(work)[1]
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
-        rows = _next(conn, work)
-        free = [row.instance_id for row in rows if row.status in _MARK.allowed] if _touches(work) else []
-        marked = frozenset(free)
-        if free and transitions.begin_many(conn, states.SHARE, 'ensure', free) < len(free):
-            marked = frozenset(ensure_queries.list_ensuring_instances(conn, work.op.host))
-    if not rows:
-        return None
-    mine = [
-        row
-        for row in rows
-        if row.status not in skip and (row.instance_id in marked or row.instance_id not in free)
-    ]
-    return Batch(
-        ensure_results.targets(work.ctx.db, mine),
-        marked,
-        len(rows) - len(mine),
-        rows[-1].instance_id,
-        frozenset(row.instance_id for row in mine if row.access_rules_status == states.Rules.ERROR.value),
-    )
-
-
-def _next(conn: Connection, work: Work[EnsureShares]) -> Sequence[Any]:
-    data, without = work.data, _passed_over(work)[0]
-    while data.only is not None:
-        size = min(BATCH, max(1, len(data.only) // _PART))
-        instance_ids = [instance_id for instance_id in data.only if instance_id > data.after][:size]
-        rows = ensure_queries.list_shares_by_instance(conn, work.op.host, instance_ids, without)
-        if rows or not instance_ids:
-            return rows
-        data.after = instance_ids[-1]
-    rows = ensure_queries.list_shares_after(
-        conn, work.op.host, data.after, BATCH, without, data.until if data.wrapped else ''
-    )
-    if not rows and data.until and not data.wrapped:
-        data.after, data.wrapped = '', True
-        rows = ensure_queries.list_shares_after(conn, work.op.host, '', BATCH, without, data.until)
-    return rows
-
-
-def _ask(
-    work: Work[EnsureShares], batch: Batch, down: Mapping[str, str]
-) -> tuple[Mapping[str, values.EnsureResult], Mapping[str, str]]:
-    """Return the backend's results for the batch, and the reason for each share that has none, by instance id."""
-    manager = work.service
-    why = {
-        target.share.id: f'Its share server does not run. {down[target.share.server.id]}'.rstrip()
-        for target in batch.targets
-        if target.share.server and target.share.server.id in down
-    }
-    ready = [target for target in batch.targets if target.share.id not in why]
-    results: Mapping[str, values.EnsureResult] = {}
-    unsaid = 'The backend did not report on it.'
-    try:
-        if ready:
-            results = {
-                instance_id: result
-                for instance_id, result in manager.driver.ensure_shares(ready).items()
-                if isinstance(result, values.EnsureResult)
-            }
-    except Exception as error:
-        LOG.exception('[%s] %s shares could not be ensured', manager.name, len(ready))
-        unsaid = errors.reason(error, work.ctx.request_id)
-    return results, why | {target.share.id: unsaid for target in ready if target.share.id not in results}
-
-
-def _inspect(work: Work[EnsureShares]) -> None:
-    """List the repairs that are due, and change nothing. A share without an answer of the backend counts as failed.
-
-    :raises errors.Final: it cannot say it for some shares.
-    """
-    why = ''
-    while (batch := _take(work)) is not None:
-        results: Mapping[str, values.EnsureResult] = {}
+    def _reread(self) -> Reread:
+        """Read the backend's section again, and apply the changes that need no restart. Return all changes of this run."""
+        data, name = self.data, self.manager.name
         try:
-            results = work.service.driver.inspect_shares(batch.targets)
-            why = 'The backend cannot say it without a repair.'
+            changes = self.manager.section_in_files.reread(apply=not data.dry_run)
+        except errors.BadConfig as bad:
+            LOG.error(
+                '[%s] the configuration could not be read again; the old values stay in use: %s', name, bad
+            )
+            return Reread(error=str(bad))
+        if changes.applied and not data.dry_run:
+            LOG.info('[%s] new values in use: %s', name, ', '.join(changes.applied))
+            self.manager.report_soon()
+        if changes.restart:
+            LOG.warning(
+                '[%s] changed, but needs a restart of the backend: %s', name, ', '.join(changes.restart)
+            )
+        known = data.configuration.applied if data.configuration else []
+        return Reread(sorted({*known, *changes.applied}), list(changes.restart))
+
+    @property
+    def _changes_statuses(self) -> bool:
+        own = self.manager.section.update_shares_status_on_ensure
+        may = self.work.ctx.conf.update_shares_status_on_ensure if own is None else own
+        return bool(may and self.data.is_requested and not self.data.dry_run)
+
+    def _take(self) -> Batch | None:
+        """Take the next shares, and mark them if the run changes statuses. Return None after the last.
+
+        :raises errors.Again: the process stops, and another one goes on here.
+        """
+        if not self.manager.worker.runner.may_claim():
+            raise errors.Again(0.0)
+        with self._db.writer() as conn:
+            self.work.hold(conn)
+            rows = self._next(conn)
+            marks = self._changes_statuses
+            free = [row.instance_id for row in rows if marks and row.status in _MARK.allowed]
+            marked = frozenset(free)
+            if free and transitions.begin_many(conn, states.SHARE, 'ensure', free) < len(free):
+                marked = frozenset(ensure_queries.list_ensuring_instances(conn, self.host))
+        if not rows:
+            return None
+        others = set(free) - marked  # their status changed meanwhile
+        mine = [row for row in rows if row.status not in self._skipped and row.instance_id not in others]
+        return Batch(
+            ensure_results.targets(self._db, mine),
+            marked,
+            len(rows) - len(mine),
+            rows[-1].instance_id,
+            frozenset(row.instance_id for row in mine if row.access_rules_status == states.Rules.ERROR.value),
+        )
+
+    def _next(self, conn: Connection) -> Sequence[Any]:
+        """Return the rows of the next shares, those of this pass or of the round."""
+        data = self.data
+        while data.only is not None:
+            size = min(BATCH, max(1, len(data.only) // _PART))
+            instance_ids = [instance_id for instance_id in data.only if instance_id > data.after][:size]
+            rows = ensure_queries.list_shares_by_instance(conn, self.host, instance_ids, self._left_out)
+            if rows or not instance_ids:
+                return rows
+            data.after = instance_ids[-1]
+        until = data.until if data.wrapped else ''
+        rows = ensure_queries.list_shares_after(conn, self.host, data.after, BATCH, self._left_out, until)
+        if rows or data.wrapped or not data.until:
+            return rows
+        data.after, data.wrapped = '', True
+        return self._next(conn)
+
+    def _ask(self, ask: Ask, targets: Sequence[values.EnsureTarget], unsaid: str) -> tuple[list[Answer], str]:
+        """Ask the backend about the shares whose share server runs. Return an answer for each share, and the reason in use
+        where the backend gave none: ``unsaid``, or its error.
+        """
+        down = {
+            target.share.id: f'Its share server does not run. {self.data.servers[target.share.server.id]}'.rstrip()
+            for target in targets
+            if target.share.server and target.share.server.id in self.data.servers
+        }
+        ready = [target for target in targets if target.share.id not in down]
+        results: dict[str, values.EnsureResult] = {}
+        try:
+            if ready:
+                said = ask(ready).items()
+                results = {key: result for key, result in said if isinstance(result, values.EnsureResult)}
         except Exception as error:
-            LOG.exception('[%s] %s shares could not be inspected', work.service.name, len(batch.targets))
-            why = errors.reason(error, work.ctx.request_id)
-        ensure_results.store_inspected(work, batch, results, why)
-    work.data.visited = True
-    if work.data.left:
-        raise errors.Final(f'{errors.count(len(work.data.left), "share")} could not be inspected. {why}')
+            what = 'inspected' if self.data.dry_run else 'ensured'
+            LOG.exception('[%s] %s shares could not be %s', self.manager.name, len(ready), what)
+            unsaid = errors.reason(error, self.work.ctx.request_id)
+        for target in ready:
+            result, server = results.get(target.share.id), target.share.server
+            if result and server and server.id in self._mended:
+                repaired = (*self._mended[server.id], *result.repaired)
+                results[target.share.id] = dataclasses.replace(result, repaired=repaired)
+        return [
+            Answer(target, results.get(target.share.id), down.get(target.share.id, unsaid))
+            for target in targets
+        ], unsaid
 
-
-def _with_servers(
-    batch: Batch, results: Mapping[str, values.EnsureResult], mended: Mapping[str, tuple[str, ...]]
-) -> Mapping[str, values.EnsureResult]:
-    """Return the results, with the repairs of a share server added to those of each share on it."""
-    repairs = {
-        target.share.id: mended.get(target.share.server.id, ())
-        for target in batch.targets
-        if target.share.server
-    }
-    return {
-        instance_id: dataclasses.replace(result, repaired=(*repairs.get(instance_id, ()), *result.repaired))
-        for instance_id, result in results.items()
-    }
-
-
-def _look_again(work: Work[EnsureShares], down: Mapping[str, str]) -> None:
-    """Begin another pass if shares or servers are left over.
-
-    :raises errors.Again: some are, and are tried once more.
-    :raises errors.Final: some are, and were tried often enough.
-    """
-    data, conf = work.data, work.ctx.conf.operations
-    data.visited = True
-    data.figures.failed, data.figures.seconds_left = len(data.left), None
-    if not (data.left or down):
-        if unread := _unread(data):
-            raise errors.Final(f'{_UNREAD}: {unread}')
-        return
-    if data.passes < conf.max_attempts:
-        data.only, data.left, data.after, data.passes = sorted(data.left), [], '', data.passes + 1
-        raise errors.Again(conf.retry_delay * 2 ** (data.passes - 2))
-    parts = [
-        errors.count(len(resource_ids), name)
-        for resource_ids, name in ((data.left, 'share'), (down, 'share server'))
-        if resource_ids
-    ]
-    raise errors.Final(f'{" and ".join(parts)} could not be ensured. {data.last_error}'.strip())
-
-
-def _unread(data: EnsureShares) -> str | None:
-    """Return why the configuration could not be read again, if an administrator's run ensured all shares with the old one."""
-    if data.why != API or data.configuration is None or data.left or data.servers:
-        return None
-    return data.configuration.error
-
-
-# End of a run -------------------------------------------------------------------------------------
-
-
-def done(conn: Connection, work: Work[EnsureShares]) -> None:
-    """End the service's mark of a run, and store with which configuration its shares were ensured."""
-    data = work.data
-    whole = not (data.narrow or data.dry_run)
-    services.set_ensuring(
-        conn,
-        work.op.host,
-        False,
-        **({'ensured_at': ensure_results.now(), 'ensured_as': data.fingerprint} if whole else {}),
-    )
-    data.after = ''  # if it was asked for meanwhile, all shares are checked once more
-    work.save(conn)
-    LOG.info('%s: all shares were ensured: %s', work.op.host, data.progress)
-    _emit(work, 'end')
-
-
-def failed(conn: Connection, work: Work[EnsureShares], error: Exception) -> None:
-    """Reset the shares for which the backend failed, tell their owners, and end the service's mark of a run."""
-    services.set_ensuring(conn, work.op.host, False)
-    if work.data.dry_run:
-        work.save(conn)
-        _emit(work, 'error', error=errors.reason(error, work.ctx.request_id))
-        return
-    instance_ids = ensure_queries.list_ensuring_instances(conn, work.op.host)
-    transitions.settle(conn, states.SHARE, instance_ids, _MARK.during, _MARK.fail)
-    work.save(conn)
-    if work.data.why == API and (work.data.left or work.data.servers):
-        work.service.failed_run = work.op.id  # automatic runs are tried again by those that began them
-    ensure_results.report_failure(conn, work, {*instance_ids, *work.data.left}, again=work.data.why == API)
-    _emit(work, 'error', error=_UNREAD if _unread(work.data) else errors.reason(error, work.ctx.request_id))
-
-
-def _emit(work: Work[EnsureShares], event: str, **more: Any) -> None:
-    data = work.data
-    notices.emit(
-        work.ctx,
-        f'share.ensure.{event}',
-        {
-            'host': work.op.host,
+    def _emit(self, event: str, **more: Any) -> None:
+        data = self.data
+        payload = {
+            'host': self.host,
             'why': data.why,
             'dry_run': data.dry_run,
             **(dataclasses.asdict(data.progress) if data.progress else {}),
             'repairs': data.repairs,
             'configuration': data.configuration.changes if data.configuration else {},
             **more,
-        },
-        host=work.op.host,
+        }
+        notices.emit(self.work.ctx, f'share.ensure.{event}', payload, host=self.host)
+
+
+def fingerprint(manager: Any) -> str | None:
+    """Return a digest of the configuration that the backend's shares depend on, or None if the driver gives none or fails."""
+    try:
+        settings = manager.driver.fingerprint()
+        return hashlib.sha256(repr(sorted(settings.items())).encode()).hexdigest() if settings else None
+    except Exception:
+        LOG.exception('[%s] the backend does not report the dependencies of its shares', manager.name)
+        return None
+
+
+PLANS = [
+    Plan(
+        ensure_queries.KIND,
+        (Step(lambda work: Run(work).go(), name='ensure'),),
+        lambda conn, work: Run(work).done(conn),
+        lambda conn, work, error: Run(work).failed(conn, error),
+        data=EnsureShares,
     )
-
-
-PLANS = [Plan(ensure_queries.KIND, (Step(ensure),), done, failed, data=EnsureShares)]
+]

@@ -16,8 +16,8 @@ from oslo_log import log
 from manila_lite import context
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import services
-from manila_lite.manager.plans import ensure
-from manila_lite.operation_data.ensure import EnsureShares
+from manila_lite.manager.plans.ensure import fingerprint
+from manila_lite.operation_data.ensure import CHANGED, INTERVAL, RETRY, START, EnsureShares
 from manila_lite.workflow import ensure as ensure_workflow
 
 LOG = log.getLogger(__name__)
@@ -36,7 +36,7 @@ class _Rest:
     only: list[str] | None = None
 
 
-def ask(manager: Any, why: str = ensure.START, only: list[str] | None = None) -> str | None:
+def ask(manager: Any, why: str = START, only: list[str] | None = None) -> str | None:
     """Begin a run over all shares of the backend, or over these instances. Return its operation's id, or None."""
     ctx = context.admin(manager.services)
     try:
@@ -53,11 +53,11 @@ def keep(manager: Any, stopping: threading.Event, first: str | None) -> None:
     """Repeat runs until all shares that should be served are served, and begin new ones for a reason, until the backend
     stops. ``first`` is the run that was begun when the backend became ready.
     """
-    why: str | None = ensure.START
+    why: str | None = START
     while why is not None:
         _until_well(manager, stopping, why, first)
         why, first = _next_reason(manager, stopping), None
-        if why == ensure.RETRY:  # its result says which shares are left
+        if why == RETRY:  # its result says which shares are left
             first, manager.failed_run = manager.failed_run, None
 
 
@@ -99,15 +99,15 @@ def _next_reason(manager: Any, stopping: threading.Event) -> str | None:
     since, seen = clock(), _ensured_as(manager)
     while not stopping.wait(min(_WATCH, manager.section.ensure_interval or _WATCH)):
         if manager.failed_run:
-            return ensure.RETRY
+            return RETRY
         if 0 < manager.section.ensure_interval <= clock() - since:
-            return ensure.INTERVAL
-        now = ensure.fingerprint(manager)
+            return INTERVAL
+        now = fingerprint(manager)
         if now not in (None, seen, manager.ensured_as):
             seen = _ensured_as(manager)  # a run begun meanwhile may have covered it
         if now not in (None, seen, manager.ensured_as):
             LOG.info('[%s] the dependencies of its shares changed', manager.name)
-            return ensure.CHANGED
+            return CHANGED
     return None
 
 

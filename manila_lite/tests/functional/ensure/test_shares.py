@@ -15,6 +15,7 @@ from manila_lite.db import models
 from manila_lite.db.queries import messages
 from manila_lite.manager.plans import ensure, ensure_results
 from manila_lite.manager.runtime import startup
+from manila_lite.operation_data.ensure import INTERVAL, RETRY
 from manila_lite.tests.functional import base, manage
 from manila_lite.tests.services import hearing
 
@@ -592,7 +593,7 @@ class Interrupted(EnsureTest):
             return [
                 row.id
                 for row in conn.execute(table.select().where(table.c.kind == 'service.ensure'))
-                if row.data['why'] == ensure.INTERVAL
+                if row.data['why'] == INTERVAL
             ]
 
     def test_no_periodic_run_starts_without_an_interval(self):
@@ -707,13 +708,13 @@ class Failed(EnsureTest):
         [(_, text)] = self.told(failing)
         self.assertIn('is checked again automatically', text)
         base.eventually(
-            lambda: any(row.data['why'] == ensure.RETRY and row.state == 'failed' for row in self.retries()),
+            lambda: any(row.data['why'] == RETRY and row.state == 'failed' for row in self.retries()),
             'nobody tries again',
         )
         self.assertEqual('available', self.statuses([failing])[0])
         self.patch(self.driver, 'ensure_shares', plain)
         base.eventually(lambda: self.retries()[-1].state == 'done', 'nobody tries again until it succeeds')
-        tried = [row.data['only'] for row in self.retries() if row.data['why'] == ensure.RETRY]
+        tried = [row.data['only'] for row in self.retries() if row.data['why'] == RETRY]
         self.assertEqual([[wanted]] * len(tried), tried)
         self.assertEqual(([], 1), (self.told(well), len(self.told(failing))))
         before = len(self.retries())
@@ -739,7 +740,7 @@ class Failed(EnsureTest):
                     for target in targets
                 },
             )
-            run = startup.ask(self.service.managers['alpha'], ensure.INTERVAL)
+            run = startup.ask(self.service.managers['alpha'], INTERVAL)
             self.over(run)
             texts.append(len(self.told(share_id)))
         self.assertEqual([1, 1, 2, 3], texts)
