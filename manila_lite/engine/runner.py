@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The runner: it finds operations of one queue, claims them and renews the claims."""
 
-import collections
 import concurrent.futures
 import functools
 import math
@@ -15,16 +14,16 @@ from oslo_utils import timeutils
 from manila_lite import context, errors, metrics, trace
 from manila_lite.db.core.engine import TRANSIENT
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries import project_turns
 from manila_lite.engine.environment import REAL, Environment, Thread
 from manila_lite.engine.executor import Executor
-from manila_lite.engine.hands import Hands, Waits, is_behind
+from manila_lite.engine.hands import Hands
 from manila_lite.engine.plans import EXCLUSIVE, FAST, WORK, Plan
+from manila_lite.engine.search import Outcome, Search
 
 LOG = log.getLogger(__name__)
 
-#: Seconds between two looks, at least, while there is work; and in a burst, after a look that found several operations and
-#: left none. Then a look serves some more of them, for the time that each waits.
+#: Seconds from one look to the next, at least, while there is work. In a burst, after a look that took several operations and
+#: left none, the next one comes later: it finds several again, for the statements of one.
 _GATHER, _GATHER_IN_BURST = 0.01, 0.04
 
 
@@ -55,10 +54,9 @@ class Runner:
             self.conf.reserved_workers,
             environment,
         )
-        self._most = sum(self._hands.workers.values()) + 1  # operations that one look finds
         self._pools: dict[str, concurrent.futures.Executor] = {}
         self._unsaved: dict[str, bool] = {}  # operation id -> whether its try does not count
-        self._more = False  # the last look found more operations than free threads
+        self._are_waiting = False  # operations wait for a thread, or may do so, by the last look
         self._found_at = -math.inf  # when, by the monotonic clock, there was work
         self._lock = environment.lock()
         self._due: set[float] = set()  # when, by the monotonic clock, released operations are due again
@@ -138,7 +136,7 @@ class Runner:
                 while not self._stopped.is_set() and self._look_in_time():
                     pass
             except DBDeadlock:
-                # The database let another worker, which looked at the same moment, have its way.
+                # Two workers looked at the same moment, and the database ended the transaction of this one.
                 LOG.info(
                     'Looking for work met another worker; the next look is in %s s', self.conf.poll_interval
                 )
@@ -148,9 +146,9 @@ class Runner:
             self._poke.clear()
 
     def _look_in_time(self) -> bool:
-        """Look for work, not too soon after a look that found some: in a burst, one look finds work for many threads.
+        """Look for work. After a look that found some, pause first, so that one look finds work for many threads.
 
-        Quick work (``FAST``) does not wait for that.
+        A wake-up for quick work (``FAST``) ends the pause.
         """
         self._urgent.wait(max(0.0, self._found_at + self._gather - self._environment.monotonic()))
         self._urgent.clear()
@@ -190,95 +188,28 @@ class Runner:
         if not (self.clock_agrees() and self.may_claim()):
             return False
         self._skipped = False
-        # ``_release_unsaved`` knows an operation by its owner alone. If its lease ran out and it were claimed anew here,
-        # that new claim would be released.
-        drops = self._hands.drops
-        hands, mine = self._hands, {*self._hands.operations(), *self._unsaved}
-        busy, calm = hands.serials(), hands.is_calm()
-        free = [lane for lane in hands.workers if hands.has(lane, 0)]
-        scarce = [lane for lane in free if not hands.has(lane, 1)]
-        entries = self._find(free, scarce, mine, busy, calm) if free else []
-        booked, left = self._book_first(entries)
+        search = self._search()
         try:
-            further, more = self._book_behind(booked, left, mine, busy)
+            search.book()
         except Exception:
-            self._drop(entry.id for entry in booked)
+            self._drop(entry.id for entry in search.booked)
             raise
-        taken = self._take([*booked, *further])
-        left |= more
-        self._more = (
-            bool(left or busy)
-            or not (calm and hands.is_calm())
-            or len(free) - len(scarce) < len(hands.workers)
-        )
-        if self._more and hands.drops != drops:
+        taken = self._take(search.booked)
+        outcome = search.outcome(taken)
+        self._are_waiting = outcome is not Outcome.NOTHING
+        if self._are_waiting and self._hands.drops != search.drops:
             self._poke.set()  # a thread was freed during this look, when nobody knew yet that there is work for it
-        self._gather = _GATHER_IN_BURST if taken > 1 and not left else _GATHER
-        return taken > 0 and (len(entries) == self._most or any(hands.has(*waits) for waits in left))
+        self._gather = _GATHER_IN_BURST if taken > 1 and not search.left else _GATHER
+        return outcome is Outcome.MORE
 
-    def _find(
-        self, free: list[str], scarce: list[str], mine: set[str], busy: set[str], calm: bool
-    ) -> list[Any]:
-        with self.services.db.reader() as conn:
-            return project_turns.list_claimable(
-                conn, self.topic, self.host, self._most, free, scarce=scarce, skip=mine, busy=busy, calm=calm
-            )
-
-    def _book_first(self, entries: list[Any]) -> tuple[list[Any], set[Waits]]:
-        """Book the oldest operation of each project, as far as there are threads. Return these, and what is left."""
-        booked, left = [], set()
-        waiting: set[Waits] = set()
-        for entry in entries:
-            if not is_behind(waiting, entry.lane, entry.running) and self._hands.book(entry, entry.running):
-                booked.append(entry)
-                waiting |= {(entry.lane, entry.running + 1)} if entry.more else set()
-            else:
-                left.add((entry.lane, entry.running))
-                waiting.add((entry.lane, entry.running))
-        return booked, left
-
-    def _book_behind(
-        self, booked: list[Any], left: set[Waits], mine: set[str], busy: set[str]
-    ) -> tuple[list[Any], set[Waits]]:
-        """Book further operations of the same projects, as if each were looked for alone. Return these, and what is left
-        of these projects.
-        """
-        ranks = self._hands.share_out(booked, left, project_turns.PROJECTS)
-        found = self._find_behind(ranks, booked, mine, busy) if ranks else []
-        further, more = [], set()
-        begun = {key: iter(running) for key, running in ranks.items()}
-        for entry in found:
-            running = next(begun[entry.lane, entry.turn_of])
-            if self._hands.book(entry, running):
-                further.append(entry)
-            else:
-                more.add((entry.lane, running))
-        counts = collections.Counter((entry.lane, entry.turn_of) for entry in found)
-        for entry in booked:
-            asked = len(ranks.get((entry.lane, entry.turn_of), ()))
-            if entry.more and counts[entry.lane, entry.turn_of] == asked:
-                more.add((entry.lane, entry.running + 1 + asked))
-        return further, more
-
-    def _find_behind(
-        self, ranks: dict[tuple[str, str], list[int]], booked: list[Any], mine: set[str], busy: set[str]
-    ) -> list[Any]:
-        with self.services.db.reader() as conn:
-            return project_turns.list_behind(
-                conn,
-                self.topic,
-                self.host,
-                {key: len(running) for key, running in ranks.items()},
-                skip=mine | {entry.id for entry in booked},
-                busy=busy | {entry.serial for entry in booked if entry.serial},
-                calm=self._hands.is_calm(),
-            )
+    def _search(self) -> Search:
+        return Search(self.services.db, self.topic, self.host, self._hands, self._unsaved)
 
     def _drop(self, operation_ids: Iterable[str]) -> None:
         freed = list(operation_ids)
         for operation_id in freed:
             self._hands.drop(operation_id)
-        if freed and (self._more or self._skipped):
+        if freed and (self._are_waiting or self._skipped):
             self._poke.set()
 
     # Claims -----------------------------------------------------------------------------------
@@ -296,7 +227,7 @@ class Runner:
             )  # the backend was passed on
             return 0
         except ValueError as bad:
-            if len(entries) > 1:  # the data of one cannot be read
+            if len(entries) > 1:  # one of them has data that cannot be read
                 return self._take_each(entries)
             self._drop(entry.id for entry in entries)
             self._set_aside(entries[0], bad)
@@ -401,12 +332,12 @@ class Runner:
 
     def _say_lost(self, op: Any) -> None:
         """Log that the operation was lost. That is normal if a request ended it: a reset, a deletion by force, a cancellation,
-        or a check whose asker waits no more. Otherwise the lease of this process ran out.
+        or a check whose client gave up. Otherwise the lease of this process ran out.
         """
         try:
             with self.services.db.reader() as conn:
                 now = rows.get(conn, op.id)
-        except Exception as away:  # it is only about the words
+        except Exception as away:  # without the row, only the log line says less
             LOG.warning(
                 '%s: %s (operation %s) is no longer ours. Why cannot be read: %s',
                 op.resource_id,

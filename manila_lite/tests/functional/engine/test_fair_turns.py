@@ -15,6 +15,7 @@ from manila_lite.engine.begin import begin
 from manila_lite.engine.hands import kept
 from manila_lite.engine.plans import FAST, WORK, Plan, Step
 from manila_lite.engine.runner import Runner
+from manila_lite.engine.search import Outcome
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.database import test_migrations
@@ -371,6 +372,33 @@ class Runners(TurnsTest):
         self.assertEqual(5, runner.busy, 'and the free thread gets the second operation of one of them')
         self.until(5)
         self.assertLessEqual(wanted, set(self.began))
+
+    def outcome(self, runner):
+        search = runner._search()
+        search.book()
+        return search.outcome(runner._take(search.booked))
+
+    def test_search_says_what_it_leaves(self):
+        runner = self.looking_when_told()
+        self.assertEqual(Outcome.NOTHING, self.outcome(runner))
+        self.rows(1, 'only')
+        self.assertEqual(Outcome.NOTHING, self.outcome(runner))
+        self.rows(6, 'greedy')
+        self.assertEqual(Outcome.WAITING, self.outcome(runner), 'the last thread is reserved')
+        self.assertEqual(3, runner.busy)
+        self.rows(1, 'modest')
+        self.assertEqual(Outcome.WAITING, self.outcome(runner), 'one lane is full')
+        self.assertEqual(4, runner.busy)
+
+    def test_search_that_finds_its_limit_calls_for_another_at_once(self):
+        runner = self.looking_when_told()
+        for number in range(8):  # a thread is one of seven
+            self.rows(1, f'p{number}', age=9)
+        quick = self.rows(1, 'p0', FAST)  # behind them
+        self.assertEqual((Outcome.MORE, 4), (self.outcome(runner), runner.busy))
+        self.outcome(runner)
+        self.until(5)
+        self.assertIn(*quick, self.began)
 
     def looks_again(self, *, woken):
         """Say whether the end of work, in a lane that was full, calls for a look."""

@@ -15,11 +15,18 @@ class WatchedRunner(Runner):
     process = model = None
     _tries = 0
 
-    def _find(self, free, scarce, mine, busy, calm):
-        self.search = Search(self, self.process, self.model, mine)
-        operations = super()._find(free, scarce, mine, busy, calm)
-        self.search.seen()
-        return operations
+    def _search(self):
+        search = super()._search()
+        find = search._find
+
+        def watched():
+            self.search = Search(self, self.process, self.model, search._mine)
+            found = find()
+            self.search.seen()
+            return found
+
+        search._find = watched
+        return search
 
     def _take(self, entries):
         held, ids = self._hands._running, {entry.id for entry in entries}
