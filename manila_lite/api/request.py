@@ -34,8 +34,6 @@ class Request:
         self.ignored: list[str] = []
         #: The total number of items of a list, if the caller asked for it.
         self.count: int | None = None
-        #: The status of a successful answer, if it is not the usual one (``Op.or_ok``).
-        self.ok: int | None = None
         #: Further headers of an answer without a body.
         self.headers: dict[str, str] = {}
         #: Data related to the rows of the answer, by kind and then by row id.

@@ -28,10 +28,11 @@ class Call:
     ``action``: the call is ``POST path`` with this one key in the body; below 2.7 the key is ``os-`` + action unless
     ``old_action`` says otherwise. ``old_path``: the path below 2.7. ``states`` maps exception classes to the status
     they have in this call, if it is not the usual one. ``once``: a request repeated with the same ``Idempotency-Key``
-    gets the same answer; all its work is in transactions of the database. ``or_ok``: another success status, without a
-    body, that the call itself chooses (``Request.ok``). ``strict``: unknown query parameters are refused. ``headers``:
+    gets the same answer; all its work is in transactions of the database. ``or_ok``: the status, without a body,
+    if the call returns False: there was nothing to do. ``strict``: unknown query parameters are refused. ``headers``:
     headers of our own that a successful answer has. ``courtesy``: a value of the action that clients send although nobody asked
     for it, and a second rule that allows it; the call ignores it then. ``streams``: the answer can also be a stream of events.
+    ``resource``: the file that has the row.
     """
 
     method: str
@@ -55,6 +56,7 @@ class Call:
     headers: tuple[str, ...] = ()
     courtesy: tuple[Any, str] | None = None
     streams: bool = False
+    resource: str = ''
 
     def lives(self, version: int) -> bool:
         """Say whether the call exists at a version."""
@@ -93,7 +95,7 @@ class Call:
     @property
     def name(self) -> str:
         """A name for documents and messages, such as ``shares.create``."""
-        return f'{self.call.__module__.rpartition(".")[2]}.{self.call.__name__}'
+        return '.'.join(filter(None, (self.resource, self.call.__name__)))
 
 
 __all__ = ['PAGE', 'Body', 'Call', 'Field', 'Many', 'One', 'Plain', 'fields', 'shapes']

@@ -8,7 +8,7 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Body, Call, Plain
-from manila_lite.api.framework.shared_calls import SharedCalls
+from manila_lite.api.framework.handlers import SharedCalls
 from manila_lite.api.request import Request
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from manila_lite.actions import type_access
 from manila_lite.api.framework import metadata
-from manila_lite.api.framework.shared_calls import SharedCalls
+from manila_lite.api.framework.handlers import SharedCalls
 from manila_lite.api.request import Request
 from manila_lite.context import RequestContext
 

@@ -176,10 +176,9 @@ class Root:
     def _show(self, op: Call, req: Request, answer: Any) -> webob.Response:
         if isinstance(answer, webob.Response):  # its body follows later
             return answer
-        if op.view is None or req.ok:
-            response = webob.Response(
-                status=req.ok or op.ok, content_type='application/json', charset='UTF-8'
-            )
+        idle = op.or_ok if answer is False else None
+        if op.view is None or idle:
+            response = webob.Response(status=idle or op.ok, content_type='application/json', charset='UTF-8')
             response.headers.update(req.headers)
             return response
         shown = op.view.render(answer, req)

@@ -4,11 +4,12 @@
 ``OPS`` has the rows of all files, which are found automatically.
 """
 
+import dataclasses
 import importlib
 import pkgutil
 
 OPS = [
-    op
+    dataclasses.replace(op, resource=info.name)
     for info in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name)
     for op in importlib.import_module(f'{__name__}.{info.name}').OPS
 ]

@@ -10,6 +10,7 @@ from manila_lite.api import versions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import Body, Call, Field, Many, One, Plain
 from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework.handlers import BODY, act, field, flag, path, since
 from manila_lite.api.framework.related import pairs_of
 from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
@@ -47,26 +48,11 @@ def allow(req: Request) -> Any:
         req.body,
         ipv6=req.version >= versions.IPV6_RULES,
         despite_errors=req.version >= versions.STATES_OF_RULES,
-        despite_replicas=_despite_replicas(req),
+        despite_replicas=req.version >= versions.RULES_BESIDE_BROKEN_REPLICAS,
     )
     # Its creator sees the new rule even if it was created with locks.
     req.related |= {'metadata': {row.id: metadata}, 'hidden': {}}
     return row
-
-
-def _despite_replicas(req: Request) -> bool:
-    return req.version >= versions.RULES_BESIDE_BROKEN_REPLICAS
-
-
-def deny(req: Request) -> None:
-    """Remove an access rule of a share."""
-    actions.deny(
-        req.ctx,
-        req.params['share_id'],
-        req.body['access_id'],
-        unrestrict=bool(req.body.get('unrestrict')),
-        despite_replicas=_despite_replicas(req),
-    )
 
 
 def list_of_share(req: Request) -> list[Any]:
@@ -117,16 +103,6 @@ def update(req: Request) -> Any:
     with req.ctx.db.reader() as conn:
         _load(conn, req, row.share_id, [row])
     return row
-
-
-def set_metadata(req: Request) -> dict[str, str]:
-    """Set metadata of an access rule."""
-    return actions.METADATA.set_metadata(req.ctx, req.params['access_id'], req.body)
-
-
-def delete_metadata(req: Request) -> None:
-    """Delete one key of an access rule's metadata."""
-    actions.METADATA.delete_metadata(req.ctx, req.params['access_id'], req.params['key'])
 
 
 # Fields and calls -------------------------------------------------------------------------------
@@ -199,7 +175,14 @@ OPS = [
     Call(
         'POST',
         _ACTION,
-        deny,
+        act(
+            'Remove an access rule of a share.',
+            actions.deny,
+            path('share_id'),
+            field('access_id'),
+            unrestrict=flag('unrestrict'),
+            despite_replicas=since(versions.RULES_BESIDE_BROKEN_REPLICAS),
+        ),
         rules.DENY,
         ok=202,
         action='deny_access',
@@ -235,11 +218,22 @@ OPS = [
     Call(
         'PUT',
         f'{_RULE}/metadata',
-        set_metadata,
+        act('Set metadata of an access rule.', actions.METADATA.set_metadata, path('access_id'), BODY),
         rules.UPDATE_METADATA,
         Plain(shapes.PAIRS, 'metadata'),
         since='2.45',
         body=Body('metadata', free=shapes.METADATA),
     ),
-    Call('DELETE', f'{_RULE}/metadata/{{key}}', delete_metadata, rules.DELETE_METADATA, since='2.45'),
+    Call(
+        'DELETE',
+        f'{_RULE}/metadata/{{key}}',
+        act(
+            "Delete one key of an access rule's metadata.",
+            actions.METADATA.delete_metadata,
+            path('access_id'),
+            path('key'),
+        ),
+        rules.DELETE_METADATA,
+        since='2.45',
+    ),
 ]

@@ -1,21 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The call that lists availability zones."""
 
-from typing import Any
-
 from manila_lite.api.framework.call import Call, Field, Many
 from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.handlers import read
 from manila_lite.api.framework.shapes import ID, NULL_TIME, TIME
-from manila_lite.api.request import Request
 from manila_lite.db.queries import services
 from manila_lite.policies import availability_zones as rules
-
-
-def index(req: Request) -> list[Any]:
-    """List the zones that have a backend."""
-    with req.ctx.db.reader() as conn:
-        return services.list_zones(conn)
-
 
 ZONE = View(
     'availability_zone',
@@ -28,4 +19,13 @@ ZONE = View(
     ),
 )
 
-OPS = [Call('GET', '/availability-zones', index, rules.INDEX, Many(ZONE), old_path='/os-availability-zone')]
+OPS = [
+    Call(
+        'GET',
+        '/availability-zones',
+        read('List the zones that have a backend.', services.list_zones, name='index'),
+        rules.INDEX,
+        Many(ZONE),
+        old_path='/os-availability-zone',
+    )
+]

@@ -120,10 +120,5 @@ OPS = [
         One(EXPORT),
         since='2.9',
     ),
-    *metadata_ops(
-        _ONE,
-        MetadataCalls('export_locations', actions, ('share_id', 'export_location_id')),
-        rules,
-        since='2.87',
-    ),
+    *metadata_ops(_ONE, MetadataCalls(actions, ('share_id', 'export_location_id')), rules, since='2.87'),
 ]

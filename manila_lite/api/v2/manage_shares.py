@@ -5,8 +5,9 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.actions import manage_shares as actions
-from manila_lite.api.framework import related, shapes
+from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Body, Call, Field, One
+from manila_lite.api.framework.handlers import BODY, act, loaded, path
 from manila_lite.api.framework.shapes import NAME
 from manila_lite.api.request import Request
 from manila_lite.api.v2.shares import SHARE, load_related
@@ -20,45 +21,10 @@ def first_path(value: Any) -> Any:
     return first['path'] if isinstance(first, dict) else first
 
 
-def manage(req: Request) -> Any:
-    """Manage an existing share of a backend."""
-    return related.loaded(req, actions.manage_share(req.ctx, req.body), load_related)
-
-
-def unmanage(req: Request) -> None:
-    """Unmanage a share."""
-    actions.unmanage_share(req.ctx, req.params['share_id'])
-
-
-def unmanage_plain(req: Request) -> None:
-    """Unmanage a share that is on no share server."""
-    actions.unmanage_share(req.ctx, req.params['share_id'], on_servers=False)
-
-
-def manage_snapshot(req: Request) -> Any:
-    """Manage an existing snapshot of a share."""
-    return _managed(req, on_servers=True)
-
-
-def manage_plain_snapshot(req: Request) -> Any:
-    """Manage an existing snapshot of a share that is on no share server."""
-    return _managed(req, on_servers=False)
-
-
-def _managed(req: Request, *, on_servers: bool) -> Any:
-    row = actions.manage_snapshot(req.ctx, req.body, on_servers=on_servers)
+def _without_pairs(req: Request, row: Any) -> Any:
+    """Return the row of a new snapshot, which has no metadata."""
     req.related['metadata'] = {}
     return row
-
-
-def unmanage_snapshot(req: Request) -> None:
-    """Unmanage a snapshot."""
-    actions.unmanage_snapshot(req.ctx, req.params['snapshot_id'])
-
-
-def unmanage_plain_snapshot(req: Request) -> None:
-    """Unmanage a snapshot of a share that is on no share server."""
-    actions.unmanage_snapshot(req.ctx, req.params['snapshot_id'], on_servers=False)
 
 
 # Fields and calls -------------------------------------------------------------------------------
@@ -122,11 +88,25 @@ _NOT_NOW = ((errors.WrongState, 403),)
 _SHARE = Body('share', MANAGED, missing=errors.Unprocessable)
 _SNAPSHOT = Body('snapshot', MANAGED_SNAPSHOT, missing=errors.Unprocessable)
 
+_UNMANAGE_PLAIN = act(
+    'Unmanage a share that is on no share server.',
+    actions.unmanage_share,
+    path('share_id'),
+    name='unmanage_plain',
+    on_servers=False,
+)
+
 OPS = [
     Call(
         'POST',
         '/shares/manage',
-        manage,
+        act(
+            'Manage an existing share of a backend.',
+            actions.manage_share,
+            BODY,
+            name='manage',
+            then=loaded(load_related),
+        ),
         rules.MANAGE,
         One(SHARE),
         old_path='/os-share-manage',
@@ -136,7 +116,7 @@ OPS = [
     Call(
         'POST',
         '/os-share-unmanage/{share_id}/unmanage',
-        unmanage_plain,
+        _UNMANAGE_PLAIN,
         rules.UNMANAGE,
         ok=202,
         until='2.6',
@@ -145,7 +125,7 @@ OPS = [
     Call(
         'POST',
         '/shares/{share_id}/action',
-        unmanage_plain,
+        _UNMANAGE_PLAIN,
         rules.UNMANAGE,
         ok=202,
         since='2.7',
@@ -156,7 +136,7 @@ OPS = [
     Call(
         'POST',
         '/shares/{share_id}/action',
-        unmanage,
+        act('Unmanage a share.', actions.unmanage_share, path('share_id'), name='unmanage'),
         rules.UNMANAGE,
         ok=202,
         since='2.49',
@@ -166,7 +146,14 @@ OPS = [
     Call(
         'POST',
         '/snapshots/manage',
-        manage_plain_snapshot,
+        act(
+            'Manage an existing snapshot of a share that is on no share server.',
+            actions.manage_snapshot,
+            BODY,
+            name='manage_plain_snapshot',
+            then=_without_pairs,
+            on_servers=False,
+        ),
         rules.MANAGE_SNAPSHOT,
         One(SNAPSHOT),
         ok=202,
@@ -178,7 +165,7 @@ OPS = [
     Call(
         'POST',
         '/snapshots/manage',
-        manage_snapshot,
+        act('Manage an existing snapshot of a share.', actions.manage_snapshot, BODY, then=_without_pairs),
         rules.MANAGE_SNAPSHOT,
         One(SNAPSHOT),
         ok=202,
@@ -189,7 +176,13 @@ OPS = [
     Call(
         'POST',
         '/snapshots/{snapshot_id}/action',
-        unmanage_plain_snapshot,
+        act(
+            'Unmanage a snapshot of a share that is on no share server.',
+            actions.unmanage_snapshot,
+            path('snapshot_id'),
+            name='unmanage_plain_snapshot',
+            on_servers=False,
+        ),
         rules.UNMANAGE_SNAPSHOT,
         ok=202,
         since='2.12',
@@ -200,7 +193,7 @@ OPS = [
     Call(
         'POST',
         '/snapshots/{snapshot_id}/action',
-        unmanage_snapshot,
+        act('Unmanage a snapshot.', actions.unmanage_snapshot, path('snapshot_id')),
         rules.UNMANAGE_SNAPSHOT,
         ok=202,
         since='2.49',

@@ -6,6 +6,7 @@ from typing import Any
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import PAGE, Call, Field, Many, One
 from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.handlers import CTX, PAGING, QUERY, path, read
 from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import messages
@@ -67,18 +68,6 @@ def sentence(row: Any, req: Request) -> str:
     return f'{messages.user_message(row)} {step}'.rstrip()
 
 
-def index(req: Request) -> list[Any]:
-    """List user messages."""
-    with req.ctx.db.reader() as conn:
-        return messages.list_messages(conn, req.ctx, req.query, req.page)
-
-
-def show(req: Request) -> Any:
-    """Show one user message."""
-    with req.ctx.db.reader() as conn:
-        return messages.get(conn, req.ctx, req.params['message_id'])
-
-
 def delete(req: Request) -> None:
     """Delete a user message."""
     with req.ctx.db.writer() as conn:
@@ -120,7 +109,22 @@ FILTERS = (
 )
 
 OPS = [
-    Call('GET', '/messages', index, rules.GET_ALL, Many(MESSAGE, paged=True), since='2.37', query=FILTERS),
-    Call('GET', '/messages/{message_id}', show, rules.GET, One(MESSAGE), since='2.37'),
+    Call(
+        'GET',
+        '/messages',
+        read('List user messages.', messages.list_messages, CTX, QUERY, PAGING, name='index'),
+        rules.GET_ALL,
+        Many(MESSAGE, paged=True),
+        since='2.37',
+        query=FILTERS,
+    ),
+    Call(
+        'GET',
+        '/messages/{message_id}',
+        read('Show one user message.', messages.get, CTX, path('message_id'), name='show'),
+        rules.GET,
+        One(MESSAGE),
+        since='2.37',
+    ),
     Call('DELETE', '/messages/{message_id}', delete, rules.DELETE, ok=204, since='2.37'),
 ]

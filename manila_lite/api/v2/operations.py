@@ -6,6 +6,7 @@ from typing import Any
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Call, Field, Many, One
 from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.handlers import CTX, path, read
 from manila_lite.api.framework.shapes import BOOLEAN, COUNT, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import ensure, evacuation, operation_views
@@ -86,12 +87,6 @@ def index(req: Request) -> list[Any]:
         return operation_views.list_operations(conn, req.ctx, filters, req.page, project_id=project_id)
 
 
-def show(req: Request) -> Any:
-    """Show one operation."""
-    with req.ctx.db.reader() as conn:
-        return operation_views.get(conn, req.ctx, req.params['operation_id'])
-
-
 # Fields and calls -------------------------------------------------------------------------------
 
 _TEXT = {'type': 'string'}
@@ -149,5 +144,11 @@ FILTERS = (
 
 OPS = [
     Call('GET', '/operations', index, rules.INDEX, Many(OPERATION, paged=True), query=FILTERS),
-    Call('GET', '/operations/{operation_id}', show, rules.SHOW, One(OPERATION)),
+    Call(
+        'GET',
+        '/operations/{operation_id}',
+        read('Show one operation.', operation_views.get, CTX, path('operation_id'), name='show'),
+        rules.SHOW,
+        One(OPERATION),
+    ),
 ]

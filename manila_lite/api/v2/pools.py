@@ -8,6 +8,7 @@ from manila_lite.actions import pools as actions
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Call, Field, Many
 from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.handlers import QUERY, act
 from manila_lite.api.request import Request
 from manila_lite.policies import pools as rules
 from manila_lite.values import pools
@@ -21,16 +22,6 @@ def part(name: str) -> Callable[[Any, Request], str]:
 def capabilities_of(row: Any, req: Request) -> dict[str, Any]:
     """Read the pool's capabilities and capacity, as share types can require them."""
     return pools.capabilities(row)
-
-
-def index(req: Request) -> list[Any]:
-    """List the names of pools."""
-    return actions.list_pools(req.ctx, req.query)
-
-
-def detail(req: Request) -> list[Any]:
-    """List pools with details."""
-    return actions.list_pools(req.ctx, req.query)
 
 
 _TEXT = {'type': 'string'}
@@ -67,6 +58,20 @@ FILTERS = (
 )
 
 OPS = [
-    Call('GET', '/scheduler-stats/pools', index, rules.INDEX, Many(POOL), query=FILTERS),
-    Call('GET', '/scheduler-stats/pools/detail', detail, rules.DETAIL, Many(DETAIL), query=FILTERS),
+    Call(
+        'GET',
+        '/scheduler-stats/pools',
+        act('List the names of pools.', actions.list_pools, QUERY, name='index'),
+        rules.INDEX,
+        Many(POOL),
+        query=FILTERS,
+    ),
+    Call(
+        'GET',
+        '/scheduler-stats/pools/detail',
+        act('List pools with details.', actions.list_pools, QUERY, name='detail'),
+        rules.DETAIL,
+        Many(DETAIL),
+        query=FILTERS,
+    ),
 ]

@@ -8,6 +8,7 @@ from manila_lite.actions import qos_types as actions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, Plain
 from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework.handlers import BODY, PAGING, QUERY, act, loaded, path, read, with_pairs
 from manila_lite.api.framework.related import pairs_of
 from manila_lite.api.framework.shapes import ID, NAME, NULL_TIME, PAIRS, TIME
 from manila_lite.api.framework.type_calls import SpecCalls
@@ -24,39 +25,6 @@ def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     related.load_pairs(conn, req, models.qos_type_specs, rows)
 
 
-def index(req: Request) -> list[Any]:
-    """List QoS types."""
-    with req.ctx.db.reader() as conn:
-        rows = qos_types.list_types(conn, req.query, req.page)
-        _load(conn, req, rows)
-    return rows
-
-
-def show(req: Request) -> Any:
-    """Show one QoS type."""
-    with req.ctx.db.reader() as conn:
-        row = qos_types.get(conn, req.params['qos_type_id'])
-        _load(conn, req, [row])
-    return row
-
-
-def create(req: Request) -> Any:
-    """Create a QoS type."""
-    row, specs = actions.create(req.ctx, req.body)
-    req.related['metadata'] = {row.id: specs}
-    return row
-
-
-def update(req: Request) -> Any:
-    """Change the description of a QoS type."""
-    return related.loaded(req, actions.update(req.ctx, req.params['qos_type_id'], req.body), _load)
-
-
-def delete(req: Request) -> None:
-    """Delete a QoS type."""
-    actions.delete(req.ctx, req.params['qos_type_id'])
-
-
 # Specs ------------------------------------------------------------------------------------------
 
 
@@ -66,19 +34,8 @@ def _read_specs(req: Request) -> dict[str, str]:
 
 
 SPECS = SpecCalls(
-    'qos_types',
-    'QoS type',
-    'spec',
-    'qos_type_id',
-    read=_read_specs,
-    change=actions.set_specs,
-    item_name='QoS spec',
+    'QoS type', 'spec', 'qos_type_id', read=_read_specs, change=actions.set_specs, item_name='QoS spec'
 )
-
-
-def delete_spec(req: Request) -> None:
-    """Delete one spec of a QoS type."""
-    actions.delete_spec(req.ctx, req.params['qos_type_id'], req.params['key'])
 
 
 # Fields and calls -------------------------------------------------------------------------------
@@ -113,12 +70,27 @@ _KEY = f'{_ONE}/specs/{{key}}'
 _SINCE = '2.94'
 
 OPS = [
-    Call('GET', _ALL, index, rules.INDEX, Many(QOS_TYPE, paged=True), since=_SINCE, query=_FILTERS),
-    Call('GET', _ONE, show, rules.SHOW, One(QOS_TYPE), since=_SINCE),
+    Call(
+        'GET',
+        _ALL,
+        read('List QoS types.', qos_types.list_types, QUERY, PAGING, name='index', load=_load),
+        rules.INDEX,
+        Many(QOS_TYPE, paged=True),
+        since=_SINCE,
+        query=_FILTERS,
+    ),
+    Call(
+        'GET',
+        _ONE,
+        read('Show one QoS type.', qos_types.get, path('qos_type_id'), name='show', load=_load),
+        rules.SHOW,
+        One(QOS_TYPE),
+        since=_SINCE,
+    ),
     Call(
         'POST',
         _ALL,
-        create,
+        act('Create a QoS type.', actions.create, BODY, then=with_pairs),
         rules.CREATE,
         One(QOS_TYPE),
         since=_SINCE,
@@ -128,13 +100,26 @@ OPS = [
     Call(
         'PUT',
         _ONE,
-        update,
+        act(
+            'Change the description of a QoS type.',
+            actions.update,
+            path('qos_type_id'),
+            BODY,
+            then=loaded(_load),
+        ),
         rules.UPDATE,
         One(QOS_TYPE),
         since=_SINCE,
         body=Body('qos_type', (Field('description', NAME),), strict=True),
     ),
-    Call('DELETE', _ONE, delete, rules.DELETE, ok=204, since=_SINCE),
+    Call(
+        'DELETE',
+        _ONE,
+        act('Delete a QoS type.', actions.delete, path('qos_type_id')),
+        rules.DELETE,
+        ok=204,
+        since=_SINCE,
+    ),
     Call(
         'GET', f'{_ONE}/specs', SPECS.named('get_specs'), rules.GET_SPECS, Plain(PAIRS, 'specs'), since=_SINCE
     ),
@@ -157,5 +142,12 @@ OPS = [
         since=_SINCE,
         body=Bare('body', free=_SPECS),
     ),
-    Call('DELETE', _KEY, delete_spec, rules.DELETE_SPEC, ok=204, since=_SINCE),
+    Call(
+        'DELETE',
+        _KEY,
+        act('Delete one spec of a QoS type.', actions.delete_spec, path('qos_type_id'), path('key')),
+        rules.DELETE_SPEC,
+        ok=204,
+        since=_SINCE,
+    ),
 ]

@@ -1,22 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The call for notes of slow and failed requests: an addition to Manila's API, at every version."""
 
-from typing import Any
-
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import PAGE, Call, Field, Many
 from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.handlers import PAGING, QUERY, read
 from manila_lite.api.framework.shapes import COUNT, ID, NULL_STRING, TIME
-from manila_lite.api.request import Request
 from manila_lite.db.queries import request_notes
 from manila_lite.policies import request_notes as rules
-
-
-def index(req: Request) -> list[Any]:
-    """List slow requests and errors of the service of the last hour, the newest first."""
-    with req.ctx.db.reader() as conn:
-        return request_notes.list_notes(conn, req.query, req.page)
-
 
 #: ``path`` is a template, such as ``/v2/shares/{share_id}``. ``slow`` and ``failed`` say how many of the ``requests`` were so.
 #: A note of several requests has no method, path, status and ids, and the longest of their times.
@@ -45,4 +36,20 @@ FILTERS = (
     *(field for field in PAGE if field.name in ('limit', 'offset')),
 )
 
-OPS = [Call('GET', '/request-notes', index, rules.INDEX, Many(NOTE, paged=True), query=FILTERS, strict=True)]
+OPS = [
+    Call(
+        'GET',
+        '/request-notes',
+        read(
+            'List slow requests and errors of the service of the last hour, the newest first.',
+            request_notes.list_notes,
+            QUERY,
+            PAGING,
+            name='index',
+        ),
+        rules.INDEX,
+        Many(NOTE, paged=True),
+        query=FILTERS,
+        strict=True,
+    )
+]

@@ -4,29 +4,14 @@
 from typing import Any
 
 from manila_lite.actions import resource_locks as actions
-from manila_lite.api.framework import related, shapes
+from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework.handlers import BODY, act, listing, path
 from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import resource_locks
 from manila_lite.policies import resource_locks as rules
-
-
-def index(req: Request) -> list[Any]:
-    """List resource locks, the newest first."""
-    return related.list_of_project(
-        req,
-        dict(req.query),
-        rules.GET_ALL_PROJECTS,
-        rows=resource_locks.list_locks,
-        count=resource_locks.count,
-    )
-
-
-def create(req: Request) -> Any:
-    """Lock a share or an access rule."""
-    return actions.create(req.ctx, req.body)
 
 
 def show(req: Request) -> Any:
@@ -35,16 +20,6 @@ def show(req: Request) -> Any:
         return resource_locks.get(
             conn, req.params['resource_lock_id'], project_id=actions.visible_project(req.ctx)
         )
-
-
-def update(req: Request) -> Any:
-    """Change a resource lock."""
-    return actions.update(req.ctx, req.params['resource_lock_id'], req.body)
-
-
-def delete(req: Request) -> None:
-    """Delete a resource lock."""
-    actions.delete(req.ctx, req.params['resource_lock_id'])
 
 
 _TYPES, _ACTIONS = [resource_locks.SHARE, resource_locks.RULE], [resource_locks.DELETE, resource_locks.SHOW]
@@ -109,7 +84,12 @@ OPS = [
     Call(
         'GET',
         '/resource-locks',
-        index,
+        listing(
+            'List resource locks, the newest first.',
+            resource_locks.list_locks,
+            rules.GET_ALL_PROJECTS,
+            count=resource_locks.count,
+        ),
         rules.GET_ALL,
         Many(LOCK, counted=True, paged=True),
         since='2.81',
@@ -118,7 +98,7 @@ OPS = [
     Call(
         'POST',
         '/resource-locks',
-        create,
+        act('Lock a share or an access rule.', actions.create, BODY),
         rules.CREATE,
         One(LOCK),
         since='2.81',
@@ -128,11 +108,18 @@ OPS = [
     Call(
         'PUT',
         _LOCK,
-        update,
+        act('Change a resource lock.', actions.update, path('resource_lock_id'), BODY),
         rules.UPDATE,
         One(LOCK),
         since='2.81',
         body=Body('resource_lock', CHANGE, strict=True),
     ),
-    Call('DELETE', _LOCK, delete, rules.DELETE, ok=204, since='2.81'),
+    Call(
+        'DELETE',
+        _LOCK,
+        act('Delete a resource lock.', actions.delete, path('resource_lock_id')),
+        rules.DELETE,
+        ok=204,
+        since='2.81',
+    ),
 ]

@@ -8,7 +8,7 @@ from manila_lite.actions import security_services as actions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.framework.fields import View
-from manila_lite.api.framework.row_calls import RowCalls
+from manila_lite.api.framework.handlers import BODY, CTX, act, path, read
 from manila_lite.api.framework.shapes import ID, NAME, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.core.engine import Connection
@@ -58,17 +58,6 @@ def _list(conn: Connection, req: Request) -> list[Any]:
     if filters.get('share_network_id') is not None:
         share_networks.get(conn, req.ctx, filters['share_network_id'])
     return security_services.list_services(conn, filters, req.page, project_id=project_id)
-
-
-#: Calls that need no shaping.
-ROWS = RowCalls(
-    'security_services', 'security service', 'security_service_id', actions, security_services.get
-)
-
-
-def update(req: Request) -> Any:
-    """Change a security service."""
-    return actions.update(req.ctx, req.params['security_service_id'], req.body)
 
 
 # Fields and calls -------------------------------------------------------------------------------
@@ -144,11 +133,19 @@ OPS = [
         query=FILTERS,
     ),
     Call('GET', '/security-services/detail', detail, rules.DETAIL, Many(LISTED, paged=True), query=FILTERS),
-    Call('GET', _ONE, ROWS.named('show'), rules.SHOW, One(SERVICE)),
+    Call(
+        'GET',
+        _ONE,
+        read(
+            'Show one security service.', security_services.get, CTX, path('security_service_id'), name='show'
+        ),
+        rules.SHOW,
+        One(SERVICE),
+    ),
     Call(
         'POST',
         '/security-services',
-        ROWS.named('create'),
+        act('Create a security service.', actions.create, BODY),
         rules.CREATE,
         One(SERVICE),
         body=Body(
@@ -158,10 +155,16 @@ OPS = [
     Call(
         'PUT',
         _ONE,
-        update,
+        act('Change a security service.', actions.update, path('security_service_id'), BODY),
         rules.UPDATE,
         One(SERVICE),
         body=Body('security_service', (Field('type', _TYPE), *_VALUES), missing=errors.Unprocessable),
     ),
-    Call('DELETE', _ONE, ROWS.named('delete'), rules.DELETE, ok=202),
+    Call(
+        'DELETE',
+        _ONE,
+        act('Delete a security service.', actions.delete, path('security_service_id')),
+        rules.DELETE,
+        ok=202,
+    ),
 ]

@@ -1,49 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for migrations of share servers: actions of the server."""
 
-from typing import Any
-
 from manila_lite import errors, states
 from manila_lite.actions import server_migration as actions
 from manila_lite.actions.migration_targets import OPTIONS
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Body, Call, Field, Plain
+from manila_lite.api.framework.handlers import BODY, act, optional, path
 from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_STRING
-from manila_lite.api.request import Request
 from manila_lite.policies import server_migration as rules
-
-
-def check(req: Request) -> dict[str, Any]:
-    """Check whether a share server could migrate to a host."""
-    return actions.check(req.ctx, req.params['share_server_id'], req.body)
-
-
-def start(req: Request) -> None:
-    """Start the migration of a share server."""
-    actions.start(req.ctx, req.params['share_server_id'], req.body)
-
-
-def complete(req: Request) -> dict[str, str]:
-    """Complete the migration of a share server: the copy takes over."""
-    return {'destination_share_server_id': actions.complete(req.ctx, req.params['share_server_id'])}
-
-
-def cancel(req: Request) -> None:
-    """Cancel the migration of a share server."""
-    actions.cancel(req.ctx, req.params['share_server_id'])
-
-
-def progress(req: Request) -> dict[str, Any]:
-    """Show the progress of a share server's migration."""
-    return actions.progress(req.ctx, req.params['share_server_id'])
-
-
-def reset_task_state(req: Request) -> None:
-    """Set the task state of a share server."""
-    actions.reset_task_state(req.ctx, req.params['share_server_id'], req.body.get('task_state'))
-
-
-# Fields and calls -------------------------------------------------------------------------------
 
 _ACTION = '/share-servers/{share_server_id}/action'
 _SINCE = '2.57'
@@ -81,7 +46,12 @@ OPS = [
     Call(
         'POST',
         _ACTION,
-        check,
+        act(
+            'Check whether a share server could migrate to a host.',
+            actions.check,
+            path('share_server_id'),
+            BODY,
+        ),
         rules.CHECK,
         Plain(_CHECKED),
         action='migration_check',
@@ -91,7 +61,7 @@ OPS = [
     Call(
         'POST',
         _ACTION,
-        start,
+        act('Start the migration of a share server.', actions.start, path('share_server_id'), BODY),
         rules.START,
         ok=202,
         action='migration_start',
@@ -102,18 +72,31 @@ OPS = [
     Call(
         'POST',
         _ACTION,
-        complete,
+        act(
+            'Complete the migration of a share server: the copy takes over.',
+            actions.complete,
+            path('share_server_id'),
+            then=lambda req, target_id: {'destination_share_server_id': target_id},
+        ),
         rules.COMPLETE,
         Plain({'type': 'object', 'properties': {'destination_share_server_id': ID}}),
         action='migration_complete',
         since=_SINCE,
     ),
-    Call('POST', _ACTION, cancel, rules.CANCEL, ok=202, action='migration_cancel', since=_SINCE),
+    Call(
+        'POST',
+        _ACTION,
+        act('Cancel the migration of a share server.', actions.cancel, path('share_server_id')),
+        rules.CANCEL,
+        ok=202,
+        action='migration_cancel',
+        since=_SINCE,
+    ),
     # As in Manila, whose published tests ask for it: a server that is not there is not being migrated.
     Call(
         'POST',
         _ACTION,
-        progress,
+        act("Show the progress of a share server's migration.", actions.progress, path('share_server_id')),
         rules.PROGRESS,
         Plain(_PROGRESS),
         action='migration_get_progress',
@@ -123,7 +106,12 @@ OPS = [
     Call(
         'POST',
         _ACTION,
-        reset_task_state,
+        act(
+            'Set the task state of a share server.',
+            actions.reset_task_state,
+            path('share_server_id'),
+            optional('task_state'),
+        ),
         rules.RESET_TASK_STATE,
         ok=202,
         action='reset_task_state',

@@ -9,6 +9,7 @@ from manila_lite.actions import services as actions
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Body, Call, Field, Many
 from manila_lite.api.framework.fields import Schema, View
+from manila_lite.api.framework.handlers import act, field, optional
 from manila_lite.api.framework.shapes import BOOLEAN, NULL_STRING, NULL_TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import services
@@ -59,23 +60,6 @@ def ensure_shares(req: Request) -> None:
 def evacuate(req: Request) -> None:
     """Move everything off a backend or a host, or make the plan for it."""
     req.headers[OPERATION] = actions.evacuate(req.ctx, **req.body)
-
-
-def stop_evacuation(req: Request) -> None:
-    """Stop an evacuation: begin no more migrations."""
-    actions.stop_evacuation(req.ctx, req.body['host'])
-
-
-def enable(req: Request) -> Any:
-    """Enable a service, so that it gets new shares again."""
-    return actions.set_disabled(req.ctx, req.body['host'], req.body['binary'], disabled=False)
-
-
-def disable(req: Request) -> Any:
-    """Disable a service, so that it gets no new shares."""
-    return actions.set_disabled(
-        req.ctx, req.body['host'], req.body['binary'], disabled=True, reason=req.body.get('disabled_reason')
-    )
 
 
 # Fields and calls -------------------------------------------------------------------------------
@@ -212,7 +196,14 @@ OPS = [
     Call(
         'PUT',
         '/services/enable',
-        enable,
+        act(
+            'Enable a service, so that it gets new shares again.',
+            actions.set_disabled,
+            field('host'),
+            field('binary'),
+            name='enable',
+            disabled=False,
+        ),
         rules.UPDATE,
         Flat(SET),
         old_path='/os-services/enable',
@@ -221,7 +212,15 @@ OPS = [
     Call(
         'PUT',
         '/services/disable',
-        disable,
+        act(
+            'Disable a service, so that it gets no new shares.',
+            actions.set_disabled,
+            field('host'),
+            field('binary'),
+            name='disable',
+            disabled=True,
+            reason=optional('disabled_reason'),
+        ),
         rules.UPDATE,
         Flat(SET),
         old_path='/os-services/disable',
@@ -253,7 +252,7 @@ OPS = [
     Call(
         'POST',
         '/services/stop-evacuation',
-        stop_evacuation,
+        act('Stop an evacuation: begin no more migrations.', actions.stop_evacuation, field('host')),
         rules.EVACUATE,
         ok=202,
         body=Bare('stop_evacuation', (Field('host', shapes.TEXT, required=True),), strict=True),

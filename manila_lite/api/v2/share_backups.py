@@ -5,10 +5,10 @@ from typing import Any
 
 from manila_lite import errors, states
 from manila_lite.actions import share_backups as actions
-from manila_lite.api.framework import fields, related, shapes
+from manila_lite.api.framework import fields, shapes
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.framework.fields import INTEGER, STRING, Plain, View
-from manila_lite.api.framework.row_calls import RowCalls
+from manila_lite.api.framework.handlers import BODY, CTX, act, field, listing, path, read
 from manila_lite.api.framework.shapes import ID, NAME, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import share_backups
@@ -16,48 +16,13 @@ from manila_lite.policies import base
 from manila_lite.policies import share_backups as rules
 
 
-def _list(req: Request) -> list[Any]:
-    """List share backups, in either form."""
-    return related.list_of_project(
-        req,
-        dict(req.query),
-        rules.GET_ALL_PROJECTS,
-        rows=share_backups.list_backups,
-        count=share_backups.count,
-    )
-
-
-def index(req: Request) -> list[Any]:
-    """List ids, names and statuses of share backups."""
-    return _list(req)
-
-
-def detail(req: Request) -> list[Any]:
-    """List share backups with details."""
-    return _list(req)
-
-
-#: Calls that need no shaping.
-ROWS = RowCalls('share_backups', 'share backup', 'backup_id', actions, share_backups.get)
-
-
-def create(req: Request) -> Any:
-    """Back up a share."""
-    return actions.create(req.ctx, req.body)
-
-
-def restore(req: Request) -> dict[str, Any]:
-    """Restore a backup to its share."""
-    return _restored(actions.restore(req.ctx, req.params['backup_id']))
-
-
 def restore_to(req: Request) -> dict[str, Any]:
     """Restore a backup to its share, or to the share whose id is in the body, with or without a key."""
     wanted = req.body.get('target_share_id') if isinstance(req.body, dict) else req.body
-    return _restored(actions.restore(req.ctx, req.params['backup_id'], wanted or None))
+    return _restored(req, actions.restore(req.ctx, req.params['backup_id'], wanted or None))
 
 
-def _restored(row: Any) -> dict[str, Any]:
+def _restored(req: Request, row: Any) -> dict[str, Any]:
     return {'backup_id': row.id, 'share_id': row.target_share_id}
 
 
@@ -151,7 +116,12 @@ OPS = [
     _op(
         'GET',
         '/share-backups',
-        index,
+        listing(
+            'List ids, names and statuses of share backups.',
+            share_backups.list_backups,
+            rules.GET_ALL_PROJECTS,
+            count=share_backups.count,
+        ),
         rules.GET_ALL,
         Many(SUMMARY, counted=True, paged=True, beside=BACKUP.fields),
         query=FILTERS,
@@ -159,16 +129,28 @@ OPS = [
     _op(
         'GET',
         '/share-backups/detail',
-        detail,
+        listing(
+            'List share backups with details.',
+            share_backups.list_backups,
+            rules.GET_ALL_PROJECTS,
+            name='detail',
+            count=share_backups.count,
+        ),
         rules.GET_ALL,
         Many(BACKUP, counted=True, paged=True),
         query=FILTERS,
     ),
-    _op('GET', _ONE, ROWS.named('show'), rules.GET, One(BACKUP)),
+    _op(
+        'GET',
+        _ONE,
+        read('Show one share backup.', share_backups.get, CTX, path('backup_id'), name='show'),
+        rules.GET,
+        One(BACKUP),
+    ),
     _op(
         'POST',
         '/share-backups',
-        create,
+        act('Back up a share.', actions.create, BODY),
         rules.CREATE,
         One(BACKUP),
         ok=202,
@@ -179,16 +161,23 @@ OPS = [
     _op(
         'PUT',
         _ONE,
-        ROWS.named('update'),
+        act('Change the name or description of a share backup.', actions.update, path('backup_id'), BODY),
         rules.UPDATE,
         One(BACKUP),
         body=Body('share_backup', _NAMES, missing=errors.Unprocessable),
     ),
-    _op('DELETE', _ONE, ROWS.named('delete'), rules.DELETE, ok=202, states=_BUSY),
+    _op(
+        'DELETE',
+        _ONE,
+        act('Delete a share backup.', actions.delete, path('backup_id')),
+        rules.DELETE,
+        ok=202,
+        states=_BUSY,
+    ),
     _op(
         'POST',
         _ACTION,
-        restore,
+        act('Restore a backup to its share.', actions.restore, path('backup_id'), then=_restored),
         rules.RESTORE,
         _RESTORED,
         ok=202,
@@ -212,7 +201,7 @@ OPS = [
     _op(
         'POST',
         _ACTION,
-        ROWS.named('reset_status'),
+        act('Set the status of a share backup.', actions.reset_status, path('backup_id'), field('status')),
         rules.RESET_STATUS,
         ok=202,
         action='reset_status',

@@ -6,10 +6,10 @@ from typing import Any
 
 from manila_lite import errors, states
 from manila_lite.actions import share_group_snapshots as actions
-from manila_lite.api.framework import fields, related, shapes
+from manila_lite.api.framework import fields, shapes
 from manila_lite.api.framework.call import Body, Field, Many, One, Plain
 from manila_lite.api.framework.fields import View
-from manila_lite.api.framework.row_calls import RowCalls
+from manila_lite.api.framework.handlers import BODY, CTX, act, field, listing, loaded, path, read
 from manila_lite.api.framework.shapes import ID, NAME, TIME
 from manila_lite.api.request import Request
 from manila_lite.api.v2.share_group_types import group_op as _op
@@ -49,41 +49,19 @@ def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     req.related['members'] = share_group_snapshots.members_of(conn, [row.id for row in rows])
 
 
-def index(req: Request) -> list[Any]:
-    """List ids and names of share group snapshots."""
-    return _list(req)
-
-
-def detail(req: Request) -> list[Any]:
-    """List share group snapshots with details."""
-    return _list(req, load=_load)
-
-
-def _list(req: Request, load: related.Load | None = None) -> list[Any]:
-    return related.list_of_project(
-        req, dict(req.query), rules.LIST_ALL_PROJECTS, rows=share_group_snapshots.list_snapshots, load=load
-    )
-
-
-#: Calls that need no shaping.
-ROWS = RowCalls(
-    'share_group_snapshots',
-    'share group snapshot',
-    'share_group_snapshot_id',
-    actions,
+_SHOW = read(
+    'Show one share group snapshot.',
     share_group_snapshots.get,
-    _load,
+    CTX,
+    path('share_group_snapshot_id'),
+    name='show',
+    load=_load,
 )
 
 
 def members(req: Request) -> list[dict[str, Any]]:
     """List the members of a share group snapshot, one for each share."""
-    return members_of(ROWS.show(req), req)
-
-
-def create(req: Request) -> Any:
-    """Take a snapshot of a share group."""
-    return related.loaded(req, actions.create(req.ctx, req.body), _load)
+    return members_of(_SHOW(req), req)
 
 
 # Fields and calls -------------------------------------------------------------------------------
@@ -148,7 +126,11 @@ OPS = [
     _op(
         'GET',
         '/share-group-snapshots',
-        index,
+        listing(
+            'List ids and names of share group snapshots.',
+            share_group_snapshots.list_snapshots,
+            rules.LIST_ALL_PROJECTS,
+        ),
         rules.GET_ALL,
         Many(SUMMARY, paged=True, beside=_BESIDE),
         query=FILTERS,
@@ -156,17 +138,23 @@ OPS = [
     _op(
         'GET',
         '/share-group-snapshots/detail',
-        detail,
+        listing(
+            'List share group snapshots with details.',
+            share_group_snapshots.list_snapshots,
+            rules.LIST_ALL_PROJECTS,
+            name='detail',
+            load=_load,
+        ),
         rules.GET_ALL,
         Many(SNAPSHOT, paged=True, beside=_BESIDE),
         query=FILTERS,
     ),
-    _op('GET', _ONE, ROWS.named('show'), rules.GET, One(SNAPSHOT)),
+    _op('GET', _ONE, _SHOW, rules.GET, One(SNAPSHOT)),
     _op('GET', f'{_ONE}/members', members, rules.GET, Plain(MEMBERS, 'share_group_snapshot_members')),
     _op(
         'POST',
         '/share-group-snapshots',
-        create,
+        act('Take a snapshot of a share group.', actions.create, BODY, then=loaded(_load)),
         rules.CREATE,
         One(SNAPSHOT),
         ok=202,
@@ -176,17 +164,47 @@ OPS = [
     _op(
         'PUT',
         _ONE,
-        ROWS.named('update'),
+        act(
+            'Change the name or description of a share group snapshot.',
+            actions.update,
+            path('share_group_snapshot_id'),
+            BODY,
+            then=loaded(_load),
+        ),
         rules.UPDATE,
         One(SNAPSHOT),
         body=Body('share_group_snapshot', _NAMES, missing=_MISSING),
     ),
-    _op('DELETE', _ONE, ROWS.named('delete'), rules.DELETE, ok=202),
-    _op('POST', _ACTION, ROWS.named('force_delete'), rules.FORCE_DELETE, ok=202, action='force_delete'),
+    _op(
+        'DELETE',
+        _ONE,
+        act('Delete a share group snapshot.', actions.delete, path('share_group_snapshot_id')),
+        rules.DELETE,
+        ok=202,
+    ),
     _op(
         'POST',
         _ACTION,
-        ROWS.named('reset_status'),
+        act(
+            'Delete a share group snapshot in any status.',
+            actions.delete,
+            path('share_group_snapshot_id'),
+            name='force_delete',
+            force=True,
+        ),
+        rules.FORCE_DELETE,
+        ok=202,
+        action='force_delete',
+    ),
+    _op(
+        'POST',
+        _ACTION,
+        act(
+            'Set the status of a share group snapshot.',
+            actions.reset_status,
+            path('share_group_snapshot_id'),
+            field('status'),
+        ),
         rules.RESET_STATUS,
         ok=202,
         action='reset_status',

@@ -8,6 +8,7 @@ from manila_lite.actions import share_group_types as actions
 from manila_lite.api.framework import fields, shapes
 from manila_lite.api.framework.call import Body, Call, Field, Many, One, Plain
 from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.handlers import BODY, act, path
 from manila_lite.api.framework.shapes import BOOLEAN, ID, PAIRS
 from manila_lite.api.framework.type_calls import SpecCalls, TypeCalls
 from manila_lite.api.request import Request
@@ -24,9 +25,7 @@ def is_default(row: Any, req: Request) -> bool:
 # Types ------------------------------------------------------------------------------------------
 
 #: Calls that are the same for every kind of type.
-TYPES = TypeCalls(
-    'share_group_types', 'share group type', share_group_types, 'share_group_type_id', 'group_specs'
-)
+TYPES = TypeCalls('share group type', share_group_types, 'share_group_type_id', 'group_specs')
 
 
 def default(req: Request) -> Any:
@@ -38,31 +37,15 @@ def default(req: Request) -> Any:
         return share_group_types.find(conn, req.ctx, name)
 
 
-def create(req: Request) -> Any:
-    """Create a share group type."""
-    return actions.create(req.ctx, req.body)
-
-
-def delete(req: Request) -> None:
-    """Delete a share group type."""
-    actions.delete(req.ctx, req.params['share_group_type_id'])
-
-
 # Group specs ------------------------------------------------------------------------------------
 
 SPECS = SpecCalls(
-    'share_group_types',
     'share group type',
     'group spec',
     'share_group_type_id',
     read=lambda req: dict(TYPES.show(req).group_specs),
     change=actions.set_specs,
 )
-
-
-def delete_spec(req: Request) -> None:
-    """Delete one group spec of a share group type."""
-    actions.delete_spec(req.ctx, req.params['share_group_type_id'], req.params['key'])
 
 
 # Fields and calls -------------------------------------------------------------------------------
@@ -122,8 +105,21 @@ OPS = [
     group_op('GET', '/share-group-types', TYPES.named('index'), rules.GET_ALL, Many(TYPE), query=_FILTERS),
     group_op('GET', '/share-group-types/default', default, rules.DEFAULT, One(TYPE)),
     group_op('GET', _ONE, TYPES.named('show'), rules.GET, One(TYPE)),
-    group_op('POST', '/share-group-types', create, rules.CREATE, One(TYPE), body=_CREATE),
-    group_op('DELETE', _ONE, delete, rules.DELETE, ok=204),
+    group_op(
+        'POST',
+        '/share-group-types',
+        act('Create a share group type.', actions.create, BODY),
+        rules.CREATE,
+        One(TYPE),
+        body=_CREATE,
+    ),
+    group_op(
+        'DELETE',
+        _ONE,
+        act('Delete a share group type.', actions.delete, path('share_group_type_id')),
+        rules.DELETE,
+        ok=204,
+    ),
     group_op(
         'GET',
         f'{_ONE}/access',
@@ -164,5 +160,16 @@ OPS = [
     group_op(
         'PUT', _KEY, SPECS.named('set_spec'), rules.UPDATE_SPEC, Plain(PAIRS), body=Bare('body', free=_SPECS)
     ),
-    group_op('DELETE', _KEY, delete_spec, rules.DELETE_SPEC, ok=204),
+    group_op(
+        'DELETE',
+        _KEY,
+        act(
+            'Delete one group spec of a share group type.',
+            actions.delete_spec,
+            path('share_group_type_id'),
+            path('key'),
+        ),
+        rules.DELETE_SPEC,
+        ok=204,
+    ),
 ]

@@ -6,10 +6,10 @@ from typing import Any
 
 from manila_lite import errors, states
 from manila_lite.actions import share_groups as actions
-from manila_lite.api.framework import related, shapes
+from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import PAGE, Body, Field, Many, One
 from manila_lite.api.framework.fields import View
-from manila_lite.api.framework.row_calls import RowCalls
+from manila_lite.api.framework.handlers import BODY, CTX, act, field, listing, loaded, path, read
 from manila_lite.api.framework.shapes import ID, NAME, NULL_STRING, TIME
 from manila_lite.api.request import Request
 from manila_lite.api.v2.share_group_types import group_op as _op
@@ -27,25 +27,6 @@ def share_types_of(row: Any, req: Request) -> list[str]:
 def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     req.related['share_types'] = share_groups.share_types_of(conn, [row.id for row in rows])
 
-
-def index(req: Request) -> list[Any]:
-    """List ids and names of share groups."""
-    return _list(req)
-
-
-def detail(req: Request) -> list[Any]:
-    """List share groups with details."""
-    return _list(req, load=_load)
-
-
-def _list(req: Request, load: related.Load | None = None) -> list[Any]:
-    return related.list_of_project(
-        req, dict(req.query), rules.LIST_ALL_PROJECTS, rows=share_groups.list_groups, load=load
-    )
-
-
-#: Calls that need no shaping.
-ROWS = RowCalls('share_groups', 'share group', 'share_group_id', actions, share_groups.get, _load)
 
 # Fields and calls -------------------------------------------------------------------------------
 
@@ -115,17 +96,36 @@ OPS = [
     _op(
         'GET',
         '/share-groups',
-        index,
+        listing('List ids and names of share groups.', share_groups.list_groups, rules.LIST_ALL_PROJECTS),
         rules.GET_ALL,
         Many(SUMMARY, paged=True, beside=GROUP.fields),
         query=FILTERS,
     ),
-    _op('GET', '/share-groups/detail', detail, rules.GET_ALL, Many(GROUP, paged=True), query=FILTERS),
-    _op('GET', _ONE, ROWS.named('show'), rules.GET, One(GROUP)),
+    _op(
+        'GET',
+        '/share-groups/detail',
+        listing(
+            'List share groups with details.',
+            share_groups.list_groups,
+            rules.LIST_ALL_PROJECTS,
+            name='detail',
+            load=_load,
+        ),
+        rules.GET_ALL,
+        Many(GROUP, paged=True),
+        query=FILTERS,
+    ),
+    _op(
+        'GET',
+        _ONE,
+        read('Show one share group.', share_groups.get, CTX, path('share_group_id'), name='show', load=_load),
+        rules.GET,
+        One(GROUP),
+    ),
     _op(
         'POST',
         '/share-groups',
-        ROWS.named('create'),
+        act('Create a share group.', actions.create, BODY, then=loaded(_load)),
         rules.CREATE,
         One(GROUP),
         ok=202,
@@ -135,17 +135,44 @@ OPS = [
     _op(
         'PUT',
         _ONE,
-        ROWS.named('update'),
+        act(
+            'Change the name or description of a share group.',
+            actions.update,
+            path('share_group_id'),
+            BODY,
+            then=loaded(_load),
+        ),
         rules.UPDATE,
         One(GROUP),
         body=Body('share_group', _NAMES, missing=_MISSING),
     ),
-    _op('DELETE', _ONE, ROWS.named('delete'), rules.DELETE, ok=202),
-    _op('POST', _ACTION, ROWS.named('force_delete'), rules.FORCE_DELETE, ok=202, action='force_delete'),
+    _op(
+        'DELETE',
+        _ONE,
+        act('Delete a share group.', actions.delete, path('share_group_id')),
+        rules.DELETE,
+        ok=202,
+    ),
     _op(
         'POST',
         _ACTION,
-        ROWS.named('reset_status'),
+        act(
+            'Delete a share group in any status.',
+            actions.delete,
+            path('share_group_id'),
+            name='force_delete',
+            force=True,
+        ),
+        rules.FORCE_DELETE,
+        ok=202,
+        action='force_delete',
+    ),
+    _op(
+        'POST',
+        _ACTION,
+        act(
+            'Set the status of a share group.', actions.reset_status, path('share_group_id'), field('status')
+        ),
         rules.RESET_STATUS,
         ok=202,
         action='reset_status',

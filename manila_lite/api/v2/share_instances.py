@@ -9,6 +9,7 @@ from manila_lite.actions import share_replicas as replicas
 from manila_lite.actions import shares as actions
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework.handlers import CTX, path, read
 from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.api.v2.shares import rules_status
@@ -52,14 +53,6 @@ def _list(req: Request, filters: dict[str, Any]) -> list[Any]:
 def _load_exports(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     if req.version <= _INLINE_EXPORTS_UNTIL:
         req.related['exports'] = shares.export_locations_of(conn, [row.id for row in rows])
-
-
-def show(req: Request) -> Any:
-    """Show one share instance."""
-    with req.ctx.db.reader() as conn:
-        row = _get(conn, req)
-        _load_exports(conn, req, [row])
-    return row
 
 
 def reset_status(req: Request) -> None:
@@ -138,7 +131,21 @@ OPS = [
     Call(
         'GET', '/share_instances', index, rules.INDEX, Many(INSTANCE, paged=True), since='2.3', query=FILTERS
     ),
-    Call('GET', _ONE, show, rules.SHOW, One(INSTANCE), since='2.3'),
+    Call(
+        'GET',
+        _ONE,
+        read(
+            'Show one share instance.',
+            share_instances.get,
+            CTX,
+            path('share_instance_id'),
+            name='show',
+            load=_load_exports,
+        ),
+        rules.SHOW,
+        One(INSTANCE),
+        since='2.3',
+    ),
     Call('GET', '/shares/{share_id}/instances', index_of_share, rules.INDEX, Many(INSTANCE), since='2.3'),
     Call(
         'POST',

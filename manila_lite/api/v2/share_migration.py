@@ -7,38 +7,10 @@ from manila_lite import errors
 from manila_lite.actions import share_migration as actions
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Body, Call, Field, Plain
+from manila_lite.api.framework.handlers import BODY, act, path
 from manila_lite.api.framework.shapes import NULL_STRING
 from manila_lite.api.request import Request
 from manila_lite.policies import share_migration as rules
-
-
-def start(req: Request) -> None:
-    """Start the migration of a share."""
-    if not actions.start(req.ctx, req.params['share_id'], req.body):
-        req.ok = 200
-
-
-def complete(req: Request) -> None:
-    """Complete the migration of a share: the copy takes over."""
-    actions.complete(req.ctx, req.params['share_id'])
-
-
-def cancel(req: Request) -> None:
-    """Cancel the migration of a share."""
-    actions.cancel(req.ctx, req.params['share_id'])
-
-
-def progress(req: Request) -> dict[str, Any]:
-    """Show the progress of a share's migration."""
-    return actions.progress(req.ctx, req.params['share_id'])
-
-
-def progress_with_details(req: Request) -> dict[str, Any]:
-    """Show the progress of a share's migration, with further figures in ``details``, too."""
-    figures = progress(req)
-    details = {name: value for name, value in figures.items() if name not in ('total_progress', 'task_state')}
-    return {**figures, 'details': {name: value for name, value in details.items() if value is not None}}
-
 
 _SHARE = '/shares/{share_id}'
 _ACTION = f'{_SHARE}/action'
@@ -66,11 +38,25 @@ _WANTED = (
 _SHORT = Plain(shapes.progress(task_state=NULL_STRING))
 _LONG = Plain(shapes.progress(task_state=NULL_STRING, details={'type': 'object'}))
 
+
+def _with_details(req: Request, figures: dict[str, Any]) -> dict[str, Any]:
+    details = {name: value for name, value in figures.items() if name not in ('total_progress', 'task_state')}
+    return {**figures, 'details': {name: value for name, value in details.items() if value is not None}}
+
+
+_PROGRESS_WITH_DETAILS = act(
+    "Show the progress of a share's migration, with further figures in ``details``, too.",
+    actions.progress,
+    path('share_id'),
+    name='progress_with_details',
+    then=_with_details,
+)
+
 OPS = [
     Call(
         'POST',
         _ACTION,
-        start,
+        act('Start the migration of a share.', actions.start, path('share_id'), BODY),
         rules.START,
         ok=202,
         or_ok=200,
@@ -82,7 +68,7 @@ OPS = [
     Call(
         'POST',
         _ACTION,
-        complete,
+        act('Complete the migration of a share: the copy takes over.', actions.complete, path('share_id')),
         rules.COMPLETE,
         ok=202,
         action='migration_complete',
@@ -90,12 +76,19 @@ OPS = [
         states=_BUSY,
     ),
     Call(
-        'POST', _ACTION, cancel, rules.CANCEL, ok=202, action='migration_cancel', since=_SINCE, states=_BUSY
+        'POST',
+        _ACTION,
+        act('Cancel the migration of a share.', actions.cancel, path('share_id')),
+        rules.CANCEL,
+        ok=202,
+        action='migration_cancel',
+        since=_SINCE,
+        states=_BUSY,
     ),
     Call(
         'POST',
         _ACTION,
-        progress,
+        act("Show the progress of a share's migration.", actions.progress, path('share_id')),
         rules.PROGRESS,
         _SHORT,
         action='migration_get_progress',
@@ -105,11 +98,11 @@ OPS = [
     Call(
         'POST',
         _ACTION,
-        progress_with_details,
+        _PROGRESS_WITH_DETAILS,
         rules.PROGRESS,
         _LONG,
         action='migration_get_progress',
         since='2.59',
     ),
-    Call('GET', f'{_SHARE}/migration-progress', progress_with_details, rules.PROGRESS, _LONG, since='2.98'),
+    Call('GET', f'{_SHARE}/migration-progress', _PROGRESS_WITH_DETAILS, rules.PROGRESS, _LONG, since='2.98'),
 ]

@@ -10,6 +10,7 @@ from manila_lite.api import versions
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Body, Call, Field, Many, One
 from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.handlers import BODY, act, path, since, with_pairs
 from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
 from manila_lite.api.framework.related import pairs_of
 from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
@@ -65,20 +66,6 @@ def show(req: Request) -> Any:
         row = share_network_subnets.get(conn, network_id, req.params['share_network_subnet_id'])
         load_metadata(conn, req, [row])
     return row
-
-
-def create(req: Request) -> Any:
-    """Add a subnet to a share network."""
-    row, metadata = actions.create(
-        req.ctx, req.params['share_network_id'], req.body, several=req.version >= versions.SEVERAL_SUBNETS
-    )
-    req.related['metadata'] = {row.id: metadata}
-    return row
-
-
-def delete(req: Request) -> None:
-    """Remove a subnet from a share network."""
-    actions.delete(req.ctx, req.params['share_network_id'], req.params['share_network_subnet_id'])
 
 
 # Fields and calls -------------------------------------------------------------------------------
@@ -140,20 +127,36 @@ OPS = [
     Call(
         'POST',
         _ALL,
-        create,
+        act(
+            'Add a subnet to a share network.',
+            actions.create,
+            path('share_network_id'),
+            BODY,
+            then=with_pairs,
+            several=since(versions.SEVERAL_SUBNETS),
+        ),
         rules.CREATE,
         One(SUBNET),
         since='2.51',
         body=Body('share-network-subnet', CREATE, keys=('share_network_subnet',)),
     ),
-    Call('DELETE', _ONE, delete, rules.DELETE, ok=202, since='2.51'),
+    Call(
+        'DELETE',
+        _ONE,
+        act(
+            'Remove a subnet from a share network.',
+            actions.delete,
+            path('share_network_id'),
+            path('share_network_subnet_id'),
+        ),
+        rules.DELETE,
+        ok=202,
+        since='2.51',
+    ),
     *metadata_ops(
         _ONE,
         MetadataCalls(
-            'share_network_subnets',
-            share_network_subnet_metadata,
-            ('share_network_id', 'share_network_subnet_id'),
-            push_argument,
+            share_network_subnet_metadata, ('share_network_id', 'share_network_subnet_id'), push_argument
         ),
         rules,
         since='2.78',

@@ -9,10 +9,10 @@ from manila_lite.actions import share_network_security_services as service_actio
 from manila_lite.actions import share_network_subnets as subnet_actions
 from manila_lite.actions import share_networks as actions
 from manila_lite.api import versions
-from manila_lite.api.framework import related, shapes
+from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One, Plain
 from manila_lite.api.framework.fields import View
-from manila_lite.api.framework.row_calls import RowCalls
+from manila_lite.api.framework.handlers import BODY, CTX, act, field, listing, loaded, path, read, since
 from manila_lite.api.framework.shapes import BOOLEAN, ID, NAME, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.api.v2.share_network_subnets import (
@@ -50,45 +50,6 @@ def load_subnets(conn: Connection, req: Request, rows: list[Any]) -> None:
     """Load the subnets of these networks for the view, and their metadata if the version shows it."""
     req.related['subnets'] = share_network_subnets.of_networks(conn, [row.id for row in rows])
     load_metadata(conn, req, [subnet for subnets in req.related['subnets'].values() for subnet in subnets])
-
-
-# Lists ------------------------------------------------------------------------------------------
-
-
-def index(req: Request) -> list[Any]:
-    """List ids and names of share networks."""
-    return _list(req)
-
-
-def detail(req: Request) -> list[Any]:
-    """List share networks with details."""
-    return _list(req, load=load_subnets)
-
-
-def _list(req: Request, load: related.Load | None = None) -> list[Any]:
-    return related.list_of_project(
-        req,
-        dict(req.query),
-        rules.LIST_ALL_PROJECTS,
-        rows=share_networks.list_networks,
-        load=load,
-        alone=True,
-    )
-
-
-# One share network ------------------------------------------------------------------------------
-
-#: Calls that need no shaping.
-ROWS = RowCalls(
-    'share_networks', 'share network', 'share_network_id', actions, share_networks.get, load_subnets
-)
-
-
-def update(req: Request) -> Any:
-    """Change the name or description of a share network, or the Neutron ids of its default subnet."""
-    return related.loaded(
-        req, actions.update(req.ctx, req.params['share_network_id'], req.body), load_subnets
-    )
 
 
 # Checks at backends ------------------------------------------------------------------------------
@@ -135,34 +96,6 @@ def _answer(req: Request, by_host: dict[str, bool | None] | None) -> dict[str, A
     answers = {None} if by_host is None else set(by_host.values())
     view: dict[str, Any] = {'compatible': False if False in answers else None if None in answers else True}
     return view | ({'hosts_check_result': by_host or {}} if req.ctx.is_admin else {})
-
-
-# Security services ------------------------------------------------------------------------------
-
-
-def add_security_service(req: Request) -> Any:
-    """Add a security service to a share network."""
-    row = service_actions.add(
-        req.ctx,
-        req.params['share_network_id'],
-        req.body['security_service_id'],
-        in_use=req.version >= versions.SECURITY_SERVICES_IN_USE,
-    )
-    return related.loaded(req, row, load_subnets)
-
-
-def update_security_service(req: Request) -> Any:
-    """Replace a security service of a share network by another."""
-    row = service_actions.update(
-        req.ctx, req.params['share_network_id'], req.body['current_service_id'], req.body['new_service_id']
-    )
-    return related.loaded(req, row, load_subnets)
-
-
-def remove_security_service(req: Request) -> Any:
-    """Remove a security service from a share network."""
-    row = service_actions.remove(req.ctx, req.params['share_network_id'], req.body['security_service_id'])
-    return related.loaded(req, row, load_subnets)
 
 
 # Fields and calls -------------------------------------------------------------------------------
@@ -282,17 +215,49 @@ OPS = [
     Call(
         'GET',
         '/share-networks',
-        index,
+        listing(
+            'List ids and names of share networks.',
+            share_networks.list_networks,
+            rules.LIST_ALL_PROJECTS,
+            alone=True,
+        ),
         rules.INDEX,
         Many(SUMMARY, paged=True, beside=NETWORK.fields),
         query=FILTERS,
     ),
-    Call('GET', '/share-networks/detail', detail, rules.DETAIL, Many(NETWORK, paged=True), query=FILTERS),
-    Call('GET', _ONE, ROWS.named('show'), rules.SHOW, One(NETWORK)),
+    Call(
+        'GET',
+        '/share-networks/detail',
+        listing(
+            'List share networks with details.',
+            share_networks.list_networks,
+            rules.LIST_ALL_PROJECTS,
+            name='detail',
+            load=load_subnets,
+            alone=True,
+        ),
+        rules.DETAIL,
+        Many(NETWORK, paged=True),
+        query=FILTERS,
+    ),
+    Call(
+        'GET',
+        _ONE,
+        read(
+            'Show one share network.',
+            share_networks.get,
+            CTX,
+            path('share_network_id'),
+            name='show',
+            load=load_subnets,
+        ),
+        rules.SHOW,
+        One(NETWORK),
+    ),
     Call(
         'POST',
         '/share-networks',
-        ROWS.named('create'),
+        act('Create a share network.', actions.create, BODY, then=loaded(load_subnets)),
         rules.CREATE,
         One(NETWORK),
         body=Body(
@@ -309,16 +274,36 @@ OPS = [
     Call(
         'PUT',
         _ONE,
-        update,
+        act(
+            'Change the name or description of a share network, or the Neutron ids of its default subnet.',
+            actions.update,
+            path('share_network_id'),
+            BODY,
+            then=loaded(load_subnets),
+        ),
         rules.UPDATE,
         One(NETWORK),
         body=Body('share_network', (*_NAMES, *_WHERE), missing=errors.Unprocessable),
     ),
-    Call('DELETE', _ONE, ROWS.named('delete'), rules.DELETE, ok=202),
+    Call(
+        'DELETE',
+        _ONE,
+        act('Delete a share network.', actions.delete, path('share_network_id')),
+        rules.DELETE,
+        ok=202,
+    ),
     Call(
         'POST',
         _ACTION,
-        add_security_service,
+        act(
+            'Add a security service to a share network.',
+            service_actions.add,
+            path('share_network_id'),
+            field('security_service_id'),
+            name='add_security_service',
+            then=loaded(load_subnets),
+            in_use=since(versions.SECURITY_SERVICES_IN_USE),
+        ),
         rules.ADD_SECURITY_SERVICE,
         One(NETWORK),
         action='add_security_service',
@@ -328,7 +313,14 @@ OPS = [
     Call(
         'POST',
         _ACTION,
-        remove_security_service,
+        act(
+            'Remove a security service from a share network.',
+            service_actions.remove,
+            path('share_network_id'),
+            field('security_service_id'),
+            name='remove_security_service',
+            then=loaded(load_subnets),
+        ),
         rules.REMOVE_SECURITY_SERVICE,
         One(NETWORK),
         action='remove_security_service',
@@ -338,7 +330,15 @@ OPS = [
     Call(
         'POST',
         _ACTION,
-        update_security_service,
+        act(
+            'Replace a security service of a share network by another.',
+            service_actions.update,
+            path('share_network_id'),
+            field('current_service_id'),
+            field('new_service_id'),
+            name='update_security_service',
+            then=loaded(load_subnets),
+        ),
         rules.UPDATE_SECURITY_SERVICE,
         One(NETWORK),
         ok=202,
@@ -386,7 +386,12 @@ OPS = [
     Call(
         'POST',
         _ACTION,
-        ROWS.named('reset_status'),
+        act(
+            'Set the status of a share network.',
+            actions.reset_status,
+            path('share_network_id'),
+            field('status'),
+        ),
         rules.RESET_STATUS,
         ok=202,
         action='reset_status',

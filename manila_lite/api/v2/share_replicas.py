@@ -2,13 +2,14 @@
 """The calls for share replicas."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from manila_lite import errors, states
 from manila_lite.actions import share_replicas as actions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework.handlers import BODY, CTX, act, field, path, read, with_pairs
 from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
 from manila_lite.api.framework.related import pairs_of
 from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_STRING, NULL_TIME, TIME
@@ -58,59 +59,16 @@ def _list(conn: Connection, req: Request) -> list[Any]:
     return share_replicas.list_replicas(conn, req.query, req.page, project_id=project_id)
 
 
-def show(req: Request) -> Any:
-    """Show one share replica."""
-    with req.ctx.db.reader() as conn:
-        row = _get(conn, req)
-        _load(conn, req, [row])
-    return row
-
-
 def _get(conn: Connection, req: Request) -> Any:
     return share_replicas.get(conn, req.ctx, req.params['share_replica_id'])
 
 
-def create(req: Request) -> Any:
-    """Create a share replica."""
-    row, metadata = actions.create(req.ctx, req.body)
-    req.related['metadata'] = {row.id: metadata}
-    return row
-
-
-def delete(req: Request) -> None:
-    """Delete a share replica."""
-    actions.delete(req.ctx, req.params['share_replica_id'])
-
-
-def force_delete(req: Request) -> None:
-    """Delete a share replica, even if its backend cannot delete it."""
-    actions.delete(req.ctx, req.params['share_replica_id'], force=True)
-
-
-def promote(req: Request) -> Any:
+def promote(req: Request) -> Any | Literal[False]:
     """Promote a replica to be the active one; 200 means that it is active already."""
     row, changes = actions.promote(
         req.ctx, req.params['share_replica_id'], req.body.get('quiesce_wait_time') or 0
     )
-    if not changes:
-        req.ok = 200
-    return related.loaded(req, row, _load)
-
-
-def resync(req: Request) -> None:
-    """Bring a replica up to date; 200 means that it is the active one."""
-    if not actions.resync(req.ctx, req.params['share_replica_id']):
-        req.ok = 200
-
-
-def reset_status(req: Request) -> None:
-    """Set the status of a share replica."""
-    actions.reset_status(req.ctx, req.params['share_replica_id'], req.body['status'])
-
-
-def reset_replica_state(req: Request) -> None:
-    """Set the replica state of a share replica."""
-    actions.reset_replica_state(req.ctx, req.params['share_replica_id'], req.body['replica_state'])
+    return related.loaded(req, row, _load) if changes else False
 
 
 def exports(req: Request) -> list[Any]:
@@ -236,11 +194,24 @@ OPS = [
         query=FILTERS,
     ),
     _op('GET', '/share-replicas/detail', detail, rules.GET_ALL, Many(REPLICA, paged=True), query=FILTERS),
-    _op('GET', _ONE, show, rules.SHOW, One(REPLICA)),
+    _op(
+        'GET',
+        _ONE,
+        read(
+            'Show one share replica.',
+            share_replicas.get,
+            CTX,
+            path('share_replica_id'),
+            name='show',
+            load=_load,
+        ),
+        rules.SHOW,
+        One(REPLICA),
+    ),
     _op(
         'POST',
         '/share-replicas',
-        create,
+        act('Create a share replica.', actions.create, BODY, then=with_pairs),
         rules.CREATE,
         One(REPLICA),
         ok=202,
@@ -248,8 +219,29 @@ OPS = [
         once=True,
         body=Body('share_replica', CREATE, missing=errors.Unprocessable),
     ),
-    _op('DELETE', _ONE, delete, rules.DELETE, ok=202, states=_BUSY),
-    _op('POST', _ACTION, force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY),
+    _op(
+        'DELETE',
+        _ONE,
+        act('Delete a share replica.', actions.delete, path('share_replica_id')),
+        rules.DELETE,
+        ok=202,
+        states=_BUSY,
+    ),
+    _op(
+        'POST',
+        _ACTION,
+        act(
+            'Delete a share replica, even if its backend cannot delete it.',
+            actions.delete,
+            path('share_replica_id'),
+            name='force_delete',
+            force=True,
+        ),
+        rules.FORCE_DELETE,
+        ok=202,
+        action='force_delete',
+        states=_BUSY,
+    ),
     _op(
         'POST',
         _ACTION,
@@ -264,11 +256,29 @@ OPS = [
             'promote', (Field('quiesce_wait_time', _WAIT, since='2.75', parse=shapes.integer),), optional=True
         ),
     ),
-    _op('POST', _ACTION, resync, rules.RESYNC, ok=202, or_ok=200, action='resync', states=_BUSY),
     _op(
         'POST',
         _ACTION,
-        reset_status,
+        act(
+            'Bring a replica up to date; 200 means that it is the active one.',
+            actions.resync,
+            path('share_replica_id'),
+        ),
+        rules.RESYNC,
+        ok=202,
+        or_ok=200,
+        action='resync',
+        states=_BUSY,
+    ),
+    _op(
+        'POST',
+        _ACTION,
+        act(
+            'Set the status of a share replica.',
+            actions.reset_status,
+            path('share_replica_id'),
+            field('status'),
+        ),
         rules.RESET_STATUS,
         ok=202,
         action='reset_status',
@@ -278,7 +288,12 @@ OPS = [
     _op(
         'POST',
         _ACTION,
-        reset_replica_state,
+        act(
+            'Set the replica state of a share replica.',
+            actions.reset_replica_state,
+            path('share_replica_id'),
+            field('replica_state'),
+        ),
         rules.RESET_REPLICA_STATE,
         ok=202,
         action='reset_replica_state',
@@ -293,7 +308,5 @@ OPS = [
         One(PLACE_IN_FULL),
         since='2.47',
     ),
-    *metadata_ops(
-        _ONE, MetadataCalls('share_replicas', actions.METADATA, ('share_replica_id',)), rules, since='2.95'
-    ),
+    *metadata_ops(_ONE, MetadataCalls(actions.METADATA, ('share_replica_id',)), rules, since='2.95'),
 ]

@@ -9,6 +9,7 @@ from manila_lite.actions import share_servers as actions
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Body, Call, Field, Many, One, Plain
 from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.handlers import BODY, act, field, flag, path
 from manila_lite.api.framework.related import finds_nothing
 from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
@@ -67,26 +68,6 @@ def details(req: Request) -> dict[str, str]:
     with req.ctx.db.reader() as conn:
         row = share_servers.get_visible(conn, req.ctx, req.params['share_server_id'])
         return share_servers.details(conn, row.id)
-
-
-def reset_status(req: Request) -> None:
-    """Set the status of a share server."""
-    actions.reset_status(req.ctx, req.params['share_server_id'], req.body['status'])
-
-
-def delete(req: Request) -> None:
-    """Delete a share server that has no shares."""
-    actions.delete(req.ctx, req.params['share_server_id'])
-
-
-def manage(req: Request) -> Any:
-    """Manage an existing share server of a backend."""
-    return _shown(req, actions.manage(req.ctx, req.body))
-
-
-def unmanage(req: Request) -> None:
-    """Unmanage a share server."""
-    actions.unmanage(req.ctx, req.params['share_server_id'], force=req.body.get('force', False))
 
 
 # Fields and calls -------------------------------------------------------------------------------
@@ -154,11 +135,23 @@ OPS = [
     Call('GET', '/share-servers', index, rules.INDEX, Many(LISTED), query=FILTERS),
     Call('GET', _ONE, show, rules.SHOW, One(SERVER)),
     Call('GET', f'{_ONE}/details', details, rules.DETAILS, Plain(shapes.PAIRS, 'details')),
-    Call('DELETE', _ONE, delete, rules.DELETE, ok=202, states=((errors.WrongState, 403),)),
+    Call(
+        'DELETE',
+        _ONE,
+        act('Delete a share server that has no shares.', actions.delete, path('share_server_id')),
+        rules.DELETE,
+        ok=202,
+        states=((errors.WrongState, 403),),
+    ),
     Call(
         'POST',
         f'{_ONE}/action',
-        reset_status,
+        act(
+            'Set the status of a share server.',
+            actions.reset_status,
+            path('share_server_id'),
+            field('status'),
+        ),
         rules.RESET_STATUS,
         ok=202,
         action='reset_status',
@@ -168,7 +161,7 @@ OPS = [
     Call(
         'POST',
         '/share-servers/manage',
-        manage,
+        act('Manage an existing share server of a backend.', actions.manage, BODY, then=_shown),
         rules.MANAGE,
         One(SERVER),
         ok=202,
@@ -179,7 +172,7 @@ OPS = [
     Call(
         'POST',
         f'{_ONE}/action',
-        unmanage,
+        act('Unmanage a share server.', actions.unmanage, path('share_server_id'), force=flag('force')),
         rules.UNMANAGE,
         ok=202,
         action='unmanage',

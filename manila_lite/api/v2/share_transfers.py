@@ -8,6 +8,7 @@ from manila_lite.actions import share_transfers as actions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.framework.fields import Always, View
+from manila_lite.api.framework.handlers import CTX, act, field, flag, path, read
 from manila_lite.api.framework.shapes import BOOLEAN, ID, NAME, NULL_STRING, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import share_transfers
@@ -41,32 +42,11 @@ def detail(req: Request) -> list[Any]:
     return index(req)
 
 
-def show(req: Request) -> Any:
-    """Show one transfer."""
-    with req.ctx.db.reader() as conn:
-        return share_transfers.get(conn, req.ctx, req.params['transfer_id'])
-
-
 def create(req: Request) -> Any:
     """Offer a share for transfer to any project that knows the key of the answer."""
     row, key = actions.create(req.ctx, req.body['share_id'], req.body.get('name'))
     req.related['keys'] = {row.id: key}
     return row
-
-
-def delete(req: Request) -> None:
-    """Withdraw a transfer."""
-    actions.delete(req.ctx, req.params['transfer_id'])
-
-
-def accept(req: Request) -> None:
-    """Accept a transfer of a share."""
-    actions.accept(
-        req.ctx,
-        req.params['transfer_id'],
-        req.body['auth_key'],
-        clear_rules=bool(req.body.get('clear_access_rules')),
-    )
 
 
 # Fields and calls -------------------------------------------------------------------------------
@@ -127,7 +107,14 @@ OPS = [
         since=_SINCE,
         query=FILTERS,
     ),
-    Call('GET', _ONE, show, rules.GET, One(TRANSFER), since=_SINCE),
+    Call(
+        'GET',
+        _ONE,
+        read('Show one transfer.', share_transfers.get, CTX, path('transfer_id'), name='show'),
+        rules.GET,
+        One(TRANSFER),
+        since=_SINCE,
+    ),
     Call(
         'POST',
         '/share-transfers',
@@ -139,11 +126,23 @@ OPS = [
         states=_BUSY,
         body=Body('transfer', (Field('share_id', shapes.REFERENCE, required=True), Field('name', NAME))),
     ),
-    Call('DELETE', _ONE, delete, rules.DELETE, since=_SINCE),
+    Call(
+        'DELETE',
+        _ONE,
+        act('Withdraw a transfer.', actions.delete, path('transfer_id')),
+        rules.DELETE,
+        since=_SINCE,
+    ),
     Call(
         'POST',
         f'{_ONE}/accept',
-        accept,
+        act(
+            'Accept a transfer of a share.',
+            actions.accept,
+            path('transfer_id'),
+            field('auth_key'),
+            clear_rules=flag('clear_access_rules'),
+        ),
         rules.ACCEPT,
         ok=202,
         since=_SINCE,

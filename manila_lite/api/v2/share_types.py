@@ -11,6 +11,7 @@ from manila_lite.actions import type_extra_specs
 from manila_lite.api.framework import fields, shapes
 from manila_lite.api.framework.call import Body, Call, Field, Many, One, Plain
 from manila_lite.api.framework.fields import Schema, View
+from manila_lite.api.framework.handlers import BODY, act, path
 from manila_lite.api.framework.shapes import BOOLEAN, ID, NAME, PAIRS
 from manila_lite.api.framework.type_calls import SpecCalls, TypeCalls
 from manila_lite.api.request import Request
@@ -49,7 +50,7 @@ def is_default(row: Any, req: Request) -> bool:
 # Types ------------------------------------------------------------------------------------------
 
 #: Calls that are the same for every kind of type.
-TYPES = TypeCalls('share_types', 'share type', share_types, 'type_id', 'extra_specs')
+TYPES = TypeCalls('share type', share_types, 'type_id', 'extra_specs')
 
 
 def default(req: Request) -> Any:
@@ -61,16 +62,6 @@ def default(req: Request) -> Any:
         return share_types.get_by_name(conn, req.ctx, name)
 
 
-def create(req: Request) -> Any:
-    """Create a share type."""
-    return actions.create(req.ctx, req.body, {})
-
-
-def create_with_snapshots(req: Request) -> Any:
-    """Create a share type whose shares have snapshots unless the request says otherwise."""
-    return actions.create(req.ctx, req.body, _ASSUMED)
-
-
 def update(req: Request) -> Any:
     """Change the name, description or visibility of a share type."""
     values = {key: value for key, value in req.body.items() if value is not None or key == 'description'}
@@ -80,31 +71,15 @@ def update(req: Request) -> Any:
     return actions.update(req.ctx, req.params['type_id'], values)
 
 
-def delete(req: Request) -> None:
-    """Delete a share type."""
-    actions.delete(req.ctx, req.params['type_id'])
-
-
 # Extra specs ------------------------------------------------------------------------------------
 
 SPECS = SpecCalls(
-    'share_types',
     'share type',
     'extra spec',
     'type_id',
     read=lambda req: specs_of(TYPES.show(req), req),
     change=actions.set_specs,
 )
-
-
-def delete_spec(req: Request) -> None:
-    """Delete one extra spec of a share type."""
-    actions.delete_spec(req.ctx, req.params['type_id'], req.params['key'], _NEEDED)
-
-
-def delete_spec_but_snapshots(req: Request) -> None:
-    """Delete one extra spec of a share type, except those that older versions need."""
-    actions.delete_spec(req.ctx, req.params['type_id'], req.params['key'], _NEEDED | set(_ASSUMED))
 
 
 _OLD_PUBLIC, _PUBLIC = 'os-share-type-access:is_public', 'share_type_access:is_public'
@@ -224,10 +199,32 @@ OPS = [
     Call('GET', '/types', TYPES.named('index'), rules.GET_ALL, _Many(TYPE), query=_FILTERS),
     Call('GET', '/types/default', default, rules.DEFAULT, _One(TYPE)),
     Call('GET', _ONE, TYPES.named('show'), rules.GET, _One(TYPE)),
-    Call('POST', '/types', create_with_snapshots, rules.CREATE, _One(TYPE), until='2.23', body=_CREATE),
-    Call('POST', '/types', create, rules.CREATE, _One(TYPE), since='2.24', body=_CREATE),
+    Call(
+        'POST',
+        '/types',
+        act(
+            'Create a share type whose shares have snapshots unless the request says otherwise.',
+            actions.create,
+            BODY,
+            name='create_with_snapshots',
+            defaults=_ASSUMED,
+        ),
+        rules.CREATE,
+        _One(TYPE),
+        until='2.23',
+        body=_CREATE,
+    ),
+    Call(
+        'POST',
+        '/types',
+        act('Create a share type.', actions.create, BODY, defaults={}),
+        rules.CREATE,
+        _One(TYPE),
+        since='2.24',
+        body=_CREATE,
+    ),
     Call('PUT', _ONE, update, rules.UPDATE, _One(TYPE), since='2.50', body=_UPDATE),
-    Call('DELETE', _ONE, delete, rules.DELETE, ok=202),
+    Call('DELETE', _ONE, act('Delete a share type.', actions.delete, path('type_id')), rules.DELETE, ok=202),
     Call(
         'GET',
         f'{_ONE}/share_type_access',
@@ -271,6 +268,33 @@ OPS = [
     Call(
         'PUT', _KEY, SPECS.named('set_spec'), rules.UPDATE_SPEC, Plain(PAIRS), body=Bare('body', free=_SPECS)
     ),
-    Call('DELETE', _KEY, delete_spec_but_snapshots, rules.DELETE_SPEC, until='2.23', ok=202),
-    Call('DELETE', _KEY, delete_spec, rules.DELETE_SPEC, since='2.24', ok=202),
+    Call(
+        'DELETE',
+        _KEY,
+        act(
+            'Delete one extra spec of a share type, except those that older versions need.',
+            actions.delete_spec,
+            path('type_id'),
+            path('key'),
+            name='delete_spec_but_snapshots',
+            needed=_NEEDED | set(_ASSUMED),
+        ),
+        rules.DELETE_SPEC,
+        until='2.23',
+        ok=202,
+    ),
+    Call(
+        'DELETE',
+        _KEY,
+        act(
+            'Delete one extra spec of a share type.',
+            actions.delete_spec,
+            path('type_id'),
+            path('key'),
+            needed=_NEEDED,
+        ),
+        rules.DELETE_SPEC,
+        since='2.24',
+        ok=202,
+    ),
 ]

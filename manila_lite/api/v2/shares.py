@@ -11,6 +11,7 @@ from manila_lite.api import versions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.handlers import BODY, CTX, act, field, loaded, path, query, read
 from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
 from manila_lite.api.framework.related import pairs_of
 from manila_lite.api.framework.shapes import BOOLEAN, ID, NAME, NULL_STRING, TIME
@@ -100,14 +101,6 @@ def _list(req: Request, *, detail: bool) -> list[Any]:
 # One share --------------------------------------------------------------------------------------
 
 
-def show(req: Request) -> Any:
-    """Show one share."""
-    with req.ctx.db.reader() as conn:
-        row = shares.get(conn, req.ctx, req.params['share_id'])
-        load_related(conn, req, [row])
-    return row
-
-
 def create(req: Request) -> Any:
     """Create a share."""
     if key := req.body.get('encryption_key_ref'):
@@ -117,21 +110,6 @@ def create(req: Request) -> Any:
     )
     req.related['metadata'] = {row.id: metadata}
     return row
-
-
-def update(req: Request) -> Any:
-    """Change the name, description or visibility of a share."""
-    return related.loaded(req, actions.update(req.ctx, req.params['share_id'], req.body), load_related)
-
-
-def delete(req: Request) -> None:
-    """Delete a share."""
-    actions.delete(req.ctx, req.params['share_id'], group_id=req.query.get('share_group_id'))
-
-
-def force_delete(req: Request) -> None:
-    """Delete a share in any status."""
-    actions.delete(req.ctx, req.params['share_id'], force=True)
 
 
 def reset_task_state(req: Request) -> None:
@@ -144,27 +122,12 @@ def reset_task_state(req: Request) -> None:
     share_migration.reset_task_state(req.ctx, req.params['share_id'], req.body.get('task_state'))
 
 
-def reset_status(req: Request) -> None:
-    """Set the status of a share."""
-    actions.reset_status(req.ctx, req.params['share_id'], req.body['status'])
-
-
 def extend(req: Request) -> None:
     """Extend a share."""
     force = bool(req.body.get('force'))
     if force and not req.may(rules.FORCE_EXTEND):
         raise errors.Forbidden("force: only administrators may extend past the pool's capacity.")
     actions.extend(req.ctx, req.params['share_id'], req.body['new_size'], force=force)
-
-
-def shrink(req: Request) -> None:
-    """Shrink a share."""
-    actions.shrink(req.ctx, req.params['share_id'], req.body['new_size'])
-
-
-def revert(req: Request) -> None:
-    """Revert a share to its latest snapshot."""
-    actions.revert(req.ctx, req.params['share_id'], req.body['snapshot_id'])
 
 
 # Fields and calls -------------------------------------------------------------------------------
@@ -320,7 +283,13 @@ OPS = [
     Call(
         'GET', '/shares/detail', detail, rules.GET_ALL, Many(SHARE, counted=True, paged=True), query=FILTERS
     ),
-    Call('GET', '/shares/{share_id}', show, rules.GET, One(SHARE)),
+    Call(
+        'GET',
+        '/shares/{share_id}',
+        read('Show one share.', shares.get, CTX, path('share_id'), name='show', load=load_related),
+        rules.GET,
+        One(SHARE),
+    ),
     Call(
         'POST',
         '/shares',
@@ -333,7 +302,13 @@ OPS = [
     Call(
         'PUT',
         '/shares/{share_id}',
-        update,
+        act(
+            'Change the name, description or visibility of a share.',
+            actions.update,
+            path('share_id'),
+            BODY,
+            then=loaded(load_related),
+        ),
         rules.UPDATE,
         One(SHARE),
         body=Body('share', UPDATE, missing=errors.Unprocessable),
@@ -341,19 +316,27 @@ OPS = [
     Call(
         'DELETE',
         '/shares/{share_id}',
-        delete,
+        act('Delete a share.', actions.delete, path('share_id'), group_id=query('share_group_id')),
         rules.DELETE,
         ok=202,
         states=_BUSY_DELETE,
         query=(Field('share_group_id', {'type': 'string'}),),
     ),
     Call(
-        'POST', _ACTION, force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY_DELETE
+        'POST',
+        _ACTION,
+        act(
+            'Delete a share in any status.', actions.delete, path('share_id'), name='force_delete', force=True
+        ),
+        rules.FORCE_DELETE,
+        ok=202,
+        action='force_delete',
+        states=_BUSY_DELETE,
     ),
     Call(
         'POST',
         _ACTION,
-        reset_status,
+        act('Set the status of a share.', actions.reset_status, path('share_id'), field('status')),
         rules.RESET_STATUS,
         ok=202,
         action='reset_status',
@@ -387,7 +370,7 @@ OPS = [
     Call(
         'POST',
         _ACTION,
-        shrink,
+        act('Shrink a share.', actions.shrink, path('share_id'), field('new_size')),
         rules.SHRINK,
         ok=202,
         action='shrink',
@@ -397,7 +380,7 @@ OPS = [
     Call(
         'POST',
         _ACTION,
-        revert,
+        act('Revert a share to its latest snapshot.', actions.revert, path('share_id'), field('snapshot_id')),
         rules.REVERT,
         ok=202,
         action='revert',
@@ -405,7 +388,5 @@ OPS = [
         states=((errors.WrongState, 409), (errors.OverQuota, 403)),
         body=Body('revert', (Field('snapshot_id', shapes.REFERENCE, required=True),), strict=True),
     ),
-    *metadata_ops(
-        '/shares/{share_id}', MetadataCalls('shares', actions, ('share_id',)), rules, shown=_ANY_SIZE
-    ),
+    *metadata_ops('/shares/{share_id}', MetadataCalls(actions, ('share_id',)), rules, shown=_ANY_SIZE),
 ]

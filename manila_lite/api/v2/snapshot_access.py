@@ -8,6 +8,7 @@ from manila_lite.actions import snapshot_access as actions
 from manila_lite.api import versions
 from manila_lite.api.framework.call import Body, Call, Field, Many, One
 from manila_lite.api.framework.fields import LINKS, STRING, View
+from manila_lite.api.framework.handlers import BODY, act, field, path, since
 from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.core.engine import Connection
@@ -15,18 +16,6 @@ from manila_lite.db.queries import snapshot_access, snapshot_instances, snapshot
 from manila_lite.policies import export_locations
 from manila_lite.policies import snapshot_instances as instance_rules
 from manila_lite.policies import snapshots as rules
-
-
-def allow(req: Request) -> Any:
-    """Add an access rule to a snapshot."""
-    return actions.allow(
-        req.ctx, req.params['snapshot_id'], req.body, ipv6=req.version >= versions.IPV6_RULES
-    )
-
-
-def deny(req: Request) -> None:
-    """Remove an access rule of a snapshot."""
-    actions.deny(req.ctx, req.params['snapshot_id'], req.body['access_id'])
 
 
 def index(req: Request) -> list[Any]:
@@ -130,7 +119,13 @@ OPS = [
     Call(
         'POST',
         f'{_ONE}/action',
-        allow,
+        act(
+            'Add an access rule to a snapshot.',
+            actions.allow,
+            path('snapshot_id'),
+            BODY,
+            ipv6=since(versions.IPV6_RULES),
+        ),
         rules.ALLOW,
         One(ACCESS),
         ok=202,
@@ -142,7 +137,7 @@ OPS = [
     Call(
         'POST',
         f'{_ONE}/action',
-        deny,
+        act('Remove an access rule of a snapshot.', actions.deny, path('snapshot_id'), field('access_id')),
         rules.DENY,
         ok=202,
         since='2.32',

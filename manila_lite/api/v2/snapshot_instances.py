@@ -1,38 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for snapshot instances."""
 
-from typing import Any
-
 from manila_lite import states
 from manila_lite.actions import snapshots as actions
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.framework.fields import STRING, View
+from manila_lite.api.framework.handlers import CTX, PAGING, QUERY, path, read
 from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import snapshot_instances
 from manila_lite.policies import snapshot_instances as rules
 
 
-def index(req: Request) -> list[Any]:
-    """List the instances of all snapshots."""
-    with req.ctx.db.reader() as conn:
-        return snapshot_instances.list_instances(conn, req.ctx, req.query, req.page)
-
-
-def detail(req: Request) -> list[Any]:
-    """List the instances of all snapshots with details."""
-    return index(req)
-
-
-def show(req: Request) -> Any:
-    """Show one snapshot instance."""
-    with req.ctx.db.reader() as conn:
-        return snapshot_instances.get(conn, req.ctx, req.params['snapshot_instance_id'])
-
-
 def reset_status(req: Request) -> None:
     """Set the status of a snapshot instance."""
-    actions.reset_status(req.ctx, show(req).snapshot_id, req.body['status'])
+    actions.reset_status(req.ctx, _SHOW(req).snapshot_id, req.body['status'])
 
 
 _FIRST = (
@@ -62,11 +44,22 @@ FILTERS = (
 
 _ONE = '/snapshot-instances/{snapshot_instance_id}'
 
+_SHOW = read(
+    'Show one snapshot instance.', snapshot_instances.get, CTX, path('snapshot_instance_id'), name='show'
+)
+
 OPS = [
     Call(
         'GET',
         '/snapshot-instances',
-        index,
+        read(
+            'List the instances of all snapshots.',
+            snapshot_instances.list_instances,
+            CTX,
+            QUERY,
+            PAGING,
+            name='index',
+        ),
         rules.INDEX,
         Many(SUMMARY, paged=True, beside=INSTANCE.fields),
         since='2.19',
@@ -75,13 +68,20 @@ OPS = [
     Call(
         'GET',
         '/snapshot-instances/detail',
-        detail,
+        read(
+            'List the instances of all snapshots with details.',
+            snapshot_instances.list_instances,
+            CTX,
+            QUERY,
+            PAGING,
+            name='detail',
+        ),
         rules.DETAIL,
         Many(INSTANCE, paged=True),
         since='2.19',
         query=FILTERS,
     ),
-    Call('GET', _ONE, show, rules.SHOW, One(INSTANCE), since='2.19'),
+    Call('GET', _ONE, _SHOW, rules.SHOW, One(INSTANCE), since='2.19'),
     Call(
         'POST',
         f'{_ONE}/action',

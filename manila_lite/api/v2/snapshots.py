@@ -8,9 +8,9 @@ from manila_lite.actions import snapshots as actions
 from manila_lite.api.framework import related, shapes
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.framework.fields import View
+from manila_lite.api.framework.handlers import BODY, CTX, act, field, loaded, path, read, with_pairs
 from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
 from manila_lite.api.framework.related import pairs_of
-from manila_lite.api.framework.row_calls import RowCalls
 from manila_lite.api.framework.shapes import ID, NAME, NULL_STRING, TIME
 from manila_lite.api.request import Request
 from manila_lite.db import models
@@ -41,19 +41,6 @@ def _list(req: Request, load: related.Load | None = None) -> list[Any]:
 
 def _load(conn: Connection, req: Request, rows: list[Any]) -> None:
     related.load_pairs(conn, req, models.snapshot_metadata, rows)
-
-
-# One snapshot -----------------------------------------------------------------------------------
-
-#: Calls that need no shaping.
-ROWS = RowCalls('snapshots', 'snapshot', 'snapshot_id', actions, snapshots.get, _load)
-
-
-def create(req: Request) -> Any:
-    """Take a snapshot."""
-    row, metadata = actions.create(req.ctx, req.body)
-    req.related['metadata'] = {row.id: metadata}
-    return row
 
 
 # Fields and calls -------------------------------------------------------------------------------
@@ -134,11 +121,17 @@ OPS = [
         Many(SNAPSHOT, counted=True, paged=True),
         query=FILTERS,
     ),
-    Call('GET', _ONE, ROWS.named('show'), rules.GET, One(SNAPSHOT)),
+    Call(
+        'GET',
+        _ONE,
+        read('Show one snapshot.', snapshots.get, CTX, path('snapshot_id'), name='show', load=_load),
+        rules.GET,
+        One(SNAPSHOT),
+    ),
     Call(
         'POST',
         '/snapshots',
-        create,
+        act('Take a snapshot.', actions.create, BODY, then=with_pairs),
         rules.CREATE,
         One(SNAPSHOT),
         ok=202,
@@ -149,16 +142,35 @@ OPS = [
     Call(
         'PUT',
         _ONE,
-        ROWS.named('update'),
+        act(
+            'Change the name or description of a snapshot.',
+            actions.update,
+            path('snapshot_id'),
+            BODY,
+            then=loaded(_load),
+        ),
         rules.UPDATE,
         One(SNAPSHOT),
         body=Body('snapshot', _NAMES, missing=errors.Unprocessable),
     ),
-    Call('DELETE', _ONE, ROWS.named('delete'), rules.DELETE, ok=202, states=_BUSY_DELETE),
+    Call(
+        'DELETE',
+        _ONE,
+        act('Delete a snapshot.', actions.delete, path('snapshot_id')),
+        rules.DELETE,
+        ok=202,
+        states=_BUSY_DELETE,
+    ),
     Call(
         'POST',
         _ACTION,
-        ROWS.named('force_delete'),
+        act(
+            'Delete a snapshot in any status.',
+            actions.delete,
+            path('snapshot_id'),
+            name='force_delete',
+            force=True,
+        ),
         rules.FORCE_DELETE,
         ok=202,
         action='force_delete',
@@ -167,11 +179,11 @@ OPS = [
     Call(
         'POST',
         _ACTION,
-        ROWS.named('reset_status'),
+        act('Set the status of a snapshot.', actions.reset_status, path('snapshot_id'), field('status')),
         rules.RESET_STATUS,
         ok=202,
         action='reset_status',
         body=Body('reset_status', (Field('status', _TEXT, required=True),)),
     ),
-    *metadata_ops(_ONE, MetadataCalls('snapshots', actions.METADATA, ('snapshot_id',)), rules, since='2.73'),
+    *metadata_ops(_ONE, MetadataCalls(actions.METADATA, ('snapshot_id',)), rules, since='2.73'),
 ]

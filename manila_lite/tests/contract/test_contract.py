@@ -6,6 +6,7 @@ import itertools
 import json
 import pathlib
 import re
+import typing
 
 import testtools
 import yaml
@@ -13,7 +14,7 @@ import yaml
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite import policies
 from manila_lite.api import versions
-from manila_lite.api.framework import fields
+from manila_lite.api.framework import fields, handlers
 from manila_lite.api.v2 import OPS
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
@@ -59,10 +60,29 @@ class Rows(testtools.TestCase):
             if op.old_action:
                 self.assertIsNotNone(op.action)
 
-    def test_alternative_status_is_set_in_the_call(self):
+    def test_calls_that_return_false_have_another_status(self):
         for op in OPS:
-            said = re.findall(r'\breq\.ok = (\d+)', inspect.getsource(op.call))
-            self.assertEqual([op.or_ok] if op.or_ok else [], [int(status) for status in said], label(op))
+            does = op.call.does if isinstance(op.call, handlers.Handler) else op.call
+            returned = typing.get_type_hints(does).get('return')
+            may_be_idle = returned is bool or typing.Literal[False] in typing.get_args(returned)
+            self.assertEqual(op.or_ok is not None, may_be_idle, label(op))
+            self.assertIn(op.or_ok, (None, 200), label(op))
+
+    def test_functions_take_the_parts_that_rows_give_them(self):
+        for op in OPS:
+            if isinstance(op.call, handlers.Handler) and op.call.parts:
+                inspect.signature(op.call.does).bind(*op.call.parts, **op.call.named)
+
+    def test_parts_are_in_path_and_body_of_the_row(self):
+        for op in OPS:
+            given = (*getattr(op.call, 'parts', ()), *getattr(op.call, 'named', {}).values())
+            parts = {(one.place, one.name) for one in given if isinstance(one, handlers.Part) and one.name}
+            known = {('path', name) for name in re.findall(r'{(\w+)}', op.path)}
+            known |= {('query', field.name) for field in op.query}
+            known |= {('body', field.name) for field in (op.body.fields if op.body else ())}
+            self.assertEqual(set(), parts - known, label(op))
+            if ('body', '') in {(one.place, one.name) for one in given if isinstance(one, handlers.Part)}:
+                self.assertIsNotNone(op.body, label(op))
 
     def test_actions_are_posts_to_their_path(self):
         for op in OPS:

@@ -34,7 +34,7 @@ class Metadata(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.actions = _Actions(a='1')
-        self.calls = MetadataCalls('shares', self.actions, ('share_id',))
+        self.calls = MetadataCalls(self.actions, ('share_id',))
 
     def test_metadata_calls_are_named_after_their_resource(self):
         found = {
@@ -43,8 +43,7 @@ class Metadata(testtools.TestCase):
         }
         self.assertEqual(6, len(found))
         self.assertIn(
-            ('POST', '/shares/{share_id}/metadata/{key}', 'shares.set_metadata_item', rules.UPDATE_METADATA),
-            found,
+            ('POST', '/shares/{share_id}/metadata/{key}', 'set_metadata_item', rules.UPDATE_METADATA), found
         )
 
     def test_merge_keeps_other_pairs_and_replace_removes_them(self):
