@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from oslo_config import cfg
 
 from manila_lite import context, encryption, key_manager
-from manila_lite.api.http import app, auth, connection_limits, request_notes
-from manila_lite.api.http.listener import Listener
-from manila_lite.api.http.server import ApiServer
+from manila_lite.api.http import app, auth, request_notes
+from manila_lite.api.server import connection_limits
+from manila_lite.api.server.listener import Listener
+from manila_lite.api.server.server import ApiServer
 from manila_lite.cmd import preflight, processes, setup, socket_activation
 
 

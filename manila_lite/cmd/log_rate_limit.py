@@ -18,9 +18,9 @@ from manila_lite.api.http import request_log
 #: Loggers whose lines a client without a login can cause.
 LOGGERS = (
     request_log.STRANGERS.name,
-    'manila_lite.api.http.admission',
-    'manila_lite.api.http.connection',
-    'manila_lite.api.http.event_loop',
+    'manila_lite.api.server.admission',
+    'manila_lite.api.server.connection',
+    'manila_lite.api.server.event_loop',
     'manila_lite.api.http.faults',
     'manila_lite.api.http.keystone',
     'keystonemiddleware.auth_token',

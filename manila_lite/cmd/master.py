@@ -21,7 +21,7 @@ from cotyledon import oslo_config_glue
 from oslo_config import cfg
 from oslo_log import log
 
-from manila_lite.api.http.listener import Listener
+from manila_lite.api.server.listener import Listener
 
 LOG = log.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class Master(cotyledon.ServiceManager):
 
     def stand_in(self, listener: Listener) -> None:
         """Answer ``/healthcheck`` while no child that has the listener can."""
-        from manila_lite.api.http import stand_in  # only an API needs a parser of requests in its master
+        from manila_lite.api.server import stand_in  # only an API needs a parser of requests in its master
 
         self._stand_ins.append(stand_in.StandIn(listener, self._changing))
 

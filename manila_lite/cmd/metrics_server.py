@@ -12,8 +12,8 @@ from oslo_config import cfg
 from prometheus_client import GC_COLLECTOR, CollectorRegistry, Info, ProcessCollector, make_wsgi_app
 
 from manila_lite import errors, metrics, release
-from manila_lite.api.http.connection_limits import Limits
-from manila_lite.api.http.server import ApiServer
+from manila_lite.api.server.connection_limits import Limits
+from manila_lite.api.server.server import ApiServer
 from manila_lite.db.core.engine import Database
 
 LOG = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from oslo_config import cfg
 from oslo_service import service
 
 from manila_lite import errors
-from manila_lite.api.http.listener import Listener
+from manila_lite.api.server.listener import Listener
 from manila_lite.cmd import log_lines, log_outages, monitor, preflight, reports, setup, watchdog
 from manila_lite.cmd.master import Master
 from manila_lite.db.core import engine

@@ -11,10 +11,11 @@ from oslo_config import cfg
 from oslo_policy import policy
 
 from manila_lite import context, thread_reserve
-from manila_lite.api.http import app, auth, connection_limits
+from manila_lite.api.http import app, auth
 from manila_lite.api.http.definition import Definition
-from manila_lite.api.http.listener import Listener
-from manila_lite.api.http.server import ApiServer
+from manila_lite.api.server import connection_limits
+from manila_lite.api.server.listener import Listener
+from manila_lite.api.server.server import ApiServer
 from manila_lite.cmd import monitor, preflight, processes, reports, runner, setup
 from manila_lite.db.maintenance import schema_upgrade
 from manila_lite.siblings import connection

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP side of an API: connections, limits, authentication, dispatch and faults. Knows no resource."""
+"""The WSGI application of an API: authentication, limits, dispatch and faults. Knows no resource."""
 
 import sys
 

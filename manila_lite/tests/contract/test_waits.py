@@ -45,7 +45,7 @@ _ENDS = (
 _PAUSE = 5.0
 #: Pauses that are longer, or whose length is given: what for.
 _GIVEN = {
-    'api/http/stand_in.py StandIn._stand_in': 'a moment in which the first bytes of clients come',
+    'api/server/stand_in.py StandIn._stand_in': 'a moment in which the first bytes of clients come',
     'cmd/manage/events.py follow': 'as often as the administrator says',
     'cmd/manage/top.py _follow': 'as often as the administrator says',
     'cmd/manage/watch.py watch': 'as often as the administrator says',

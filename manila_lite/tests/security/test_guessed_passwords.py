@@ -14,7 +14,8 @@ import bcrypt
 import fixtures
 
 from manila_lite import errors
-from manila_lite.api.http import app, server
+from manila_lite.api.http import app
+from manila_lite.api.server import server
 from manila_lite.siblings.compute import cmd as compute
 from manila_lite.siblings.dataproc import cmd as dataproc
 from manila_lite.tests import hush, waiting

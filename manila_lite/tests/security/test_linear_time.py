@@ -16,7 +16,8 @@ import testtools
 from manila_lite import errors
 from manila_lite.actions import pools
 from manila_lite.api.framework import literal
-from manila_lite.api.http import console_session, request_reader, server
+from manila_lite.api.http import console_session
+from manila_lite.api.server import request_reader, server
 from manila_lite.cmd import log_lines
 from manila_lite.host_copy import dos_attributes, messages, rsync
 from manila_lite.siblings.dataproc.handlers import fstab

@@ -11,7 +11,8 @@ import unittest
 import bcrypt
 import fixtures
 
-from manila_lite.api.http import app, server
+from manila_lite.api.http import app
+from manila_lite.api.server import server
 from manila_lite.tests import hush, waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.services.daemon import Missing

@@ -15,7 +15,8 @@ import bcrypt
 import fixtures
 import webob
 
-from manila_lite.api.http import app, definition, json_bodies, server
+from manila_lite.api.http import app, definition, json_bodies
+from manila_lite.api.server import server
 from manila_lite.siblings.compute import cmd as compute
 from manila_lite.siblings.dataproc import cmd as dataproc
 from manila_lite.tests import waiting

@@ -5,7 +5,8 @@ import re
 import select
 import socket
 
-from manila_lite.api.http import app, server
+from manila_lite.api.http import app
+from manila_lite.api.server import server
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 

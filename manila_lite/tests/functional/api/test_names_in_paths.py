@@ -10,7 +10,7 @@ import urllib.parse
 from types import SimpleNamespace
 
 from manila_lite.api import versions
-from manila_lite.api.http import server
+from manila_lite.api.server import server
 from manila_lite.api.v2 import OPS
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base, world

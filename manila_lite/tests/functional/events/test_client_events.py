@@ -10,7 +10,7 @@ from keystoneauth1 import adapter, session, token_endpoint
 from manila_lite_client import events
 from openstack import exceptions
 
-from manila_lite.api.http.server import ApiServer
+from manila_lite.api.server.server import ApiServer
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.events import test_events

@@ -3,7 +3,7 @@
 
 from oslo_utils import uuidutils
 
-from manila_lite.api.http.server import ApiServer
+from manila_lite.api.server.server import ApiServer
 from manila_lite.db import models
 from manila_lite.db.queries import services as service_rows
 from manila_lite.tests.functional import base, event_streams

@@ -7,7 +7,7 @@ from oslo_utils import timeutils
 
 from manila_lite.api.events import changes, hub
 from manila_lite.api.http import app
-from manila_lite.api.http.server import ApiServer
+from manila_lite.api.server.server import ApiServer
 from manila_lite.db import models
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.event_streams import status_of

@@ -14,7 +14,7 @@ from oslo_config import cfg
 
 from manila_lite import conf as options
 from manila_lite import policies
-from manila_lite.api.http import connection_limits
+from manila_lite.api.server import connection_limits
 from manila_lite.cmd import settings
 from manila_lite.cmd.manage.categories import commands
 from manila_lite.siblings.compute import conf as compute

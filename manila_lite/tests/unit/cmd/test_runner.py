@@ -38,7 +38,7 @@ class Plain:
 ALL_IN_ONE = """
 from oslo_config import cfg
 import manila_lite.conf
-from manila_lite.api.http import server as http_server
+from manila_lite.api.server import server as http_server
 from manila_lite.rpc import TOPICS, clients, endpoint, server, transport
 
 conf = manila_lite.conf.register(cfg.CONF)

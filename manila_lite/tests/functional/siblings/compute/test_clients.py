@@ -3,7 +3,7 @@
 
 import openstack
 
-from manila_lite.api.http.server import ApiServer
+from manila_lite.api.server.server import ApiServer
 from manila_lite.siblings.compute import cmd
 from manila_lite.tests.functional.siblings.compute import base
 

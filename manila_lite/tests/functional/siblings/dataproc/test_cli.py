@@ -8,7 +8,7 @@ from pathlib import Path
 
 import fixtures
 
-from manila_lite.api.http.server import ApiServer
+from manila_lite.api.server.server import ApiServer
 from manila_lite.siblings.dataproc import cmd
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.siblings.dataproc.base import DataprocTest

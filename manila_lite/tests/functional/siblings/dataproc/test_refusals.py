@@ -7,7 +7,7 @@ import fixtures
 import webob
 from oslo_utils import uuidutils
 
-from manila_lite.api.http.server import ApiServer
+from manila_lite.api.server.server import ApiServer
 from manila_lite.db.core import transitions
 from manila_lite.siblings.dataproc import states
 from manila_lite.tests.functional.siblings.dataproc.base import LOGIN, Caller, Dataproc, DataprocTest, group

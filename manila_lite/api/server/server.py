@@ -18,10 +18,10 @@ from cheroot import wsgi
 from oslo_utils import netutils
 
 from manila_lite import errors
-from manila_lite.api.http.connection import Connection
-from manila_lite.api.http.connection_limits import DEFAULTS, Limits
-from manila_lite.api.http.event_loop import EventLoop
-from manila_lite.api.http.listener import Listener
+from manila_lite.api.server.connection import Connection
+from manila_lite.api.server.connection_limits import DEFAULTS, Limits
+from manila_lite.api.server.event_loop import EventLoop
+from manila_lite.api.server.listener import Listener
 
 LOG = logging.getLogger(__name__)
 

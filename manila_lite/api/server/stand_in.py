@@ -13,7 +13,7 @@ import time
 
 import webob
 
-from manila_lite.api.http.listener import Listener
+from manila_lite.api.server.listener import Listener
 
 LOG = logging.getLogger(__name__)
 

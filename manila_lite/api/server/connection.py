@@ -8,7 +8,7 @@ import socket
 import struct
 from typing import Any
 
-from manila_lite.api.http import framing, request_reader
+from manila_lite.api.server import framing, request_reader
 
 LOG = logging.getLogger(__name__)
 

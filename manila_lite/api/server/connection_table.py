@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Iterator
 
-from manila_lite.api.http.connection import Connection, State
+from manila_lite.api.server.connection import Connection, State
 
 #: The order of states in which connections are closed; those that a worker has are never closed. One that listens comes back,
 #: and loses nothing.

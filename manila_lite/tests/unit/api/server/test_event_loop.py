@@ -11,9 +11,9 @@ import time
 import fixtures
 import testtools
 
-from manila_lite.api.http import admission, server
-from manila_lite.api.http.connection import State
-from manila_lite.api.http.connection_limits import Limits
+from manila_lite.api.server import admission, server
+from manila_lite.api.server.connection import State
+from manila_lite.api.server.connection_limits import Limits
 from manila_lite.cmd import log_rate_limit
 from manila_lite.tests import waiting
 

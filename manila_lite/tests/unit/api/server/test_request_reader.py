@@ -2,7 +2,7 @@
 
 import testtools
 
-from manila_lite.api.http import framing, request_reader, server
+from manila_lite.api.server import framing, request_reader, server
 
 _HEAD = b'POST /a HTTP/1.1\r\nHost: a\r\n'
 

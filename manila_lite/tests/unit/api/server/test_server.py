@@ -10,8 +10,8 @@ import fixtures
 import testtools
 
 from manila_lite import errors
-from manila_lite.api.http import server
-from manila_lite.api.http.listener import Listener
+from manila_lite.api.server import server
+from manila_lite.api.server.listener import Listener
 from manila_lite.tests import waiting
 
 
@@ -129,7 +129,7 @@ class TestApiServer(testtools.TestCase):
 
     def test_last_answer_of_a_connection_says_that_no_other_follows(self):
         """A connection without a request when the server stops gets one more answer, if it asks soon."""
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.api.http.event_loop._LAST', 60.0))
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.api.server.event_loop._LAST', 60.0))
         api = self.serve()
         kept = http.client.HTTPConnection('127.0.0.1', api.port, timeout=waiting.LIMIT)
         self.addCleanup(kept.close)

@@ -6,7 +6,7 @@ import fixtures
 import testtools
 from oslo_config import cfg
 
-from manila_lite.api.http import connection_limits
+from manila_lite.api.server import connection_limits
 from manila_lite.conf import api
 
 

@@ -5,7 +5,7 @@ import socket
 import fixtures
 import testtools
 
-from manila_lite.api.http import connection, server
+from manila_lite.api.server import connection, server
 
 
 class TestOrigin(testtools.TestCase):

@@ -5,7 +5,7 @@ import io
 import re
 from typing import Any
 
-from manila_lite.api.http import framing
+from manila_lite.api.server import framing
 
 #: The end of the headers, well-formed or not; the parser checks that.
 _END = re.compile(rb'\n\r?\n')

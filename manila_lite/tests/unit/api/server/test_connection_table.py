@@ -2,8 +2,8 @@
 
 import testtools
 
-from manila_lite.api.http.connection import State
-from manila_lite.api.http.connection_table import HEAVY, Table
+from manila_lite.api.server.connection import State
+from manila_lite.api.server.connection_table import HEAVY, Table
 
 
 class Conn:

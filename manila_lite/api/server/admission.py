@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from manila_lite import metrics
-from manila_lite.api.http.connection import Connection, State
-from manila_lite.api.http.connection_limits import Limits
-from manila_lite.api.http.connection_table import HEAVY, Table
-from manila_lite.api.http.listener import Listener
+from manila_lite.api.server.connection import Connection, State
+from manila_lite.api.server.connection_limits import Limits
+from manila_lite.api.server.connection_table import HEAVY, Table
+from manila_lite.api.server.listener import Listener
 
 LOG = logging.getLogger(__name__)
 
