@@ -40,6 +40,7 @@ _OBJECTS = 20_000
 class _RequestId(request_id.RequestId):
     """Puts the request id into answers, also under the header name that older clients read."""
 
+    application: Any
     compat_headers = ['x-compute-request-id']
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
@@ -60,7 +61,7 @@ class _RequestId(request_id.RequestId):
         return self.application(environ, start)
 
 
-class _Unread(webob.Request):
+class _Unread(webob.Request):  # type: ignore[misc]  # webob has no types
     """The request as pecan itself sees it: with nothing to read.
 
     Otherwise pecan would parse path, query and body before the controller does, and answer bad ones in a shape of its
@@ -73,7 +74,7 @@ class _Unread(webob.Request):
     GET = params = webob.multidict.NoVars()
 
 
-class _Pecan(pecan.Pecan):
+class _Pecan(pecan.Pecan):  # type: ignore[misc]  # pecan has no types
     """Leaves an empty 200 as it is: clients of this API expect the status of the contract."""
 
     def _handle_empty_response_body(self, state: Any) -> None:

@@ -40,11 +40,11 @@ class Root:
         self.api = api
         self._routes = api.routes
 
-    @pecan.expose()
-    def _route(self, args: Any, request: Any) -> tuple[Any, list]:
+    @pecan.expose()  # type: ignore[untyped-decorator]  # pecan has no types
+    def _route(self, args: Any, request: Any) -> tuple[Any, list[str]]:
         return self.handle, []
 
-    @pecan.expose()
+    @pecan.expose()  # type: ignore[untyped-decorator]  # pecan has no types
     def handle(self) -> webob.Response:
         """Answer the request; every outcome is a response in the API's shape."""
         raw = webob.Request(pecan.request.environ)
@@ -59,7 +59,7 @@ class Root:
                 return answer
             version = self.api.version(raw)
             req = self._request(raw, version)
-            administrator, ignored = req.ctx.is_admin, req.ignored
+            administrator, ignored = bool(req.ctx.is_admin), req.ignored
             response = self._dispatch(req)
         except Exception as error:
             response = self.api.fault(error, getattr(error, 'op_states', ()), administrator=administrator)
@@ -102,12 +102,12 @@ class Root:
                 return idempotency.answer(req, document, lambda: self._made(op, op.call, req))
             return self._made(op, _retried(op.call), req)
         except Exception as error:
-            error.op_states = op.states
+            error.op_states = op.states  # type: ignore[attr-defined]  # read where it is answered
             raise
 
     def _parts(self, raw: webob.Request) -> list[str]:
         try:
-            path = raw.path_info
+            path: str = raw.path_info
         except UnicodeDecodeError:
             raise errors.Invalid('path: is not UTF-8.') from None
         if '\x00' in path:
@@ -276,7 +276,9 @@ def _may_look(op: Call, req: Request) -> None:
         if value is not None and name not in _OF_PAGES:
             _may_filter(req, op.view, _known(op, req.version)[name][0], value)
     key = req.query.get('sort_key')
-    rule = op.view.rule_of(key) if key else None
+    if not key:
+        return
+    rule = op.view.rule_of(key)
     if rule and not req.may(rule):
         if op.view.shows(key):
             raise errors.Forbidden(f'sort_key: only administrators may sort by {key}.')
@@ -324,6 +326,7 @@ def _loose(field: fields.Field) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _answer_schema(op: Call, version: int) -> Any:
+    assert op.view is not None  # it has an answer
     return fields.compiled(op.view.schema(version))
 
 

@@ -42,7 +42,7 @@ IDENTITY = frozenset(
 _CATALOG = 'HTTP_X_SERVICE_CATALOG'
 
 
-class _Tokens(auth_token.AuthProtocol):
+class _Tokens(auth_token.AuthProtocol):  # type: ignore[misc]  # keystonemiddleware has no types
     """keystonemiddleware with answers in the API's shape. Checks of tokens that are not cached take turns.
 
     A token that was valid a moment ago is accepted without it.

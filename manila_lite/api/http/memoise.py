@@ -16,8 +16,9 @@ import pecan.decorators
 import pecan.rest
 import pecan.routing
 import pecan.util
-from oslo_policy import _checks
+from oslo_policy import _checks as _policy_checks
 
+_checks: Any = _policy_checks  # it exports no "inspect"
 #: Functions in a cache: far more than any program has controllers and checks.
 REMEMBERED = 4096
 
@@ -49,7 +50,7 @@ def memoise_policy() -> None:
 class _Inspect(types.ModuleType):
     """The module ``inspect`` as one other module sees it, with one cached function."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__('inspect')
         self.getfullargspec = cached(inspect.getfullargspec)
 

@@ -112,6 +112,7 @@ class Connection:
     def answer(self) -> None:
         """Let the application answer the request, and send as much as the client takes. Never raises."""
         request = self.request
+        assert request is not None  # a worker has the connection for it
         try:
             request.respond()
         except Exception:

@@ -23,6 +23,7 @@ from manila_lite.api.server.admission import Admission
 from manila_lite.api.server.connection import Connection, State
 from manila_lite.api.server.connection_limits import Limits
 from manila_lite.api.server.connection_table import Table
+from manila_lite.api.server.framing import Request
 from manila_lite.api.server.listener import Listener
 
 LOG = logging.getLogger(__name__)
@@ -130,6 +131,7 @@ class EventLoop(threading.Thread):
                 looked = now
                 self._look(now)
         with self._guard:
+            assert self._wake is not None  # nobody else closes it
             os.close(self._wake)
             self._wake = None
         for conn in self._table.all():
@@ -144,15 +146,15 @@ class EventLoop(threading.Thread):
         if self._stop_at is None:
             return False
         if self._listener is not None:
-            self._lock_up()
+            self._lock_up(self._listener)
         return not self._table or time.monotonic() > self._stop_at
 
-    def _lock_up(self) -> None:
+    def _lock_up(self, listener: Listener) -> None:
         """Close the listener. Connected clients are still served: each request that comes soon is answered, as the last."""
         self._admission.open()
-        for fd in (self._listener.socket, self._listener.passed):
+        for fd in (listener.socket, listener.passed):
             self._poll.unregister(fd)
-        self._listener.close()
+        listener.close()
         self._listener = None
         self._patience[State.IDLE] = min(self._patience[State.IDLE], _LAST)
         for conn in self._table.all_in(State.LISTEN):
@@ -227,7 +229,7 @@ class EventLoop(threading.Thread):
         if request is None:
             self._listen(conn)
         elif request.refused:
-            self._refuse(conn)
+            self._refuse(conn, request)
         elif conn.surplus and not self._urgent(conn):
             agent = request.inheaders.get(b'User-Agent', b'').decode('latin-1')
             request.simple_response(
@@ -235,7 +237,7 @@ class EventLoop(threading.Thread):
                 'There are too many connections. Try again in a moment.',
                 f'{retry_after.HEADER}: 1\r\n' if retry_after.suits(agent) else '',
             )
-            self._refuse(conn)
+            self._refuse(conn, request)
         else:
             self._table.move(conn, State.WORKING)
             self._hand_over(conn)
@@ -249,8 +251,8 @@ class EventLoop(threading.Thread):
         self._table.weigh(conn)
         self._admission.lighten()
 
-    def _refuse(self, conn: Connection) -> None:
-        status = conn.request.refused
+    def _refuse(self, conn: Connection, request: Request) -> None:
+        status = request.refused
         LOG.info('%s: refused with %s', conn.remote_addr, status)
         metrics.gave_up(status[:3])
         conn.ends = conn.lingers = True
@@ -292,11 +294,13 @@ class EventLoop(threading.Thread):
         """Send events, or the end of them. A client that falls too far behind loses the connection."""
         if conn.state is not State.LISTEN or self._table.of(conn.fd) is not conn:
             return
+        request = conn.request
+        assert request is not None  # the listener gives the rest of its answer
         data, ends = conn.listener.take()
         if data:
-            conn.request.write(data)
+            request.write(data)
         if ends:
-            conn.request.finish()
+            request.finish()
             conn.forget_listener()
             self._send(conn)
             return
@@ -325,8 +329,8 @@ class EventLoop(threading.Thread):
     def _late(self, conn: Connection) -> None:
         if conn.state in (State.HEAD, State.BODY):
             what = 'headers' if conn.state is State.HEAD else 'body'
-            conn.request = conn.incoming.refuse(_LATE, f'The {what} took too long.')
-            self._refuse(conn)
+            conn.request = request = conn.incoming.refuse(_LATE, f'The {what} took too long.')
+            self._refuse(conn, request)
         elif conn.state is State.ANSWER:
             self._admission.give_up(conn, 'unread')
         else:

@@ -22,7 +22,7 @@ _CHUNK_LINE = 1024
 _LENGTH, _CODING = b'Content-Length', b'Transfer-Encoding'
 #: Headers that may be given only once, besides the two above.
 _ONCE = (b'Host', b'Authorization', b'X-Auth-Token', b'X-Service-Token', b'Origin')
-_LISTS = frozenset(name.title() for name in server.comma_separated_headers)
+_LISTS = frozenset(name.title() for name in server.comma_separated_headers)  # type: ignore[attr-defined]  # its stub lacks them
 #: A head that lets a parser read a body in chunks.
 _CHUNKS_FOLLOW = b'PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n'
 _BAD, _LARGE = '400 Bad Request', '413 Request Entity Too Large'
@@ -55,7 +55,8 @@ class Chunked:
 
     def __init__(self, most: int):
         self._most, self._idle = most, 0
-        self._body, self._ends = body, ends = bytearray(), []
+        body, ends = bytearray(), list[int]()
+        self._body, self._ends = body, ends
         self._parser = httptools.HttpRequestParser(
             types.SimpleNamespace(on_body=body.extend, on_message_complete=lambda: ends.append(len(body)))
         )
@@ -88,7 +89,8 @@ class Request(server.HTTPRequest):
     After a chunked body the connection ends, for trailers may follow.
     """
 
-    uri = method = refused = version = twice = ''
+    uri = method = b''
+    refused = version = twice = ''
     trailers = False
     listener: Any = None
     _parser: Any = None

@@ -44,6 +44,7 @@ class RequestReader:
         if self._body is None and not self._read_head():
             return None
         request = self._request
+        assert request is not None  # it has a head
         if not request.refused and not self._read_body(request):
             return None
         self._request = self._body = None
@@ -82,6 +83,7 @@ class RequestReader:
 
     def _read_body(self, request: framing.Request) -> bool:
         """Read the body. Return whether it is complete or refused."""
+        assert self._body is not None  # else it was refused
         try:
             body = self._body.take(self._came)
         except framing.Refused as bad:

@@ -97,7 +97,8 @@ class ApiServer:
         try:
             return Listener(self._bind(), self._settings.wsgi_app)
         except OSError as error:
-            reason = os.strerror(error.errno) if (error.errno or 0) > 0 else str(error)
+            number = error.errno or 0
+            reason = os.strerror(number) if number > 0 else str(error)
             raise errors.BadConfig(
                 f'cannot listen on {self.address}: {reason} (options {self._options})'
             ) from error
@@ -114,9 +115,11 @@ class ApiServer:
             )
         self.port = listener.socket.getsockname()[1]
         self._settings.bind_addr = (self.host, self.port)
-        self._crowd = EventLoop(listener, self._settings, self._limits.fitting(), self._hand_over, _is_health)
+        self._crowd = crowd = EventLoop(
+            listener, self._settings, self._limits.fitting(), self._hand_over, _is_health
+        )
         self._workers = [
-            threading.Thread(target=self._work, args=(requests,), name=name, daemon=True)
+            threading.Thread(target=self._work, args=(requests, crowd), name=name, daemon=True)
             for name, requests in (
                 ('http health', self._health),
                 *((f'http {number}', self._requests) for number in range(self._threads)),
@@ -127,7 +130,7 @@ class ApiServer:
             self.address,
             f', for this machine only (options {self._options})' if self._is_private() else '',
         )
-        for thread in (*self._workers, self._crowd):
+        for thread in (*self._workers, crowd):
             thread.start()
 
     def _is_private(self) -> bool:
@@ -158,10 +161,10 @@ class ApiServer:
     def _hand_over(self, conn: Connection) -> None:
         (self._health if _is_health(conn) else self._requests).put(conn)
 
-    def _work(self, requests: queue.SimpleQueue) -> None:
+    def _work(self, requests: queue.SimpleQueue[Connection | None], crowd: EventLoop) -> None:
         while (conn := requests.get()) is not None:
             conn.answer()
-            self._crowd.give_back(conn)
+            crowd.give_back(conn)
 
     def stop(self, drain: float = 30.0) -> bool:
         """Accept no more connections, and finish running requests; after ``drain`` seconds they are cut off.
@@ -186,4 +189,5 @@ class ApiServer:
 
 
 def _is_health(conn: Connection) -> bool:
-    return conn.request.path.rstrip(b'/') == _HEALTH
+    assert conn.request is not None  # it is there before anybody asks
+    return bool(conn.request.path.rstrip(b'/') == _HEALTH)

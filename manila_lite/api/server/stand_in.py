@@ -83,7 +83,8 @@ class StandIn(threading.Thread):
         )
         answer.headers['Connection'] = 'close'
         head = ''.join(f'{name}: {value}\r\n' for name, value in answer.headers.items())
-        return f'HTTP/1.1 {answer.status}\r\n{head}\r\n'.encode() + answer.body
+        body: bytes = answer.body
+        return f'HTTP/1.1 {answer.status}\r\n{head}\r\n'.encode() + body
 
 
 def _asks_health(connection: socket.socket) -> bool:
