@@ -42,8 +42,8 @@ class _Seen:
     at: float
     seconds: float
     operations: dict[str, list[int]]
-    pools: list[Any]
-    replicas: list[Any]
+    pools: list[metrics_queries.Pool]
+    replicas: list[metrics_queries.OldestReplica]
     heartbeats: list[Any]
     usage: dict[str, int]
     projects: dict[str, dict[str, int]]

@@ -2,7 +2,7 @@
 """The shares of a backend in the order in which they are ensured: by instance id, in batches."""
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
@@ -82,6 +82,13 @@ def list_shares_by_instance(
     )
 
 
+class Part(NamedTuple):
+    """A share instance of a backend, with its share server."""
+
+    id: str
+    share_server_id: str | None
+
+
 def list_part(
     conn: Connection,
     host: str,
@@ -89,8 +96,8 @@ def list_part(
     share_id: str | None = None,
     share_server_id: str | None = None,
     pool: str | None = None,
-) -> list[Row[Any]]:
-    """Return id and share server of the backend's instances of a share, of a share server, or in a pool."""
+) -> list[Part]:
+    """Return the backend's instances of a share, of a share server, or in a pool."""
     query = sa.select(_instances.c.id, _instances.c.share_server_id).where(_of(host), ~_instances.c.is_aside)
     for column, value in (
         (_instances.c.share_id, share_id),
@@ -99,7 +106,7 @@ def list_part(
     ):
         if value is not None:
             query = query.where(column == value)
-    return list(conn.execute(query))
+    return [Part(*row) for row in conn.execute(query)]
 
 
 def list_ensuring_instances(conn: Connection, host: str) -> list[str]:

@@ -3,7 +3,7 @@
 
 import datetime
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from oslo_utils import timeutils
@@ -43,10 +43,28 @@ def open_operations(conn: Connection, bounds: Sequence[float]) -> dict[str, list
     }
 
 
-def pools(conn: Connection, most: int) -> list[Row[Any]]:
-    """Return host, capabilities, and capacities in GiB of the first ``most`` pools."""
-    return list(
-        conn.execute(
+class Pool(NamedTuple):
+    """A pool, with its capacities in GiB."""
+
+    host: str
+    total_gb: float
+    free_gb: float
+    allocated_gb: float
+    capabilities: dict[str, Any]
+
+
+class OldestReplica(NamedTuple):
+    """When the oldest replica of a pool was last in sync."""
+
+    host: str
+    synced_at: datetime.datetime
+
+
+def pools(conn: Connection, most: int) -> list[Pool]:
+    """Return the first ``most`` pools."""
+    return [
+        Pool(*row)
+        for row in conn.execute(
             sa.select(
                 _pools.c.host,
                 _pools.c.total_gb,
@@ -57,16 +75,17 @@ def pools(conn: Connection, most: int) -> list[Row[Any]]:
             .order_by(_pools.c.host)
             .limit(most)
         )
-    )
+    ]
 
 
-def oldest_replicas(conn: Connection, most: int) -> list[Row[Any]]:
-    """Return host and ``synced_at`` of the oldest replica on each of the first ``most`` pools; active ones do not count. One
+def oldest_replicas(conn: Connection, most: int) -> list[OldestReplica]:
+    """Return the oldest replica on each of the first ``most`` pools; active ones do not count. One
     that was never in sync counts from its creation.
     """
     since = sa.func.min(sa.func.coalesce(_instances.c.synced_at, _instances.c.created_at)).label('synced_at')
-    return list(
-        conn.execute(
+    return [
+        OldestReplica(*row)
+        for row in conn.execute(
             sa.select(_instances.c.host, since)
             .where(
                 _instances.c.is_aside, _instances.c.replica_state.is_not(None), _instances.c.host.is_not(None)
@@ -75,7 +94,7 @@ def oldest_replicas(conn: Connection, most: int) -> list[Row[Any]]:
             .order_by(_instances.c.host)
             .limit(most)
         )
-    )
+    ]
 
 
 def heartbeats(conn: Connection, most: int) -> list[Row[Any]]:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Deletion of a share's record without its backend: the operations that prevent it, and the deletion."""
 
-from typing import Any
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from oslo_utils import timeutils
-from sqlalchemy.engine import Connection, Row
+from sqlalchemy.engine import Connection
 
 from manila_lite.db import models
 
@@ -24,14 +24,19 @@ def _work(share_id: str) -> sa.ColumnElement[bool]:
     )
 
 
-def list_open_operations(conn: Connection, share_id: str) -> list[Row[Any]]:
-    """Return resource and kind of the operations on the share, its snapshots and its replicas that have not ended, and
-    ``held``: whether the operation is claimed.
-    """
+class OpenOperation(NamedTuple):
+    """An operation that has not ended. ``held``: it is claimed."""
+
+    resource_id: str
+    kind: str
+    held: bool
+
+
+def list_open_operations(conn: Connection, share_id: str) -> list[OpenOperation]:
+    """Return the operations on the share, its snapshots and its replicas that have not ended."""
     held = sa.func.coalesce(_operations.c.lease_expires_at >= timeutils.utcnow(), sa.false()).label('held')
-    return list(
-        conn.execute(sa.select(_operations.c.resource_id, _operations.c.kind, held).where(_work(share_id)))
-    )
+    query = sa.select(_operations.c.resource_id, _operations.c.kind, held).where(_work(share_id))
+    return [OpenOperation(*row) for row in conn.execute(query)]
 
 
 def delete_snapshots(conn: Connection, share_id: str) -> int:

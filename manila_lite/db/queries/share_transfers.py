@@ -2,7 +2,7 @@
 """Transfers of shares. A transfer that was accepted, withdrawn or has expired has no row."""
 
 import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
@@ -55,15 +55,17 @@ def list_transfers(
     return list(conn.execute(page.apply(query, SORTABLE, tie=_transfers.c.id)))
 
 
-def list_expired(conn: Connection, now: datetime.datetime) -> list[Row[Any]]:
-    """Return expired transfers (id, project_id), oldest first."""
-    return list(
-        conn.execute(
-            sa.select(_transfers.c.id, _transfers.c.project_id)
-            .where(_transfers.c.expires_at <= now)
-            .order_by(_transfers.c.expires_at, _transfers.c.id)
-        )
-    )
+class Expired(NamedTuple):
+    """A transfer that nobody accepted in time."""
+
+    id: str
+    project_id: str
+
+
+def list_expired(conn: Connection, now: datetime.datetime) -> list[Expired]:
+    """Return expired transfers, oldest first."""
+    query = sa.select(_transfers.c.id, _transfers.c.project_id).where(_transfers.c.expires_at <= now)
+    return [Expired(*row) for row in conn.execute(query.order_by(_transfers.c.expires_at, _transfers.c.id))]
 
 
 def insert(conn: Connection, values: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 
 import functools
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
@@ -78,15 +78,19 @@ def sizes_of(conn: Connection, share_id: str) -> tuple[int, int]:
     return row[0], int(row[1])
 
 
-def list_unavailable(conn: Connection, share_id: str) -> list[Row[Any]]:
-    """Return the share's snapshots (id, status) that are not available."""
-    return list(
-        conn.execute(
-            sa.select(_snapshots.c.id, _snapshots.c.status)
-            .where(_snapshots.c.share_id == share_id, _snapshots.c.status != 'available')
-            .order_by(_snapshots.c.id)
-        )
+class Unavailable(NamedTuple):
+    """A snapshot that is not available."""
+
+    id: str
+    status: str
+
+
+def list_unavailable(conn: Connection, share_id: str) -> list[Unavailable]:
+    """Return the share's snapshots that are not available."""
+    query = sa.select(_snapshots.c.id, _snapshots.c.status).where(
+        _snapshots.c.share_id == share_id, _snapshots.c.status != 'available'
     )
+    return [Unavailable(*row) for row in conn.execute(query.order_by(_snapshots.c.id))]
 
 
 def ids_of(conn: Connection, share_id: str) -> list[str]:
