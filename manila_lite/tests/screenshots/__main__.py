@@ -94,6 +94,7 @@ def readme(camera):
     """Take those of the README, in what every browser has for a page without a style."""
     style = (
         '<style>:root {color-scheme: light dark} img {max-width: 100%}'
+        'pre, table {display: block; overflow-x: auto} td p, th p {margin: 0}'
         'body {max-width: 60em; margin: auto; padding: 1em}</style>'
     )
     settings = {'embed_stylesheet': False, 'stylesheet_path': '', 'report_level': 5}
