@@ -89,7 +89,7 @@ const id = (word) => encodeURIComponent(/^\.{1,2}$/.test(word) ? `${word} ` : wo
 export const begin = (path, body) => call('POST', path, {body, operation: true});
 export const get = (path, query) => call('GET', path, {query});
 export const put = (path, body) => call('PUT', path, {body});
-export const remove = (path) => call('DELETE', path);
+export const remove = (path, query) => call('DELETE', path, {query});
 // Creates something: sent twice, it is made once.
 export const create = (path, body) => call('POST', path, {body, once: true});
 export const post = (path, body) => call('POST', path, {body});

@@ -29,4 +29,14 @@ export const parse = (text) => new Date(/[zZ]|[+-]\d\d:?\d\d$/.test(text) ? text
 
 const FULL = new Intl.DateTimeFormat(undefined, {dateStyle: 'medium', timeStyle: 'medium'});
 export const time = (text) => (text ? FULL.format(parse(text)) : S.none);
-export const ago = (text, now = Date.now()) => (text ? S.time.ago(duration((now - parse(text)) / 1000)) : S.none);
+
+// Seconds of each unit, and from how many on it is used.
+const AGES = [['d', 86400, 172800], ['h', 3600, 3600], ['min', 60, 60], ['s', 1, 1]];
+
+// An age in one unit: what a reader needs of it.
+export function ago(text, now = Date.now()) {
+  if (!text) return S.none;
+  const seconds = Math.floor((now - parse(text)) / 1000);
+  const [unit, length] = AGES.find(([, , least]) => seconds >= least) ?? [];
+  return unit ? S.time.ago(`${Math.floor(seconds / length)} ${unit}`) : S.time.now;
+}

@@ -32,7 +32,7 @@ const IN = {share: 'shares', 'create-share': 'shares', evacuate: 'services'};
 function App() {
   const {phase, user, everything} = useStore(session);
   const [name, ...rest] = useRoute();
-  const page = name || 'shares';
+  const page = name || 'overview';
   useEffect(() => {
     addEventListener('hashchange', focusTitle);
     return () => removeEventListener('hashchange', focusTitle);

@@ -494,7 +494,7 @@ class SessionTest(base.ConsoleTest):
         self.log_in('wrong')
         self.assertIn('wrong', self.see("//*[@role='alert']").text)
         self.log_in('first')
-        self.see_title('Shares')
+        self.see_title('Overview')
         self.ask('POST', 'types', process.DEFAULT_TYPE)
         waiting.until(lambda: self.ask('GET', 'scheduler-stats/pools')['pools'], 'a pool')
         self.open('create-share', 'Create a share')

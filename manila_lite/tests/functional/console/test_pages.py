@@ -8,6 +8,7 @@ from manila_lite.tests.functional.console import base
 
 #: The address of each page, and its title.
 PAGES = {
+    'overview': 'Overview',
     'shares': 'Shares',
     'create-share': 'Create a share',
     'snapshots': 'Snapshots',
@@ -23,6 +24,9 @@ PAGES = {
     'servers': 'Share servers',
     'migrations': 'Migrations',
     'findings': 'Findings',
+    'types': 'Share types',
+    'search': 'Search',
+    'search/one': 'Found for one',
     'evacuate/test@alpha/1': 'Evacuate test@alpha',
     'api': 'API',
     'api/2.99/POST/%2Fshares': 'POST /shares',

@@ -14,14 +14,17 @@ import {Messages} from './messages.js';
 import {Migrations} from './migrations.js';
 import {Networks} from './networks.js';
 import {Operations} from './operations.js';
+import {Overview} from './overview.js';
 import {Pools} from './pools.js';
 import {Quotas} from './quotas.js';
 import {Replicas} from './replicas.js';
 import {Servers} from './servers.js';
+import {Search} from './search.js';
 import {Services} from './services.js';
 import {Share} from './share.js';
 import {Shares} from './shares.js';
 import {Snapshots} from './snapshots.js';
+import {Types} from './types.js';
 
 // A page whose programs are loaded when it is first looked at.
 const later = (load, name) => function Later(props) {
@@ -33,8 +36,8 @@ const later = (load, name) => function Later(props) {
 };
 
 export const PAGES = Object.assign(Object.create(null), {
-  shares: Shares, share: Share,
+  overview: Overview, shares: Shares, share: Share,
   'create-share': CreateShare, snapshots: Snapshots, networks: Networks, groups: Groups, backups: Backups, replicas: Replicas,
   operations: Operations, messages: Messages, quotas: Quotas, pools: Pools, services: Services, servers: Servers,
-  migrations: Migrations, evacuate: Evacuation, findings: Findings,
+  migrations: Migrations, evacuate: Evacuation, findings: Findings, search: Search, types: Types,
   api: later(() => import('./api.js'), 'Api')});

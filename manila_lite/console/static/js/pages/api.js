@@ -4,7 +4,7 @@ import {html, useRef, useState} from '../html.js';
 import {VERSION} from '../api.js';
 import {addressOf, describe, fetchVersions, titleOf} from '../api_document.js';
 import {useLoad} from '../load.js';
-import {Loaded, Section, Title} from '../parts/basics.js';
+import {Loaded, Prose, Section, Title} from '../parts/basics.js';
 import {Choice, Text} from '../parts/form.js';
 import {About, Schema} from '../parts/schema.js';
 import {Table} from '../parts/table.js';
@@ -34,14 +34,14 @@ function List({data}) {
       <p role="status">${T.count(calls.length)}</p></form>
     ${tags.map((tag) => html`<${Section} key=${tag} title=${tag.replaceAll('_', ' ')}><ul class="calls">
       ${calls.filter((call) => call.tag === tag).map((call) => html`<li key=${titleOf(call)}>
-        <a href=${linkTo(data.version, call)}><${Names} call=${call} /></a> ${call.summary}</li>`)}</ul><//>`)}`;
+        <a href=${linkTo(data.version, call)}><${Names} call=${call} /></a> <${Prose} text=${call.summary} /></li>`)}</ul><//>`)}`;
 }
 
 const PARAMETERS = [
   {key: 'name', head: S.table.name, cell: ({name}) => html`<code>${name}</code>`},
   {key: 'in', head: T.in, cell: (row) => T.places[row.in]},
   {key: 'kind', head: T.kind, class: 'long', cell: (row) => html`<${About} schema=${row.schema} />
-    ${row.required && html` <strong>${T.required}</strong>`} ${row.description}`},
+    ${row.required && html` <strong>${T.required}</strong>`} <${Prose} text=${row.description ?? ''} />`},
 ];
 
 const statuses = (answers) => answers.map(({status}) => status).join(', ');
@@ -57,7 +57,7 @@ function Answers({answers}) {
 function Call({data, rest}) {
   const call = data.calls.find(isAsked(rest));
   if (!call) return html`<p class="none">${T.none}</p>`;
-  return html`<p>${call.summary}</p>
+  return html`<p><${Prose} text=${call.summary} /></p>
     <p class="hint">${T.policies} ${call.policies.map((rule) => html`<code key=${rule}>${rule}</code> `)}</p>
     <${Section} title=${T.try}><${TryIt} call=${call} version=${data.version} /><//>
     <${Section} title=${T.parameters}><${Table} caption=${T.parameters} columns=${PARAMETERS} rows=${call.parameters}

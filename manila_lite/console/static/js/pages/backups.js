@@ -4,11 +4,12 @@ import {html, useState} from '../html.js';
 import {act, allProjects, create, id as quoted, list, remove} from '../api.js';
 import {gib} from '../format.js';
 import {isOf, useLoad} from '../load.js';
-import {Loaded, Name, Status, Time, Title, named} from '../parts/basics.js';
+import {canChange} from '../offers.js';
+import {Empty, Loaded, Name, Status, Time, Title, named} from '../parts/basics.js';
 import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
 import {Choice, Text, useFields} from '../parts/form.js';
+import {Ref} from '../parts/ref.js';
 import {Table} from '../parts/table.js';
-import {link} from '../router.js';
 import {S} from '../strings.js';
 
 const T = S.backups;
@@ -21,7 +22,7 @@ const COLUMNS = [
       aria-label=${S.table.progress}></progress>` : S.none;
   }},
   {key: 'size', head: S.table.size, class: 'number wide', cell: (row) => gib(row.size)},
-  {key: 'share', head: T.share, cell: (row) => html`<a href=${link('share', row.share_id)}><code>${row.share_id.slice(0, 8)}</code></a>`},
+  {key: 'share', head: T.share, cell: (row) => html`<${Ref} type="share" id=${row.share_id} />`},
   {key: 'created', head: S.table.created, class: 'wide', cell: (row) => html`<${Time} at=${row.created_at} />`},
 ];
 
@@ -55,13 +56,16 @@ export function BackupList({share}) {
   const button = (label, row, onClick) => html`<button type="button" onClick=${() => onClick(row)}
     aria-label=${S.action.ofThis(label, named(row))}>${label}</button>`;
   const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">
-    ${row.status === 'available' && button(T.restore, row, restore)}${button(S.action.delete, row, erase)}</div>`}];
+    ${row.status === 'available' && button(T.restore, row, restore)}${/^(available|error|error_deleting)$/.test(row.status)
+      && button(S.action.delete, row, erase)}</div>`}];
   const close = () => {
     make(false);
     found.reload();
   };
-  return html`<div class="actions"><button type="button" class=${share ? '' : 'main'} onClick=${() => make(true)}>${T.create}</button></div>
-    <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows} none=${T.none} />`}<//>
+  return html`${(!share || canChange(share)) && html`<div class="actions"><button type="button" class=${share ? '' : 'main'}
+      onClick=${() => make(true)}>${T.create}</button></div>`}
+    <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows}
+      none=${share ? T.none : html`<${Empty} text=${T.none} next=${T.first} />`} />`}<//>
     ${creating && html`<${Create} only=${share} onClose=${close} />`}${confirm}`;
 }
 

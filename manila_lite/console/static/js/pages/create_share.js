@@ -5,9 +5,10 @@ import {create, get, id as quoted, list, unlessForbidden} from '../api.js';
 import {gib} from '../format.js';
 import {useLoad} from '../load.js';
 import * as offers from '../offers.js';
-import {Loaded, Name, Title, named} from '../parts/basics.js';
+import {Empty, Loaded, Name, Title, named} from '../parts/basics.js';
 import {Area, Check, Choice, Form, Text, Whole, useFields} from '../parts/form.js';
 import {go, link} from '../router.js';
+import {session} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.create;
@@ -82,5 +83,7 @@ function Fields({data}) {
 export function CreateShare({id}) {
   const found = useLoad(() => load(id), [id]);
   return html`<${Title}>${T.title}<//><${Loaded} from=${found}>${(data) => (data.types.length > 0
-    ? html`<${Fields} data=${data} />` : html`<p class="none">${T.noTypes}</p>`)}<//>`;
+    ? html`<${Fields} data=${data} />` : session.value.user.administrator
+    ? html`<${Empty} text=${S.types.none} next=${S.types.first}><a class="button main" href=${link('types')}>${S.types.title}</a><//>`
+    : html`<${Empty} text=${T.noTypes} next=${T.askOperator} />`)}<//>`;
 }

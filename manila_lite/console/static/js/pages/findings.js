@@ -4,7 +4,7 @@ import {html, useState} from '../html.js';
 import {get, post} from '../api.js';
 import {duration} from '../format.js';
 import {useLoad} from '../load.js';
-import {Loaded, Own, Status, Title} from '../parts/basics.js';
+import {Loaded, Own, Prose, Status, Title} from '../parts/basics.js';
 import {useConfirm} from '../parts/dialog.js';
 import {Check} from '../parts/form.js';
 import {Requests} from '../parts/requests.js';
@@ -31,7 +31,7 @@ function Subject({row}) {
 
 function Why({row}) {
   const hasNews = row.error && !row.why.includes(row.error);
-  return html`<${Own} text=${row.why} />${hasNews && html`<div class="hint">${T.lastError} <${Own} text=${row.error} /></div>`}`;
+  return html`<bdi><${Prose} text=${row.why} /></bdi>${hasNews && html`<div class="hint">${T.lastError} <${Own} text=${row.error} /></div>`}`;
 }
 
 export function Findings() {

@@ -4,7 +4,7 @@ import {html, useState} from '../html.js';
 import {allProjects, create, get, id as quoted, list, remove, unlessForbidden} from '../api.js';
 import {hasServers} from '../offers.js';
 import {isOf, useLoad} from '../load.js';
-import {Loaded, Name, Section, Status, Time, Title, named} from '../parts/basics.js';
+import {Empty, Loaded, Name, Section, Status, Time, Title, named} from '../parts/basics.js';
 import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
 import {Area, Choice, Text, useFields} from '../parts/form.js';
 import {Table} from '../parts/table.js';
@@ -69,7 +69,8 @@ export function Groups() {
   return html`<${Title} actions=${found.value && html`<button type="button" class="main" onClick=${() => open({})}>${T.create}</button>`}>
       ${T.title}<//>
     <${Loaded} from=${found}>${(data) => html`
-      <${Table} caption=${T.title} columns=${ofGroups} rows=${data.groups} none=${T.none} />
+      <${Table} caption=${T.title} columns=${ofGroups} rows=${data.groups} none=${html`<${Empty} text=${T.none}
+        next=${data.groupTypes.length > 0 ? T.first : T.noTypes} />`} />
       <${Section} title=${T.snapshots}><${Table} caption=${T.snapshots} columns=${ofSnapshots} rows=${data.snapshots}
         none=${T.noSnapshots} /><//>
       ${dialog && (dialog.group ? html`<${TakeSnapshot} group=${dialog.group} onClose=${close} />`

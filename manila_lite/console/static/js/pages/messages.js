@@ -3,13 +3,12 @@
 import {html} from '../html.js';
 import {id as quoted, list, remove} from '../api.js';
 import {isAbout, isEvent, useLoad} from '../load.js';
-import {Loaded, Own, Time, Title, useAct} from '../parts/basics.js';
+import {Loaded, Prose, Time, Title, useAct} from '../parts/basics.js';
+import {Ref} from '../parts/ref.js';
 import {OF_TEXTS, Table} from '../parts/table.js';
-import {link} from '../router.js';
 import {S} from '../strings.js';
 
-const about = ({resource_type: type, resource_id: id}) => (type === 'SHARE' && id
-  ? html`<a href=${link('share', id)}><code>${id}</code></a>` : html`<code>${id ?? S.none}</code>`);
+const about = ({resource_type: type, resource_id: id}) => html`<${Ref} type=${(type ?? '').toLowerCase()} id=${id} />`;
 
 export function MessageList({resource}) {
   const found = useLoad(() => list('messages', 'messages', {resource_id: resource}), [resource],
@@ -20,7 +19,7 @@ export function MessageList({resource}) {
     found.reload();
   });
   const columns = [
-    {key: 'text', head: S.messages.text, class: 'long', cell: (row) => html`<${Own} text=${row.user_message} />`},
+    {key: 'text', head: S.messages.text, class: 'long', cell: (row) => html`<bdi><${Prose} text=${row.user_message} /></bdi>`},
     ...(resource ? [] : [{key: 'about', head: S.messages.about, class: 'wide', cell: about}]),
     {key: 'created', head: S.table.created, cell: (row) => html`<${Time} at=${row.created_at} />`},
     {key: 'actions', head: S.table.actions, cell: (row) => html`<button type="button" onClick=${() => dismiss(row)}

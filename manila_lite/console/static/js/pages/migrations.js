@@ -3,7 +3,7 @@
 import {html} from '../html.js';
 import {act, get, id as quoted} from '../api.js';
 import {isEvent, useLoad} from '../load.js';
-import {Loaded, Status, Title} from '../parts/basics.js';
+import {Empty, Loaded, Status, Title} from '../parts/basics.js';
 import {useConfirm} from '../parts/dialog.js';
 import {Curve, Progress, kindOf, useSpeed} from '../parts/operation.js';
 import {link} from '../router.js';
@@ -59,7 +59,8 @@ function Migration({operation, ends, ask}) {
 export function Migrations() {
   const [ask, confirm] = useConfirm();
   const found = useLoad(load, [], isEvent('operation', 'status'), OFTEN);
-  return html`<${Title}>${T.title}<//><${Loaded} from=${found}>${(rows) => (rows.length === 0 ? html`<p class="none">${T.none}</p>`
+  return html`<${Title}>${T.title}<//><${Loaded} from=${found}>${(rows) => (rows.length === 0 ? html`<${Empty} text=${T.none} next=${T.first}>
+    <a class="button" href=${link('shares')}>${S.shares.title}</a><//>`
     : html`<ul class="pools">${rows.map(({operation, ends}) => html`<${Migration} key=${operation.id} ...${{operation, ends, ask}} />`)}</ul>`)}<//>
     ${confirm}`;
 }

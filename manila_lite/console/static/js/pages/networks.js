@@ -3,7 +3,7 @@
 import {html, useState} from '../html.js';
 import {allProjects, create, id as quoted, list, remove} from '../api.js';
 import {isOf, useLoad} from '../load.js';
-import {Loaded, Name, Own, Problem, Status, Title, named} from '../parts/basics.js';
+import {Empty, Loaded, Name, Own, Problem, Status, Title, named} from '../parts/basics.js';
 import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
 import {Area, Text, useFields} from '../parts/form.js';
 import {Subnets, places} from '../parts/subnets.js';
@@ -74,7 +74,8 @@ export function Networks() {
     found.reload();
   };
   return html`<${Title} actions=${html`<button type="button" class="main" onClick=${() => open({})}>${T.create}</button>`}>${T.title}<//>
-    <${Loaded} from=${found}>${(rows) => (rows.length === 0 ? html`<p class="none">${T.none}</p>`
+    <${Loaded} from=${found}>${(rows) => (rows.length === 0 ? html`<${Empty} text=${T.none} next=${T.first}><button type="button"
+      onClick=${() => open({})}>${T.create}</button><//>`
       : rows.map((network) => html`<${Network} key=${network.id} ...${{network, ask, reload: found.reload}}
         add=${(one) => open({network: one})} />`))}<//>
     ${dialog && (dialog.network ? html`<${AddSubnet} network=${dialog.network} onClose=${close} />`

@@ -4,7 +4,7 @@ import {html} from '../html.js';
 import {get} from '../api.js';
 import {gib} from '../format.js';
 import {isEvent, useLoad} from '../load.js';
-import {Facts, Loaded, Own, Time, Title} from '../parts/basics.js';
+import {Empty, Facts, Loaded, Own, Time, Title} from '../parts/basics.js';
 import {Bar} from '../parts/bars.js';
 import {S} from '../strings.js';
 
@@ -43,6 +43,6 @@ export function Pools() {
   return html`<${Title}>${T.title}<//>
     <ul class="legend" aria-hidden="true">${['used', 'free', 'reserved', 'promised'].map((name) => html`<li key=${name}
       class=${name}>${T[name]}</li>`)}</ul>
-    <${Loaded} from=${found}>${(pools) => (pools.length === 0 ? html`<p class="none">${T.none}</p>`
+    <${Loaded} from=${found}>${(pools) => (pools.length === 0 ? html`<${Empty} text=${T.none} next=${S.overview.noPools} />`
       : html`<ul class="pools">${pools.map((pool) => html`<${Pool} key=${pool.name} pool=${pool} />`)}</ul>`)}<//>`;
 }

@@ -3,18 +3,18 @@
 import {html, useState} from '../html.js';
 import {act, create, get, id as quoted, list, remove} from '../api.js';
 import {isOf, useLoad} from '../load.js';
-import {Loaded, Status, Time, Title, named, useAct} from '../parts/basics.js';
+import {Empty, Loaded, Status, Time, Title, named, useAct} from '../parts/basics.js';
 import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
 import {Choice, useFields} from '../parts/form.js';
+import {Ref} from '../parts/ref.js';
 import {Table} from '../parts/table.js';
-import {link} from '../router.js';
 import {S} from '../strings.js';
 
 const T = S.replicas;
 const short = (row) => row.id.slice(0, 8);
 const COLUMNS = [
   {key: 'id', head: S.table.id, cell: (row) => html`<code title=${row.id}>${short(row)}</code>`},
-  {key: 'share', head: T.share, cell: (row) => html`<a href=${link('share', row.share_id)}><code>${row.share_id.slice(0, 8)}</code></a>`},
+  {key: 'share', head: T.share, cell: (row) => html`<${Ref} type="share" id=${row.share_id} />`},
   {key: 'status', head: S.table.status, cell: (row) => html`<${Status} of=${row.status} />`},
   {key: 'state', head: T.state, cell: (row) => html`<${Status} of=${row.replica_state} />`},
   {key: 'zone', head: S.table.zone, class: 'wide', cell: (row) => row.availability_zone ?? S.none},
@@ -70,7 +70,8 @@ export function ReplicaList({share}) {
     found.reload();
   };
   return html`<div class="actions"><button type="button" class=${share ? '' : 'main'} onClick=${() => make(true)}>${T.create}</button></div>${problem}
-    <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows} none=${T.none} />`}<//>
+    <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows}
+      none=${share ? T.none : html`<${Empty} text=${T.none} next=${T.first} />`} />`}<//>
     ${creating && html`<${Create} only=${share} onClose=${close} />`}${confirm}`;
 }
 

@@ -3,9 +3,10 @@
 import {html, useState} from '../html.js';
 import {get, id as quoted, list, remove} from '../api.js';
 import {isOf, useLoad} from '../load.js';
-import {Loaded, Own, Status, Title} from '../parts/basics.js';
+import {Empty, Loaded, Own, Status, Title} from '../parts/basics.js';
 import {deletion, useConfirm} from '../parts/dialog.js';
 import {MigrateServer} from '../parts/migrate.js';
+import {Ref} from '../parts/ref.js';
 import {ServerMap} from '../parts/server_map.js';
 import {places} from '../parts/subnets.js';
 import {Table} from '../parts/table.js';
@@ -34,7 +35,8 @@ export function Servers() {
       {key: 'status', head: S.table.status, cell: (row) => html`<${Status} of=${row.status} />
         ${row.task_state && html` <${Status} of=${row.task_state} />`}`},
       {key: 'host', head: S.table.host, cell: (row) => html`<code>${row.host}</code>`},
-      {key: 'network', head: T.network, cell: (row) => html`<${Own} text=${row.share_network_name || row.share_network_id} />`},
+      {key: 'network', head: T.network, cell: (row) => (row.share_network_name ? html`<${Own} text=${row.share_network_name} />`
+        : html`<${Ref} type="share_network" id=${row.share_network_id} />`)},
       {key: 'subnets', head: T.subnets, cell: (row) => (row.share_network_subnet_ids ?? []).map((id) => html`<div key=${id}><code>
         ${subnets.has(id) ? places(subnets.get(id)) : id}</code></div>`)},
       {key: 'project', head: S.table.project, class: 'wide', cell: (row) => html`<${Own} text=${row.project_id} />`},
@@ -47,6 +49,7 @@ export function Servers() {
   };
   return html`<${Title}>${T.title}<//><${Loaded} from=${found}>${({servers, networks}) => html`
     ${servers.length > 0 && html`<${ServerMap} ...${{servers, networks}} />`}
-    <${Table} caption=${T.title} columns=${columns(networks)} rows=${servers} none=${T.none} />`}<//>${confirm}
+    <${Table} caption=${T.title} columns=${columns(networks)} rows=${servers}
+      none=${html`<${Empty} text=${T.none} next=${T.first} />`} />`}<//>${confirm}
     ${moving && html`<${MigrateServer} server=${moving} onClose=${() => migrate(null)} />`}`;
 }

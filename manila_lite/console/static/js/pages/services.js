@@ -2,9 +2,8 @@
 // Services: which are there, and what an operator does to them.
 import {html, useState} from '../html.js';
 import {get, post, put} from '../api.js';
-import {ago} from '../format.js';
 import {isEvent, useLoad} from '../load.js';
-import {Loaded, Own, Status, Title, useAct} from '../parts/basics.js';
+import {Loaded, Own, Status, Time, Title, useAct} from '../parts/basics.js';
 import {FormDialog, useConfirm} from '../parts/dialog.js';
 import {Text} from '../parts/form.js';
 import {Table} from '../parts/table.js';
@@ -45,7 +44,7 @@ export function Services() {
     {key: 'state', head: S.table.state, cell: (row) => html`<${Status} of=${row.state} />`},
     {key: 'status', head: S.table.status, cell: (row) => html`<${Status} of=${row.status} />
       ${row.ensuring && html` <${Status} of=${T.ensuring} />`} ${row.disabled_reason && html`<${Own} text=${row.disabled_reason} />`}`},
-    {key: 'seen', head: T.heartbeat, class: 'wide', cell: (row) => ago(row.updated_at)},
+    {key: 'seen', head: T.heartbeat, class: 'wide', cell: (row) => html`<${Time} at=${row.updated_at} />`},
     {key: 'zone', head: S.table.zone, class: 'wider', cell: (row) => row.zone ?? S.none},
     {key: 'release', head: T.release, class: 'wider', cell: (row) => row.release ?? S.none},
     {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">

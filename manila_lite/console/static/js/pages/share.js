@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // One share: how to mount it, who may, its snapshots and copies, what is done to it, and what went wrong.
 import {html, useState} from '../html.js';
-import {act, get, id as quoted, put, remove, unlessForbidden} from '../api.js';
+import {act, get, id as quoted, put, unlessForbidden} from '../api.js';
 import {gib} from '../format.js';
 import {isAbout, isOf, useLoad} from '../load.js';
-import {Facts, Loaded, Name, Own, Section, Status, Time, Title, named} from '../parts/basics.js';
-import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
+import {canChange, canDelete} from '../offers.js';
+import {Facts, Loaded, Name, Own, Section, Status, Time, Title, isBusy, named, useAct} from '../parts/basics.js';
+import {deletionOf} from '../parts/delete_share.js';
+import {FormDialog, useConfirm} from '../parts/dialog.js';
 import {Area, Check, Text, Whole, useFields} from '../parts/form.js';
 import {MigrateShare} from '../parts/migrate.js';
 import {Running} from '../parts/operation.js';
+import {Ref} from '../parts/ref.js';
 import {BackupList} from './backups.js';
 import {MessageList} from './messages.js';
 import {ReplicaList} from './replicas.js';
@@ -21,7 +24,7 @@ import {S} from '../strings.js';
 
 const path = (id) => `shares/${quoted(id)}`;
 
-function Resize({share, onClose}) {
+export function Resize({share, onClose}) {
   const {values, field} = useFields({size: String(share.size)});
   const submit = () => {
     const size = Number(values.size);
@@ -51,10 +54,10 @@ function Details({share}) {
     [S.table.protocol, share.share_proto],
     [S.table.type, share.share_type_name && html`<${Own} text=${share.share_type_name} />`],
     [S.table.description, share.description && html`<${Own} text=${share.description} />`],
-    [S.share.network, share.share_network_id && html`<a href=${link('networks')}><code>${share.share_network_id}</code></a>`],
+    [S.share.network, share.share_network_id && html`<${Ref} type="share_network" id=${share.share_network_id} />`],
     [S.table.zone, share.availability_zone],
-    [S.share.snapshot, share.snapshot_id && html`<code>${share.snapshot_id}</code>`],
-    [S.share.group, share.share_group_id && html`<code>${share.share_group_id}</code>`],
+    [S.share.snapshot, share.snapshot_id && html`<${Ref} type="snapshot" id=${share.snapshot_id} />`],
+    [S.share.group, share.share_group_id && html`<${Ref} type="share_group" id=${share.share_group_id} />`],
     [S.share.task, share.task_state && html`<${Status} of=${share.task_state} />`],
     [S.share.public, share.is_public && S.yes],
     [S.table.host, share.host && html`<code>${share.host}</code>`],
@@ -81,21 +84,21 @@ function Found({share, places, rules, operations, reload}) {
     open(null);
     reload();
   };
-  const erase = async () => {
-    await remove(path(share.id));
-    go('shares');
-  };
+  const [run, problem] = useAct();
+  const erase = () => run(async () => ask(await deletionOf([share], () => go('shares'))));
   return html`<${Title} actions=${html`
       <button type="button" onClick=${() => open('edit')}>${S.share.edit}</button>
-      <button type="button" onClick=${() => open('resize')}>${S.share.resize}</button>
-      ${session.value.user.administrator && html`<button type="button" onClick=${() => open('migrate')}>${S.migrations.start}</button>`}
-      <button type="button" class="danger" onClick=${() => ask(deletion(S.share.what, named(share), erase))}>${S.action.delete}</button>`}>
-      <${Name} row=${share} text=${named(share)} /><//>
+      ${canChange(share) && html`<button type="button" onClick=${() => open('resize')}>${S.share.resize}</button>`}
+      ${canChange(share) && session.value.user.administrator && html`<button type="button" onClick=${() => open('migrate')}>${S.migrations.start}</button>`}
+      ${canDelete(share) && html`<button type="button" class="danger" onClick=${erase}>${S.action.delete}</button>`}`}>
+      <${Name} row=${share} text=${named(share)} /><//>${problem}
+    ${!canChange(share) && html`<p class="hint">${isBusy(share.status) ? S.share.waits(share.status.replaceAll('_', ' ')) : S.share.broken}</p>`}
     ${operations.length > 0 && html`<${Running} operations=${operations} />`}
     <${Section} title=${S.share.details}><${Details} share=${share} /><//>
     <${Section} title=${S.mount.title}><${Mount} ...${{share, places, rules}} /><//>
     <${Rules} ...${{share, rules, reload}} />
-    ${share.snapshot_support && html`<${SnapshotsOfShare} share=${share} />`}
+    ${share.snapshot_support ? html`<${SnapshotsOfShare} share=${share} />`
+      : html`<${Section} title=${S.snapshots.title}><p class="none">${S.snapshots.unsupported}</p><//>`}
     ${share.replication_type && html`<${Section} title=${S.replicas.title}><${ReplicaList} share=${share} /><//>`}
     <${Section} title=${S.backups.title}><${BackupList} share=${share} /><//>
     <${Section} title=${S.messages.title}><${MessageList} resource=${share.id} /><//>

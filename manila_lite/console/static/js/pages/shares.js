@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shares of the project: the service searches, sorts and counts; only rows in sight are asked for.
-import {html, useEffect, useState} from '../html.js';
+import {html, useState} from '../html.js';
 import {allProjects, get} from '../api.js';
+import {useCalm} from '../calm.js';
+import {countShares} from '../counts.js';
 import {gib} from '../format.js';
-import {isOf, usePages} from '../load.js';
-import {Name, Own, Problem, Status, Time, Title} from '../parts/basics.js';
-import {Choice, Text} from '../parts/form.js';
+import {isOf, useLoad, usePages} from '../load.js';
+import {canChange, canDelete} from '../offers.js';
+import {Empty, Name, Own, Problem, Status, Time, Title, named, useAct} from '../parts/basics.js';
+import {deletionOf} from '../parts/delete_share.js';
+import {useConfirm} from '../parts/dialog.js';
+import {useFields} from '../parts/form.js';
+import {Who} from '../parts/ref.js';
+import {Bulk} from '../parts/share_bulk.js';
+import {Filters, NONE, queryOf} from '../parts/share_filters.js';
 import {Table} from '../parts/table.js';
+import {Resize} from './share.js';
 import {link} from '../router.js';
 import {session} from '../session.js';
 import {S} from '../strings.js';
 
 const COLUMNS = [
-  {key: 'name', head: S.table.name, sort: 'display_name', cell: (row) => html`<a href=${link('share', row.id)}><${Name} row=${row} /></a>`},
   {key: 'status', head: S.table.status, sort: 'status', cell: (row) => html`<${Status} of=${row.status} />`},
   {key: 'size', head: S.table.size, sort: 'size', class: 'number', cell: (row) => gib(row.size)},
   {key: 'proto', head: S.table.protocol, sort: 'share_proto', class: 'wide', cell: (row) => row.share_proto},
@@ -20,40 +28,63 @@ const COLUMNS = [
   {key: 'zone', head: S.table.zone, class: 'wider', cell: (row) => row.availability_zone ?? S.none},
   {key: 'created', head: S.table.created, sort: 'created_at', class: 'wide', cell: (row) => html`<${Time} at=${row.created_at} />`},
 ];
-const PROJECT = {key: 'project', head: S.table.project, class: 'wide', cell: (row) => html`<${Own} text=${row.project_id} />`};
-const WAIT = 300;
-
-// The value some time after it was last changed.
-function useCalm(value) {
-  const [calm, set] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => set(value), WAIT);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return calm;
-}
+const PROJECT = {key: 'project', head: S.table.project, class: 'wide', cell: (row) => html`<${Who} project=${row.project_id} />`};
 
 async function load(query, offset, limit) {
   const {shares, count} = await get('shares/detail', {...allProjects(), ...query, offset, limit, with_count: 1});
   return {rows: shares, total: count};
 }
 
-export function Shares() {
-  const [text, setText] = useState('');
-  const [status, setStatus] = useState('');
+// An administrator sees that there is more than the own project has.
+function Elsewhere() {
+  const found = useLoad(async () => {
+    const [own, all] = await Promise.all([countShares({}), countShares({all_tenants: 1})]);
+    return all - own;
+  }, [], isOf('share'));
+  return found.value > 0 && html`<p class="note">${S.shares.elsewhere(found.value)}${' '}
+    <button type="button" onClick=${() => session.set({everything: true})}>${S.user.everything}</button></p>`;
+}
+
+const Nothing = () => html`<${Empty} text=${S.shares.none} next=${S.shares.first}>
+  <a class="button main" href=${link('create-share')}>${S.shares.create}</a><//>`;
+
+// The columns, with what is selected, and what can be done to each.
+function columnsOf({selected, pick, resize, erase}) {
+  const name = {key: 'name', head: S.table.name, sort: 'display_name', cell: (row) => html`<input type="checkbox" class="pick"
+    checked=${selected.has(row.id)} onChange=${() => pick(row.id)} aria-label=${S.action.ofThis(S.bulk.select, named(row))} />
+    <a href=${link('share', row.id)}><${Name} row=${row} /></a>`};
+  const button = (label, row, act) => html`<button type="button" onClick=${() => act(row)}
+    aria-label=${S.action.ofThis(label, named(row))}>${label}</button>`;
+  const actions = {key: 'actions', head: S.table.actions, class: 'do', cell: (row) => html`<div class="actions">
+    ${canChange(row) && button(S.share.resize, row, resize)}${canDelete(row) && button(S.action.delete, row, erase)}</div>`};
+  return [name, ...COLUMNS, ...(session.value.everything ? [PROJECT] : []), actions];
+}
+
+export function Shares({id: begin}) {
+  const {values, field} = useFields({...NONE, status: S.shares.states.includes(begin) ? begin : ''});
   const [sort, setSort] = useState({key: 'created_at', descending: true});
-  const search = useCalm(text.trim());
-  const query = {'name~': search, status, sort_key: sort.key, sort_dir: sort.descending ? 'desc' : 'asc'};
-  const pages = usePages((offset, limit) => load(query, offset, limit), [search, status, sort], isOf('share'));
+  const [selected, select] = useState(new Set());
+  const [resizing, resize] = useState(null);
+  const [ask, confirm] = useConfirm();
+  const [run, problem] = useAct();
+  const wanted = useCalm(values);
+  const query = {...queryOf(wanted), sort_key: sort.key, sort_dir: sort.descending ? 'desc' : 'asc'};
+  const pages = usePages((offset, limit) => load(query, offset, limit), [...Object.values(wanted), sort], isOf('share'));
   const onSort = (key) => setSort((old) => ({key, descending: old.key === key ? !old.descending : false}));
-  const columns = session.value.everything ? [...COLUMNS, PROJECT] : COLUMNS;
+  const pick = (id) => select((old) => new Set(old.has(id) ? [...old].filter((one) => one !== id) : [...old, id]));
+  const erase = (row) => run(async () => ask(await deletionOf([row], pages.reload)));
+  const shown = pages.rows.filter(Boolean);
+  const isFiltered = Object.values(wanted).some(Boolean);
+  const close = () => {
+    resize(null);
+    pages.reload();
+  };
   return html`<${Title} actions=${html`<a class="button main" href=${link('create-share')}>${S.shares.create}</a>`}>${S.shares.title}<//>
-    <form class="filters" role="search" onSubmit=${(event) => event.preventDefault()}>
-      <${Text} label=${S.shares.search} type="search" value=${text} onChange=${setText} maxlength="255" />
-      <${Choice} label=${S.shares.state} value=${status} onChange=${setStatus}
-        options=${[['', S.shares.anyState], ...S.shares.states.map((name) => [name, name.replaceAll('_', ' ')])]} />
+    <form class="filters" role="search" onSubmit=${(event) => event.preventDefault()}><${Filters} field=${field} />
       <p role="status">${pages.total === null ? `${S.loading}…` : S.shares.count(pages.total)}</p></form>
-    <${Problem} error=${pages.error} />
-    ${pages.total !== null && html`<${Table} caption=${S.shares.title} columns=${columns} rows=${pages.rows} total=${pages.total}
-      look=${pages.look} sort=${sort} onSort=${onSort} none=${search || status ? S.shares.noneFound : S.shares.none} />`}`;
+    ${session.value.user.administrator && !session.value.everything && html`<${Elsewhere} />`}<${Problem} error=${pages.error} />${problem}
+    <${Bulk} shares=${shown.filter(({id}) => selected.has(id))} shown=${shown} select=${(ids) => select(new Set(ids))} reload=${pages.reload} />
+    ${pages.total !== null && html`<${Table} caption=${S.shares.title} columns=${columnsOf({selected, pick, resize, erase})} rows=${pages.rows}
+      total=${pages.total} look=${pages.look} sort=${sort} onSort=${onSort} none=${isFiltered ? S.shares.noneFound : html`<${Nothing} />`} />`}
+    ${resizing && html`<${Resize} share=${resizing} onClose=${close} />`}${confirm}`;
 }

@@ -4,10 +4,12 @@ import {html, useState} from '../html.js';
 import {act, allProjects, create, get, id as quoted, list, remove} from '../api.js';
 import {gib} from '../format.js';
 import {isAbout, isOf, useLoad, usePages} from '../load.js';
-import {Loaded, Name, Problem, Section, Status, Time, Title, named} from '../parts/basics.js';
+import {canChange} from '../offers.js';
+import {Empty, Loaded, Name, Problem, Section, Status, Time, Title, named} from '../parts/basics.js';
 import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
 import {Area, Text, useFields} from '../parts/form.js';
 import {Table} from '../parts/table.js';
+import {Ref} from '../parts/ref.js';
 import {link} from '../router.js';
 import {S} from '../strings.js';
 
@@ -26,10 +28,14 @@ function Take({share, onClose}) {
     <${Area} label=${S.snapshots.description} ...${field('description')} maxlength="255" /><//>`;
 }
 
+// Snapshots that can be deleted; and the one that a share can be reverted to: the newest that was not a failure.
+const ERASABLE = /^(available|error|error_deleting)$/;
+const latestOf = (rows) => rows?.find(({status}) => !['error', 'manage_error'].includes(status))?.id;
+
 export function SnapshotsOfShare({share}) {
   const [taking, take] = useState(false);
   const [ask, confirm] = useConfirm();
-  const found = useLoad(() => list('snapshots/detail', 'snapshots', {share_id: share.id, all_tenants: 1}), [share.id],
+  const found = useLoad(() => list('snapshots/detail', 'snapshots', {share_id: share.id, all_tenants: 1, sort_key: 'created_at', sort_dir: 'desc'}), [share.id],
     (event) => isOf('snapshot')(event) || isAbout(share.id)(event));
   const erase = (row) => ask(deletion(S.snapshots.what, named(row), async () => {
     await remove(`snapshots/${quoted(row.id)}`);
@@ -40,18 +46,21 @@ export function SnapshotsOfShare({share}) {
   const button = (label, row, onClick) => html`<button type="button" onClick=${onClick}
     aria-label=${S.action.ofThis(label, named(row))}>${label}</button>`;
   const actions = {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">
-    ${share.revert_to_snapshot_support && button(S.snapshots.revert, row, () => revert(row))}
-    ${share.create_share_from_snapshot_support && html`<a class="button" href=${link('create-share', row.id)}
+    ${share.revert_to_snapshot_support && (row.id !== latestOf(found.value) ? html`<span class="hint">${S.snapshots.revertLatest}</span>`
+      : canChange(share) && canChange(row) ? button(S.snapshots.revert, row, () => revert(row))
+        : html`<span class="hint">${S.snapshots.revertWait}</span>`)}
+    ${share.create_share_from_snapshot_support && canChange(row) && html`<a class="button" href=${link('create-share', row.id)}
       aria-label=${S.action.ofThis(S.snapshots.createFrom, named(row))}>${S.snapshots.createFrom}</a>`}
-    ${button(S.action.delete, row, () => erase(row))}</div>`};
+    ${ERASABLE.test(row.status) && button(S.action.delete, row, () => erase(row))}</div>`};
   const close = () => {
     take(false);
     found.reload();
   };
-  return html`<${Section} title=${S.snapshots.title} actions=${html`<button type="button"
+  return html`<${Section} title=${S.snapshots.title} actions=${canChange(share) && html`<button type="button"
       onClick=${() => take(true)}>${S.snapshots.create}</button>`}>
     <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${S.snapshots.title} columns=${[...COLUMNS, actions].map(
-      (column) => ({...column, sort: undefined}))} rows=${rows} none=${S.snapshots.none} />`}<//><//>
+      (column) => ({...column, sort: undefined}))} rows=${rows} none=${S.snapshots.none} />
+      ${!share.revert_to_snapshot_support && rows.length > 0 && html`<p class="hint">${S.snapshots.revertNone}</p>`}`}<//><//>
     ${taking && html`<${Take} share=${share} onClose=${close} />`}${confirm}`;
 }
 
@@ -65,10 +74,10 @@ export function Snapshots() {
   const query = {sort_key: sort.key, sort_dir: sort.descending ? 'desc' : 'asc'};
   const pages = usePages((offset, limit) => load(query, offset, limit), [sort], isOf('snapshot'));
   const onSort = (key) => setSort((old) => ({key, descending: old.key === key ? !old.descending : false}));
-  const columns = [...COLUMNS, {key: 'share', head: S.table.share, cell: (row) => html`<a href=${link('share', row.share_id)}
-    aria-label=${S.action.ofThis(S.snapshots.show, named(row))}>${S.snapshots.show}</a>`}];
+  const columns = [...COLUMNS, {key: 'share', head: S.table.share, cell: (row) => html`<${Ref} type="share" id=${row.share_id} />`}];
   return html`<${Title}>${S.snapshots.title}<//><p role="status">${pages.total !== null && S.snapshots.count(pages.total)}</p>
     <${Problem} error=${pages.error} />
     ${pages.total !== null && html`<${Table} caption=${S.snapshots.title} columns=${columns} rows=${pages.rows} total=${pages.total}
-      look=${pages.look} sort=${sort} onSort=${onSort} none=${S.snapshots.none} />`}`;
+      look=${pages.look} sort=${sort} onSort=${onSort} none=${html`<${Empty} text=${S.snapshots.none}
+        next=${S.snapshots.first}><a class="button main" href=${link('shares')}>${S.shares.title}</a><//>`} />`}`;
 }

@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small parts of every page.
 import {html, useEffect, useLayoutEffect, useRef, useState} from '../html.js';
-import {time} from '../format.js';
+import {ago, time} from '../format.js';
 import {own} from '../names.js';
+import {Store, useStore} from '../store.js';
 import {S} from '../strings.js';
 
 // A text that somebody else wrote: it may be in any script, and must not turn the text around it.
 export const Own = ({text}) => html`<bdi>${text}</bdi>`;
 
+// A text of the service, which marks words of programs as its guides do: ``word``.
+export const Prose = ({text}) => String(text).split('``').map((part, place) => (place % 2 ? html`<code>${part}</code>` : part));
+
 export const named = (row) => row.name || S.table.unnamed(row.id);
 export const Name = ({row}) => html`<${Own} text=${named(row)} />`;
 
-export const Time = ({at}) => (at ? html`<time datetime=${at}>${time(at)}</time>` : S.none);
+// Ages are told anew from time to time, by one clock for the page.
+const clock = new Store({});
+setInterval(() => document.hidden || clock.set({}), 15000);
+
+// How long ago; the exact time when pointed at.
+export function Time({at}) {
+  useStore(clock);
+  return at ? html`<time datetime=${at} title=${time(at)}>${ago(at)}</time>` : S.none;
+}
 
 const KINDS = [
   ['bad', /error|failed|^down$|parked/],
@@ -40,12 +52,16 @@ export function Title({children, actions}) {
   return html`<div class="title"><h1 tabindex="-1" ref=${ref}>${children}</h1>${actions && html`<div class="actions">${actions}</div>`}</div>`;
 }
 
+// What to do here after a refusal: the service names commands, and this is a page.
+const nextOf = ({reason, next}) => S.error.here[reason] ?? (/_locked$/.test(reason) ? S.error.here.locked : next);
+
 export function Problem({error, onDismiss}) {
   if (!error) return null;
   const text = {403: S.error.forbidden}[error.status];
+  const next = nextOf(error);
   return html`<div class="problem" role="alert">
-    <p><strong dir="auto">${error.message}</strong></p>
-    ${error.next && error.next !== error.message ? html`<p dir="auto">${error.next}</p>` : text && html`<p>${text}</p>`}
+    <p><strong dir="auto"><${Prose} text=${error.message} /></strong></p>
+    ${next && next !== error.message ? html`<p dir="auto"><${Prose} text=${next} /></p>` : text && html`<p>${text}</p>`}
     ${onDismiss && html`<button type="button" onClick=${onDismiss}>${S.error.dismiss}</button>`}
   </div>`;
 }
@@ -57,6 +73,10 @@ export function Loaded({from, children}) {
   }
   return html`<${Problem} error=${from.error} />${children(from.value)}`;
 }
+
+// A list without rows: what to do first, and a way to it.
+export const Empty = ({text, next, children}) => html`<div class="empty"><p class="none">${text}</p>
+  ${next && html`<p>${next}</p>`}${children && html`<div class="actions">${children}</div>`}</div>`;
 
 export function Section({title, actions, children}) {
   return html`<section><div class="title"><h2>${title}</h2>${actions && html`<div class="actions">${actions}</div>`}</div>${children}</section>`;
@@ -94,12 +114,15 @@ export function Copied({text, label}) {
     <span role="status">${said}</span></div>`;
 }
 
-// [run, problem]: `run(act)` does something at once; the problem is shown where it is put.
+// [run, problem]: `run(act)` does something at once, and says whether it worked; the problem is shown where it is put.
 export function useAct() {
   const [error, set] = useState(null);
-  const run = async (act) => {
+  const run = (act) => {
     set(null);
-    await act().catch(set);
+    return act().then(() => true, (problem) => {
+      set(problem);
+      return false;
+    });
   };
   return [run, html`<${Problem} error=${error} onDismiss=${() => set(null)} />`];
 }

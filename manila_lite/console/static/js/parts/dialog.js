@@ -28,11 +28,11 @@ export function FormDialog({title, submit, onSubmit, onClose, children, danger =
     <${Form} submit=${submit} onSubmit=${send} onCancel=${onClose} danger=${danger}>${children}<//><//>`;
 }
 
-// [open, dialog]: `open({title, text, submit, act})` asks before something is done that cannot be undone.
+// [open, dialog]: `open({title, text, submit, act, body})` asks before something is done that cannot be undone.
 export function useConfirm() {
   const [asked, ask] = useState(null);
   const dialog = asked && html`<${FormDialog} title=${asked.title} submit=${asked.submit} onSubmit=${asked.act} danger
-    onClose=${() => ask(null)}><p>${asked.text}</p><//>`;
+    onClose=${() => ask(null)}><p>${asked.text}</p>${asked.body}<//>`;
   return [ask, dialog];
 }
 

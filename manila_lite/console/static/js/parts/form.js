@@ -45,9 +45,9 @@ export const Choice = ({label, hint, value, onChange, options, ...more}) => html
   <select ...${own} ...${more} value=${value} onChange=${(event) => onChange(event.target.value)}>
     ${options.map(([key, text]) => html`<option key=${key} value=${key} selected=${key === value}>${text}</option>`)}</select>`}<//>`;
 
-export function Check({label, value, onChange}) {
+export function Check({label, value, onChange, ...more}) {
   const id = useId();
-  return html`<div class="field check"><input type="checkbox" id=${id} checked=${value} onChange=${(event) => onChange(event.target.checked)} />
+  return html`<div class="field check"><input type="checkbox" id=${id} ...${more} checked=${value} onChange=${(event) => onChange(event.target.checked)} />
     <label for=${id}>${label}</label></div>`;
 }
 

@@ -2,7 +2,7 @@
 // What is around every page: navigation, the user, and whether the service answers.
 import {html, useState} from '../html.js';
 import {link as service} from '../api.js';
-import {link} from '../router.js';
+import {go, link} from '../router.js';
 import {askAgain, logIn, otherProjects, session} from '../session.js';
 import {useStore} from '../store.js';
 import {S} from '../strings.js';
@@ -11,9 +11,9 @@ import {FormDialog} from './dialog.js';
 import {Check, Choice} from './form.js';
 import {ActAs, LoginAgain, LogOut} from './login.js';
 
-const PROJECT = ['shares', 'snapshots', 'networks', 'groups', 'backups', 'replicas', 'operations', 'messages', 'quotas',
+const PROJECT = ['overview', 'shares', 'snapshots', 'networks', 'groups', 'backups', 'replicas', 'operations', 'messages', 'quotas',
   'api'];
-const OPERATOR = ['pools', 'services', 'servers', 'migrations', 'findings'];
+const OPERATOR = ['pools', 'types', 'services', 'servers', 'migrations', 'findings'];
 
 function Links({title, names, here}) {
   return html`<h2>${title}</h2><ul>${names.map((name) => html`<li key=${name}><a href=${link(name)}
@@ -40,6 +40,17 @@ function Account() {
         options=${projects.map(({id, name}) => [id, name])} /><//>`}</div>`;
 }
 
+function Find() {
+  const submit = (event) => {
+    event.preventDefault();
+    const text = event.target.elements.text.value.trim();
+    if (text) go('search', text);
+  };
+  return html`<form class="find" role="search" aria-label=${S.search.label} onSubmit=${submit}>
+    <input type="search" name="text" aria-label=${S.search.label} placeholder=${S.search.hint} maxlength="255" dir="auto" />
+    <button type="submit">${S.search.submit}</button></form>`;
+}
+
 const logInAgain = () => askAgain().catch(() => {});
 
 export function Frame({here, children}) {
@@ -50,7 +61,7 @@ export function Frame({here, children}) {
     document.getElementById('content').focus();
   };
   return html`<a class="skip" href="#content" onClick=${toContent}>${S.skip}</a>
-    <header><a class="brand" href=${link('shares')}>${S.title}</a><${Account} key=${user.project_id} /></header>
+    <header><a class="brand" href=${link('overview')}>${S.title}</a><${Find} /><${Account} key=${user.project_id} /></header>
     <nav aria-label=${S.nav.label}><${Links} title=${S.nav.project} names=${PROJECT} here=${here} />
       ${user.administrator && html`<${Links} title=${S.nav.operator} names=${OPERATOR} here=${here} />`}</nav>
     <main id="content" tabindex="-1"><div role="status">${away && html`<p class="away">${S.away}</p>`}

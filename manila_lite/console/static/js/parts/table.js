@@ -30,7 +30,7 @@ function Row({columns, row, index}) {
 // `rows` may have holes: `look(first, end)` is told which are in sight. `most`: so many rows are all in the document, each as high as
 // its texts need. Rows of longer tables have one line each.
 export function Table({caption, columns, rows, total = rows.length, look, none, sort, onSort, keyOf = (row) => row.id, most = LONG}) {
-  if (total === 0) return html`<p class="none">${none}</p>`;
+  if (total === 0) return typeof none === 'string' ? html`<p class="none">${none}</p>` : none;
   if (total > most) return html`<${Long} ...${{caption, columns, rows, total, look, sort, onSort, keyOf}} />`;
   return html`<div class="table" role="region" tabindex="0" aria-label=${S.table.scroll(caption)}><table role="table" aria-label=${caption}>
     <${Head} ...${{columns, sort, onSort}} /><tbody role="rowgroup">${Array.from({length: total}, (_, index) => html`<${Row}

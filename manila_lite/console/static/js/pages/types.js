@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Share types, for administrators: what they ask of a backend, and which projects may use them.
+import {html, useState} from '../html.js';
+import {create, get, id as quoted, post, put, remove} from '../api.js';
+import {useLoad} from '../load.js';
+import {abilities, hasServers} from '../offers.js';
+import {Empty, Loaded, Name, Own, Problem, Title} from '../parts/basics.js';
+import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
+import {Area, Check, Text, useFields} from '../parts/form.js';
+import {Table} from '../parts/table.js';
+import {TypeAccess} from '../parts/type_access.js';
+import {session} from '../session.js';
+import {S} from '../strings.js';
+
+const T = S.types;
+const SERVERS = 'driver_handles_share_servers';
+const PUBLIC = 'share_type_access:is_public';
+
+// Extra specs as lines, and back.
+const linesOf = (specs) => Object.entries(specs).map(([key, value]) => `${key} = ${value}`).sort().join('\n');
+function specsOf(lines) {
+  const pairs = lines.split('\n').map((line) => line.trim()).filter(Boolean).map((line) => {
+    const [, key, value] = /^([^=]+?)\s*=\s*(.*)$/.exec(line) ?? [];
+    if (!key) throw new Error(T.badLine(line));
+    return [key, value];
+  });
+  return Object.fromEntries(pairs);
+}
+const others = ({extra_specs: specs}) => Object.fromEntries(Object.entries(specs).filter(([key]) => key !== SERVERS));
+
+async function make({name, description, isPublic, servers, specs}) {
+  await create('types', {share_type: {name, description: description || null, [PUBLIC]: isPublic,
+    extra_specs: {[SERVERS]: String(servers), ...specsOf(specs)}}});
+}
+
+async function change(type, {name, description, isPublic, specs}) {
+  const [old, wanted] = [others(type), specsOf(specs)];
+  const set = Object.fromEntries(Object.entries(wanted).filter(([key, value]) => old[key] !== value));
+  const path = `types/${quoted(type.id)}`;
+  await put(path, {share_type: {name, description: description || null, [PUBLIC]: isPublic}});
+  if (Object.keys(set).length > 0) await post(`${path}/extra_specs`, {extra_specs: set});
+  for (const key of Object.keys(old)) if (!(key in wanted)) await remove(`${path}/extra_specs/${quoted(key)}`);
+}
+
+// `type`: the one that is changed; default: a new one.
+function Edit({type, onClose}) {
+  const {values, field} = useFields({name: type?.name ?? '', description: type?.description ?? '', isPublic: type?.[PUBLIC] ?? true,
+    servers: type ? hasServers(type) : false, specs: type ? linesOf(others(type)) : ''});
+  const submit = () => (type ? change(type, values) : make(values));
+  return html`<${FormDialog} title=${type ? S.share.editTitle(type.name) : T.create} submit=${type ? S.action.save : S.action.create} onSubmit=${submit}
+    onClose=${onClose}><${Text} label=${S.table.name} ...${field('name')} required maxlength="255" autofocus />
+    <${Text} label=${S.table.description} ...${field('description')} maxlength="255" />
+    <${Check} label=${T.public} ...${field('isPublic')} />
+    ${!type && html`<${Check} label=${T.servers} ...${field('servers')} />`}
+    <${Area} label=${T.specs} hint=${T.specsHint} ...${field('specs')} class="program" rows="6" dir="ltr" spellcheck=${false} /><//>`;
+}
+
+function All() {
+  const [dialog, open] = useState(null);
+  const [ask, confirm] = useConfirm();
+  const found = useLoad(async () => (await get('types', {is_public: 'all'})).share_types, []);
+  const close = () => {
+    open(null);
+    found.reload();
+  };
+  const erase = (type) => ask(deletion(T.what, type.name, async () => {
+    await remove(`types/${quoted(type.id)}`);
+    found.reload();
+  }));
+  const button = (label, type, onClick) => html`<button type="button" onClick=${() => onClick(type)}
+    aria-label=${S.action.ofThis(label, type.name)}>${label}</button>`;
+  const edit = (type) => open({type});
+  const give = (type) => open({access: type});
+  const columns = [
+    {key: 'name', head: S.table.name, cell: (type) => html`<${Name} row=${type} />
+      ${type.is_default && html` <span class="status plain">${T.default}</span>`}
+      ${type.description && html`<div class="hint"><${Own} text=${type.description} /></div>`}`},
+    {key: 'abilities', head: T.abilities, cell: (type) => abilities(type).join(', ')},
+    {key: 'specs', head: T.specs, class: 'long', cell: (type) => html`<ul class="plain">${Object.entries(type.extra_specs).sort().map(([key, value]) => html`
+      <li key=${key}><code>${key}</code> = <code>${value}</code></li>`)}</ul>`},
+    {key: 'access', head: T.access, cell: (type) => (type[PUBLIC] ? T.everybody : T.some)},
+    {key: 'actions', head: S.table.actions, cell: (type) => html`<div class="actions">${button(S.share.edit, type, edit)}
+      ${!type[PUBLIC] && button(T.access, type, give)}${button(S.action.delete, type, erase)}</div>`},
+  ];
+  const start = html`<button type="button" class="main" onClick=${() => open({})}>${T.create}</button>`;
+  return html`<${Title} actions=${start}>${T.title}<//>
+    <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows}
+      none=${html`<${Empty} text=${T.none} next=${T.first} />`} />`}<//>
+    ${dialog && (dialog.access ? html`<${TypeAccess} type=${dialog.access} onClose=${close} />`
+      : html`<${Edit} type=${dialog.type} onClose=${close} />`)}${confirm}`;
+}
+
+export function Types() {
+  return session.value.user.administrator ? html`<${All} />` : html`<${Title}>${T.title}<//><${Problem} error=${{message: S.error.forbidden}} />`;
+}
