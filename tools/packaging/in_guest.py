@@ -342,6 +342,7 @@ def upgrade():
         '-o',
         'APT::Get::List-Cleanup=0',
     )
+    check('+next' in run('apt-cache', 'policy', 'manila-lite-common'), 'the repository has a newer package')
     names = run('dpkg-query', '--show', '--showformat', '${Package}\n', 'manila-lite*').split()
     return run(
         'apt-get', 'install', '--yes', '--only-upgrade', '-o', 'Dpkg::Options::=--force-confold', *names

@@ -30,13 +30,9 @@ def publish(home: Path, key: str, suite: str, debs: list[Path]) -> None:
     replace(home / f'{_NAME}.asc', public(key))
     dist = home / 'dists' / suite
     files = {}
-    for architecture in sorted({path.stem.rpartition('_')[2] for path in pool.glob('*.deb')} - {'all'}) or [
-        _native()
-    ]:
+    for architecture in architectures(pool):
         place = f'{_COMPONENT}/binary-{architecture}'
-        listed = _run(
-            'dpkg-scanpackages', '--multiversion', '--arch', architecture, f'pool/{suite}', cwd=home
-        )
+        listed = index(home, suite, architecture)
         files |= {f'{place}/Packages': listed, f'{place}/Packages.gz': gzip.compress(listed, mtime=0)}
     wanted = [write(dist, name, content) for name, content in files.items()]
     replace(
@@ -67,6 +63,21 @@ def add(deb: Path, pool: Path) -> None:
         draft.replace(there)
 
 
+def architectures(pool: Path) -> list[str]:
+    """Return the architectures of the packages; packages for all of them are listed with each."""
+    found = {path.stem.rpartition('_')[2] for path in pool.glob('*.deb')} - {'all'}
+    return sorted(found) or [_run('dpkg', '--print-architecture').decode().strip()]
+
+
+def index(home: Path, suite: str, architecture: str) -> bytes:
+    """Return the list of all packages for an architecture."""
+    place = f'pool/{suite}'
+    listed = _run('dpkg-scanpackages', '--multiversion', '--arch', architecture, place, cwd=home)
+    if not listed:  # hosts would take an empty list for all that there is
+        sys.exit(f'dpkg-scanpackages has found no package in {home / place}')
+    return listed
+
+
 def write(dist: Path, name: str, content: bytes) -> Path:
     """Write an index under its name, and under that of its hash; return the latter."""
     kept = (dist / name).parent / 'by-hash/SHA256' / hashlib.sha256(content).hexdigest()
@@ -85,14 +96,14 @@ def replace(path: Path, content: bytes) -> None:
 
 def release(suite: str, files: dict[str, bytes]) -> str:
     """Return the list of all indexes, which is signed."""
-    architectures = sorted({name.split('/')[1].removeprefix('binary-') for name in files})
+    known = sorted({name.split('/')[1].removeprefix('binary-') for name in files})
     fields = {
         'Origin': 'manila_lite',
         'Label': 'manila_lite',
         'Suite': suite,
         'Codename': suite,
         'Date': format_datetime(datetime.datetime.now(datetime.UTC), usegmt=True),
-        'Architectures': ' '.join(architectures),
+        'Architectures': ' '.join(known),
         'Components': _COMPONENT,
         'Acquire-By-Hash': 'yes',
     }
@@ -107,10 +118,6 @@ def forget(dist: Path, wanted: list[Path]) -> None:
     for path in dist.glob('*/*/by-hash/SHA256/*'):
         if path not in wanted and path.stat().st_mtime < yesterday:
             path.unlink()
-
-
-def _native() -> str:
-    return _run('dpkg', '--print-architecture').decode().strip()
 
 
 def _gpg(*words: str, given: bytes = b'') -> bytes:
