@@ -21,6 +21,12 @@ CONSOLE = [
         help='URL of Keystone at which the console logs users in. Default: that of [keystone_authtoken] auth_url. Set '
         'it where that section has a login without a URL.',
     ),
+    cfg.URIOpt(
+        'docs_url',
+        schemes=['http', 'https'],
+        help='URL of these guides as HTML. Each page of the console has a link to its guide there. Set it where users can '
+        'reach the guides; without it there are no links.',
+    ),
 ]
 
 

@@ -159,6 +159,7 @@ class Console:
             {
                 'auth_strategy': self._services.conf.auth_strategy,
                 'user_domain': self._services.conf.console.user_domain,
+                'docs_url': self._services.conf.console.docs_url,
             }
         )
 

@@ -2,6 +2,7 @@
 """Rules for the programs of the console: no markup from texts, no other host, all words in one file, calls that exist."""
 
 import re
+from pathlib import Path
 
 import testtools
 
@@ -16,6 +17,7 @@ _NEVER = re.compile(
     r'innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|\beval\b|new Function'
     r'|localStorage|sessionStorage|document\.cookie|window\.open|postMessage|https?://'
 )
+_DOCS = Path(__file__).parents[3] / 'doc' / 'source'
 _COMMENT = re.compile(r'^\s*//.*$', re.MULTILINE)
 _INSIDE = re.compile(r'\$\{[^{}]*\}')
 #: Text between two tags, or in an attribute that users read or hear.
@@ -79,6 +81,21 @@ class ConsoleTest(testtools.TestCase):
     def test_console_asks_for_the_newest_version(self):
         text = (files.ROOT / 'js/api.js').read_text()
         self.assertIn(f"VERSION = '{versions.show(versions.MAX)}'", text)
+
+    def test_guides_exist(self):
+        text = (files.ROOT / 'js/guides.js').read_text()
+        pages = re.findall(r": '((?:user|admin)/[\w-]+)'", text)
+        self.assertTrue(len(pages) > 15, pages)
+        for page in pages:
+            self.assertTrue((_DOCS / f'{page}.rst').is_file(), page)
+
+    def test_icons_are_of_all_pages(self):
+        frame = (files.ROOT / 'js/parts/frame.js').read_text()
+        lists = re.findall(r'^const (?:PROJECT|OPERATOR) = \[([^\]]+)\]', frame, re.MULTILINE)
+        icons = set(
+            re.findall(r"^  '?([\w-]+)'?: 'M", (files.ROOT / 'js/parts/icons.js').read_text(), re.MULTILINE)
+        )
+        self.assertEqual(icons, {name for one in lists for name in re.findall(r"'([\w-]+)'", one)})
 
     def test_calls_exist(self):
         routes, seen = Routes(OPS), 0

@@ -10,6 +10,7 @@ import {useRoute} from './router.js';
 import {begin, session} from './session.js';
 import {useStore} from './store.js';
 import {S} from './strings.js';
+import './theme.js';
 
 function Missing() {
   return html`<${Title}>${S.notFound.title}<//><p>${S.notFound.text}</p>`;
@@ -41,7 +42,7 @@ function App() {
   if (phase === 'out') return html`<${LoginPage} />`;
   // A page of another project or address is another page; a new log-in of the same user keeps it.
   const key = [page, ...rest.slice(SAME[page] ?? 0), user.user_id, user.project_id, everything].join(' ');
-  return html`<${Frame} here=${IN[page] ?? page}><${Page} key=${key} name=${page} rest=${rest} /><//>`;
+  return html`<${Frame} page=${page} here=${IN[page] ?? page}><${Page} key=${key} name=${page} rest=${rest} /><//>`;
 }
 
 follow();

@@ -12,6 +12,8 @@ export const S = {
   yes: 'Yes',
   no: 'No',
   away: 'The service does not answer. This page tries again by itself.',
+  guide: 'About this page, in the guides',
+  theme: {label: 'Colors', names: {'': 'As the browser', light: 'Light', dark: 'Dark'}},
   notFound: {title: 'No such page', text: 'The address leads to no page of the console.'},
   broken: {title: 'This page could not be shown', text: 'Reload it. If that does not help, tell the operator what you did.',
     again: 'Show it again'},
@@ -88,7 +90,7 @@ export const S = {
       shrinking_error: 'not shrunk', reverting_error: 'not reverted'},
     idle: 'Nothing is being worked on.', calm: 'Nothing needs your attention.', noActivity: 'Nothing has been done yet.',
     parked: (count) => `${counted(count, 'operation')} ${count === 1 ? 'waits' : 'wait'} for an administrator.`,
-    more: (what) => `All of: ${what}`, first: 'This project has no shares. Create the first one, then mount it with the command on its page.',
+    more: (what) => `All ${what.toLowerCase()}`,
     noPools: 'Start manila-share with a backend: its pools are shown here after its first report.',
   },
   shares: {

@@ -213,6 +213,28 @@ class Page:
 
         self.use(lambda: Select(self.field(label, within)).select_by_visible_text(words), label)
 
+    def keys(self, *words):
+        """Press keys, wherever the focus is."""
+        from selenium.webdriver import ActionChains
+
+        ActionChains(self.driver).send_keys(*words).perform()
+
+    def reach(self, words, *, backwards=False):
+        """Press Tab, or Shift+Tab, until the element with this name has the focus."""
+        from selenium.webdriver.common.keys import Keys
+
+        seen = []
+        for _ in range(80):
+            self.keys(Keys.SHIFT + Keys.TAB + Keys.NULL if backwards else Keys.TAB)
+            name = self.driver.execute_script(
+                'const at = document.activeElement; return at.getAttribute("aria-label") || at.labels?.[0]?.textContent'
+                ' || at.textContent'
+            )
+            seen.append(name)
+            if name == words:
+                return
+        self.fail(f'{words} is not among {seen}')
+
     def act_as(self, user, project, roles):
         """Become another user, without authentication."""
         self.open('shares', 'Shares')

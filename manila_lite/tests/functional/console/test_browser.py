@@ -175,26 +175,9 @@ class ShareTest(base.ConsoleTest):
         )
 
     def test_keyboard_alone_creates_and_deletes_a_share(self):
-        from selenium.webdriver import ActionChains
         from selenium.webdriver.common.keys import Keys
 
-        def keys(*words):
-            ActionChains(self.driver).send_keys(*words).perform()
-
-        def reach(words):
-            """Press Tab until the element with this name has the focus."""
-            seen = []
-            for _ in range(80):
-                keys(Keys.TAB)
-                name = self.driver.execute_script(
-                    'const at = document.activeElement; return at.getAttribute("aria-label") || at.labels?.[0]?.textContent'
-                    ' || at.textContent'
-                )
-                seen.append(name)
-                if name == words:
-                    return
-            self.fail(f'{words} is not among {seen}')
-
+        keys, reach = self.keys, self.reach
         self.open('shares', 'Shares')
         keys(Keys.TAB, Keys.ENTER)  # the first is the link to the content
         self.assertEqual('content', self.driver.execute_script('return document.activeElement.id'))

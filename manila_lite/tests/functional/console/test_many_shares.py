@@ -67,6 +67,30 @@ class ManySharesTest(base.ConsoleTest):
         self.until(lambda: self.names() == ['three'], self.names)
         self.assert_quiet()
 
+    def test_keyboard_alone_searches_selects_and_deletes_with_what_is_in_the_way(self):
+        from selenium.webdriver.common.keys import Keys
+
+        self.snapshot(self.make('typed'), 'monday')
+        self.open('overview', 'Overview')
+        self.reach('Search all resources')
+        self.keys('typ', Keys.ENTER)
+        self.see_title('Found for typ')
+        self.see("//tbody//a[.='typed']")
+        self.open('shares', 'Shares')
+        self.see("//tbody//a[.='typed']")
+        self.reach('Select: typed')
+        self.keys(Keys.SPACE)
+        self.see("//*[@role='status'][.='1 share selected']")
+        self.reach('Delete', backwards=True)
+        self.keys(Keys.ENTER)
+        self.see('//dialog')
+        self.reach('Delete it, too')
+        self.keys(Keys.SPACE)
+        self.reach('Delete')
+        self.keys(Keys.ENTER)
+        self.see("//*[normalize-space()='There are no shares.']")
+        self.assert_quiet()
+
     def test_one_that_is_refused_keeps_no_other_back(self):
         first, second = self.make('first'), self.make('second')
         self.lite.ok(

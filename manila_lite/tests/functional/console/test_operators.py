@@ -175,7 +175,7 @@ class MovesTest(base.ConsoleTest):
         self.press('Evacuate: test@alpha')
         self.see_title('Evacuate test@alpha')
         self.press('Make a plan')
-        self.see(f"//section[.//h2='Plan']//tr[.//code='{self.share['id']}']//code[.='test@beta']")
+        self.see("//section[.//h2='Plan']//tr[.//a='mover']//code[.='test@beta']")
         self.assert_accessible('evacuate')
         self.press('Evacuate now')
         self.press('Evacuate now', '//dialog')

@@ -41,6 +41,7 @@ class OverviewTest(base.ConsoleTest):
         self.see("//section[.//h2='Findings']//p[.='Nothing is wrong.']")
         self.see("//section[.//h2='Running operations']//p[.='Nothing is being worked on.']")
         before = int(self.see("//ul[@class='figures']/li[1]").text.split()[0])
+        good = int(self.see("//ul[@class='figures']/li[2]").text.split()[0])
         self.lite.knobs('create_share:delay=2')
         share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': _EVIL}})
         self.see(
@@ -48,6 +49,7 @@ class OverviewTest(base.ConsoleTest):
         )  # without a reload
         self.lite.wait(f'/shares/{share["share"]["id"]}', 'share', 'available')
         self.see_number('in all', before + 1)
+        self.see_number('available', good + 1)
         done = "//section[.//h2='Last activity']//tr[th='share: create'][.//span[normalize-space()='done']]"
         mine = f'{done}[.//a/bdi[.={base.literal(_EVIL)}]]'
         self.see(f"{mine}/td[@data-head='Asked by'][.='u']")

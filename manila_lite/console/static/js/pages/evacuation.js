@@ -8,6 +8,7 @@ import {Loaded, Own, Problem, Section, Status, Title} from '../parts/basics.js';
 import {useConfirm} from '../parts/dialog.js';
 import {Form} from '../parts/form.js';
 import {Progress} from '../parts/operation.js';
+import {Ref} from '../parts/ref.js';
 import {Table} from '../parts/table.js';
 import {link} from '../router.js';
 import {S} from '../strings.js';
@@ -17,7 +18,7 @@ const KIND = 'service.evacuate';
 const OFTEN = 3000;
 const rowsOf = (part) => Object.entries(part ?? {}).map(([id, row]) => ({id, ...(typeof row === 'string' ? {reason: row} : row)}));
 
-const ID = {key: 'id', head: T.resource, cell: (row) => html`${(row.resource_type ?? row.type ?? '').replaceAll('_', ' ')} <code>${row.id}</code>`};
+const ID = {key: 'id', head: T.resource, cell: (row) => html`<${Ref} type=${row.resource_type ?? row.type ?? ''} id=${row.id} typed />`};
 const TO = {key: 'to', head: T.to, cell: (row) => html`<code>${row.to}</code>`};
 const SIZE = {key: 'size', head: S.table.size, class: 'number', cell: (row) => gib(row.size)};
 const PLAN = [ID, SIZE, {key: 'from', head: T.from, cell: (row) => html`<code>${row.from}</code>`}, TO,

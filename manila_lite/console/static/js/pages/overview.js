@@ -20,6 +20,7 @@ import {S} from '../strings.js';
 
 const T = S.overview;
 const FEW = 6;
+const MANY = 500;
 // Heartbeats and findings are no events; capacity changes without one.
 const OFTEN = 10000;
 const SELDOM = 20000;
@@ -76,11 +77,11 @@ function Findings() {
       <${Ref} type=${row.what.replaceAll(' ', '_')} id=${row.id} />: <${Own} text=${row.why} /></li>`)}</ul>`)}<//><//>`;
 }
 
-const operations = async (query) => (await get('operations', {...query, limit: FEW})).operations;
+const operations = async (query) => (await get('operations', {limit: FEW, ...query})).operations;
 
 function Work({scope}) {
   const found = useLoad(async () => {
-    const [open, parked, last] = await Promise.all([{state: 'open'}, {state: 'parked'}, {}].map((query) => operations({...scope, ...query})));
+    const [open, parked, last] = await Promise.all([{state: 'open'}, {state: 'parked', limit: MANY}, {}].map((query) => operations({...scope, ...query})));
     return {open, parked, last};
   }, [], isEvent('operation'), OFTEN);
   return html`<${Loaded} from=${found}>${({open, parked, last}) => html`
@@ -94,7 +95,7 @@ function Work({scope}) {
 function Shares({scope, onClick}) {
   const found = useLoad(() => sharesByStatus(scope), [], isOf('share'));
   return html`<${Section} title=${T.shares}><${Loaded} from=${found}>${(counts) => html`<${Figures} ...${{counts, onClick}} />
-    ${counts.all === 0 && html`<${Empty} text=${S.shares.none} next=${T.first}><a class="button main" href=${link('create-share')}>
+    ${counts.all === 0 && html`<${Empty} text=${S.shares.none} next=${S.shares.first}><a class="button main" href=${link('create-share')}>
       ${S.shares.create}</a><//>`}`}<//><//>`;
 }
 

@@ -74,10 +74,17 @@ export function Snapshots() {
   const query = {sort_key: sort.key, sort_dir: sort.descending ? 'desc' : 'asc'};
   const pages = usePages((offset, limit) => load(query, offset, limit), [sort], isOf('snapshot'));
   const onSort = (key) => setSort((old) => ({key, descending: old.key === key ? !old.descending : false}));
-  const columns = [...COLUMNS, {key: 'share', head: S.table.share, cell: (row) => html`<${Ref} type="share" id=${row.share_id} />`}];
+  const [ask, confirm] = useConfirm();
+  const erase = (row) => ask(deletion(S.snapshots.what, named(row), async () => {
+    await remove(`snapshots/${quoted(row.id)}`);
+    pages.reload();
+  }));
+  const columns = [...COLUMNS, {key: 'share', head: S.table.share, cell: (row) => html`<${Ref} type="share" id=${row.share_id} />`},
+    {key: 'actions', head: S.table.actions, cell: (row) => ERASABLE.test(row.status) && html`<button type="button" onClick=${() => erase(row)}
+      aria-label=${S.action.ofThis(S.action.delete, named(row))}>${S.action.delete}</button>`}];
   return html`<${Title}>${S.snapshots.title}<//><p role="status">${pages.total !== null && S.snapshots.count(pages.total)}</p>
     <${Problem} error=${pages.error} />
     ${pages.total !== null && html`<${Table} caption=${S.snapshots.title} columns=${columns} rows=${pages.rows} total=${pages.total}
       look=${pages.look} sort=${sort} onSort=${onSort} none=${html`<${Empty} text=${S.snapshots.none}
-        next=${S.snapshots.first}><a class="button main" href=${link('shares')}>${S.shares.title}</a><//>`} />`}`;
+        next=${S.snapshots.first}><a class="button main" href=${link('shares')}>${S.shares.title}</a><//>`} />`}${confirm}`;
 }

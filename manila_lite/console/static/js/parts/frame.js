@@ -3,12 +3,15 @@
 import {html, useState} from '../html.js';
 import {link as service} from '../api.js';
 import {go, link} from '../router.js';
+import {guideOf} from '../guides.js';
 import {askAgain, logIn, otherProjects, session} from '../session.js';
 import {useStore} from '../store.js';
 import {S} from '../strings.js';
+import {choose, theme} from '../theme.js';
 import {Own, useAct} from './basics.js';
 import {FormDialog} from './dialog.js';
 import {Check, Choice} from './form.js';
+import {Icon, Logo} from './icons.js';
 import {ActAs, LoginAgain, LogOut} from './login.js';
 
 const PROJECT = ['overview', 'shares', 'snapshots', 'networks', 'groups', 'backups', 'replicas', 'operations', 'messages', 'quotas',
@@ -17,7 +20,7 @@ const OPERATOR = ['pools', 'types', 'services', 'servers', 'migrations', 'findin
 
 function Links({title, names, here}) {
   return html`<h2>${title}</h2><ul>${names.map((name) => html`<li key=${name}><a href=${link(name)}
-    aria-current=${name === here ? 'page' : undefined}>${S.nav[name]}</a></li>`)}</ul>`;
+    aria-current=${name === here ? 'page' : undefined}><${Icon} name=${name} />${S.nav[name]}</a></li>`)}</ul>`;
 }
 
 function Account() {
@@ -33,7 +36,7 @@ function Account() {
     ${settings.auth_strategy === 'keystone' && html`<button type="button"
       onClick=${() => run(async () => setProjects(await otherProjects()))}>${S.user.change}</button>`}
     ${settings.auth_strategy === 'noauth' && html`<button type="button" onClick=${() => act(true)}>${S.user.changeUser}</button>`}
-    <${LogOut} />${problem}
+    <${Theme} /><${LogOut} />${problem}
     ${acting && html`<${ActAs} onClose=${() => act(false)} />`}
     ${projects && html`<${FormDialog} title=${S.user.change} submit=${S.login.switch} onClose=${() => setProjects(null)}
         onSubmit=${() => logIn({project_id: chosen})}><${Choice} label=${S.user.project} value=${chosen} onChange=${choose}
@@ -51,20 +54,28 @@ function Find() {
     <button type="submit">${S.search.submit}</button></form>`;
 }
 
+function Theme() {
+  const {chosen} = useStore(theme);
+  return html`<select class="inline" aria-label=${S.theme.label} value=${chosen} onChange=${(event) => choose(event.target.value)}>
+    ${Object.entries(S.theme.names).map(([name, text]) => html`<option key=${name} value=${name} selected=${name === chosen}>${text}</option>`)}</select>`;
+}
+
 const logInAgain = () => askAgain().catch(() => {});
 
-export function Frame({here, children}) {
-  const {user, declined} = useStore(session);
+export function Frame({page, here, children}) {
+  const {user, settings, declined} = useStore(session);
   const {away} = useStore(service);
+  const guide = guideOf(page, settings.docs_url);
   const toContent = (event) => {
     event.preventDefault();
     document.getElementById('content').focus();
   };
   return html`<a class="skip" href="#content" onClick=${toContent}>${S.skip}</a>
-    <header><a class="brand" href=${link('overview')}>${S.title}</a><${Find} /><${Account} key=${user.project_id} /></header>
+    <header><a class="brand" href=${link('overview')}><${Logo} />${S.title}</a><${Find} /><${Account} key=${user.project_id} /></header>
     <nav aria-label=${S.nav.label}><${Links} title=${S.nav.project} names=${PROJECT} here=${here} />
       ${user.administrator && html`<${Links} title=${S.nav.operator} names=${OPERATOR} here=${here} />`}</nav>
     <main id="content" tabindex="-1"><div role="status">${away && html`<p class="away">${S.away}</p>`}
-      ${declined && html`<p class="away">${S.error.ended} <button type="button" onClick=${logInAgain}>${S.login.submit}</button></p>`}</div>${children}</main>
+      ${declined && html`<p class="away">${S.error.ended} <button type="button" onClick=${logInAgain}>${S.login.submit}</button></p>`}</div>${children}
+      ${guide && html`<p class="guide"><a href=${guide} target="_blank" rel="noopener noreferrer">${S.guide}</a></p>`}</main>
     <${LoginAgain} />`;
 }
