@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests on migrations to another backend, of shares and of share servers: start, complete, cancel, progress.
 
-``Requests`` has the life cycle. Its two adapters, in ``share_migration.py`` and ``server_migration.py``, have the checks
-of their resource and write the rows of a new migration. Checks are made before anything changes.
+``Requests`` has the life cycle. ``share_migration.py`` and ``server_migration.py`` have what differs: the checks of their
+resource, and the rows of a new migration. Checks are made before anything changes.
 """
 
-import abc
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeGuard, TypeVar
 
 from manila_lite import engine, errors, states
@@ -28,90 +27,41 @@ M = TypeVar('M', bound=Move)
 D = TypeVar('D', bound=Migrate)
 
 
-class Requests(abc.ABC, Generic[M, D]):
-    """Requests on migrations of one resource type. ``open_key`` is the prefix of their operations' keys.
+@dataclasses.dataclass(frozen=True)
+class Begun(Generic[D]):
+    """What the operation of a migration needs. ``owner``: as for ``engine.begin``."""
 
-    ``may_end_at_once``: a migration may have a task state although it never had an operation.
+    serial: str
+    data: D
+    owner: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Requests(Generic[M, D]):
+    """Requests on migrations of one resource type, whose rows ``migrations`` knows.
+
+    ``open_key`` is the prefix of their operations' keys. ``may_end_at_once``: a migration may have a task state although it
+    never had an operation.
     """
 
     migrations: Migrations[D]
     open_key: str
-    may_end_at_once = False
-
-    # What differs ---------------------------------------------------------------------------------
-
-    @abc.abstractmethod
-    def get(self, conn: Connection, ctx: RequestContext, resource_id: str) -> Row[Any]:
-        """Return the row of the resource.
-
-        :raises errors.NotFound: the caller has none with this id.
-        """
-
-    @abc.abstractmethod
-    def last(self, conn: Connection, resource_id: str) -> Row[Any] | None:
-        """Return the last migration's operation, or None."""
-
-    @abc.abstractmethod
-    def examine(
-        self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]
-    ) -> M:
-        """Return the planned move.
-
-        :raises errors.Invalid: there is no such host, type or network.
-        :raises errors.Conflict: a resource is in the wrong state; the message names it.
-        """
-
-    @abc.abstractmethod
-    def check_options(self, move: M, wanted: Mapping[str, Any]) -> None:
-        """Refuse options that no backend supports.
-
-        :raises errors.Invalid: there is one.
-        """
-
-    @abc.abstractmethod
-    def data(self, move: M) -> D:
-        """Return the data of the operations of check and migration."""
-
-    @abc.abstractmethod
-    def begin(
-        self, conn: Connection, ctx: RequestContext, asked: M, move: M, support: Answer
-    ) -> tuple[engine.Wake, D]:
-        """Set the resource and its parts to migrating, and begin the operation. Return its wake-up and its data.
-
-        :param asked: the move as scheduler and backend were asked about it
-        :raises errors.WrongState: something changed in the meantime.
-        """
-
-    @abc.abstractmethod
-    def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
-        """Set the task state, from any other."""
-
-    @abc.abstractmethod
-    def begin_cut_over(self, conn: Connection, row: Row[Any], target: str) -> None:
-        """Set the resource, a row, its target and its parts from error to migrating.
-
-        :raises errors.WrongState: one of these is not in error any more.
-        """
-
-    def objection(self, move: M, support: Answer) -> str | None:
-        """Return the reason why the resource cannot move as requested, or None."""
-        if move.assist == MUST and support.compatible and not support.by_host:
-            return f'the share manager of {move.host} is of an older release, which cannot copy as a host.'
-        return migration_check.objection(move.to, move.options, support)
-
-    def shown_task_state(
-        self, conn: Connection, ctx: RequestContext, resource_id: str, last: D | None
-    ) -> str | None:
-        """Return the task state of the resource, whose last migration has these data.
-
-        :raises errors.NotFound: the caller has no such resource.
-        """
-        task_state: str | None = self.get(conn, ctx, resource_id).task_state
-        return task_state
-
-    def shown_target(self, last: D) -> dict[str, Any]:
-        """Return the part of the progress that names the target."""
-        return {}
+    #: Return the row of the resource, if the caller has one with this id.
+    get: Callable[[Connection, RequestContext, str], Row[Any]]
+    #: Return the planned move, by the request. Refuse hosts, types and networks that are not there, and wrong states.
+    examine: Callable[[Connection, RequestContext, str, Mapping[str, Any]], M]
+    #: Refuse options that no backend supports.
+    check_options: Callable[[M, Mapping[str, Any]], None]
+    #: Return the reason why the resource cannot move as requested, by the answer to the check, or None.
+    objection: Callable[[M, Answer], str | None]
+    #: Return the data of the operations of check and migration.
+    data: Callable[[M], D]
+    #: Set the resource and its parts to migrating: the move as scheduler and backend were asked about it, and as it is now.
+    #: Return the rest of the operation. Refuse what changed in the meantime.
+    begin: Callable[[Connection, RequestContext, M, M, Answer], Begun[D]]
+    #: Return the task state of a resource for its owner, whose last migration has these data, and how its target is shown.
+    shown: Callable[[Connection, RequestContext, str, D | None], tuple[str | None, dict[str, Any]]]
+    may_end_at_once: bool = False
 
     # Life cycle -----------------------------------------------------------------------------------
 
@@ -125,8 +75,21 @@ class Requests(abc.ABC, Generic[M, D]):
         """
         asked, support = self.try_out(ctx, resource_id, wanted)
         with ctx.db.writer() as conn:
-            wake, data = self.begin(conn, ctx, asked, self.examine(conn, ctx, resource_id, wanted), support)
-            self.migrations.announce(ctx, resource_id, data, Phase.COPY, 'start')
+            move = self.examine(conn, ctx, resource_id, wanted)
+            begun = self.begin(conn, ctx, asked, move, support)
+            wake = engine.begin(
+                conn,
+                ctx,
+                self.migrations.kind,
+                self.migrations.resource_type,
+                resource_id,
+                topic='scheduler',
+                serial=begun.serial,
+                open_key=f'{self.open_key}:{resource_id}',
+                data=begun.data,
+                owner=begun.owner,
+            )
+            self.migrations.announce(ctx, resource_id, begun.data, Phase.COPY, 'start')
         wake.send(ctx)
 
     def try_out(self, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> tuple[M, Answer]:
@@ -164,29 +127,6 @@ class Requests(abc.ABC, Generic[M, D]):
             move.host,
         )
 
-    def begin_operation(
-        self,
-        conn: Connection,
-        ctx: RequestContext,
-        resource_id: str,
-        serial: str,
-        data: D,
-        owner: str | None = None,
-    ) -> tuple[engine.Wake, D]:
-        """Begin the operation of the migration. Return its wake-up and its data. ``owner``: as for ``engine.begin``."""
-        return engine.begin(
-            conn,
-            ctx,
-            self.migrations.kind,
-            self.migrations.resource_type,
-            resource_id,
-            topic='scheduler',
-            serial=serial,
-            open_key=f'{self.open_key}:{resource_id}',
-            data=data,
-            owner=owner,
-        ), data
-
     def complete(self, ctx: RequestContext, resource_id: str) -> str:
         """Begin the cut-over to the target, or retry a failed one. Return the target's id.
 
@@ -194,7 +134,7 @@ class Requests(abc.ABC, Generic[M, D]):
         :raises errors.Conflict: the backend of the target is down.
         """
         with ctx.db.writer() as conn:
-            row, op = self.get(conn, ctx, resource_id), self.last(conn, resource_id)
+            row, op = self.get(conn, ctx, resource_id), self.migrations.last(conn, resource_id)
             if op is None or op.resource_id != resource_id:
                 raise errors.Invalid(
                     f'{self._name(resource_id)} is not being migrated.', code='not_migrating'
@@ -234,7 +174,7 @@ class Requests(abc.ABC, Generic[M, D]):
             )
 
     def _reopen(self, conn: Connection, row: Row[Any], op: Any, target: str) -> None:
-        self.begin_cut_over(conn, row, target)
+        self.migrations.begin_cut_over(conn, row.id, target)
         if not rows.reopen(conn, op, 'cut_over', f'{self.open_key}:{row.id}'):
             raise errors.WrongState(
                 f'The migration of {self.migrations.name} {row.id} is already in progress.',
@@ -247,7 +187,7 @@ class Requests(abc.ABC, Generic[M, D]):
         :raises errors.Invalid: there is no migration that can still be cancelled.
         """
         with ctx.db.writer() as conn:
-            row, op = self.get(conn, ctx, resource_id), self.last(conn, resource_id)
+            row, op = self.get(conn, ctx, resource_id), self.migrations.last(conn, resource_id)
             data = None if op is None else self.migrations.data.from_json(op.data)
             _must_be_cancellable(data, row.task_state)
             if (
@@ -273,7 +213,7 @@ class Requests(abc.ABC, Generic[M, D]):
         """
         wakes: list[engine.Wake] = []
         with ctx.db.writer() as conn:
-            row, op = self.get(conn, ctx, resource_id), self.last(conn, resource_id)
+            row, op = self.get(conn, ctx, resource_id), self.migrations.last(conn, resource_id)
             if self._is_half_done(row, op) and value != Migration.ERROR:
                 raise errors.WrongState(
                     f'The cut-over of {self.migrations.name} {resource_id} failed. Its task state stays '
@@ -286,7 +226,7 @@ class Requests(abc.ABC, Generic[M, D]):
                 else:
                     rows.make_due(conn, op.id)
                     wakes = [_wake_of(op)]
-            self.set_task_state(conn, resource_id, value)
+            self.migrations.set_task_state(conn, resource_id, value)
         for wake in wakes:
             wake.send(ctx)
 
@@ -308,16 +248,22 @@ class Requests(abc.ABC, Generic[M, D]):
         :raises errors.Invalid: the resource is not being migrated, and never was.
         """
         with ctx.db.reader() as conn:
-            op = self.last(conn, resource_id)
+            op = self.migrations.last(conn, resource_id)
             last = None if op is None else self.migrations.data.from_json(op.data)
-            task_state = self.shown_task_state(conn, ctx, resource_id, last)
+            task_state, target = self.shown(conn, ctx, resource_id, last)
         if task_state is None or (last is None and not self.may_end_at_once):
             raise errors.Invalid(f'{self._name(resource_id)} is not being migrated.', code='not_migrating')
-        about = {} if last is None else self.shown_target(last)
-        return {'task_state': str(task_state), **about, **figures(last or Reached(), task_state)}
+        return {'task_state': str(task_state), **target, **figures(last or Reached(), task_state)}
 
     def _name(self, resource_id: str) -> str:
         return f'{self.migrations.name.capitalize()} {resource_id}'
+
+
+def objection(move: Move, support: Answer) -> str | None:
+    """Return the reason why a resource of any type cannot move as requested, or None."""
+    if move.assist == MUST and support.compatible and not support.by_host:
+        return f'the share manager of {move.host} is of an older release, which cannot copy as a host.'
+    return migration_check.objection(move.to, move.options, support)
 
 
 def _must_be_cancellable(data: Migrate | None, task_state: str | None) -> None:

@@ -3,7 +3,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, TypedDict
+from typing import Any
 
 from manila_lite import engine, errors
 from manila_lite.context import RequestContext
@@ -13,23 +13,6 @@ from manila_lite.operation_data.migrations import Answer, Reached
 
 #: Seconds between polls for the backend's answer.
 _LOOK = 0.1
-
-
-class Agreed(TypedDict):
-    """The part of the backend's answer that the operation needs: fields of its data."""
-
-    freeze: bool
-    cancellable: bool
-    by_host: bool
-
-
-def agreed(support: Answer) -> Agreed:
-    """Return the part of the backend's answer that the operation needs."""
-    return {
-        'freeze': not support.writable,
-        'cancellable': support.migration_cancel,
-        'by_host': support.by_host,
-    }
 
 
 def objection(to: str, options: Mapping[str, bool], support: Answer) -> str | None:

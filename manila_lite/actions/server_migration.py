@@ -10,9 +10,9 @@ from typing import Any
 
 from oslo_utils import timeutils, uuidutils
 
-from manila_lite import engine, errors, states
-from manila_lite.actions import migration_check, migration_targets
-from manila_lite.actions.migration import Requests, task_state
+from manila_lite import errors, states
+from manila_lite.actions import migration_targets
+from manila_lite.actions.migration import Begun, Requests, objection, task_state
 from manila_lite.actions.migration_targets import MAY, MUST, OPTIONS, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
@@ -62,162 +62,114 @@ class ServerMove(Move):
         return bool(self.network_id == self.server.share_network_id)
 
 
-class ServerRequests(Requests[ServerMove, MigrateServer]):
-    """Requests on migrations of share servers."""
+def _get(conn: Connection, ctx: RequestContext, resource_id: str) -> Row[Any]:
+    """Return the server's row."""
+    return share_servers.get_visible(conn, ctx, resource_id)
 
-    migrations, open_key = SERVERS, 'server'
 
-    def get(self, conn: Connection, ctx: RequestContext, resource_id: str) -> Row[Any]:
-        """Return the server's row."""
-        return share_servers.get_visible(conn, ctx, resource_id)
+def _examine(
+    conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]
+) -> ServerMove:
+    """Return the planned move, with a share network that exists."""
+    server = _get(conn, ctx, resource_id)
+    network_id = wanted.get('new_share_network_id') or server.share_network_id
+    migration_targets.check_network(conn, ctx, server.project_id, network_id)
+    service = migration_targets.backend(conn, ctx, wanted['host'])
+    subnets = share_server_queries.subnets_for(conn, network_id, service.availability_zone_id)
+    move = ServerMove(
+        server,
+        wanted['host'],
+        network_id,
+        service.availability_zone_id,
+        tuple(subnets),
+        tuple(server_migration.shares_of(conn, resource_id)),
+        tuple(server_migration.snapshots_of(conn, resource_id)),
+        tuple(share_replicas.list_of_server(conn, resource_id)),
+        {name: wanted[name] for name in OPTIONS},
+        bool(wanted.get('by_itself')),
+        wanted.get('evacuation'),
+        _assist(wanted),
+    )
+    _must_be_movable(conn, move)
+    _must_fit(conn, move, service)
+    return move
 
-    def last(self, conn: Connection, resource_id: str) -> Row[Any] | None:
-        """Return the last migration of the server, as source or as target, or None."""
-        return server_migration.last(conn, resource_id)
 
-    def examine(
-        self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]
-    ) -> ServerMove:
-        """Return the planned move, with a share network that exists."""
-        server = self.get(conn, ctx, resource_id)
-        network_id = wanted.get('new_share_network_id') or server.share_network_id
-        migration_targets.check_network(conn, ctx, server.project_id, network_id)
-        service = migration_targets.backend(conn, ctx, wanted['host'])
-        subnets = share_server_queries.subnets_for(conn, network_id, service.availability_zone_id)
-        move = ServerMove(
-            server,
-            wanted['host'],
-            network_id,
-            service.availability_zone_id,
-            tuple(subnets),
-            tuple(server_migration.shares_of(conn, resource_id)),
-            tuple(server_migration.snapshots_of(conn, resource_id)),
-            tuple(share_replicas.list_of_server(conn, resource_id)),
-            {name: wanted[name] for name in OPTIONS},
-            bool(wanted.get('by_itself')),
-            wanted.get('evacuation'),
-            _assist(wanted),
-        )
-        _must_be_movable(conn, move)
-        _must_fit(conn, move, service)
-        return move
-
-    def check_options(self, move: ServerMove, wanted: Mapping[str, Any]) -> None:
-        """Refuse a move into another share network, or by a copy of the host, that clients would not notice."""
-        if move.options['nondisruptive'] and not move.keeps_addresses:
-            raise errors.Invalid('nondisruptive: clients would notice a move into another share network.')
-        if move.options['nondisruptive'] and move.assist == MUST:
-            raise errors.Invalid(
-                'force_host_assisted_migration: cannot be combined with nondisruptive.',
-                code='no_host_assisted_migration',
-            )
-
-    def objection(self, move: ServerMove, support: Answer) -> str | None:
-        """Return the reason why the server cannot move as requested, or None."""
-        if move.options['nondisruptive'] and not move.keeps_addresses:
-            return 'nondisruptive: not into another share network.'
-        if move.replicas and not support.replicas:
-            mover = 'a host' if support.by_host else 'the driver there'
-            return f'{mover} moves no share servers whose shares have replicas.'
-        return super().objection(move, support)
-
-    def check(self, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """Return whether the server could move, the reason if not, the requested options, and those that the backend supports.
-
-        :raises: as ``start``, except for objections of the scheduler or the backend: they are part of the answer.
-        """
-        with ctx.db.reader() as conn:
-            move = self.examine(conn, ctx, resource_id, wanted)
-        support = self.ask(ctx, resource_id, move)
-        network = {'share_network_id': move.network_id, 'new_share_network_id': move.network_id}
-        reason = self.objection(move, support)
-        return {
-            'compatible': reason is None,
-            'reason': reason,
-            'requested_capabilities': {**move.options, 'host': move.to, **network},
-            'supported_capabilities': {
-                **{
-                    name: getattr(support, name)
-                    for name in (*OPTIONS, 'migration_cancel', 'migration_get_progress')
-                },
-                **network,
-            },
-        }
-
-    def data(self, move: ServerMove) -> MigrateServer:
-        """Return the data of the operations. There is no target yet."""
-        return MigrateServer(
-            target='',
-            to=move.to,
-            source_host=move.server.host,
-            network_id=move.network_id,
-            share_network_id=move.server.share_network_id,
-            new_share_network_id=move.network_id,
-            shares=len(move.shares),
-            snapshots=len(move.snapshots),
-            zone_id=move.zone_id,
-            keeps_addresses=move.keeps_addresses,
-            options=dict(move.options),
-            types=sorted(server_migration.types_of(move.shares)),
-            size=sum(row.size for row in move.shares),
-            proto=move.shares[0].share_proto,
-            phase_one_began=timeutils.utcnow_ts(microsecond=True),
-            parts=[Part(row.instance_id, row.share_type_id, row.size) for row in move.shares],
-            by_itself=move.by_itself,
-            evacuation=move.evacuation,
-            assist=move.assist,
+def _check_options(move: ServerMove, wanted: Mapping[str, Any]) -> None:
+    """Refuse a move into another share network, or by a copy of the host, that clients would not notice."""
+    if move.options['nondisruptive'] and not move.keeps_addresses:
+        raise errors.Invalid('nondisruptive: clients would notice a move into another share network.')
+    if move.options['nondisruptive'] and move.assist == MUST:
+        raise errors.Invalid(
+            'force_host_assisted_migration: cannot be combined with nondisruptive.',
+            code='no_host_assisted_migration',
         )
 
-    def begin(
-        self, conn: Connection, ctx: RequestContext, asked: ServerMove, move: ServerMove, support: Answer
-    ) -> tuple[engine.Wake, MigrateServer]:
-        """Set server, shares and snapshots to migrating, insert or take in the target, and begin the operation."""
-        if [row.id for row in asked.shares] != [row.id for row in move.shares]:
-            raise errors.WrongState('The shares of the share server changed in the meantime; try again.')
-        source, chosen = move.server, support.server
-        transitions.begin(conn, states.SHARE_SERVER, 'migrate', source.id, task_state=Migration.STARTING)
-        _begin_all(conn, move, SERVERS.migrate_verb)
-        target = _take_in(conn, move, chosen) if chosen else _insert_target(conn, move)
-        data = dataclasses.replace(
-            self.data(move),
-            **migration_check.agreed(support),
-            target=target,
-            was_idle=bool(chosen),
-            # A copy by the host is tried out at addresses of its own, and gets those of the source at the cut-over.
-            keeps_addresses=move.keeps_addresses and not support.by_host,
-            takes_addresses=move.keeps_addresses and support.by_host,
-        )
-        return self.begin_operation(conn, ctx, source.id, f'server:{source.id}', data)
 
-    def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
-        """Set the server's task state."""
-        transitions.swap_server_task_state(conn, resource_id, (None, *Migration), value)
+def _objection(move: ServerMove, support: Answer) -> str | None:
+    """Return the reason why the server cannot move as requested, or None."""
+    if move.options['nondisruptive'] and not move.keeps_addresses:
+        return 'nondisruptive: not into another share network.'
+    if move.replicas and not support.replicas:
+        mover = 'a host' if support.by_host else 'the driver there'
+        return f'{mover} moves no share servers whose shares have replicas.'
+    return objection(move, support)
 
-    def begin_cut_over(self, conn: Connection, row: Row[Any], target: str) -> None:
-        """Set both servers, the shares and the snapshots to migrating again."""
-        transitions.begin(conn, states.SHARE_SERVER, 'cut_over', row.id, task_state=Migration.COMPLETING)
-        transitions.begin(conn, states.SHARE_SERVER, 'cut_over_to', target, task_state=None)
-        for machine, row_ids in (
-            (states.SHARE, [share.instance_id for share in server_migration.shares_of(conn, row.id)]),
-            (states.SNAPSHOT, [snapshot.id for snapshot in server_migration.snapshots_of(conn, row.id)]),
-        ):
-            transitions.begin_many(conn, machine, SERVERS.cut_over_verb, row_ids)
 
-    def shown_task_state(
-        self, conn: Connection, ctx: RequestContext, resource_id: str, last: MigrateServer | None
-    ) -> str | None:
-        """Return the task state of the server. A source that has moved is gone, and shows success."""
-        known = share_server_queries.list_by_ids(conn, (resource_id, last.target) if last else (resource_id,))
-        servers = [row for row in known if row.id == resource_id]
-        if not (last or servers) or not (
-            ctx.is_admin or any(row.project_id == ctx.project_id for row in known)
-        ):
-            raise errors.NotFound.of('share server', resource_id)
-        return servers[0].task_state if servers else Migration.SUCCESS
+def _data(move: ServerMove) -> MigrateServer:
+    """Return the data of the operations. There is no target yet."""
+    return MigrateServer(
+        target='',
+        to=move.to,
+        source_host=move.server.host,
+        network_id=move.network_id,
+        share_network_id=move.server.share_network_id,
+        new_share_network_id=move.network_id,
+        shares=len(move.shares),
+        snapshots=len(move.snapshots),
+        zone_id=move.zone_id,
+        keeps_addresses=move.keeps_addresses,
+        options=dict(move.options),
+        types=sorted(server_migration.types_of(move.shares)),
+        size=sum(row.size for row in move.shares),
+        proto=move.shares[0].share_proto,
+        phase_one_began=timeutils.utcnow_ts(microsecond=True),
+        parts=[Part(row.instance_id, row.share_type_id, row.size) for row in move.shares],
+        by_itself=move.by_itself,
+        evacuation=move.evacuation,
+        assist=move.assist,
+    )
 
-    def shown_target(self, last: MigrateServer) -> dict[str, Any]:
-        """Return the id of the target."""
-        return {'destination_share_server_id': last.target}
+
+def _begin(
+    conn: Connection, ctx: RequestContext, asked: ServerMove, move: ServerMove, support: Answer
+) -> Begun[MigrateServer]:
+    """Set server, shares and snapshots to migrating, and insert or take in the target."""
+    if [row.id for row in asked.shares] != [row.id for row in move.shares]:
+        raise errors.WrongState('The shares of the share server changed in the meantime; try again.')
+    source, chosen = move.server, support.server
+    transitions.begin(conn, states.SHARE_SERVER, 'migrate', source.id, task_state=Migration.STARTING)
+    _begin_all(conn, move, SERVERS.migrate_verb)
+    target = _take_in(conn, move, chosen) if chosen else _insert_target(conn, move)
+    data = _data(move)
+    data.agree(support)
+    data.target, data.was_idle = target, bool(chosen)
+    # A copy by the host is tried out at addresses of its own, and gets those of the source at the cut-over.
+    data.keeps_addresses = move.keeps_addresses and not support.by_host
+    data.takes_addresses = move.keeps_addresses and support.by_host
+    return Begun(f'server:{source.id}', data)
+
+
+def _shown(
+    conn: Connection, ctx: RequestContext, resource_id: str, last: MigrateServer | None
+) -> tuple[str | None, dict[str, Any]]:
+    """Return the task state of the server. A source that has moved is gone, and shows success."""
+    known = share_server_queries.list_by_ids(conn, (resource_id, last.target) if last else (resource_id,))
+    servers = [row for row in known if row.id == resource_id]
+    if not (last or servers) or not (ctx.is_admin or any(row.project_id == ctx.project_id for row in known)):
+        raise errors.NotFound.of('share server', resource_id)
+    task_state = servers[0].task_state if servers else Migration.SUCCESS
+    return task_state, {'destination_share_server_id': last.target} if last else {}
 
 
 def _assist(wanted: Mapping[str, Any]) -> str | None:
@@ -384,14 +336,38 @@ def _begin_all(conn: Connection, move: ServerMove, verb: str) -> None:
             )
 
 
+REQUESTS = Requests(SERVERS, 'server', _get, _examine, _check_options, _objection, _data, _begin, _shown)
+start, complete = REQUESTS.start, REQUESTS.complete
+cancel, progress = REQUESTS.cancel, REQUESTS.progress
+
+
+def check(ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return whether the server could move, the reason if not, the requested options, and those that the backend supports.
+
+    :raises: as ``start``, except for objections of the scheduler or the backend: they are part of the answer.
+    """
+    with ctx.db.reader() as conn:
+        move = _examine(conn, ctx, resource_id, wanted)
+    support = REQUESTS.ask(ctx, resource_id, move)
+    network = {'share_network_id': move.network_id, 'new_share_network_id': move.network_id}
+    reason = _objection(move, support)
+    return {
+        'compatible': reason is None,
+        'reason': reason,
+        'requested_capabilities': {**move.options, 'host': move.to, **network},
+        'supported_capabilities': {
+            **{
+                name: getattr(support, name)
+                for name in (*OPTIONS, 'migration_cancel', 'migration_get_progress')
+            },
+            **network,
+        },
+    }
+
+
 def reset_task_state(ctx: RequestContext, server_id: str, value: str | None) -> None:
     """Set the task state of a share server. An open migration notices the change.
 
     :raises errors.Invalid: the value is no task state.
     """
     REQUESTS.reset_task_state(ctx, server_id, task_state(value))
-
-
-REQUESTS = ServerRequests()
-check, start, complete = REQUESTS.check, REQUESTS.start, REQUESTS.complete
-cancel, progress = REQUESTS.cancel, REQUESTS.progress

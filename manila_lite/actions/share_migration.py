@@ -12,8 +12,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import engine, errors, states
 from manila_lite.actions import encryption, migration_targets, share_bin, share_requests
-from manila_lite.actions.migration import Requests
-from manila_lite.actions.migration_check import agreed
+from manila_lite.actions.migration import Begun, Requests, objection
 from manila_lite.actions.migration_targets import MAY, MUST, OPTIONS, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
@@ -26,7 +25,6 @@ from manila_lite.db.queries import (
     share_types,
     shares,
 )
-from manila_lite.db.queries import operations as rows
 from manila_lite.operation_data.migrations import Answer, MigrateShare
 from manila_lite.states import Migration
 from manila_lite.workflow.share_migration import SHARES
@@ -65,122 +63,110 @@ class ShareMove(Move):
         )
 
 
-class ShareRequests(Requests[ShareMove, MigrateShare]):
-    """Requests on migrations of shares."""
+def _get(conn: Connection, ctx: RequestContext, resource_id: str) -> Row[Any]:
+    """Return the share's row."""
+    return shares.get(conn, ctx, resource_id, own=True)
 
-    migrations, open_key, may_end_at_once = SHARES, 'share', True
 
-    def get(self, conn: Connection, ctx: RequestContext, resource_id: str) -> Row[Any]:
-        """Return the share's row."""
-        return shares.get(conn, ctx, resource_id, own=True)
+def _examine(conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> ShareMove:
+    """Return the planned move, with a share type and share network that exist.
 
-    def last(self, conn: Connection, resource_id: str) -> Row[Any] | None:
-        """Return the last migration of the share, or None."""
-        operations = rows.list_of_resource(conn, resource_id, share_migration.KIND)
-        return operations[-1] if operations else None
+    ``wanted``: host, and any of writable, nondisruptive, preserve_snapshots, new_share_type_id, new_share_network_id,
+    preserve_metadata, force_host_assisted_migration; by_itself and evacuation as in ``Move``; assist.
+    """
+    share = _get(conn, ctx, resource_id)
+    service = migration_targets.backend(conn, ctx, wanted['host'])
+    share_type = _type(conn, ctx, share, wanted.get('new_share_type_id'))
+    share_requests.must_have_qos(conn, share_type)
+    encryption.choose_key({'encryption_key_ref': share.encryption_key_ref}, share_type)
+    network_id = _network(conn, ctx, share, share_type, wanted.get('new_share_network_id'))
+    move = ShareMove(
+        share,
+        wanted['host'],
+        share_type,
+        network_id,
+        service.availability_zone_id,
+        tuple(share_migration.snapshots_of(conn, resource_id)),
+        {name: bool(wanted.get(name)) for name in OPTIONS},
+        bool(wanted.get('by_itself')),
+        wanted.get('evacuation'),
+        _assist(wanted),
+    )
+    _must_be_movable(conn, move)
+    _must_fit(conn, ctx, move, service)
+    return move
 
-    def examine(
-        self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]
-    ) -> ShareMove:
-        """Return the planned move, with a share type and share network that exist.
 
-        ``wanted``: host, and any of writable, nondisruptive, preserve_snapshots, new_share_type_id, new_share_network_id,
-        preserve_metadata, force_host_assisted_migration; by_itself and evacuation as in ``Move``; assist.
-        """
-        share = self.get(conn, ctx, resource_id)
-        service = migration_targets.backend(conn, ctx, wanted['host'])
-        share_type = _type(conn, ctx, share, wanted.get('new_share_type_id'))
-        share_requests.must_have_qos(conn, share_type)
-        encryption.choose_key({'encryption_key_ref': share.encryption_key_ref}, share_type)
-        network_id = _network(conn, ctx, share, share_type, wanted.get('new_share_network_id'))
-        move = ShareMove(
-            share,
-            wanted['host'],
-            share_type,
-            network_id,
-            service.availability_zone_id,
-            tuple(share_migration.snapshots_of(conn, resource_id)),
-            {name: bool(wanted.get(name)) for name in OPTIONS},
-            bool(wanted.get('by_itself')),
-            wanted.get('evacuation'),
-            _assist(wanted),
-        )
-        _must_be_movable(conn, move)
-        _must_fit(conn, ctx, move, service)
-        return move
-
-    def check_options(self, move: ShareMove, wanted: Mapping[str, Any]) -> None:
-        """Refuse options that a copy by the host does not support, if it is forced."""
-        if move.assist == MUST and (beyond := _given(wanted, _NOT_FORCED)):
-            raise errors.Invalid(
-                f'force_host_assisted_migration: cannot be combined with {", ".join(beyond)}.',
-                code='no_host_assisted_migration',
-            )
-
-    def data(self, move: ShareMove) -> MigrateShare:
-        """Return the data of the operations."""
-        share = move.share
-        return MigrateShare(
-            target=move.target,
-            instance=share.instance_id,
-            to=move.to,
-            source_host=engine.backend_of(share.host),
-            network_id=move.network_id,
-            zone_id=move.zone_id,
-            type_id=move.share_type.id,
-            types=[move.share_type.id],
-            size=share.size,
-            proto=share.share_proto,
-            options=dict(move.options),
-            abilities=share_requests.abilities(move.share_type),
-            phase_one_began=timeutils.utcnow_ts(microsecond=True),
-            by_itself=move.by_itself,
-            evacuation=move.evacuation,
-            assist=move.assist,
-            excluded={share.host: 'the share is there'} if move.changes_only_the_host else {},
+def _check_options(move: ShareMove, wanted: Mapping[str, Any]) -> None:
+    """Refuse options that a copy by the host does not support, if it is forced."""
+    if move.assist == MUST and (beyond := _given(wanted, _NOT_FORCED)):
+        raise errors.Invalid(
+            f'force_host_assisted_migration: cannot be combined with {", ".join(beyond)}.',
+            code='no_host_assisted_migration',
         )
 
-    def begin(
-        self, conn: Connection, ctx: RequestContext, asked: ShareMove, move: ShareMove, support: Answer
-    ) -> tuple[engine.Wake, MigrateShare]:
-        """Set the share and its snapshots to migrating, insert the second instance, and begin the operation."""
-        share = move.share
-        if (share.instance_id, share.size) != (asked.share.instance_id, asked.share.size):
-            raise errors.WrongState(f'Share {share.id} changed in the meantime; try again.')
-        _check_quota(conn, ctx, move)
-        transitions.begin(conn, states.SHARE, 'migrate', share.instance_id)
-        transitions.set_task_state(conn, share.id, Migration.STARTING)
-        snapshot_ids = [row.id for row in move.snapshots]
-        if transitions.begin_many(conn, states.SNAPSHOT, 'migrate', snapshot_ids) != len(snapshot_ids):
-            raise errors.WrongState('A snapshot of the share changed in the meantime; try again.')
-        transitions.create(
-            conn,
-            states.SHARE,
-            {
-                'id': asked.target,
-                'share_id': share.id,
-                'share_type_id': move.share_type.id,
-                'is_aside': True,
-                'availability_zone_id': move.zone_id,
-                'share_network_id': move.network_id,
-                'access_rules_status': states.Rules.ACTIVE.value,
-            },
-            'receive',
-        )
-        data = dataclasses.replace(self.data(asked), **agreed(support))
-        return self.begin_operation(conn, ctx, share.id, share.instance_id, data, share.project_id)
 
-    def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
-        """Set the share's task state."""
-        transitions.set_task_state(conn, resource_id, value)
+def _data(move: ShareMove) -> MigrateShare:
+    """Return the data of the operations."""
+    share = move.share
+    return MigrateShare(
+        target=move.target,
+        instance=share.instance_id,
+        to=move.to,
+        source_host=engine.backend_of(share.host),
+        network_id=move.network_id,
+        zone_id=move.zone_id,
+        type_id=move.share_type.id,
+        types=[move.share_type.id],
+        size=share.size,
+        proto=share.share_proto,
+        options=dict(move.options),
+        abilities=share_requests.abilities(move.share_type),
+        phase_one_began=timeutils.utcnow_ts(microsecond=True),
+        by_itself=move.by_itself,
+        evacuation=move.evacuation,
+        assist=move.assist,
+        excluded={share.host: 'the share is there'} if move.changes_only_the_host else {},
+    )
 
-    def begin_cut_over(self, conn: Connection, row: Row[Any], target: str) -> None:
-        """Set both instances and the snapshots to migrating again."""
-        transitions.begin(conn, states.SHARE, 'cut_over', row.instance_id)
-        transitions.begin(conn, states.SHARE, 'cut_over_to', target)
-        snapshot_ids = [snapshot.id for snapshot in share_migration.snapshots_of(conn, row.id)]
-        transitions.begin_many(conn, states.SNAPSHOT, 'cut_over', snapshot_ids)
-        transitions.set_task_state(conn, row.id, Migration.COMPLETING)
+
+def _begin(
+    conn: Connection, ctx: RequestContext, asked: ShareMove, move: ShareMove, support: Answer
+) -> Begun[MigrateShare]:
+    """Set the share and its snapshots to migrating, and insert the second instance."""
+    share = move.share
+    if (share.instance_id, share.size) != (asked.share.instance_id, asked.share.size):
+        raise errors.WrongState(f'Share {share.id} changed in the meantime; try again.')
+    _check_quota(conn, ctx, move)
+    transitions.begin(conn, states.SHARE, 'migrate', share.instance_id)
+    transitions.set_task_state(conn, share.id, Migration.STARTING)
+    snapshot_ids = [row.id for row in move.snapshots]
+    if transitions.begin_many(conn, states.SNAPSHOT, 'migrate', snapshot_ids) != len(snapshot_ids):
+        raise errors.WrongState('A snapshot of the share changed in the meantime; try again.')
+    transitions.create(
+        conn,
+        states.SHARE,
+        {
+            'id': asked.target,
+            'share_id': share.id,
+            'share_type_id': move.share_type.id,
+            'is_aside': True,
+            'availability_zone_id': move.zone_id,
+            'share_network_id': move.network_id,
+            'access_rules_status': states.Rules.ACTIVE.value,
+        },
+        'receive',
+    )
+    data = _data(asked)
+    data.agree(support)
+    return Begun(share.instance_id, data, owner=share.project_id)
+
+
+def _shown(
+    conn: Connection, ctx: RequestContext, share_id: str, last: MigrateShare | None
+) -> tuple[str | None, dict[str, Any]]:
+    """Return the task state of the share. Its target is not shown."""
+    return _get(conn, ctx, share_id).task_state, {}
 
 
 # Checks ---------------------------------------------------------------------------------------------
@@ -329,7 +315,9 @@ def _check_quota(conn: Connection, ctx: RequestContext, move: ShareMove) -> None
 
 # Requests -------------------------------------------------------------------------------------------
 
-REQUESTS = ShareRequests()
+REQUESTS = Requests(
+    SHARES, 'share', _get, _examine, _check_options, objection, _data, _begin, _shown, may_end_at_once=True
+)
 complete, cancel, progress = REQUESTS.complete, REQUESTS.cancel, REQUESTS.progress
 reset_task_state = REQUESTS.reset_task_state
 

@@ -139,6 +139,14 @@ class Migrate(Reached, Demand):
     closing_since: float | None = None
     closed: bool = False
 
+    def agree(self, support: Answer) -> None:
+        """Note what the operation needs of the answer to the check."""
+        self.freeze, self.cancellable, self.by_host = (
+            not support.writable,
+            support.migration_cancel,
+            support.by_host,
+        )
+
 
 @dataclasses.dataclass(kw_only=True)
 class MovedShare(Stored):

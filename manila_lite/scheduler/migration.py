@@ -5,11 +5,11 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import operations, shares
+from manila_lite.db.queries import shares
 from manila_lite.engine import PLACE, Plan, Step, Work
-from manila_lite.operation_data.migrations import Answer, Migrate
+from manila_lite.operation_data.migrations import Migrate
 from manila_lite.scheduler import destinations, restarts
-from manila_lite.workflow.migration import M, Migrations
+from manila_lite.workflow.migration import M, Migrations, store_refusal
 from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
 
@@ -69,16 +69,10 @@ def _no_end(conn: Connection, work: Work[Migrate]) -> None:
     """Do nothing: operations that were passed on end elsewhere."""
 
 
-def does_not_fit(conn: Connection, work: Work[Migrate], error: Exception) -> None:
-    """Store the refusal as the answer of the check."""
-    work.data.support = Answer(False, reason=errors.reason(error, work.ctx.request_id))
-    operations.move(conn, work.op.id, work.op.owner, data=work.data.to_json())
-
-
 def _plans(migrations: Migrations[M]) -> list[Plan[M]]:
     """Return the plans of check and migration of one resource type."""
     return [
-        Plan(migrations.check_kind, (Step(fits, name=PLACE),), _no_end, does_not_fit, data=migrations.data),
+        Plan(migrations.check_kind, (Step(fits, name=PLACE),), _no_end, store_refusal, data=migrations.data),
         Plan(migrations.kind, (Step(claim, name=PLACE),), _no_end, migrations.give_up, data=migrations.data),
     ]
 

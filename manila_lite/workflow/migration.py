@@ -1,27 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The life cycle of migrations in the database: their names, their ends and their notifications.
+"""The life of migrations in the database: their names, their ends and their notifications.
 
 Shares and share servers migrate in the same way. ``Migrations`` has everything that is the same; its two subclasses, the
-adapters in ``share_migration.py`` and ``server_migration.py``, have the rest. The requests are in
+adapters in ``share_migration.py`` and ``server_migration.py``, have what differs. The requests are in
 ``actions/migration.py``, the steps in ``manager/plans/migration.py``.
 """
 
 import abc
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
+from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import context, errors, states
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import messages, operations
 from manila_lite.engine.begin import Wake
 from manila_lite.engine.plans import Work
-from manila_lite.operation_data.migrations import Migrate, Progress, Reached
+from manila_lite.operation_data.left_copies import Left
+from manila_lite.operation_data.migrations import Answer, Migrate, Progress, Reached
 from manila_lite.rpc import notices
 from manila_lite.states import Migration
+
+LOG = log.getLogger(__name__)
 
 
 class Cancelled(errors.Final):
@@ -36,6 +40,7 @@ def is_cancelled(error: Exception) -> bool:
 
 
 _KEPT = 'All data is kept, and an administrator can repeat migration_complete.'
+_STILL_OPEN = 'Clients could still read outdated data at the former export locations: the backend {host} did not close them.'
 
 
 M = TypeVar('M', bound=Migrate)
@@ -55,8 +60,10 @@ class Migrations(abc.ABC, Generic[M]):
     data: type[M]
     kind: str
     check_kind: str
-    #: The kind of the operation that deletes the copy of a migration that was cancelled by force.
+    #: The kinds of the operations that delete the copy of a migration that was cancelled by force, and that end the former
+    #: exports.
     clear_kind: str
+    close_kind: str
     resource_type: str
     #: The verbs of ``states.py`` for the shares and snapshots that move.
     migrate_verb: str
@@ -65,6 +72,13 @@ class Migrations(abc.ABC, Generic[M]):
     message_actions: Mapping[Phase, messages.Action]
     #: The part of the target that stays if the copy cannot be removed, for people.
     leftover: str
+    #: Return the rows of the shares, and of the snapshots, that move with a resource.
+    shares: Callable[[Connection, str], list[Any]]
+    snapshots: Callable[[Connection, str], list[Any]]
+    #: Return the operation of the last migration of a resource, or None.
+    last: Callable[[Connection, str], Row[Any] | None]
+    #: Set the task state of a resource to another if it is one of several. Say whether it was.
+    swap_task_state: Callable[[Connection, str, Iterable[str | None], str | None], bool]
 
     @property
     def name(self) -> str:
@@ -78,18 +92,12 @@ class Migrations(abc.ABC, Generic[M]):
     # What differs ---------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def swap_task_state(
-        self, conn: Connection, resource_id: str, allowed: Iterable[str | None], to: str | None
-    ) -> bool:
-        """Set the task state to ``to`` if it is one of ``allowed``. Say whether it was."""
+    def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
+        """Set the task state, from any other."""
 
     @abc.abstractmethod
-    def shares(self, conn: Connection, resource_id: str) -> list[Any]:
-        """Return the rows of the shares that move."""
-
-    @abc.abstractmethod
-    def snapshots(self, conn: Connection, resource_id: str) -> list[Any]:
-        """Return the rows of the snapshots that move."""
+    def task_state(self, conn: Connection, resource_id: str) -> str | None:
+        """Return the present task state."""
 
     @abc.abstractmethod
     def restore_source(self, conn: Connection, work: Work[M], task_state: Migration) -> None:
@@ -117,6 +125,30 @@ class Migrations(abc.ABC, Generic[M]):
     def payload(self, resource_id: str, data: M) -> dict[str, Any]:
         """Return the part of notifications that only this resource type has; ``data`` is the operation's."""
 
+    @abc.abstractmethod
+    def begin_cut_over(self, conn: Connection, resource_id: str, target: str) -> None:
+        """Set the resource, its target and its parts from error to migrating.
+
+        :raises errors.WrongState: one of these is not in error any more.
+        """
+
+    @abc.abstractmethod
+    def close(self, conn: Connection, ctx: context.RequestContext, resource_id: str, data: M) -> Wake | None:
+        """Have the source's backend end the former exports. Return None if the driver of the target has done so."""
+
+    @abc.abstractmethod
+    def finish(self, conn: Connection, work: Work[M]) -> None:
+        """Put the target in the place of the source. Begin the deletion of the source."""
+
+    def lock(self, conn: Connection, resource_id: str) -> None:
+        """Lock rows that must be locked before all others."""
+
+    def check_cut_over(self, conn: Connection, resource_id: str) -> None:
+        """Refuse a cut-over that an administrator stopped by hand.
+
+        :raises errors.Final: it was stopped.
+        """
+
     # Ends -----------------------------------------------------------------------------------------
 
     def settle(self, conn: Connection, work: Work[M], verb: str, *, ok: bool) -> None:
@@ -130,6 +162,7 @@ class Migrations(abc.ABC, Generic[M]):
 
     def give_up(self, conn: Connection, work: Work[M], error: Exception) -> None:
         """End a migration before its cut-over, at any step: restore the source, and remove the target."""
+        self.lock(conn, work.resource_id)
         cancelled = is_cancelled(error)
         self.settle(conn, work, self.migrate_verb, ok=False)
         self.restore_source(conn, work, Migration.CANCELLED if cancelled else Migration.ERROR)
@@ -157,6 +190,7 @@ class Migrations(abc.ABC, Generic[M]):
         :raises errors.WrongState: the migration has ended, or its cut-over has begun.
         """
         op = work.op
+        self.lock(conn, op.resource_id)
         if work.data.cut or not operations.call_off(conn, op, str(Cancelled()), Cancelled.code):
             raise errors.WrongState(
                 f'The migration of {self.name} {op.resource_id} cannot be cancelled: it has ended, or '
@@ -176,12 +210,39 @@ class Migrations(abc.ABC, Generic[M]):
 
     def fail_cut_over(self, conn: Connection, work: Work[M], error: Exception) -> None:
         """Set everything that moves to error, and keep it for another try."""
+        self.lock(conn, work.resource_id)
         self.settle(conn, work, self.cut_over_verb, ok=False)
         self.keep_failed(conn, work)
         reason = ' '.join(filter(None, (errors.user_text(error), _KEPT)))
         self._report_failure(
             conn, work, Phase.COMPLETE, errors.Final(reason, detail=getattr(error, 'detail', None))
         )
+
+    def task_state_at_end(
+        self, conn: Connection, work: Work[M], owners: Mapping[str, str], left: Left, moved: str
+    ) -> Migration:
+        """Return the task state at the end. If the former exports have not ended, tell the owners of the shares, and have the
+        operation that deletes the source, whose data is ``left``, set it to a success.
+
+        ``owners``: projects by shares. ``moved``: the share, or the target.
+        """
+        if work.data.closed:
+            return Migration.SUCCESS
+        # The deletion of the source ends the exports, too.
+        operations.supersede(conn, work.resource_id, (self.close_kind,))
+        text = _STILL_OPEN.format(host=work.data.source_host)
+        LOG.warning('%s: %s', work.resource_id, text)
+        messages.create_many(
+            conn,
+            work.ctx,
+            'SHARE',
+            owners,
+            messages.Action.COMPLETE_MIGRATION,
+            messages.Detail.FORMER_EXPORT_OPEN,
+            text,
+        )
+        left.former_export_of = moved
+        return Migration.COMPLETING
 
     def _report_failure(self, conn: Connection, work: Work[M], phase: Phase, error: Exception) -> None:
         self.notify(conn, work, phase, error)
@@ -240,6 +301,20 @@ class Migrations(abc.ABC, Generic[M]):
         if error is not None:
             payload['error'] = errors.reason(error, ctx.request_id)
         notices.emit(ctx, f'{self.resource_type}.{phase}.{event}', payload, host)
+
+
+# Checks ---------------------------------------------------------------------------------------------
+
+
+def store_answer(conn: Connection, work: Work[Migrate]) -> None:
+    """Store the answer of a check."""
+    operations.move(conn, work.op.id, work.op.owner, data=work.data.to_json())
+
+
+def store_refusal(conn: Connection, work: Work[Migrate], error: Exception) -> None:
+    """Store the failure of a check as its answer, with the reason if it is for users."""
+    work.data.support = Answer(False, reason=errors.reason(error, work.ctx.request_id))
+    store_answer(conn, work)
 
 
 # Progress -------------------------------------------------------------------------------------------

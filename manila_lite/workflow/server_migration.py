@@ -5,15 +5,27 @@ from collections.abc import Iterable
 from typing import Any
 
 from manila_lite import context, states, values
-from manila_lite.db.core import transitions
+from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import access, messages, server_migration, services, share_server_queries
-from manila_lite.engine.begin import Wake, begin, begin_once
+from manila_lite.db.models import share_server_details
+from manila_lite.db.queries import (
+    access,
+    messages,
+    operations,
+    server_migration,
+    services,
+    share_networks,
+    share_server_capabilities,
+    share_server_queries,
+    shares,
+)
+from manila_lite.engine.begin import Wake, backend_of, begin, begin_once
 from manila_lite.engine.plans import FAST, Work
 from manila_lite.operation_data.left_copies import ClearServer, LeftSnapshot, ReleaseServer
 from manila_lite.operation_data.migrations import MigrateServer
 from manila_lite.states import Migration
 from manila_lite.workflow import snapshot_access
+from manila_lite.workflow.access import apply_rules_of
 from manila_lite.workflow.migration import Migrations, Phase
 
 #: Fields of a migration's data, and of its progress, in notifications.
@@ -26,6 +38,7 @@ class ServerMigrations(Migrations[MigrateServer]):
 
     data = MigrateServer
     kind, check_kind, clear_kind = server_migration.KIND, server_migration.CHECK, server_migration.CLEAR
+    close_kind = server_migration.CLOSE
     resource_type = 'share_server'
     migrate_verb, cut_over_verb = 'server_migrate', 'server_cut_over'
     message_actions = {
@@ -34,20 +47,19 @@ class ServerMigrations(Migrations[MigrateServer]):
         Phase.CANCEL: messages.Action.CANCEL_MIGRATION,
     }
     leftover = 'target of the migration'
+    shares = staticmethod(server_migration.shares_of)
+    snapshots = staticmethod(server_migration.snapshots_of)
+    last = staticmethod(server_migration.last)
+    swap_task_state = staticmethod(transitions.swap_server_task_state)
 
-    def swap_task_state(
-        self, conn: Connection, resource_id: str, allowed: Iterable[str | None], to: str | None
-    ) -> bool:
+    def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
         """Set the server's task state."""
-        return transitions.swap_server_task_state(conn, resource_id, allowed, to)
+        self.swap_task_state(conn, resource_id, (None, *Migration), value)
 
-    def shares(self, conn: Connection, resource_id: str) -> list[Any]:
-        """Return the rows of all shares of the server."""
-        return server_migration.shares_of(conn, resource_id)
-
-    def snapshots(self, conn: Connection, resource_id: str) -> list[Any]:
-        """Return the rows of all snapshots of these shares."""
-        return server_migration.snapshots_of(conn, resource_id)
+    def task_state(self, conn: Connection, resource_id: str) -> str | None:
+        """Return the task state of the source, or None if it is gone."""
+        servers = share_server_queries.list_by_ids(conn, (resource_id,))
+        return servers[0].task_state if servers else None
 
     def restore_source(self, conn: Connection, work: Work[MigrateServer], task_state: Migration) -> None:
         """Set the source to active, with this task state. A host that copied has to be shut out."""
@@ -159,6 +171,131 @@ class ServerMigrations(Migrations[MigrateServer]):
             **{name: getattr(data, name) for name in _TOLD},
             **{name: getattr(data.progress, name, None) for name in _TOLD_OF_PROGRESS},
         }
+
+    def begin_cut_over(self, conn: Connection, resource_id: str, target: str) -> None:
+        """Set both servers, the shares and the snapshots to migrating again."""
+        transitions.begin(conn, states.SHARE_SERVER, 'cut_over', resource_id, task_state=Migration.COMPLETING)
+        transitions.begin(conn, states.SHARE_SERVER, 'cut_over_to', target, task_state=None)
+        for machine, row_ids in (
+            (states.SHARE, [share.instance_id for share in self.shares(conn, resource_id)]),
+            (states.SNAPSHOT, [snapshot.id for snapshot in self.snapshots(conn, resource_id)]),
+        ):
+            transitions.begin_many(conn, machine, self.cut_over_verb, row_ids)
+
+    def close(
+        self, conn: Connection, ctx: context.RequestContext, resource_id: str, data: MigrateServer
+    ) -> Wake | None:
+        """Have the source's backend end the exports if a host copied the shares. A driver has halted the source."""
+        if not data.by_host:
+            return None
+        return begin_once(
+            conn,
+            ctx,
+            self.close_kind,
+            'share_server',
+            resource_id,
+            topic='share',
+            host=data.source_host,
+            lane=FAST,
+            serial=f'rules:{resource_id}',
+            open_key=f'close:{resource_id}',
+        )
+
+    def finish(self, conn: Connection, work: Work[MigrateServer]) -> None:
+        """Move shares, snapshots and addresses to the target, and begin to delete the source."""
+        source, data = work.resource_id, work.data
+        share_networks.lock(conn, data.network_id, states.SHARE_NETWORK.statuses)
+        server_migration.lock_rules(conn, source)
+        # Shares that changed their server at the same backend were not copied.
+        copied = backend_of(data.source_host) != work.op.host
+        left = what_is_left(conn, source) if copied else ReleaseServer()
+        self.settle(conn, work, self.migrate_verb, ok=True)
+        rows = self.shares(conn, source)
+        _move_all(conn, work, rows)
+        _move_rules(conn, work, [row.id for row in rows])
+        snapshot_access.begin_all(conn, work.ctx, [row.id for row in rows], work.op.host, moved=True)
+        if data.keeps_addresses:
+            server_migration.take_addresses(conn, source, data.target)
+        key_values.replace(conn, share_server_details, data.target, data.moved.details)
+        owners = {row.id: row.project_id for row in rows}
+        state = self.task_state_at_end(conn, work, owners, left, data.target)
+        transitions.finish(
+            conn,
+            states.SHARE_SERVER,
+            'receive',
+            data.target,
+            task_state=state,
+            is_auto_deletable=True,
+            **share_server_capabilities.reported(conn, work.op.host),
+        )
+        transitions.finish(conn, states.SHARE_SERVER, 'migrate', source, task_state=state)
+        transitions.begin(conn, states.SHARE_SERVER, 'delete', source)
+        begin(
+            conn,
+            work.ctx,
+            server_migration.RELEASE,
+            'share_server',
+            source,
+            topic='share',
+            host=data.source_host,
+            serial=f'server:{source}',
+            data=left,
+        )
+        self.announce_end(work, Phase.COMPLETE)
+
+
+def _move_all(conn: Connection, work: Work[MigrateServer], rows: Iterable[Any]) -> None:
+    """Move the shares, and their snapshots, to the target, with their places there."""
+    data, there = work.data, {row.instance_id for row in rows}
+    shares.set_export_locations_of(
+        conn,
+        {
+            instance_id: locations
+            for instance_id, locations in data.moved.exports.items()
+            if instance_id in there
+        },
+    )
+    server_migration.set_provider_locations(conn, data.moved.provider_locations)
+    server_migration.move_shares(
+        conn,
+        work.resource_id,
+        data.target,
+        {
+            'host': f'{work.op.host}#{data.pool}',
+            'availability_zone_id': data.zone_id,
+            'cast_rules_to_readonly': False,
+            'share_network_id': data.network_id,
+            'copier': None,
+            'copier_key': None,
+        },
+    )
+    server_migration.set_hosts(
+        conn,
+        {
+            share: f'{work.op.host}#{pool}'
+            for share, pool in data.pools.items()
+            if share in there and pool != data.pool
+        },
+    )
+
+
+def _move_rules(conn: Connection, work: Work[MigrateServer], share_ids: list[str]) -> None:
+    """End the work on access rules at the source, which may be down for ever, and have this backend do it.
+
+    The driver was given the rules of the beginning of the cut-over, a host those of the end of its copy, if that is known.
+    They are applied once more where they changed since, and where the source had not applied a change yet.
+    """
+    told = work.data.rules_at_target if work.data.by_host else work.data.moved.rules
+    now = access.granted_rules(conn, share_ids)
+    late = access.shares_with_pending_rules(conn, share_ids)
+    late |= {share_id for share_id in share_ids if marks(now.get(share_id, ())) != told.get(share_id)}
+    operations.supersede_many(conn, share_ids, (access.SYNC,))
+    apply_rules_of(conn, work.ctx, sorted(late), work.op.host)
+
+
+def marks(rules: Iterable[Any]) -> list[list[str]]:
+    """Return the ids and levels of a set of access rules, to compare it with another."""
+    return sorted([rule.id, rule.level] for rule in rules)
 
 
 #: The adapter of share servers.

@@ -5,15 +5,17 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
+from oslo_utils import timeutils
+
 from manila_lite import context, errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import access, messages, services, share_migration, shares
+from manila_lite.db.queries import access, messages, server_migration, services, share_migration, shares
 from manila_lite.db.queries import operations as rows
-from manila_lite.engine.begin import Wake, backend_of, begin
-from manila_lite.engine.plans import Work
+from manila_lite.engine.begin import Wake, backend_of, begin, begin_once
+from manila_lite.engine.plans import FAST, Work
 from manila_lite.operation_data.left_copies import ClearShare, LeftSnapshot, ReleaseShare
-from manila_lite.operation_data.migrations import MigrateShare
+from manila_lite.operation_data.migrations import CloseShare, MigrateShare
 from manila_lite.states import Migration
 from manila_lite.workflow import snapshot_access
 from manila_lite.workflow.access import apply_rules
@@ -31,29 +33,43 @@ class ShareMigrations(Migrations[MigrateShare]):
 
     data = MigrateShare
     kind, check_kind, clear_kind = share_migration.KIND, share_migration.CHECK, share_migration.CLEAR
+    close_kind = share_migration.CLOSE
     resource_type = 'share'
     migrate_verb, cut_over_verb = 'migrate', 'cut_over'
     message_actions = dict.fromkeys(Phase, messages.Action.MIGRATE_SHARE)
     leftover = 'second share instance'
+    shares = staticmethod(share_migration.share_of)
+    snapshots = staticmethod(share_migration.snapshots_of)
+    last = staticmethod(share_migration.last)
+    swap_task_state = staticmethod(transitions.swap_share_task_state)
 
-    def swap_task_state(
-        self, conn: Connection, resource_id: str, allowed: Iterable[str | None], to: str | None
-    ) -> bool:
+    def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
         """Set the share's task state."""
-        return transitions.swap_share_task_state(conn, resource_id, allowed, to)
+        transitions.set_task_state(conn, resource_id, value)
 
-    def shares(self, conn: Connection, resource_id: str) -> list[Any]:
-        """Return the row of the share, if it is still there."""
-        return share_migration.share_of(conn, resource_id)
+    def task_state(self, conn: Connection, resource_id: str) -> str | None:
+        """Return the task state of the share."""
+        task_state: str | None = self._share(conn, resource_id).task_state
+        return task_state
 
-    def snapshots(self, conn: Connection, resource_id: str) -> list[Any]:
-        """Return the rows of its snapshots."""
-        return share_migration.snapshots_of(conn, resource_id)
+    def _share(self, conn: Connection, share_id: str) -> Any:
+        """Return the row of the share.
 
-    def give_up(self, conn: Connection, work: Work[MigrateShare], error: Exception) -> None:
-        """End the migration before its cut-over."""
-        access.lock(conn, work.resource_id)  # rules may be denied meanwhile, which locks the same rows first
-        super().give_up(conn, work, error)
+        :raises errors.Final: it is gone.
+        """
+        for row in self.shares(conn, share_id):
+            return row
+        raise errors.Final(f'Share {share_id} is gone.')
+
+    def lock(self, conn: Connection, resource_id: str) -> None:
+        """Lock the rules of the share: they may be denied meanwhile, which locks the same rows first."""
+        access.lock(conn, resource_id)
+
+    def check_cut_over(self, conn: Connection, resource_id: str) -> None:
+        """Refuse the cut-over of a share whose status was reset."""
+        status = self._share(conn, resource_id).status
+        if status != states.SHARE['migrate'].during:
+            raise errors.Final(f'The migration of share {resource_id} was stopped: its status is {status}.')
 
     def restore_source(self, conn: Connection, work: Work[MigrateShare], task_state: Migration) -> None:
         """Set the task state of the share."""
@@ -68,11 +84,6 @@ class ShareMigrations(Migrations[MigrateShare]):
         if work.data.claimed:
             services.release_space(conn, *work.data.claimed)
 
-    def fail_cut_over(self, conn: Connection, work: Work[MigrateShare], error: Exception) -> None:
-        """Keep everything for another try."""
-        access.lock(conn, work.resource_id)
-        super().fail_cut_over(conn, work, error)
-
     def keep_failed(self, conn: Connection, work: Work[MigrateShare]) -> None:
         """Set the second instance to error, and the task state of the share. A host that copied is shut out."""
         if work.data.by_host:
@@ -80,11 +91,6 @@ class ShareMigrations(Migrations[MigrateShare]):
             self.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=True)
         transitions.fail(conn, states.SHARE, 'cut_over_to', work.data.target)
         transitions.swap_share_task_state(conn, work.resource_id, list(Migration), Migration.ERROR)
-
-    def cancel_by_force(self, conn: Connection, work: Work[MigrateShare]) -> list[Wake]:
-        """Cancel the migration without the target's backend."""
-        access.lock(conn, work.resource_id)
-        return super().cancel_by_force(conn, work)
 
     def apply_rules(
         self,
@@ -107,7 +113,7 @@ class ShareMigrations(Migrations[MigrateShare]):
             transitions.fail(conn, states.SHARE, 'receive', row.instance_id)
             transitions.begin(conn, states.SHARE, 'delete', row.instance_id)
             shares.update_instance(conn, row.instance_id, copier=None, copier_key=None)
-            [source] = self.shares(conn, work.resource_id)
+            source = self._share(conn, work.resource_id)
             left = what_is_left(row, None, self.snapshots(conn, work.resource_id))
             note = ClearShare(
                 instance=left.instance,
@@ -134,6 +140,83 @@ class ShareMigrations(Migrations[MigrateShare]):
             'size': data.size,
             'progress': data.progress and dataclasses.asdict(data.progress),
         }
+
+    def begin_cut_over(self, conn: Connection, resource_id: str, target: str) -> None:
+        """Set both instances and the snapshots to migrating again."""
+        transitions.begin(conn, states.SHARE, 'cut_over', self._share(conn, resource_id).instance_id)
+        transitions.begin(conn, states.SHARE, 'cut_over_to', target)
+        snapshot_ids = [snapshot.id for snapshot in self.snapshots(conn, resource_id)]
+        transitions.begin_many(conn, states.SNAPSHOT, 'cut_over', snapshot_ids)
+        transitions.set_task_state(conn, resource_id, Migration.COMPLETING)
+
+    def close(
+        self, conn: Connection, ctx: context.RequestContext, resource_id: str, data: MigrateShare
+    ) -> Wake:
+        """Have the source's backend end the exports of this instance of the share, and of its snapshots there."""
+        # It runs beside no change of the rules, which has the same serial.
+        return begin_once(
+            conn,
+            ctx,
+            self.close_kind,
+            'share',
+            resource_id,
+            topic='share',
+            host=data.source_host,
+            lane=FAST,
+            serial=access.open_key(resource_id),
+            open_key=f'close:{resource_id}',
+            data=CloseShare(instance=data.instance),
+        )
+
+    def finish(self, conn: Connection, work: Work[MigrateShare]) -> None:
+        """Make the second instance the share's instance, and begin to delete the other at the source's backend."""
+        share_id, data = work.resource_id, work.data
+        self.lock(conn, share_id)
+        # The source's backend applies no rules any more; the target's applies all rules once more, below.
+        rows.supersede(conn, share_id, (access.SYNC,))
+        source, target = self._share(conn, share_id), second_instance(conn, data.target)
+        left = what_is_left(source, target.host, self.snapshots(conn, share_id))
+        self.settle(conn, work, self.migrate_verb, ok=True)
+        _change_places(conn, data, source, target)
+        shares.update(conn, share_id, **data.abilities)
+        state = self.task_state_at_end(conn, work, {share_id: source.project_id}, left, share_id)
+        transitions.swap_share_task_state(conn, share_id, (None, *Migration), state)
+        apply_rules(conn, work.ctx, share_id, target.host)
+        snapshot_access.begin_all(conn, work.ctx, (share_id,), target.host, moved=True)
+        for row in shares.list_second_instances(conn, instance_id=source.instance_id):
+            begin_release(conn, work.ctx, row, left)
+        self.announce_end(work, Phase.COMPLETE)
+        work.service.report_soon()
+
+
+def second_instance(conn: Connection, instance_id: str) -> Any:
+    """Return the row of a share's second instance.
+
+    :raises errors.Final: it is gone.
+    """
+    for row in shares.list_second_instances(conn, instance_id=instance_id):
+        return row
+    raise errors.Final(f'Share instance {instance_id} is gone.')
+
+
+def _change_places(conn: Connection, data: MigrateShare, source: Any, target: Any) -> None:
+    """Put the second instance, a row, in the place of the first."""
+    transitions.finish(conn, states.SHARE, 'receive', target.instance_id)
+    share_migration.place(conn, source.instance_id, aside=True, cast_rules_to_readonly=False)
+    share_migration.place(
+        conn,
+        target.instance_id,
+        aside=False,
+        copier=None,
+        copier_key=None,
+        progress=source.progress,
+        launched_at=timeutils.utcnow(),
+        access_rules_status=source.access_rules_status,
+    )
+    if data.abilities.get('replication_type'):
+        transitions.set_replica_state(conn, target.instance_id, states.Replica.ACTIVE)
+    shares.set_export_locations(conn, target.instance_id, data.moved.exports)
+    server_migration.set_provider_locations(conn, data.moved.provider_locations)
 
 
 #: The adapter of shares.

@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
 from manila_lite.db.core.prepared import Query
-from manila_lite.db.queries import shares
+from manila_lite.db.queries import operations, shares
 
 _instances = models.share_instances
 _snapshots = models.snapshots
@@ -31,6 +31,12 @@ def snapshots_of(conn: Connection, share_id: str) -> list[Row[Any]]:
     return list(
         conn.execute(sa.select(_snapshots).where(_snapshots.c.share_id == share_id).order_by(_snapshots.c.id))
     )
+
+
+def last(conn: Connection, share_id: str) -> Row[Any] | None:
+    """Return the newest migration of the share, running or not."""
+    migrations = operations.list_of_resource(conn, share_id, KIND)
+    return migrations[-1] if migrations else None
 
 
 def copy_in_making(conn: Connection, share_id: str) -> str | None:

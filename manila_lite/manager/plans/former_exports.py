@@ -7,37 +7,28 @@ they get the share at its new place, and the task state stays ``migration_comple
 source is up and has deleted its copy. An administrator who knows that nobody can read there sets the task state by hand.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from oslo_log import log
 from oslo_utils import timeutils
 
-from manila_lite import context, errors
+from manila_lite import errors
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import (
-    access,
-    messages,
-    server_migration,
-    services,
-    share_migration,
-    snapshot_access,
-    snapshots,
-)
 from manila_lite.db.queries import operations as rows
-from manila_lite.engine import FAST, Plan, Step, Wake, Work, backend_of, begin_once
+from manila_lite.db.queries import server_migration, services, share_migration, snapshot_access, snapshots
+from manila_lite.engine import Plan, Step, Work, backend_of
 from manila_lite.manager.plans.task import as_shares, as_snapshots
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.left_copies import Left
 from manila_lite.operation_data.migrations import CloseShare, Migrate
 from manila_lite.states import Migration
+from manila_lite.workflow.migration import M, Migrations
 
 LOG = log.getLogger(__name__)
-M = TypeVar('M', bound=Migrate)
 
 #: Seconds between looks whether the source's backend has done its part. Nobody can use the share meanwhile.
 _LOOK = 0.1
-_STILL_OPEN = 'Clients could still read outdated data at the former export locations: the backend {host} did not close them.'
 
 
 # At the target's backend ------------------------------------------------------------------------------
@@ -48,8 +39,8 @@ def forget(work: Work[Migrate]) -> None:
     work.data.closing, work.data.closing_since, work.data.closed = None, None, False
 
 
-def close(work: Work[M], begin: Callable[[Connection, Work[M]], Wake | None]) -> None:
-    """Have the source's backend end the former exports, and keep whether it did. ``begin`` begins the operation, if any.
+def close(work: Work[M], migrations: Migrations[M]) -> None:
+    """Have the source's backend end the former exports, and keep whether it did.
 
     :raises errors.Again: it goes on.
     """
@@ -57,7 +48,8 @@ def close(work: Work[M], begin: Callable[[Connection, Work[M]], Wake | None]) ->
     if data.closing_since is None:
         with work.ctx.db.writer() as conn:
             work.hold(conn)
-            wake = begin(conn, work) if _knows_how(conn, data.source_host) else None
+            knows_how = _knows_how(conn, data.source_host)
+            wake = migrations.close(conn, work.ctx, work.resource_id, data) if knows_how else None
         data.closing = wake.operation_id if wake else None
         data.closing_since = timeutils.utcnow_ts(microsecond=True)
         if wake:
@@ -87,32 +79,6 @@ def _has_ended(work: Work[Any], operation_id: str, since: float) -> bool:
     return op is not None and op.state == rows.DONE
 
 
-def end(
-    conn: Connection, work: Work[Migrate], kind: str, owners: Mapping[str, str], left: Left, moved: str
-) -> Migration:
-    """Return the task state at the end of a migration. If the exports have not ended, tell the owners of the shares, and have
-    the operation that deletes the source, whose data is ``left``, set it to a success.
-
-    ``kind``: that of the operation of ``close``. ``owners``: projects by shares. ``moved``: the share, or the target.
-    """
-    if work.data.closed:
-        return Migration.SUCCESS
-    rows.supersede(conn, work.resource_id, (kind,))  # the deletion of the source ends them, too
-    text = _STILL_OPEN.format(host=work.data.source_host)
-    LOG.warning('%s: %s', work.resource_id, text)
-    messages.create_many(
-        conn,
-        work.ctx,
-        'SHARE',
-        owners,
-        messages.Action.COMPLETE_MIGRATION,
-        messages.Detail.FORMER_EXPORT_OPEN,
-        text,
-    )
-    left.former_export_of = moved
-    return Migration.COMPLETING
-
-
 # At the source's backend ------------------------------------------------------------------------------
 
 
@@ -122,43 +88,6 @@ def source_is_gone(
     """Let the migration count as a success, after the deletion of its source. ``swap`` sets task states."""
     if moved := work.data.former_export_of:
         swap(conn, moved, (Migration.COMPLETING,), Migration.SUCCESS)
-
-
-def begin_share(
-    conn: Connection, ctx: context.RequestContext, share_id: str, host: str, instance: str
-) -> Wake:
-    """Have the backend end the exports of this instance of the share, and of its snapshots there."""
-    key = f'close:{share_id}'
-    # It runs beside no change of the rules, which has the same serial.
-    return begin_once(
-        conn,
-        ctx,
-        share_migration.CLOSE,
-        'share',
-        share_id,
-        topic='share',
-        host=host,
-        lane=FAST,
-        serial=access.open_key(share_id),
-        open_key=key,
-        data=CloseShare(instance=instance),
-    )
-
-
-def begin_server(conn: Connection, ctx: context.RequestContext, server_id: str, host: str) -> Wake:
-    """Have the backend end the exports of the server's shares, and of their snapshots there."""
-    return begin_once(
-        conn,
-        ctx,
-        server_migration.CLOSE,
-        'share_server',
-        server_id,
-        topic='share',
-        host=host,
-        lane=FAST,
-        serial=f'rules:{server_id}',
-        open_key=f'close:{server_id}',
-    )
 
 
 def close_share(work: Work[CloseShare]) -> None:

@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from manila_lite import errors, values
 from manila_lite.db.queries import messages, server_migration, share_server_capabilities
@@ -29,6 +28,7 @@ from manila_lite.manager.plans.migration import DriverCalls
 from manila_lite.manager.plans.task import as_shares
 from manila_lite.operation_data.host_copies import HostCopy
 from manila_lite.operation_data.migrations import MigrateServer
+from manila_lite.workflow.server_migration import marks
 
 #: Seconds to wait for the end of one copy, since most of a round are short; and seconds after which the progress is saved.
 _PATIENCE, _SAVED_EVERY = 0.5, 5.0
@@ -197,11 +197,6 @@ def _catch_up(work: Work[MigrateServer], migration: values.ServerMigration) -> N
     for copy in copies:
         host_copy.serve(copy)
     work.data.rules_at_target = {copy.share_id: marks(copy.migration.rules) for copy in copies}
-
-
-def marks(rules: Any) -> list[list[str]]:
-    """Return the ids and levels of a set of access rules, to compare it with another."""
-    return sorted([rule.id, rule.level] for rule in rules)
 
 
 def _complete(work: Work[MigrateServer], migration: values.ServerMigration) -> values.MigratedServer:

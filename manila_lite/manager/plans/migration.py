@@ -5,11 +5,10 @@ The task state of the resource shows the progress. An operator's request (comple
 which the next step finds. Up to ``wait`` every step can be undone, and the source serves as before. After it comes the
 cut-over, which can only be repeated. Before the success is told, the former exports end (``former_exports.py``).
 
-``Steps`` has the life cycle. Its two adapters, in ``share_migration.py`` and ``server_migration.py``, have the first
-step and the last transaction, and call the driver.
+``Steps`` has the life cycle. ``share_migration.py`` and ``server_migration.py`` have what differs: the first step, and the
+migration as a driver sees it. The last transaction is in their namesakes in ``workflow/``.
 """
 
-import abc
 import contextlib
 import dataclasses
 import functools
@@ -23,11 +22,19 @@ from manila_lite import errors, values
 from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.drivers.interface import abilities_of
-from manila_lite.engine import Plan, Step, Wake, Work
+from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import copy_checks, former_exports
 from manila_lite.operation_data.migrations import Answer, Migrate, Progress
 from manila_lite.states import COMPLETION, Migration
-from manila_lite.workflow.migration import Cancelled, Migrations, Phase, figures
+from manila_lite.workflow.migration import (
+    Cancelled,
+    M,
+    Migrations,
+    Phase,
+    figures,
+    store_answer,
+    store_refusal,
+)
 
 LOG = log.getLogger(__name__)
 
@@ -56,7 +63,6 @@ _OF_HOST = {
 }
 
 
-M = TypeVar('M', bound=Migrate)
 D = TypeVar('D', bound=Migrate)
 
 
@@ -79,97 +85,62 @@ class DriverCalls:
         return cls(**{name: functools.partial(method, work) for name, method in methods.items()})
 
 
-class Steps(abc.ABC, Generic[M]):
-    """Migrations of one resource type to this backend."""
+@dataclasses.dataclass(frozen=True)
+class Steps(Generic[M]):
+    """Migrations of one resource type to this backend, whose rows ``migrations`` knows.
+
+    ``ability``: the one that a driver needs; ``refusal``: the answer of a backend without it. ``interval_option``: the option
+    with the seconds between looks at a long copy. ``lock`` returns a lock for driver calls on a target, by its id; also of the
+    operation that deletes it.
+    """
 
     migrations: Migrations[M]
-    #: The ability that a driver needs, and the answer of a backend without it.
     ability: values.Ability
     refusal: str
-    #: The option with the seconds between looks at a long copy.
     interval_option: str
-
-    # What differs ---------------------------------------------------------------------------------
-
-    @abc.abstractmethod
-    def driver_calls(self, work: Work[Any]) -> DriverCalls:
-        """Return the driver's methods."""
-
-    @abc.abstractmethod
-    def host_calls(self, work: Work[Any]) -> DriverCalls:
-        """Return the methods of this host, which copies in place of the driver."""
-
-    @abc.abstractmethod
-    def migration(self, work: Work[M], *, planned: bool = False) -> Any:
-        """Return the migration as it is now, for the driver. ``planned``: there is no target yet."""
-
-    @abc.abstractmethod
-    def task_state(self, conn: Connection, work: Work[M]) -> str | None:
-        """Return the present task state."""
-
-    @abc.abstractmethod
-    def apply_rules(self, conn: Connection, work: Work[M], *, readonly: bool) -> Wake:
-        """Have the source's backend apply the access rules, read-only or as they are."""
-
-    @abc.abstractmethod
-    def keep(self, work: Work[M], migration: Any, moved: Any) -> None:
-        """Keep the driver's answer to the cut-over with the operation.
-
-        :raises errors.ManilaLiteError: something is missing in it.
-        """
-
-    @abc.abstractmethod
-    def begin_to_close(self, conn: Connection, work: Work[M]) -> Wake | None:
-        """Have the source's backend end the former exports; return None if the driver of the target has done so."""
-
-    @abc.abstractmethod
-    def finish(self, conn: Connection, work: Work[M]) -> None:
-        """Put the target in the place of the source, in one transaction. Begin the deletion of the source."""
-
-    @abc.abstractmethod
-    def lock(self, target: str) -> Any:
-        """Return a lock for driver calls on the target, also of the operation that deletes it."""
-
-    @abc.abstractmethod
-    def noted(self, work: Work[Any]) -> Any:
-        """Return the migration that the note of ``workflow/migration.py: Migrations.leave_note`` is about."""
-
-    def check_cut_over(self, work: Work[M]) -> None:
-        """Refuse a cut-over that an administrator stopped by hand.
-
-        :raises errors.Final: it was stopped.
-        """
-
-    # Check ----------------------------------------------------------------------------------------
+    lock: Callable[[str], Any]
+    #: Return the methods of the driver, and those of this host, which copies in its place.
+    driver_calls: Callable[[Work[Any]], DriverCalls]
+    host_calls: Callable[[Work[Any]], DriverCalls]
+    #: Return the migration as it is now, for the driver. The flag says that there is no target yet.
+    load: Callable[[Work[M], bool], Any]
+    #: Return the migration that the note of ``workflow/migration.py: Migrations.leave_note`` is about.
+    noted: Callable[[Work[Any]], Any]
+    #: Keep the driver's answer to the cut-over with the operation. It is an error if something is missing in it.
+    keep: Callable[[Work[M], Any, Any], None]
+    #: Return the answer of the driver to a check, which the function asks for, with what only this resource type has.
+    complete_answer: Callable[[Work[M], Callable[[], Answer]], Answer] = lambda _, ask: ask()
 
     def calls(self, work: Work[Any]) -> DriverCalls:
         """Return the driver's methods, or those of this host in its place."""
         return (self.host_calls if work.data.by_host else self.driver_calls)(work)
+
+    # Check ----------------------------------------------------------------------------------------
 
     def check(self, work: Work[M]) -> None:
         """Store the answer of the driver, or that of this host if it can copy in its place."""
         data = work.data
         if data.assist != 'must':
             try:
-                data.support = self.ask_driver(work)
+                data.support = self.complete_answer(work, lambda: self._ask_driver(work))
             except errors.Final as refused:
                 data.support = Answer(False, reason=errors.user_text(refused))
         if data.support is None or (data.assist == 'may' and not data.support.compatible):
             data.support = self._ask_host(work, data.support.reason if data.support else '')
 
-    def ask_driver(self, work: Work[M]) -> Answer:
+    def _ask_driver(self, work: Work[M]) -> Answer:
         """Return the answer of the driver.
 
         :raises errors.Final: it refuses.
         """
         if self.ability not in abilities_of(work.service.driver):
             return Answer(False, reason=self.refusal)
-        support = self.driver_calls(work).check(self.migration(work, planned=True))
+        support = self.driver_calls(work).check(self.load(work, True))
         return Answer(**dataclasses.asdict(support))
 
     def _ask_host(self, work: Work[M], refusal: str) -> Answer:
         """Return the answer of this host. ``refusal``: that of the driver, if it was asked."""
-        support = self.host_calls(work).check(self.migration(work, planned=True))
+        support = self.host_calls(work).check(self.load(work, True))
         if refusal and not support.compatible:
             reason = f'{refusal} Its host cannot copy the {self.migrations.name}, either: {support.reason}'
             support = dataclasses.replace(support, reason=reason)
@@ -187,7 +158,7 @@ class Steps(abc.ABC, Generic[M]):
             work.hold(conn)
             if self.migrations.swap_task_state(conn, work.resource_id, _FROM[state], state):
                 return True
-            now = self.task_state(conn, work)
+            now = self.migrations.task_state(conn, work.resource_id)
         if unless is not None and now == unless:
             return False
         if now == Migration.CANCELLING:
@@ -230,7 +201,9 @@ class Steps(abc.ABC, Generic[M]):
     def apply(self, work: Work[M], *, readonly: bool) -> str:
         """Have the source's backend apply the access rules. Return the id of its operation."""
         with work.ctx.db.writer() as conn:
-            wake = self.apply_rules(conn, work, readonly=readonly)
+            self.migrations.lock(conn, work.resource_id)
+            work.hold(conn)
+            wake = self.migrations.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=readonly)
         wake.send(work.ctx)
         return wake.operation_id
 
@@ -238,7 +211,7 @@ class Steps(abc.ABC, Generic[M]):
         """Have the backend begin to copy."""
         self.enter(work, of(work, Migration.DRIVER_STARTING))
         with self.lock(work.data.target):
-            self.calls(work).start(self.migration(work))
+            self.calls(work).start(self.load(work, False))
 
     def cancel(self, work: Work[M]) -> None:
         """Delete the copy at the backend."""
@@ -246,7 +219,7 @@ class Steps(abc.ABC, Generic[M]):
             return
         work.data.left = True
         with self.lock(work.data.target):
-            self.calls(work).cancel(self.migration(work))
+            self.calls(work).cancel(self.load(work, False))
         work.data.left = False
 
     def clear(self, work: Work[Any]) -> None:
@@ -261,7 +234,7 @@ class Steps(abc.ABC, Generic[M]):
         :raises errors.Again: it is not yet; ``progress`` of the data tells how far it is.
         """
         self.enter(work, of(work, Migration.COPYING))
-        migration, calls = self.migration(work), self.calls(work)
+        migration, calls = self.load(work, False), self.calls(work)
         with self.lock(work.data.target):
             finished = calls.carry_on(migration)
             if not isinstance(finished, bool):
@@ -310,7 +283,7 @@ class Steps(abc.ABC, Generic[M]):
         if catch_up and self.enter(work, Migration.DATA_COMPLETING, unless=Migration.COMPLETING):
             self.make_readonly(work)
             with self.lock(work.data.target):
-                catch_up(self.migration(work))
+                catch_up(self.load(work, False))
             self.enter(work, Migration.COMPLETING)
         work.data.cut = True
 
@@ -318,9 +291,10 @@ class Steps(abc.ABC, Generic[M]):
 
     def cut_over(self, work: Work[M]) -> None:
         """Move the clients' access from the source to the target."""
-        self.check_cut_over(work)
+        with work.ctx.db.reader() as conn:
+            self.migrations.check_cut_over(conn, work.resource_id)
         former_exports.forget(work)
-        migration = self.migration(work)
+        migration = self.load(work, False)
         with self.lock(work.data.target), _patience(work):
             moved = self.calls(work).complete(migration)
         self.keep(work, migration, moved)
@@ -330,7 +304,7 @@ class Steps(abc.ABC, Generic[M]):
 
         :raises errors.Again: the source's backend has not done it yet.
         """
-        former_exports.close(work, self.begin_to_close)
+        former_exports.close(work, self.migrations)
 
     def fail(self, conn: Connection, work: Work[M], error: Exception) -> None:
         """Restore everything if the cut-over has not begun. Else set all that moves to error, for another try."""
@@ -360,7 +334,7 @@ class Steps(abc.ABC, Generic[M]):
                     Step(self.cut_over),
                     Step(self.close),
                 ),
-                self.finish,
+                self.migrations.finish,
                 self.fail,
                 data=self.migrations.data,
             ),
@@ -409,14 +383,3 @@ def await_operation(work: Work[Any], operation_id: str, refusal: str) -> None:
     if op is None or op.state != rows.DONE:
         reason = '' if op is None else rows.get_reason(op)
         raise errors.Final(f'{refusal} {reason}'.strip())
-
-
-def store_answer(conn: Connection, work: Work[Migrate]) -> None:
-    """Store the answer of a check."""
-    rows.move(conn, work.op.id, work.op.owner, data=work.data.to_json())
-
-
-def store_refusal(conn: Connection, work: Work[Migrate], error: Exception) -> None:
-    """Store the failure of a check as its answer, with the reason if it is for users."""
-    work.data.support = Answer(False, reason=errors.reason(error, work.ctx.request_id))
-    store_answer(conn, work)

@@ -189,16 +189,6 @@ def to_kind(
     )
 
 
-def plain(export: values.ExportLocation) -> dict[str, Any]:
-    """Return an export location as an operation's data can keep it."""
-    return {
-        'path': export.path,
-        'preferred': export.preferred,
-        'is_admin_only': export.is_admin_only,
-        'metadata': dict(export.metadata),
-    }
-
-
 def load_share(work: Work[Any], *, size: int | None = None) -> values.Share:
     """Return the operation's share as drivers see it."""
     if work.loaded is not None and size is None:
@@ -259,7 +249,6 @@ __all__ = [
     'load_share',
     'load_snapshot',
     'notify',
-    'plain',
     'prepare_changes',
     'prepare_shares',
     'share_instance',
