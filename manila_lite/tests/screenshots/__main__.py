@@ -18,9 +18,10 @@ from manila_lite.tests.screenshots import age, cloud, png
 
 #: Pages of the console: the name of the picture, the address, and the title. Of a share: the first one of the cloud.
 _CONSOLE = {
-    'console-shares': ('shares', 'Shares'),
+    'console-overview': ('overview', 'Overview'),
     'console-share': ('share/{share}', 'model-runs'),
     'console-operations': ('operations', 'Operations'),
+    'console-types': ('types', 'Share types'),
 }
 _NAMES = ('docs', *_CONSOLE, 'readme')
 #: Pixels, as of a laptop and of a telephone.
