@@ -118,6 +118,7 @@ MIN, MAX = min(HISTORY), max(HISTORY)
 
 # Changes of meaning, by name: ``if req.version >= versions.STATES_OF_RULES``.
 PLAIN_NAMES = 7
+EXPORT_LOCATIONS = 9
 STATES_OF_RULES = 28
 IPV6_RULES = 38
 EXPORTS_OF_REPLICAS = 47

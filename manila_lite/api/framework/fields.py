@@ -317,6 +317,21 @@ class One:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Flat:
+    """An answer that is the row itself, without a key."""
+
+    view: View
+
+    def render(self, row: Any, req: Any) -> dict[str, Any]:
+        """Return the document."""
+        return self.view.render(row, req)
+
+    def schema(self, version: int) -> Schema:
+        """Return the JSON schema of the document."""
+        return self.view.schema(version)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Many:
     """An answer with a list: ``{plural: [...]}``, with links to the next page.
 

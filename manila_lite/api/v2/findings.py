@@ -7,11 +7,11 @@ from oslo_log import log
 
 from manila_lite import doctor, errors
 from manila_lite.api.framework import shapes
+from manila_lite.api.framework.bodies import Bare
 from manila_lite.api.framework.call import PAGE, Call, Field, Many, Plain
 from manila_lite.api.framework.fields import View
 from manila_lite.api.framework.shapes import BOOLEAN, NULL_STRING
 from manila_lite.api.request import Request
-from manila_lite.api.v2.services import Bare
 from manila_lite.policies import findings as rules
 
 LOG = log.getLogger(__name__)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for services."""
 
-import dataclasses
 from typing import Any
 
-from manila_lite import errors
 from manila_lite.actions import services as actions
 from manila_lite.api.framework import shapes
-from manila_lite.api.framework.call import Body, Call, Field, Many
-from manila_lite.api.framework.fields import Schema, View
+from manila_lite.api.framework.bodies import Bare, Either
+from manila_lite.api.framework.call import Call, Field, Many
+from manila_lite.api.framework.fields import Flat, View
 from manila_lite.api.framework.handlers import act, field, optional
 from manila_lite.api.framework.shapes import BOOLEAN, NULL_STRING, NULL_TIME
 from manila_lite.api.request import Request
@@ -112,62 +111,6 @@ FILTERS = (
     Field('status', _TEXT, parse=_lower),
     Field('ensuring', shapes.FLAG, parse=shapes.flag, since='2.93'),
 )
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Bare(Body):
-    """A body that is the entity itself, without a key."""
-
-    def schema(self, version: int) -> Schema:
-        """Return the JSON schema of the whole document at a version, as clients may send it."""
-        return self.shown(self.entity(version))
-
-    def parse(self, version: int, document: Any, ignored: list[str] | None = None) -> Any:
-        """Return the entity with every field under its own name.
-
-        :raises errors.Invalid: with the name of the field and the reason.
-        """
-        if not isinstance(document, dict):
-            raise errors.Invalid('body: must be an object.')
-        return self.parse_entity(version, document, [] if ignored is None else ignored, bare=True)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Either(Bare):
-    """A body that is the entity itself, or has it under ``key``: clients send both."""
-
-    def schema(self, version: int) -> Schema:
-        """Return the JSON schema of the whole document at a version, as clients may send it."""
-        wrapped = {
-            'type': 'object',
-            'properties': {self.key: self.entity(version)},
-            'required': [self.key],
-            'additionalProperties': False,
-        }
-        return self.shown({'oneOf': [self.entity(version), wrapped]})
-
-    def parse(self, version: int, document: Any, ignored: list[str] | None = None) -> Any:
-        """Return the entity with every field under its own name.
-
-        :raises errors.Invalid: with the name of the field and the reason.
-        """
-        wrapped = isinstance(document, dict) and set(document) == {self.key}
-        return super().parse(version, document[self.key] if wrapped else document, ignored)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Flat:
-    """An answer that is the row itself, without a key."""
-
-    view: View
-
-    def render(self, row: Any, req: Any) -> dict[str, Any]:
-        """Return the document."""
-        return self.view.render(row, req)
-
-    def schema(self, version: int) -> Schema:
-        """Return the JSON schema of the document."""
-        return self.view.schema(version)
 
 
 _WHICH = (Field('host', shapes.TEXT, required=True), Field('binary', shapes.TEXT, required=True))

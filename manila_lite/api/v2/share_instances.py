@@ -7,6 +7,7 @@ from typing import Any
 from manila_lite import errors, states
 from manila_lite.actions import share_replicas as replicas
 from manila_lite.actions import shares as actions
+from manila_lite.api import versions
 from manila_lite.api.framework.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.framework.fields import STRING, View
 from manila_lite.api.framework.handlers import CTX, path, read
@@ -16,9 +17,6 @@ from manila_lite.api.v2.shares import rules_status
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_instances, shares
 from manila_lite.policies import share_instances as rules
-
-#: From 2.9 on, export locations are resources of their own.
-_INLINE_EXPORTS_UNTIL = 8
 
 
 def exports_of(row: Any, req: Request) -> list[str]:
@@ -51,7 +49,7 @@ def _list(req: Request, filters: dict[str, Any]) -> list[Any]:
 
 
 def _load_exports(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
-    if req.version <= _INLINE_EXPORTS_UNTIL:
+    if req.version < versions.EXPORT_LOCATIONS:
         req.related['exports'] = shares.export_locations_of(conn, [row.id for row in rows])
 
 

@@ -51,16 +51,12 @@ def has_replicas(row: Any, req: Request) -> bool:
     return row.id in req.related.get('replicated', ())
 
 
-#: From 2.9 on, export locations are resources of their own.
-_INLINE_EXPORTS_UNTIL = 8
-
-
 def load_related(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     """Load metadata, replication and, below 2.9, the export locations of shares for the view."""
     req.related['metadata'] = key_values.of_many(conn, models.share_metadata, [row.id for row in rows])
     if named := [row.id for row in rows if row.replication_type]:
         req.related['replicated'] = share_replicas.filter_replicated(conn, named)
-    if req.version <= _INLINE_EXPORTS_UNTIL:
+    if req.version < versions.EXPORT_LOCATIONS:
         req.related['exports'] = shares.export_locations_of(conn, [row.instance_id for row in rows])
 
 
