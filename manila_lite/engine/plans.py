@@ -34,7 +34,7 @@ class Work(Generic[Data_co]):
     read for it.
     """
 
-    op: Any
+    op: rows.Operation
     data: Data_co
     ctx: context.RequestContext
     service: Any
@@ -57,6 +57,12 @@ class Work(Generic[Data_co]):
     def begin_round(self) -> None:
         """Note how often the operation has been asked for. For the first of several steps; saved with its data."""
         self.data.asked = self.op.wanted
+
+    def read_again(self, conn: Connection) -> None:
+        """Read the row: requests up to now are part of this run, and need no other. The worker holds its claim."""
+        op = rows.get(conn, self.op.id)
+        assert op is not None  # operations that are claimed are not deleted
+        self.op = op
 
     def hold(self, conn: Connection) -> None:
         """Keep other workers from taking the operation over until the transaction ends, so that this one may write.

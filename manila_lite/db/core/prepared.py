@@ -101,13 +101,19 @@ def one_of(column: Any, choices: Iterable[Any]) -> sa.ColumnElement[bool]:
 
 
 class Query:
-    """A SELECT. Its rows are tuples, with names unless ``named`` is off."""
+    """A SELECT. Its rows are tuples, with names unless ``named`` is off. ``row``: their class, with the same names."""
 
-    def __init__(self, statement: sa.Select[Any] | sa.CompoundSelect[Any], *, named: bool = True):
+    def __init__(
+        self,
+        statement: sa.Select[Any] | sa.CompoundSelect[Any],
+        *,
+        named: bool = True,
+        row: type[tuple[Any, ...]] | None = None,
+    ):
         self._statement = statement
         self._columns = tuple(statement.selected_columns)
-        row = NamedTuple('Row', [(column.name, Any) for column in self._columns])  # type: ignore[misc]
-        self._make = functools.partial(tuple.__new__, row if named else tuple)  # as row._make, but in C
+        kind: Any = row or NamedTuple('Row', [(column.name, Any) for column in self._columns])
+        self._make = functools.partial(tuple.__new__, kind if named else tuple)  # as kind._make, but in C
         self._named = named
         self._compiled: dict[type, _Compiled] = {}
         self._changes: dict[type, list[tuple[int, _Change]]] = {}
@@ -193,14 +199,18 @@ class _OfMany:
 
 
 class Among(_OfMany):
-    """A SELECT of rows in which ``column`` is one of many values. Rows are tuples, without names unless they are ``named``."""
+    """A SELECT of rows in which ``column`` is one of many values. Rows are tuples, without names unless they are ``named`` or
+    have a class: ``row``.
+    """
 
-    def __init__(self, statement: Any, column: Any, *, named: bool = False):
+    def __init__(
+        self, statement: Any, column: Any, *, named: bool = False, row: type[tuple[Any, ...]] | None = None
+    ):
         super().__init__(statement, column)
-        self._named = named
+        self._named, self._row = named or row is not None, row
 
     def _make(self, statement: Any, names: Sequence[Any]) -> Any:
-        return Query(statement, named=self._named)
+        return Query(statement, named=self._named, row=self._row)
 
     def all(self, conn: Connection, wanted: Sequence[Any], values: Values | None = None) -> list[Any]:
         """Return all rows, in one statement for each portion."""

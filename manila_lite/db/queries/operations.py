@@ -10,7 +10,7 @@ import collections
 import datetime
 import functools
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
@@ -36,6 +36,43 @@ PLACE = 'place'
 OWNER = '_owner'
 #: Values of an operation that begins at the first step of whatever plan its queue has.
 BEGINNING: dict[str, Any] = {'step': 0, 'steps': None}
+
+
+class Operation(NamedTuple):
+    """The row of an operation: the columns of the table, which says what each is."""
+
+    id: str
+    created_at: datetime.datetime
+    updated_at: datetime.datetime | None
+    kind: str
+    resource_type: str
+    resource_id: str
+    project_id: str | None
+    user_id: str | None
+    request_id: str | None
+    topic: str
+    host: str
+    lane: str
+    turn_of: str
+    open_key: str | None
+    serial: str | None
+    state: str
+    step: int
+    steps: str | None
+    undoing: bool
+    wanted: int
+    attempts: int
+    data: Any
+    error: str | None
+    error_code: str | None
+    next_run_at: datetime.datetime
+    owner: str | None
+    lease_expires_at: datetime.datetime | None
+    finished_at: datetime.datetime | None
+
+
+#: A row of an operation with some of its columns, or with all.
+Seen = Row[Any] | Operation
 
 _INSERT = Write(operations.insert())
 
@@ -131,13 +168,13 @@ def reopen(conn: Connection, row: Any, step: str, open_key: str) -> bool:
     )
 
 
-def get(conn: Connection, operation_id: str) -> Row[Any] | None:
+def get(conn: Connection, operation_id: str) -> Operation | None:
     """Return the operation, or None."""
-    row: Row[Any] | None = _ONE.first(conn, {'operation_id': operation_id})
+    row: Operation | None = _ONE.first(conn, {'operation_id': operation_id})
     return row
 
 
-_ONE = Query(sa.select(operations).where(operations.c.id == sa.bindparam('operation_id')))
+_ONE = Query(sa.select(operations).where(operations.c.id == sa.bindparam('operation_id')), row=Operation)
 
 
 def is_open(conn: Connection, open_key: str) -> bool:
@@ -169,15 +206,16 @@ def is_any_serial_open(conn: Connection, serials: Iterable[str]) -> bool:
     )
 
 
-def list_of_resource(conn: Connection, resource_id: str, kind: str) -> list[Row[Any]]:
+def list_of_resource(conn: Connection, resource_id: str, kind: str) -> list[Operation]:
     """Return all operations of this kind on the resource, oldest first, in any state."""
-    return list(
-        conn.execute(
+    return [
+        Operation(*row)
+        for row in conn.execute(
             sa.select(operations)
             .where(operations.c.resource_id == resource_id, operations.c.kind == kind)
             .order_by(operations.c.created_at)
         )
-    )
+    ]
 
 
 def delete(conn: Connection, operation_ids: Iterable[str]) -> None:
@@ -200,7 +238,7 @@ def is_overdue(conn: Connection, operation_id: str, seconds: float) -> bool:
     return bool(conn.execute(sa.select(sa.exists().where(operations.c.id == operation_id, due))).scalar())
 
 
-def _as_seen(seen: Row[Any], now: datetime.datetime) -> sa.ColumnElement[bool]:
+def _as_seen(seen: Seen, now: datetime.datetime) -> sa.ColumnElement[bool]:
     return sa.and_(
         operations.c.id == seen.id,
         operations.c.attempts == seen.attempts,
@@ -211,7 +249,7 @@ def _as_seen(seen: Row[Any], now: datetime.datetime) -> sa.ColumnElement[bool]:
     )
 
 
-def claim(conn: Connection, seen: Row[Any], owner: str, lease: float, /, **values: Any) -> Row[Any] | None:
+def claim(conn: Connection, seen: Seen, owner: str, lease: float, /, **values: Any) -> Operation | None:
     """Claim the operation for ``lease`` seconds, and set ``values``. Return it as it is now, or None if it changed since
     ``seen``.
 
@@ -254,13 +292,13 @@ _CLAIM_MANY = WriteAmong(
     operations.c.id,
 )
 _CLAIMED = Among(
-    sa.select(operations).where(operations.c.owner == _given('me', 'owner')), operations.c.id, named=True
+    sa.select(operations).where(operations.c.owner == _given('me', 'owner')), operations.c.id, row=Operation
 )
 
 
 def claim_many(
-    conn: Connection, seen: Iterable[tuple[Row[Any], dict[str, Any]]], owner: str, lease: float
-) -> list[Row[Any]]:
+    conn: Connection, seen: Iterable[tuple[Seen, dict[str, Any]]], owner: str, lease: float
+) -> list[Operation]:
     """Do as ``claim`` for several operations, each with its new ``step`` and ``steps``, in a statement for each step and one
     more. Return those that were claimed, in the same order.
 
@@ -293,7 +331,7 @@ def claim_many(
     return [rows[operation_id] for operation_id in order if operation_id in rows]
 
 
-def park(conn: Connection, seen: Row[Any], why: str) -> None:
+def park(conn: Connection, seen: Seen, why: str) -> None:
     """Park the operation for an operator to look at, if it is still as it was ``seen``."""
     conn.execute(
         operations.update()
@@ -302,7 +340,7 @@ def park(conn: Connection, seen: Row[Any], why: str) -> None:
     )
 
 
-def call_off(conn: Connection, seen: Row[Any], error: str, code: str) -> bool:
+def call_off(conn: Connection, seen: Seen, error: str, code: str) -> bool:
     """End the operation as failed if it is open or parked, and still at the step at which it was seen. Say whether it was.
 
     A worker that runs it has lost its claim.
@@ -350,7 +388,7 @@ def renew(conn: Connection, operation_ids: Iterable[str], owner: str, lease: flo
     )
 
 
-def move(conn: Connection, operation_id: str, owner: str, /, **values: Any) -> None:
+def move(conn: Connection, operation_id: str, owner: str | None, /, **values: Any) -> None:
     """Set ``values`` of the owner's operation, which stays the owner's.
 
     :raises errors.LostClaim: another worker took it over.
@@ -363,7 +401,7 @@ def move(conn: Connection, operation_id: str, owner: str, /, **values: Any) -> N
         raise errors.LostClaim(f'Operation {operation_id} is no longer ours.')
 
 
-def move_many(conn: Connection, operation_ids: Collection[str], owner: str, /, **values: Any) -> None:
+def move_many(conn: Connection, operation_ids: Collection[str], owner: str | None, /, **values: Any) -> None:
     """Do as ``move`` for several operations with the same values in one statement.
 
     :raises errors.LostClaim: another worker took one of them over.
@@ -387,7 +425,7 @@ def _move_many(names: tuple[str, ...]) -> WriteAmong:
 def postpone(
     conn: Connection,
     operation_id: str,
-    owner: str,
+    owner: str | None,
     /,
     after: float = 0.0,
     seen: datetime.datetime | None = None,

@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
 from manila_lite.db.queries import access, shares
+from manila_lite.db.queries.operations import Operation
 from manila_lite.operation_data.left_copies import ReleaseServer
 from manila_lite.operation_data.migrations import Reached
 from manila_lite.states import Migration
@@ -47,27 +48,29 @@ def snapshots_of(conn: Connection, server_id: str) -> list[Row[Any]]:
     )
 
 
-def last(conn: Connection, server_id: str) -> Row[Any] | None:
+def last(conn: Connection, server_id: str) -> Operation | None:
     """Return the newest migration of the server, running or not, as source or as target."""
     source = sa.select(_servers.c.source_share_server_id).where(_servers.c.id == server_id).scalar_subquery()
     table = models.operations
-    return conn.execute(
+    row = conn.execute(
         sa.select(table)
         .where(table.c.kind == KIND, sa.or_(table.c.resource_id == server_id, table.c.resource_id == source))
         .order_by(table.c.created_at.desc())
         .limit(1)
     ).first()
+    return Operation(*row) if row else None
 
 
-def last_release(conn: Connection, server_id: str) -> Row[Any] | None:
+def last_release(conn: Connection, server_id: str) -> Operation | None:
     """Return the newest operation that deletes the server, or a copy on it, after a migration. Or None."""
     table = models.operations
-    return conn.execute(
+    row = conn.execute(
         sa.select(table)
         .where(table.c.kind.in_((RELEASE, CLEAR)), table.c.resource_id == server_id)
         .order_by(table.c.created_at.desc())
         .limit(1)
     ).first()
+    return Operation(*row) if row else None
 
 
 def instances_to_delete(conn: Connection, host: str) -> set[str]:

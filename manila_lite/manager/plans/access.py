@@ -49,8 +49,7 @@ def sync(work: Work[ApplyRules]) -> None:
             raise errors.Again(DELETED_SOON)
         if row.status == states.SHARE['promote'].during or _is_moving(conn, row):
             raise errors.Again(MOVED_SOON)
-        # Requests up to now are part of this run, and need no other.
-        work.op = operations.get(conn, work.op.id)
+        work.read_again(conn)
         rules = access.pending_rules(conn, row.id)
         for queued, verb in _VERBS.items():
             named = [rule.id for rule in rules if rule.state == queued]

@@ -157,8 +157,7 @@ def update(work: Work[OnReplica]) -> None:
     as_of = timeutils.utcnow()
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        # Requests up to now are part of this run, and need no other.
-        work.op = rows.get(conn, work.op.id)
+        work.read_again(conn)
         row = share_replicas.as_share(conn, work.resource_id)
     if row is not None and row.status in replica_workflow.FOLLOWING:
         result = _driver(work).update_replica(_load(work))
@@ -199,7 +198,7 @@ def apply_rules_readonly(work: Work[OnReplica]) -> None:
     with work.ctx.db.writer() as conn:
         access.lock(conn, work.data.share_id)
         work.hold(conn)
-        work.op = rows.get(conn, work.op.id)
+        work.read_again(conn)
         row = share_replicas.as_share(conn, work.resource_id)
         if row is None or row.status not in replica_workflow.FOLLOWING:
             return

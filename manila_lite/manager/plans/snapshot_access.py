@@ -9,7 +9,7 @@ from oslo_log import log
 from manila_lite import errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import access, operations, snapshot_access, snapshots
+from manila_lite.db.queries import access, snapshot_access, snapshots
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans.access import DELETED_SOON, MOVED_SOON, must_cover_all
@@ -80,7 +80,7 @@ def serve(work: Work[ApplySnapshotRules]) -> None:
         work.hold(conn)
         row, share = _rows(conn, work)
         _must_stand(row, share)
-        work.op = operations.get(conn, work.op.id)  # requests up to now are part of this run
+        work.read_again(conn)
         rules = snapshot_access.pending_rules(conn, row.id)
         for queued, verb in _VERBS.items():
             named = [rule.id for rule in rules if rule.state == queued]
