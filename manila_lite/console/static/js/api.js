@@ -48,6 +48,8 @@ async function attempt(address, options) {
 export async function fetchApi(address, options) {
   const first = session.value.user;
   for (;;) {
+    // Known to have ended: what is sent with it would count as one more failed log-in.
+    if (session.value.asking) await askAgain();
     const {user} = session.value;
     const answer = await attempt(address, options());
     if (answer.status !== 401 || session.value.phase !== 'in') return answer;
