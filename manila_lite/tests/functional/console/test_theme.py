@@ -32,6 +32,10 @@ class ThemeTest(base.ConsoleTest):
             self.assertEqual(seen[words], self.back())
         self.assertNotEqual(seen['Light'], seen['Dark'])
         self.picture('dark')
+        # The browser prefers the other one: only the choice can make it dark.
+        self.driver.execute_cdp_cmd(
+            'Emulation.setEmulatedMedia', {'features': [{'name': 'prefers-color-scheme', 'value': 'light'}]}
+        )
         self.driver.refresh()
         self.see_title('Overview')
         self.assertEqual(seen['Dark'], self.back())
