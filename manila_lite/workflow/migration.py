@@ -16,7 +16,7 @@ from oslo_utils import timeutils
 
 from manila_lite import context, errors, states
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection, Row
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import messages, operations
 from manila_lite.engine.begin import Wake
 from manila_lite.engine.plans import Work
@@ -76,7 +76,7 @@ class Migrations(abc.ABC, Generic[M]):
     shares: Callable[[Connection, str], list[Any]]
     snapshots: Callable[[Connection, str], list[Any]]
     #: Return the operation of the last migration of a resource, or None.
-    last: Callable[[Connection, str], Row[Any] | None]
+    last: Callable[[Connection, str], operations.Operation | None]
     #: Set the task state of a resource to another if it is one of several. Say whether it was.
     swap_task_state: Callable[[Connection, str, Iterable[str | None], str | None], bool]
 

@@ -33,7 +33,7 @@ def snapshots_of(conn: Connection, share_id: str) -> list[Row[Any]]:
     )
 
 
-def last(conn: Connection, share_id: str) -> Row[Any] | None:
+def last(conn: Connection, share_id: str) -> operations.Operation | None:
     """Return the newest migration of the share, running or not."""
     migrations = operations.list_of_resource(conn, share_id, KIND)
     return migrations[-1] if migrations else None
