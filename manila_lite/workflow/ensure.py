@@ -94,18 +94,18 @@ def _narrow(conn: Connection, host: str, part: Part) -> EnsureShares:
     )
 
 
-def ask(
-    conn: Connection,
-    ctx: context.RequestContext,
-    service: Any,
-    data: EnsureShares,
-    begin: Callable[..., Wake] = begin,
-) -> Wake:
+def ask(conn: Connection, ctx: context.RequestContext, service: Any, data: EnsureShares) -> Wake:
     """Begin a run that ensures shares of a backend, and return the wake-up to send after the commit.
 
     ``service`` is the row of the backend's service, which the caller held first of all (``db.services.set_ensuring``).
     """
-    return begin(
+    return _begin_by(begin, conn, ctx, service, data)
+
+
+def _begin_by(
+    way: Callable[..., Wake], conn: Connection, ctx: context.RequestContext, service: Any, data: EnsureShares
+) -> Wake:
+    return way(
         conn,
         ctx,
         ensure.KIND,
@@ -133,4 +133,4 @@ def ask_once(
     """
     services.set_ensuring(conn, host, True)
     service = services.get(conn, host, 'manila-share')
-    return ask(conn, ctx, service, EnsureShares(why=why, only=only, heal=heal or []), begin_once)
+    return _begin_by(begin_once, conn, ctx, service, EnsureShares(why=why, only=only, heal=heal or []))
