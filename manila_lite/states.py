@@ -32,7 +32,7 @@ class Verb:
 
 
 @dataclasses.dataclass(frozen=True)
-class Machine:
+class StateMachine:
     """The life of one resource type: the column of its status, its verbs, and the statuses that a reset may set.
 
     ``born``: the status of a new row if its creation takes no operation; then its deletion takes none, either.
@@ -70,19 +70,19 @@ class Machine:
         return frozenset(verb.during for verb in self.verbs.values()) - self.waits
 
 
-def machine(
+def state_machine(
     resource_type: str,
     column: str,
     rows: Iterable[tuple[Any, ...]],
     resettable: str = '',
     born: str | None = None,
     waits: str = '',
-) -> Machine:
+) -> StateMachine:
     """Return a machine. A row: verb, statuses to start from, during, ok (None: gone), fail, and perhaps ``Crash``."""
     verbs = {}
     for name, allowed, during, ok, fail, *crash in rows:
         verbs[name] = Verb(name, frozenset(allowed.split()), during, ok, fail, *crash)
-    return Machine(
+    return StateMachine(
         resource_type, column, verbs, frozenset(resettable.split()), born, frozenset(waits.split())
     )
 
@@ -98,7 +98,7 @@ _ANY_SHARE = (
 )
 
 # fmt: off    - tables are read by column
-SHARE = machine(
+SHARE = state_machine(
     'share',
     'status',
     (
@@ -154,7 +154,7 @@ SHARE = machine(
     waits='awaiting_transfer',
 )
 
-SNAPSHOT = machine(
+SNAPSHOT = state_machine(
     'snapshot',
     'status',
     (
@@ -186,7 +186,7 @@ SNAPSHOT = machine(
     resettable='available creating deleting error error_deleting',
 )
 
-ACCESS = machine(
+ACCESS = state_machine(
     'access_rule',
     'state',
     (
@@ -206,7 +206,7 @@ ACCESS = machine(
 )
 
 #: Access rules of snapshots. There is no update: a snapshot can only be read.
-SNAPSHOT_ACCESS = machine(
+SNAPSHOT_ACCESS = state_machine(
     'snapshot_access_rule',
     'state',
     (
@@ -217,7 +217,7 @@ SNAPSHOT_ACCESS = machine(
     ),
 )
 
-SHARE_NETWORK = machine(
+SHARE_NETWORK = state_machine(
     'share_network',
     'status',
     (
@@ -228,7 +228,7 @@ SHARE_NETWORK = machine(
     born='active',
 )
 
-SHARE_SERVER = machine(
+SHARE_SERVER = state_machine(
     'share_server',
     'status',
     (
@@ -250,7 +250,7 @@ SHARE_SERVER = machine(
 )
 
 # A backend stores nothing of a group but its shares.
-SHARE_GROUP = machine(
+SHARE_GROUP = state_machine(
     'share_group',
     'status',
     (
@@ -261,7 +261,7 @@ SHARE_GROUP = machine(
     resettable='available creating deleting error error_deleting',
 )
 
-SHARE_GROUP_SNAPSHOT = machine(
+SHARE_GROUP_SNAPSHOT = state_machine(
     'share_group_snapshot',
     'status',
     (
@@ -273,7 +273,7 @@ SHARE_GROUP_SNAPSHOT = machine(
 )
 
 # After a failed restore the backup is as before; the share shows the failure.
-SHARE_BACKUP = machine(
+SHARE_BACKUP = state_machine(
     'share_backup',
     'status',
     (
@@ -287,7 +287,7 @@ SHARE_BACKUP = machine(
 # fmt: on
 
 #: Every machine, by resource type, for tests and diagrams.
-MACHINES: dict[str, Machine] = {
+MACHINES: dict[str, StateMachine] = {
     machine.resource_type: machine
     for machine in (
         SHARE,

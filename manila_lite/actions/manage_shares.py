@@ -34,7 +34,7 @@ from manila_lite.db.queries import (
 )
 from manila_lite.operation_data.shares import ManageShare
 from manila_lite.operation_data.snapshots import ManageSnapshot
-from manila_lite.rpc import notices
+from manila_lite.rpc import notifications
 from manila_lite.values import pools
 
 _SERVERS = 'driver_handles_share_servers'
@@ -112,7 +112,7 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
         wake = share_actions.begin_at_backend(
             conn, ctx, 'share.manage', row, ManageShare(export_path=path, options=_options(wanted))
         )
-    notices.emit(ctx, 'share.manage.start', {'share_id': share_id, 'host': host, 'export_path': path})
+    notifications.emit(ctx, 'share.manage.start', {'share_id': share_id, 'host': host, 'export_path': path})
     wake.send(ctx)
     return row
 
@@ -249,7 +249,7 @@ def unmanage_share(ctx: RequestContext, share_id: str, *, on_servers: bool = Tru
         if share.share_server_id:  # deleting the server would delete the share's data
             share_server_queries.update(conn, share.share_server_id, is_auto_deletable=False)
         wake = share_actions.begin_at_backend(conn, ctx, 'share.unmanage', share)
-    notices.emit(ctx, 'share.unmanage.start', {'share_id': share_id, 'host': share.host})
+    notifications.emit(ctx, 'share.unmanage.start', {'share_id': share_id, 'host': share.host})
     wake.send(ctx)
 
 

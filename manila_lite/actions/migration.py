@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests on migrations to another backend, of shares and of share servers: start, complete, cancel, progress.
 
-``Requests`` has the life cycle. ``share_migration.py`` and ``server_migration.py`` have what differs: the checks of their
+``Requests`` has the life cycle. ``share_migration.py`` and ``share_server_migration.py`` have what differs: the checks of their
 resource, and the rows of a new migration. Checks are made before anything changes.
 """
 
@@ -31,7 +31,7 @@ D = TypeVar('D', bound=Migrate)
 class Begun(Generic[D]):
     """What the operation of a migration needs. ``owner``: as for ``engine.begin``."""
 
-    serial: str
+    mutex_key: str
     data: D
     owner: str | None = None
 
@@ -40,12 +40,12 @@ class Begun(Generic[D]):
 class Requests(Generic[M, D]):
     """Requests on migrations of one resource type, whose rows ``migrations`` knows.
 
-    ``open_key`` is the prefix of their operations' keys. ``may_end_at_once``: a migration may have a task state although it
+    ``unique_key`` is the prefix of their operations' keys. ``may_end_at_once``: a migration may have a task state although it
     never had an operation.
     """
 
     migrations: Migrations[D]
-    open_key: str
+    unique_key: str
     #: Return the row of the resource, if the caller has one with this id.
     get: Callable[[Connection, RequestContext, str], Row[Any]]
     #: Return the planned move, by the request. Refuse hosts, types and networks that are not there, and wrong states.
@@ -84,8 +84,8 @@ class Requests(Generic[M, D]):
                 self.migrations.resource_type,
                 resource_id,
                 topic='scheduler',
-                serial=begun.serial,
-                open_key=f'{self.open_key}:{resource_id}',
+                mutex_key=begun.mutex_key,
+                unique_key=f'{self.unique_key}:{resource_id}',
                 data=begun.data,
                 owner=begun.owner,
             )
@@ -175,7 +175,7 @@ class Requests(Generic[M, D]):
 
     def _reopen(self, conn: Connection, row: Row[Any], op: Any, target: str) -> None:
         self.migrations.begin_cut_over(conn, row.id, target)
-        if not rows.reopen(conn, op, 'cut_over', f'{self.open_key}:{row.id}'):
+        if not rows.reopen(conn, op, 'cut_over', f'{self.unique_key}:{row.id}'):
             raise errors.WrongState(
                 f'The migration of {self.migrations.name} {row.id} is already in progress.',
                 code='already_migrating',

@@ -10,7 +10,7 @@ from typing import Any
 from manila_lite import errors, states
 from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Connection, Row
-from manila_lite.db.queries import operations, server_migration, share_server_queries
+from manila_lite.db.queries import operations, share_server_migration, share_server_queries
 from manila_lite.engine import Wake
 from manila_lite.workflow.share_servers import remove_server
 
@@ -83,7 +83,9 @@ def _objection(conn: Connection, ctx: RequestContext, server: Row[Any], shares: 
     reasons = {
         f'is {server.status} and is not deleted automatically': stays,
         'has shares': shares and share_server_queries.is_used(conn, server.id),
-        'is the target of a migration that has not ended': server_migration.is_half_moved(conn, server.id),
+        'is the target of a migration that has not ended': share_server_migration.is_half_moved(
+            conn, server.id
+        ),
     }
     true = [reason for reason, holds in reasons.items() if holds]
     if not true:

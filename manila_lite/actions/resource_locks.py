@@ -268,7 +268,7 @@ def _check(conn: Connection, ctx: RequestContext, share_id: str, access_id: str 
             'resource_action: a share is locked against "delete" only; an access rule also against "show".'
         )
     share = shares.get(conn, ctx.elevated(), share_id)
-    if share.status in _GOING_SHARE or share.is_soft_deleted or share.is_going:
+    if share.status in _GOING_SHARE or share.is_soft_deleted or share.deletion_deferred:
         status = 'in the recycle bin' if share.is_soft_deleted else share.status
         raise errors.Conflict(
             f'Share {share_id} is {status}: it is too late to lock it, or its access rules.',

@@ -109,8 +109,8 @@ def _begin(conn: Connection, ctx: RequestContext, kind: str, backup_id: str, sha
         backup_id,
         topic='share',
         host=share.host,
-        serial=share.instance_id,
-        open_key=f'backup:{backup_id}',
+        mutex_key=share.instance_id,
+        unique_key=f'backup:{backup_id}',
         data=CopyBackup(share_id=share.id),
         owner=share.project_id,
     )
@@ -132,7 +132,13 @@ def restore(ctx: RequestContext, backup_id: str, target_id: str | None = None) -
         _hold(conn, share, 'take_back')
         backup_workflow.withdraw(conn, ctx, backup)
         transitions.begin(
-            conn, _BACKUP, 'restore', backup_id, target_share_id=share.id, restore_progress='0', copier=None
+            conn,
+            _BACKUP,
+            'restore',
+            backup_id,
+            target_share_id=share.id,
+            restore_progress='0',
+            copy_client=None,
         )
         if share.size < backup.size:
             raise errors.Conflict(
@@ -172,8 +178,8 @@ def delete(ctx: RequestContext, backup_id: str) -> None:
             backup_id,
             topic='share',
             host=row.host,
-            serial=backup_id,
-            open_key=f'backup:{backup_id}',
+            mutex_key=backup_id,
+            unique_key=f'backup:{backup_id}',
             owner=row.project_id,
         )
     backup_workflow.announce(ctx, row, 'delete.start')
@@ -189,4 +195,4 @@ def reset_status(ctx: RequestContext, backup_id: str, status: str) -> None:
         transitions.reset(conn, _BACKUP, backup_id, status)
         if status in (_BACKUP['create'].during, _BACKUP['restore'].during):
             # No worker copies, even if the new status means a copy.
-            share_backups.update(conn, backup_id, copier=None)
+            share_backups.update(conn, backup_id, copy_client=None)

@@ -11,7 +11,7 @@ from manila_lite.actions import resource_locks, share_guards
 from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import shares, snapshots
-from manila_lite.rpc import notices
+from manila_lite.rpc import notifications
 
 #: Statuses in which a share can be put into the bin, and those in which it is too late to restore it.
 _RESTING = ('available', 'error', 'inactive')
@@ -112,4 +112,4 @@ def restore(ctx: RequestContext, share_id: str) -> bool:
 
 
 def _notify(ctx: RequestContext, event: str, share: Row[Any]) -> None:
-    notices.emit(ctx, event, {'share_id': share.id, 'size': share.size, 'owner': share.project_id})
+    notifications.emit(ctx, event, {'share_id': share.id, 'size': share.size, 'owner': share.project_id})

@@ -12,7 +12,7 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import quotas, share_group_snapshots, share_groups, snapshots
-from manila_lite.rpc import notices
+from manila_lite.rpc import notifications
 
 _LIFE = ('share_group_snapshot.create', 'share_group_snapshot.delete')
 
@@ -77,7 +77,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
         wake = _begin(conn, ctx, 'create', group_snapshot_id, group)
         row = share_group_snapshots.get(conn, ctx, group_snapshot_id)
     wake.send(ctx)
-    notices.emit(
+    notifications.emit(
         ctx,
         'share_group_snapshot.create.start',
         {'share_group_snapshot_id': group_snapshot_id, 'share_group_id': group.id},
@@ -109,8 +109,8 @@ def _begin(
         group_snapshot_id,
         topic='share',
         host=group.host,
-        serial=group.id,
-        open_key=f'share_group_snapshot:{group_snapshot_id}',
+        mutex_key=group.id,
+        unique_key=f'share_group_snapshot:{group_snapshot_id}',
         owner=group.project_id,
     )
 
@@ -146,7 +146,9 @@ def delete(ctx: RequestContext, group_snapshot_id: str, *, force: bool = False) 
             )
         wake = _begin(conn, ctx, 'delete', group_snapshot_id, group)
     wake.send(ctx)
-    notices.emit(ctx, 'share_group_snapshot.delete.start', {'share_group_snapshot_id': group_snapshot_id})
+    notifications.emit(
+        ctx, 'share_group_snapshot.delete.start', {'share_group_snapshot_id': group_snapshot_id}
+    )
 
 
 def reset_status(ctx: RequestContext, group_snapshot_id: str, status: str) -> None:

@@ -22,7 +22,7 @@ from manila_lite.db.queries import (
     share_types,
 )
 from manila_lite.operation_data.share_groups import CreateGroup
-from manila_lite.rpc import notices
+from manila_lite.rpc import notifications
 
 _LIFE = ('share_group.create', 'share_group.delete')
 
@@ -82,10 +82,10 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
                 'share_group.create',
                 'share_group',
                 group_id,
-                serial=group_id,
+                mutex_key=group_id,
                 topic='share' if source else 'scheduler',
                 host=source.host if source else '',
-                open_key=f'share_group:{group_id}',
+                unique_key=f'share_group:{group_id}',
                 data=CreateGroup(zone=zone, named_subnets=named),
             )
         ]
@@ -94,7 +94,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
             wakes += _shares_of(conn, ctx, wanted['source_share_group_snapshot_id'], row)
     for wake in wakes:
         wake.send(ctx)
-    notices.emit(
+    notifications.emit(
         ctx, 'share_group.create.start', {'share_group_id': group_id, 'share_group_type_id': group_type.id}
     )
     return row
@@ -287,12 +287,12 @@ def delete(ctx: RequestContext, group_id: str, *, force: bool = False) -> None:
             'share_group',
             group_id,
             topic='scheduler',
-            serial=group_id,
-            open_key=f'share_group:{group_id}',
+            mutex_key=group_id,
+            unique_key=f'share_group:{group_id}',
             owner=row.project_id,
         )
     wake.send(ctx)
-    notices.emit(ctx, 'share_group.delete.start', {'share_group_id': group_id})
+    notifications.emit(ctx, 'share_group.delete.start', {'share_group_id': group_id})
 
 
 def reset_status(ctx: RequestContext, group_id: str, status: str) -> None:

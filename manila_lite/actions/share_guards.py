@@ -9,7 +9,13 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.db.core.engine import Connection, Row
-from manila_lite.db.queries import server_migration, share_backups, share_migration, share_replicas, snapshots
+from manila_lite.db.queries import (
+    share_backups,
+    share_migration,
+    share_replicas,
+    share_server_migration,
+    snapshots,
+)
 
 
 def must_be_placed(share: Row[Any]) -> None:
@@ -48,7 +54,7 @@ def must_not_move_with_server(conn: Connection, share: Row[Any]) -> None:
 
     :raises errors.WrongState: there is such a migration.
     """
-    if share.share_server_id and server_migration.is_unfinished(conn, share.share_server_id):
+    if share.share_server_id and share_server_migration.is_unfinished(conn, share.share_server_id):
         raise errors.WrongState(
             f'Share {share.id} is being moved to another backend with its share server; that has to be '
             'completed or cancelled first.'

@@ -150,7 +150,7 @@ def _begin(
             'id': asked.target,
             'share_id': share.id,
             'share_type_id': move.share_type.id,
-            'is_aside': True,
+            'is_secondary': True,
             'availability_zone_id': move.zone_id,
             'share_network_id': move.network_id,
             'access_rules_status': states.Rules.ACTIVE.value,

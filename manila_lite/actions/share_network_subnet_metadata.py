@@ -76,8 +76,8 @@ def _push(conn: Connection, ctx: RequestContext, subnet_id: str, changed: Iterab
             server.id,
             topic='share',
             host=server.host,
-            serial=f'server:{server.id}',
-            open_key=f'metadata:{server.id}:{subnet_id}',
+            mutex_key=f'server:{server.id}',
+            unique_key=f'metadata:{server.id}:{subnet_id}',
             data=PushMetadata(subnet_id=subnet_id),
             owner=server.project_id,
         )

@@ -76,7 +76,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
                 'share_id': share.id,
                 'share_type_id': share.share_type_id,
                 'progress': '0%',
-                'is_aside': True,
+                'is_secondary': True,
                 'replica_state': Replica.OUT_OF_SYNC.value,
                 'cast_rules_to_readonly': share.replication_type == 'readable',
                 'availability_zone_id': zone_id,
@@ -92,8 +92,8 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
             'share_replica',
             replica_id,
             topic='scheduler',
-            serial=replica_id,
-            open_key=f'replica:{replica_id}',
+            mutex_key=replica_id,
+            unique_key=f'replica:{replica_id}',
             owner=share.project_id,
             data=CreateReplica(
                 share_id=share.id,
@@ -185,7 +185,7 @@ def promote(ctx: RequestContext, replica_id: str, wait: int = 0) -> tuple[Any, b
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
         row = share_replicas.get(conn, ctx, replica_id)
-        if not row.is_aside:
+        if not row.is_secondary:
             return row, False
         if row.status != 'available':
             raise errors.WrongState(
@@ -212,8 +212,8 @@ def promote(ctx: RequestContext, replica_id: str, wait: int = 0) -> tuple[Any, b
             replica_id,
             topic='share',
             host=row.host,
-            serial=replica_id,
-            open_key=f'replica:{replica_id}',
+            mutex_key=replica_id,
+            unique_key=f'replica:{replica_id}',
             owner=share.project_id,
             data=PromoteReplica(
                 share_id=share.id, over=over, quiesce=wait, mounted=share.replication_type == 'readable'
@@ -254,7 +254,7 @@ def resync(ctx: RequestContext, replica_id: str) -> bool:
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
         row = share_replicas.get(conn, ctx, replica_id)
-        if not row.is_aside:
+        if not row.is_secondary:
             transitions.set_replica_state(conn, replica_id, Replica.ACTIVE)
             return False
         _must_be_placed(row)
@@ -283,7 +283,7 @@ def delete(ctx: RequestContext, replica_id: str, *, force: bool = False) -> None
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
         row = share_replicas.get(conn, ctx, replica_id)
-        if not row.is_aside:
+        if not row.is_secondary:
             raise errors.Invalid(
                 f'Replica {replica_id} is the active one; promote another one first.', code='active_replica'
             )
@@ -298,10 +298,10 @@ def delete(ctx: RequestContext, replica_id: str, *, force: bool = False) -> None
             share_replicas.DELETE,
             'share_replica',
             replica_id,
-            serial=replica_id,
+            mutex_key=replica_id,
             host=row.host or '',
             topic='share' if row.host else 'scheduler',
-            open_key=f'replica:{replica_id}',
+            unique_key=f'replica:{replica_id}',
             owner=row.project_id,
             data=DeleteReplica(share_id=row.share_id, force=force, left=left),
         )
@@ -312,7 +312,7 @@ def delete(ctx: RequestContext, replica_id: str, *, force: bool = False) -> None
 
 def _stop_promotion(conn: Connection, ctx: RequestContext, row: Row[Any]) -> bool:
     """Fail an open promotion of the replica and put the share's status back. Return whether there was a promotion."""
-    if row.status != _SHARE['promote'].during or not row.is_aside:
+    if row.status != _SHARE['promote'].during or not row.is_secondary:
         return False
     share = shares.get(conn, ctx.elevated(), row.share_id)
     for op in rows.list_of_resource(conn, row.id, share_replicas.PROMOTE)[-1:]:
@@ -352,7 +352,7 @@ def reset_replica_state(ctx: RequestContext, replica_id: str, state: str) -> Non
     share_id = _share_of(ctx, replica_id)
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
-        if (state == Replica.ACTIVE) == share_replicas.get(conn, ctx, replica_id).is_aside:
+        if (state == Replica.ACTIVE) == share_replicas.get(conn, ctx, replica_id).is_secondary:
             raise (
                 errors.Invalid(
                     f'replica_state: replica {replica_id} is not the active one, and a share has only one.',

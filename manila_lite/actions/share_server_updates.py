@@ -85,7 +85,7 @@ class UpdateCheck(Generic[Data]):
         """Return the key that marks the question to one backend, and its answer."""
         return f'{self.request}@{host}' if self.request else f'{self.network_id}/{self.about}@{host}'[:255]
 
-    def open_key(self, host: str) -> str:
+    def unique_key(self, host: str) -> str:
         """Return the key of which one question at a time may be open: one of all requests for this very change."""
         return f'change:{self.network_id}/{self.about}@{host}'[:255] if self.request else self.key(host)
 
@@ -161,7 +161,7 @@ def _begin_check(conn: Connection, ctx: RequestContext, question: UpdateCheck[An
         topic='share',
         host=host,
         lane=engine.FAST,
-        open_key=question.open_key(host),
+        unique_key=question.unique_key(host),
         data=dataclasses.replace(
             question.data,
             key=question.key(host),
@@ -173,9 +173,9 @@ def _begin_check(conn: Connection, ctx: RequestContext, question: UpdateCheck[An
 def _must_be_first(conn: Connection, question: UpdateCheck[Any]) -> None:
     """Refuse a change that another request is about to make: it would only wait to be refused after the other's."""
     mine = {question.key(host) for host in question.hosts}
-    pending = {question.open_key(host) for host in question.hosts}
+    pending = {question.unique_key(host) for host in question.hosts}
     for row in rows.list_of_resource(conn, question.network_id, question.change.ask):
-        if row.open_key in pending and CheckServers.from_json(row.data).key not in mine:
+        if row.unique_key in pending and CheckServers.from_json(row.data).key not in mine:
             raise errors.Conflict(
                 f'Another request for the same change of share network {question.network_id} is being '
                 'answered.',
@@ -290,7 +290,7 @@ def _wait_for_answers(ctx: RequestContext, question: UpdateCheck[Any]) -> dict[s
     """
     end = time.monotonic() + ctx.conf.api.subnet_check_timeout
     while True:
-        checks = _look(ctx, question)
+        checks = _read_checks(ctx, question)
         answers = [_answer(checks.get(host)) for host in question.hosts]
         if None not in answers or False in answers or time.monotonic() >= end:
             return checks
@@ -298,7 +298,7 @@ def _wait_for_answers(ctx: RequestContext, question: UpdateCheck[Any]) -> dict[s
 
 
 @retry
-def _look(ctx: RequestContext, question: UpdateCheck[Any]) -> dict[str, Any]:
+def _read_checks(ctx: RequestContext, question: UpdateCheck[Any]) -> dict[str, Any]:
     with ctx.db.reader() as conn:
         if rows.is_any_open(conn, [f'server:{server.id}' for server in question.servers]):
             raise errors.WrongState(
@@ -332,8 +332,8 @@ def begin(
             server.id,
             topic='share',
             host=server.host,
-            serial=f'server:{server.id}',
-            open_key=f'server:{server.id}',
+            mutex_key=f'server:{server.id}',
+            unique_key=f'server:{server.id}',
             data=data,
             owner=server.project_id,
         )

@@ -12,9 +12,9 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import (
-    server_migration,
     services,
     share_networks,
+    share_server_migration,
     share_server_queries,
     share_servers,
 )
@@ -140,8 +140,8 @@ def _begin(
         server_id,
         topic='share',
         host=host,
-        serial=f'server:{server_id}',
-        open_key=f'server:{server_id}',
+        mutex_key=f'server:{server_id}',
+        unique_key=f'server:{server_id}',
         data=data,
     )
 
@@ -163,7 +163,9 @@ def unmanage(ctx: RequestContext, server_id: str, *, force: bool) -> None:
                 f'Share server {server_id} is encrypted with a key of this service.',
                 code='share_server_encrypted',
             )
-        if share_server_queries.is_used(conn, server_id) or server_migration.is_half_moved(conn, server_id):
+        if share_server_queries.is_used(conn, server_id) or share_server_migration.is_half_moved(
+            conn, server_id
+        ):
             raise errors.Conflict(
                 f'Share server {server_id} has shares, or shares are being created on it.',
                 code='share_server_in_use',

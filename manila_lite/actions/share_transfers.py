@@ -20,7 +20,7 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import access, quotas, share_transfers, share_types, shares, snapshots
-from manila_lite.rpc import notices
+from manila_lite.rpc import notifications
 
 _LETTERS = string.ascii_letters + string.digits
 _SALT_BYTES = 16
@@ -180,7 +180,7 @@ def _must_fit(conn: Connection, ctx: RequestContext, share: Row[Any]) -> None:
 
 
 def _notify(ctx: RequestContext, event: str, transfer: Row[Any]) -> None:
-    notices.emit(
+    notifications.emit(
         ctx,
         f'share.transfer.{event}',
         {'transfer_id': transfer.id, 'share_id': transfer.share_id, 'source_project_id': transfer.project_id},

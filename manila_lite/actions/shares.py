@@ -128,8 +128,8 @@ def begin_create(
         'share',
         share_id,
         topic='scheduler',
-        serial=instance['id'],
-        open_key=f'share:{share_id}',
+        mutex_key=instance['id'],
+        unique_key=f'share:{share_id}',
         data=CreateShare(
             hints=spec.hints,
             zone=spec.zone,
@@ -229,7 +229,7 @@ def delete(
         if from_bin and not shares.is_in_bin(conn, share_id):
             raise errors.WrongState(f'Share {share_id} was restored.')
         if verb == 'defer':
-            shares.update(conn, share_id, is_going=True)
+            shares.update(conn, share_id, deletion_deferred=True)
         # After the transition: no lock can be placed and no snapshot can begin any more.
         resource_locks.refuse_if_locked(conn, ctx, share_id)
         share_guards.must_have_no_snapshots(conn, share_id)
@@ -309,8 +309,8 @@ def begin_at_backend(
         topic='share' if share.host else 'scheduler',
         host=share.host or '',
         data=data,
-        serial=share.instance_id,
-        open_key=f'share:{share.id}',
+        mutex_key=share.instance_id,
+        unique_key=f'share:{share.id}',
         owner=share.project_id,
     )
 
@@ -347,8 +347,8 @@ def extend(ctx: RequestContext, share_id: str, new_size: int, *, force: bool = F
             topic='share' if force else 'scheduler',
             host=share.host if force else '',
             data=ResizeShare(size=share.size, new_size=new_size),
-            serial=share.instance_id,
-            open_key=f'share:{share_id}',
+            mutex_key=share.instance_id,
+            unique_key=f'share:{share_id}',
             owner=share.project_id,
         )
     wake.send(ctx)
@@ -441,8 +441,8 @@ def reset_status(ctx: RequestContext, share_id: str, status: str) -> None:
         share_bin.must_be_out(share)
         _end_open_operations(conn, ctx, share)
         transitions.reset(conn, states.SHARE, share.instance_id, status)
-        if share.is_going:
-            shares.update(conn, share_id, is_going=False)
+        if share.deletion_deferred:
+            shares.update(conn, share_id, deletion_deferred=False)
 
 
 # Metadata ---------------------------------------------------------------------------------------

@@ -101,8 +101,8 @@ def begin_at_backend(
         snapshot_id,
         topic='share' if share.host else 'scheduler',
         host=share.host or '',
-        serial=share.instance_id,
-        open_key=f'snapshot:{snapshot_id}',
+        mutex_key=share.instance_id,
+        unique_key=f'snapshot:{snapshot_id}',
         data=data,
         owner=share.project_id,
     )
@@ -134,7 +134,11 @@ def delete(ctx: RequestContext, snapshot_id: str, *, force: bool = False) -> Non
             share_guards.must_not_move_with_server(conn, share)
             verb, kind = share_bin.choose_deletion(ctx, 'snapshot', share.host, force=force)
             transitions.begin(
-                conn, states.SNAPSHOT, verb, snapshot_id, **({'is_going': True} if verb == 'defer' else {})
+                conn,
+                states.SNAPSHOT,
+                verb,
+                snapshot_id,
+                **({'deletion_deferred': True} if verb == 'defer' else {}),
             )
         wake = begin_at_backend(conn, ctx, kind, snapshot_id, share)
     wake.send(ctx)
@@ -173,7 +177,7 @@ def reset_status(ctx: RequestContext, snapshot_id: str, status: str) -> None:
     with ctx.db.writer() as conn:
         snapshots.get(conn, ctx, snapshot_id)
         superseding.reset(conn, states.SNAPSHOT, snapshot_id, status, _LIFE)
-        snapshots.update(conn, snapshot_id, is_going=False)
+        snapshots.update(conn, snapshot_id, deletion_deferred=False)
 
 
 #: Actions on the metadata of snapshots.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations
-from manila_lite.states import Machine
+from manila_lite.states import StateMachine
 
 
 @contextlib.contextmanager
@@ -27,7 +27,7 @@ def ended_operations(
 
 
 def begin_delete(
-    conn: Connection, machine: Machine, row_id: str, kinds: Iterable[str], *, force: bool
+    conn: Connection, machine: StateMachine, row_id: str, kinds: Iterable[str], *, force: bool
 ) -> None:
     """Begin to delete a resource. ``force``: end its open operations, and accept nearly any status.
 
@@ -37,7 +37,7 @@ def begin_delete(
         transitions.begin(conn, machine, 'force_delete' if force else 'delete', row_id)
 
 
-def reset(conn: Connection, machine: Machine, row_id: str, status: str, kinds: Iterable[str]) -> None:
+def reset(conn: Connection, machine: StateMachine, row_id: str, status: str, kinds: Iterable[str]) -> None:
     """Set a resource's status. Its open operations end.
 
     :raises errors.Invalid: a reset may not set that status.

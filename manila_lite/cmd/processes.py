@@ -21,7 +21,7 @@ from manila_lite.api.server.listener import Listener
 from manila_lite.cmd import log_lines, log_outages, monitor, preflight, reports, setup, watchdog
 from manila_lite.cmd.master import Master
 from manila_lite.db.core import engine
-from manila_lite.rpc import notices
+from manila_lite.rpc import notifications
 
 LOG = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class Process(service.Service):  # type: ignore[misc]  # oslo.service has no typ
             part, self._part = self._part, None
         if part is not None:
             part.stop()
-            notices.drain(self._conf.rpc.drain_timeout)
+            notifications.drain(self._conf.rpc.drain_timeout)
         if self._monitor is not None:
             self._monitor.stop()
 

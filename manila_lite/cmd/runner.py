@@ -40,7 +40,7 @@ class ConfigFiles:
         log_outages.install(self._conf)
 
 
-class Service(Protocol):
+class Runnable(Protocol):
     """The interface of services for the runner; ``reload()`` is called at SIGHUP where there is one."""
 
     def start(self) -> None:
@@ -77,7 +77,7 @@ class _Signals:
         return os.read(self._read, 1)[0]
 
 
-def run(services: Sequence[Service], drain: int = 60) -> int:
+def run(services: Sequence[Runnable], drain: int = 60) -> int:
     """Run the services: start them in order, and stop them in reverse order; return the exit status.
 
     SIGTERM and SIGINT end the run. A second SIGINT, or ``drain`` seconds, end the process at once, the latter with a
@@ -85,7 +85,7 @@ def run(services: Sequence[Service], drain: int = 60) -> int:
     exit then. Until the end there is a watchdog.
     """
     signals = _Signals()
-    started: list[Service] = []
+    started: list[Runnable] = []
     watch = watchdog.Watchdog()
     watch.start()
     try:
@@ -103,7 +103,7 @@ def run(services: Sequence[Service], drain: int = 60) -> int:
     return _stop(started, drain) or status
 
 
-def _start(services: Sequence[Service], started: list[Service], signals: _Signals) -> bool:
+def _start(services: Sequence[Runnable], started: list[Runnable], signals: _Signals) -> bool:
     for service in services:
         if signals.has_end():
             return False
@@ -112,7 +112,7 @@ def _start(services: Sequence[Service], started: list[Service], signals: _Signal
     return True
 
 
-def _serve(services: Sequence[Service], signals: _Signals) -> None:
+def _serve(services: Sequence[Runnable], signals: _Signals) -> None:
     while True:
         signo = signals.get()
         if signo in _ENDING:
@@ -133,7 +133,7 @@ def _reload(service: Any) -> None:
         LOG.exception('%s: reload failed, the old configuration stays in use', _name(service))
 
 
-def _stop(started: list[Service], drain: int) -> int:
+def _stop(started: list[Runnable], drain: int) -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     faulthandler.dump_traceback_later(
         drain, exit=True, file=2

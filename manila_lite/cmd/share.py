@@ -27,7 +27,7 @@ def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv, program='manila-share')
     check(conf)
     preflight.check(conf)
-    _look_at_the_key(conf)
+    _check_key(conf)
     return processes.run(
         conf,
         'manila-share',
@@ -35,7 +35,7 @@ def _main(argv: Sequence[str]) -> int:
     )
 
 
-def _look_at_the_key(conf: cfg.ConfigOpts) -> None:
+def _check_key(conf: cfg.ConfigOpts) -> None:
     """Warn if the key of secrets is unusable. The start goes on: many backends need no secrets, and work that does waits."""
     try:
         encryption.check(conf)

@@ -207,7 +207,7 @@ class Checks(upgradecheck.UpgradeCommands):
         """Check that no resource is stuck."""
         wrong = [
             f'{one.what} {one.id} {one.state}: {one.why}'
-            for one in doctor.look(context.Services(conf=CONF, db=db))
+            for one in doctor.list_findings(context.Services(conf=CONF, db=db))
             if one.wrong and one.what != 'service'
         ]
         if wrong:

@@ -28,7 +28,7 @@ def mend_rules(
     """Mend as ``rules_mender`` would, at once. ``once_more``: the backend may be told again."""
     access.lock(conn, share_id)
     row, pending = shares.find_share(conn, share_id), access.pending_rules(conn, share_id)
-    is_under_way = operations.is_open(conn, access.open_key(share_id))
+    is_under_way = operations.is_open(conn, access.unique_key(share_id))
     if row is None or is_under_way or not (pending or row.access_rules_status == states.Rules.SYNCING):
         return None
     if row.host and once_more:

@@ -23,7 +23,7 @@ LOG = log.getLogger(__name__)
 _QUESTIONS = (
     operations.find,
     shares.find_shares,
-    shares.find_second_places,
+    shares.find_secondary_instances,
     share_replicas.find,
     share_replicas.find_contradicting,
     stuck_migrations.find_ended,
@@ -49,7 +49,7 @@ _QUESTIONS = (
 )
 
 
-def look(services: context.Services, older_than: float = 0.0) -> list[Finding]:
+def list_findings(services: context.Services, older_than: float = 0.0) -> list[Finding]:
     """Return the findings of all checks that are at least ``older_than`` seconds old, or have no age."""
     repair = RepairContext(services, timeutils.utcnow())
     with services.db.reader() as conn:

@@ -10,8 +10,8 @@ from manila_lite.doctor.finding import RepairContext
 from manila_lite.doctor.recovery_table import read_data
 from manila_lite.operation_data.migrations import Reached
 from manila_lite.workflow.migration import Migrations
-from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
+from manila_lite.workflow.share_server_migration import SERVERS
 
 _MIGRATIONS: dict[str, Migrations[Any]] = {migrations.kind: migrations for migrations in (SHARES, SERVERS)}
 

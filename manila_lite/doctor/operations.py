@@ -32,7 +32,7 @@ class _World:
     up: dict[tuple[str, str], bool]  # (binary, host) -> is it up
     clocks: dict[tuple[str, str], str]  # (binary, host) -> why its clock keeps it from work
     busy: collections.Counter[Any]  # (topic, host, lane) -> operations being worked on
-    serials: dict[str, str]  # serial -> the operation of it that is being worked on
+    mutex_keys: dict[str, str]  # mutex key -> the operation of it that is being worked on
     unwanted: set[str]  # migrations that can be cancelled by force, and were to end
 
     def has_lease(self, op: Row[Any]) -> bool:
@@ -83,7 +83,7 @@ def _world(conn: Connection, repair: RepairContext, rows: Iterable[Row[Any]], un
     for op in rows:
         if op.state == operations.OPEN and world.has_lease(op):
             world.busy[op.topic, op.host, op.lane] += 1
-            world.serials[op.serial] = op.id
+            world.mutex_keys[op.mutex_key] = op.id
     return world
 
 
@@ -126,7 +126,7 @@ def _claimed(op: Row[Any], world: _World) -> _Verdict:
 
 def _due(op: Row[Any], world: _World, since: float) -> _Verdict:
     down = _nobody(op, world)
-    other = world.serials.get(op.serial) if op.serial else None
+    other = world.mutex_keys.get(op.mutex_key) if op.mutex_key else None
     busy = world.busy[op.topic, op.host, op.lane]
     if down:
         verdict = _Verdict(down, wrong=True)

@@ -97,8 +97,8 @@ def _replace(
             host=op.host,
             lane=op.lane,
             data=dataclasses.replace(data, begun_again=True),
-            serial=op.serial,
-            open_key=f'{resource_type}:{row.id}',
+            mutex_key=op.mutex_key,
+            unique_key=f'{resource_type}:{row.id}',
         )
     )
     return f'{op.kind} was begun again'
@@ -170,8 +170,8 @@ def _begin(
             topic=topic,
             host=row.host if topic == 'share' else '',
             data=data,
-            serial=row.instance_id,
-            open_key=f'{resource_type}:{row.id}',
+            mutex_key=row.instance_id,
+            unique_key=f'{resource_type}:{row.id}',
         )
     )
     return f'{redo.kind} was begun again'

@@ -55,7 +55,7 @@ def find_left_ensuring(conn: Connection, repair: RepairContext) -> Iterator[Find
 def _not_ensuring(host: str) -> Mend:
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         known = services.set_ensuring(conn, host, False)
-        if known and operations.is_open(conn, ensure.open_key(host)):
+        if known and operations.is_open(conn, ensure.unique_key(host)):
             services.set_ensuring(conn, host, True)
             return None
         return 'it says so no more' if known else None

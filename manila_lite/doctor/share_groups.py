@@ -33,7 +33,7 @@ def find(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
             )
 
 
-def _failed(machine: states.Machine, row: Row[Any]) -> Mend:
+def _failed(machine: states.StateMachine, row: Row[Any]) -> Mend:
     to = next(verb.fail for verb in machine.verbs.values() if verb.during == row.state)
 
     def mend(conn: Connection, repair: RepairContext) -> str | None:

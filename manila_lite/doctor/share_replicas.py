@@ -65,7 +65,7 @@ def find_contradicting(conn: Connection, repair: RepairContext) -> Iterator[Find
     for row in share_replicas.list_contradicting(conn):
         why = (
             f'of share {row.share_id}: it is not the active one'
-            if row.is_aside
+            if row.is_secondary
             else (f'of share {row.share_id}: it is the active one')
         )
         yield Finding(
@@ -87,7 +87,7 @@ def _correct(share_id: str, replica_id: str) -> Mend:
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         access.lock(conn, share_id)
         for row in share_replicas.list_contradicting(conn, replica_id):
-            to = states.Replica.OUT_OF_SYNC if row.is_aside else states.Replica.ACTIVE
+            to = states.Replica.OUT_OF_SYNC if row.is_secondary else states.Replica.ACTIVE
             transitions.set_replica_state(conn, replica_id, to)
             return f'its replica state is {to}'
         return None

@@ -19,7 +19,7 @@ from manila_lite.db.queries import (
     share_networks,
     share_server_queries,
 )
-from manila_lite.db.queries import server_migration as server_migration_queries
+from manila_lite.db.queries import share_server_migration as share_server_migration_queries
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
 from manila_lite.doctor.recovery_table import read_data
@@ -28,8 +28,8 @@ from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.ensure import START
 from manila_lite.operation_data.share_servers import AddSubnet
 from manila_lite.workflow import ensure as ensure_workflow
-from manila_lite.workflow import server_migration as server_migration_workflow
 from manila_lite.workflow import share_network_subnets as subnets_workflow
+from manila_lite.workflow import share_server_migration as share_server_migration_workflow
 
 _SERVER, _NETWORK = states.SHARE_SERVER.resource_name, states.SHARE_NETWORK.resource_name
 
@@ -72,7 +72,7 @@ REDO: dict[str, Redo] = {
     ),
     'deleting': Redo(
         'delete',
-        ('share_server.delete', server_migration_queries.RELEASE, server_migration_queries.CLEAR),
+        ('share_server.delete', share_server_migration_queries.RELEASE, share_server_migration_queries.CLEAR),
         Action.DELETE,
         _unused,
     ),
@@ -125,7 +125,7 @@ def find_in_error(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
         why, mend = 'clients may still use its shares, but it gets no new ones', None
         if row.operation_id:
             why = f'see its operation {row.operation_id} ({row.operation_kind})'
-        elif operations.is_open(conn, ensure_queries.open_key(row.host)):
+        elif operations.is_open(conn, ensure_queries.unique_key(row.host)):
             why += '; its backend is being ensured'
         elif row.host not in backends:
             why += '; no share manager has its backend'
@@ -151,7 +151,7 @@ def serve_again(host: str) -> Mend:
     """
 
     def mend(conn: Connection, repair: RepairContext) -> str | None:
-        if operations.is_open(conn, ensure_queries.open_key(host)):
+        if operations.is_open(conn, ensure_queries.unique_key(host)):
             return None
         heal = [row.id for row in rows.list_in_error(conn) if row.host == host and not row.operation_id]
         repair.wakes.append(
@@ -217,13 +217,15 @@ def _end(
                 topic='share',
                 host=row.host,
                 data=dataclasses.replace(data, begun_again=data.begun_again or begun_again),
-                serial=f'server:{row.id}',
-                open_key=f'server:{row.id}',
+                mutex_key=f'server:{row.id}',
+                unique_key=f'server:{row.id}',
             )
         )
         return f'{last.kind} was begun again'
-    if redo.verb == 'migrate' and server_migration_queries.cast_rules(conn, row.id, False):
-        repair.wakes.append(server_migration_workflow.apply_rules(conn, repair.owner(row), row.id, row.host))
+    if redo.verb == 'migrate' and share_server_migration_queries.cast_rules(conn, row.id, False):
+        repair.wakes.append(
+            share_server_migration_workflow.apply_rules(conn, repair.owner(row), row.id, row.host)
+        )
     end = states.SHARE_SERVER[redo.verb].fail
     transitions.fail(conn, states.SHARE_SERVER, redo.verb, row.id)
     messages.create(
@@ -244,7 +246,7 @@ def _end(
 def find_networks(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield networks in transition, and networks whose owner deleted them and that wait until their servers are gone."""
     for row in rows.list_networks(conn):
-        if row.is_going:
+        if row.deletion_deferred:
             waits, state, mend = row.servers, 'going', _sweep(row.id)
             why = (
                 f'goes with the last of its {errors.count(waits, "share server")}'

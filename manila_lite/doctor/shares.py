@@ -39,7 +39,7 @@ def find_shares(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
         )
 
 
-def find_second_places(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
+def find_secondary_instances(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield second instances of shares: the targets of migrations under way, and instances left over."""
     for row in share_findings.list_second_instances(conn):
         mend: Mend | None = _release(row.id)

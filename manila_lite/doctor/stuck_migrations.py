@@ -16,8 +16,8 @@ from manila_lite.doctor.recovery_table import read_data
 from manila_lite.operation_data.migrations import Reached
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import Migrations
-from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
+from manila_lite.workflow.share_server_migration import SERVERS
 
 _MIGRATIONS: dict[str, Migrations[Any]] = {migrations.kind: migrations for migrations in (SHARES, SERVERS)}
 #: Task states in which nobody wants the migration to go on: an operator cancelled it, or reset the state by hand.

@@ -41,8 +41,8 @@ def begin(
     topic: str,
     host: str = '',
     data: OperationData | Mapping[str, Any] | None = None,
-    serial: str | None = None,
-    open_key: str | None = None,
+    mutex_key: str | None = None,
+    unique_key: str | None = None,
     lane: str = WORK,
     owner: str | None = None,
 ) -> Wake:
@@ -66,8 +66,8 @@ def begin(
                 resource_type=resource_type,
                 resource_id=resource_id,
                 topic=topic,
-                serial=serial,
-                open_key=open_key,
+                mutex_key=mutex_key,
+                unique_key=unique_key,
                 lane=lane,
             ),
         )
@@ -86,12 +86,12 @@ def begin_once(
     *,
     topic: str,
     host: str,
-    open_key: str,
+    unique_key: str,
     lane: str = WORK,
     **more: Any,
 ) -> Wake:
     """Have the open operation with this key run once more before it ends, or begin it if none is open."""
-    operation_id = rows.request_rerun(conn, open_key)
+    operation_id = rows.request_rerun(conn, unique_key)
     if operation_id is not None:
         return Wake(topic, backend_of(host), operation_id, lane)
     return begin(
@@ -102,7 +102,7 @@ def begin_once(
         resource_id,
         topic=topic,
         host=host,
-        open_key=open_key,
+        unique_key=unique_key,
         lane=lane,
         **more,
     )
@@ -119,7 +119,7 @@ def begin_many_once(
     host: str,
     lane: str = WORK,
 ) -> None:
-    """Do as ``begin_once`` for each of these ids, in a constant number of statements. Each one's key is its serial too."""
+    """Do as ``begin_once`` for each of these ids, in a constant number of statements. Each has one key, for both purposes."""
     known = rows.request_reruns(conn, resources)
     rows.insert_many(
         conn,
@@ -133,8 +133,8 @@ def begin_many_once(
                 resource_type=resource_type,
                 resource_id=resource_id,
                 topic=topic,
-                serial=key,
-                open_key=key,
+                mutex_key=key,
+                unique_key=key,
                 lane=lane,
             )
             for key, resource_id in resources.items()

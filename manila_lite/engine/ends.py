@@ -75,7 +75,7 @@ class Ends(Together[End]):
 
         def write(conn: Connection) -> Any:
             end.plan.done(conn, work)
-            ended = rows.finish(conn, work.op.id, self._owner, rows.DONE, wanted=work.asked)
+            ended = rows.finish(conn, work.op.id, self._owner, rows.DONE, requested_count=work.asked)
             return None if ended else rows.get(conn, work.op.id)
 
         try:

@@ -21,7 +21,7 @@ LOG = log.getLogger(__name__)
 
 #: Tries, as a multiple of ``max_attempts``, after which an operation that cannot write its end is parked.
 _ALL_TRIES = 2
-#: Seconds until a step is done again that the backend did not outlast on this host.
+#: Seconds until a step is done again, if the backend left this host while the step ran.
 _AWAY = 1.0
 
 
@@ -46,7 +46,7 @@ class Executor:
         self.service = service
         self.conf = services.conf.operations
         self._ends = Ends(services.db, owner, environment)
-        #: The same text as long as the backend is on this host, '' while it is not. Asked before and after each step.
+        #: Returns one text as long as the backend is on this host, and '' while it is not. Called before and after a step.
         self.presence: Callable[[], str] = lambda: 'always'
 
     def batches(self, ops: Sequence[Any]) -> list[list[Any]]:
@@ -67,8 +67,8 @@ class Executor:
         return self._is_fresh(op) and self.plans[op.kind].steps[0].many is not None
 
     def _is_fresh(self, op: Any) -> bool:
-        """Say whether the operation begins now, on its first try. Others do nothing together: one of them may be what
-        made the try before fail for all.
+        """Say whether the operation begins now, on its first try. An operation that is tried again runs alone, since it may
+        be the one that made the earlier try fail for all.
         """
         return (
             op.kind in self.plans
@@ -178,7 +178,7 @@ class Executor:
     @staticmethod
     def _from(plan: Plan[Any], work: Work[Any], step: int) -> int:
         """Return the step to go on with: the first one if a newer request outdates the round that waited or crashed."""
-        return 0 if plan.restartable and work.op.wanted > work.asked else step
+        return 0 if plan.restartable and work.op.requested_count > work.asked else step
 
     def place(self, op: Any) -> dict[str, Any]:
         """Return the values that say at which step the operation goes on, by its plan here. None if there is no such step."""
@@ -220,7 +220,7 @@ class Executor:
         last = len(plan.steps) - 1
         try:
             while True:
-                if step == 0 and len(plan.steps) > 1 and work.op.open_key:
+                if step == 0 and len(plan.steps) > 1 and work.op.unique_key:
                     work.begin_round()
                 self._act(plan.steps[step].do, work)
                 if work.send:
@@ -334,14 +334,14 @@ class Executor:
 
     @staticmethod
     def _is_outdated(conn: Connection, plan: Plan[Any], work: Work[Any]) -> bool:
-        """Say whether a failed round was for an older request than the newest: then that one has all its tries."""
+        """Say whether a newer request came after the one whose round failed. The newer request then has all its tries."""
         if not plan.restartable:
             return False
         row = rows.get(conn, work.op.id)
-        return row is not None and row.wanted > work.asked
+        return row is not None and row.requested_count > work.asked
 
     def _undo_step(self, plan: Plan[Any], work: Work[Any], at: int) -> float | None:
-        """Undo the step, or give it up after as many tries as doing it has. Return the seconds until the next try."""
+        """Undo the step. Give up after as many tries as ``do`` has. Return the seconds until the next try."""
         where = f'{work.op.resource_id}: undoing step {plan.steps[at].name} of {work.op.kind}'
         if work.tries > self.conf.max_attempts:
             LOG.error('%s is given up: the process died in it too often', where)

@@ -52,11 +52,11 @@ class Work(Generic[Data_co]):
     @property
     def asked(self) -> int:
         """How often the operation had been asked for when its first step began: its steps know of no later request."""
-        return int(self.op.wanted) if self.data.asked is None else self.data.asked
+        return int(self.op.requested_count) if self.data.asked is None else self.data.asked
 
     def begin_round(self) -> None:
         """Note how often the operation has been asked for. For the first of several steps; saved with its data."""
-        self.data.asked = self.op.wanted
+        self.data.asked = self.op.requested_count
 
     def read_again(self, conn: Connection) -> None:
         """Read the row: requests up to now are part of this run, and need no other. The worker holds its claim."""
@@ -130,7 +130,7 @@ def pass_on_many(conn: Connection, works: Sequence[Work[Any]], topic: str, host:
         work.send, work.passed = (topic, host), True
 
 
-#: Names of steps, and the length of all those of a plan, with a blank between them, at most.
+#: The form of a step's name, and the most characters of all names of one plan, with a blank between them.
 _NAME = re.compile('[a-z][a-z0-9_]*')
 _LONGEST = 255
 
@@ -164,9 +164,9 @@ class Plan(Generic[Data]):
     ``done`` and ``failed`` run in the transaction that ends the operation. A plan may change between releases, also while
     operations of its kind are open: they go on at the step of the same name.
 
-    Operations that begin together, on their first try, may share their statements: ``prepare`` sets ``Work.loaded`` to
-    what their first steps would read, and ``done_many`` does as ``done`` for several that were prepared. Neither is
-    needed: an operation for which one of them fails, or that is tried again, does without.
+    Operations that begin together, on their first try, may share SQL statements: ``prepare`` reads into ``Work.loaded``
+    what their first steps need, and ``done_many`` is ``done`` for several prepared operations. Both are optional: if one
+    of them fails, or an operation is tried again, that operation uses its own statements.
 
     ``data`` is the class of the data of its operations.
     """

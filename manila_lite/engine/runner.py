@@ -16,9 +16,9 @@ from manila_lite.db.core.engine import TRANSIENT
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.environment import REAL, Environment, Thread
 from manila_lite.engine.executor import Executor
-from manila_lite.engine.hands import Hands
 from manila_lite.engine.plans import EXCLUSIVE, FAST, WORK, Plan
 from manila_lite.engine.search import Outcome, Search
+from manila_lite.engine.thread_slots import ThreadSlots
 
 LOG = log.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Runner:
             services, self.owner, {plan.kind: plan for plan in plans}, service, environment
         )
         metrics.expect((*self.executor.plans, metrics.OTHER), rows.ENDED)
-        self._hands = Hands(
+        self._slots = ThreadSlots(
             {WORK: self.conf.workers, FAST: self.conf.fast_workers, EXCLUSIVE: 1},
             self.conf.reserved_workers,
             environment,
@@ -77,7 +77,7 @@ class Runner:
     def start(self) -> None:
         """Free the claims of dead processes of this host, and begin to work on the queue."""
         self.take_over()
-        for lane, workers in self._hands.workers.items():
+        for lane, workers in self._slots.workers.items():
             self._pools[lane] = self._environment.executor(workers, f'{self.topic}-{lane}')
         for target, name in ((self._poll, 'poll'), (self._renew, 'lease')):
             self._threads[name] = self._environment.thread(target, f'{self.topic}-{name}')
@@ -118,14 +118,14 @@ class Runner:
             self._urgent.set()
         if named:
             self._skipped = True  # before the question: a thread that is freed at this moment has to see it
-            if self._hands.are_busy(named):
+            if self._slots.are_busy(named):
                 return
         self._poke.set()
 
     @property
     def busy(self) -> int:
         """The number of operations that run at this moment."""
-        return len(self._hands)
+        return len(self._slots)
 
     # Finding work -----------------------------------------------------------------------------
 
@@ -153,7 +153,7 @@ class Runner:
         self._urgent.wait(max(0.0, self._found_at + self._gather - self._environment.monotonic()))
         self._urgent.clear()
         found = self._look()
-        if found or self._hands:
+        if found or self._slots:
             self._found_at = self._environment.monotonic()
         return found
 
@@ -197,18 +197,18 @@ class Runner:
         taken = self._take(search.booked)
         outcome = search.outcome(taken)
         self._are_waiting = outcome is not Outcome.NOTHING
-        if self._are_waiting and self._hands.drops != search.drops:
+        if self._are_waiting and self._slots.drops != search.drops:
             self._poke.set()  # a thread was freed during this look, when nobody knew yet that there is work for it
         self._gather = _GATHER_IN_BURST if taken > 1 and not search.left else _GATHER
         return outcome is Outcome.MORE
 
     def _search(self) -> Search:
-        return Search(self.services.db, self.topic, self.host, self._hands, self._unsaved)
+        return Search(self.services.db, self.topic, self.host, self._slots, self._unsaved)
 
     def _drop(self, operation_ids: Iterable[str]) -> None:
         freed = list(operation_ids)
         for operation_id in freed:
-            self._hands.drop(operation_id)
+            self._slots.drop(operation_id)
         if freed and (self._are_waiting or self._skipped):
             self._poke.set()
 
@@ -269,7 +269,7 @@ class Runner:
 
     def _renew(self) -> None:
         while not self._drained.wait(self.conf.lease / 3):
-            mine = self._hands.operations()
+            mine = self._slots.operations()
             if not mine:
                 continue
             try:

@@ -89,7 +89,7 @@ class Worker:
                 self._bus.start()
                 self._listening = True
 
-    def deafen(self) -> None:
+    def stop_listening(self) -> None:
         """Stop receiving wake-ups. They go to other processes that listen as the same service."""
         with self._lock:
             bus, self._bus, self._listening = self._bus, self._server(), False

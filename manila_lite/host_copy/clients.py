@@ -189,7 +189,7 @@ class Cifs(Client):
     """The CIFS client of the kernel. Its user is one whom the file servers of both sides know."""
 
     PROGRAMS = {'mount': 'mount', 'mount.cifs': 'cifs-utils', **dos_attributes.PROGRAMS}
-    COPY = dos_attributes.Copy
+    COPY = dos_attributes.CifsCopy
     UNSEEN = ('Windows ACLs', 'alternate data streams', 'times of creation')
     shows_all = False
     #: The options of mount.cifs that are in a file with the user's secrets, by the names that they have there.

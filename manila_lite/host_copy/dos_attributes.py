@@ -63,7 +63,7 @@ class Messages(messages.Messages):
             self.count(line)
 
 
-class Copy(rsync.Copy):
+class CifsCopy(rsync.Copy):
     """See ``rsync.Copy``. Both directories are mounts of CIFS."""
 
     MESSAGES: ClassVar[type[messages.Messages]] = Messages

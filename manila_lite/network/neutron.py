@@ -12,7 +12,7 @@ from typing import Any
 import openstack.exceptions
 
 from manila_lite import errors
-from manila_lite.network import neutron_ports, neutron_room, neutron_session
+from manila_lite.network import neutron_capacity, neutron_ports, neutron_session
 from manila_lite.network.interface import Address, NetworkPlugin, Subnet
 
 #: Ports with an address that the caller knows to be in use: with more of them, the allocation fails.
@@ -117,7 +117,7 @@ class Neutron(NetworkPlugin):
     def must_have_room(self, subnet: Subnet, count: int, *, taken: Collection[str]) -> None:
         """Compare free addresses and the project's quota of ports with ``count``, as far as this Neutron tells."""
         with self._session.asked() as neutron:
-            left = neutron_room.count_free_addresses(neutron, subnet)
+            left = neutron_capacity.count_free_addresses(neutron, subnet)
             if left is not None and left < count:
                 raise errors.Final(
                     f'Subnet {subnet.neutron_subnet_id} ({subnet.cidr}) has '
@@ -125,7 +125,7 @@ class Neutron(NetworkPlugin):
                     'are needed.',
                     detail='SUBNET_FULL',
                 )
-            ports = neutron_room.count_free_ports(neutron, subnet.project_id)
+            ports = neutron_capacity.count_free_ports(neutron, subnet.project_id)
             if ports is not None and ports < count:
                 raise errors.Final(
                     f'The project may have {ports} more ports in Neutron, and {count} are needed.'

@@ -76,7 +76,7 @@ class ReleaseShare(Left):
 
 @dataclasses.dataclass(kw_only=True)
 class ReleaseServer(Left):
-    """``server_migration.RELEASE``: a share server that has moved, with these shares."""
+    """``share_server_migration.RELEASE``: a share server that has moved, with these shares."""
 
     shares: list[Share] = dataclasses.field(
         default_factory=list, metadata=ALWAYS | {'load': _load_shares, 'dump': _dump_shares}
@@ -102,7 +102,7 @@ class ClearShare(ReleaseShare, CancelledByForce):
 
 @dataclasses.dataclass(kw_only=True)
 class ClearServer(ReleaseServer, CancelledByForce):
-    """``server_migration.CLEAR``. ``source``: the share server that stayed. ``pools`` as in the migration."""
+    """``share_server_migration.CLEAR``. ``source``: the share server that stayed. ``pools`` as in the migration."""
 
     pool: str
     pools: dict[str, str] = dataclasses.field(default_factory=dict, metadata=ALWAYS)

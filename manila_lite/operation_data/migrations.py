@@ -184,7 +184,7 @@ class MovedServer(Stored):
 
 @dataclasses.dataclass(kw_only=True)
 class MigrateServer(Migrate):
-    """``server_migration.KIND`` and ``CHECK``, of so many ``shares`` and ``snapshots``.
+    """``share_server_migration.KIND`` and ``CHECK``, of so many ``shares`` and ``snapshots``.
 
     ``keeps_addresses``: the target takes over those of the source; ``was_idle``: it was a server without shares.
 
@@ -214,7 +214,7 @@ class MigrateServer(Migrate):
 
 @dataclasses.dataclass(kw_only=True)
 class ApplyServerRules(OperationData):
-    """``server_migration.RULES``. ``shut_out``: the share instances that admit the host no more that copied them."""
+    """``share_server_migration.RULES``. ``shut_out``: the share instances that admit the host no more that copied them."""
 
     shut_out: list[str] = dataclasses.field(default_factory=list)
 

@@ -61,14 +61,14 @@ class Enforcer(policy.Enforcer):
         """
         if self._texts is None or force_reload:
             with self._looking:
-                self._look(force=force_reload)
+                self._reload(force=force_reload)
         elif time.monotonic() >= self._look_at and self._looking.acquire(blocking=False):
             try:
-                self._look()
+                self._reload()
             finally:
                 self._looking.release()
 
-    def _look(self, *, force: bool = False) -> None:
+    def _reload(self, *, force: bool = False) -> None:
         self._look_at = time.monotonic() + LOOK_EVERY
         trouble = ''
         try:

@@ -11,7 +11,7 @@ import oslo_messaging
 from oslo_config import cfg
 
 from manila_lite import metrics
-from manila_lite.rpc import TOPICS, endpoint, notices, transport
+from manila_lite.rpc import TOPICS, endpoint, notifications, transport
 
 LOG = logging.getLogger(__name__)
 
@@ -63,8 +63,8 @@ class Bus:
     def __init__(self, conf: cfg.ConfigOpts):
         self._conf = conf
         self._is_down = False
-        #: The queue of ``notices.emit``; it closes with the bus.
-        self.notices = notices.Notifier(conf)
+        #: The queue of ``notifications.emit``; it closes with the bus.
+        self.notifications = notifications.Notifier(conf)
         self._reset()
 
     def _reset(self) -> None:
@@ -101,7 +101,7 @@ class Bus:
             return True  # the parent sends its own wake-ups
         if timeout is None:
             timeout = self._conf.rpc.drain_timeout
-        sent = self.notices.close(timeout)
+        sent = self.notifications.close(timeout)
         with self._changed:
             self._closed = True
             self._changed.notify()

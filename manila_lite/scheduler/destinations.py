@@ -16,7 +16,7 @@ from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import services, share_server_queries
 from manila_lite.operation_data.migrations import Demand
 from manila_lite.scheduler.filters.capacity import headroom
-from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.scheduler.interface import PlacementRequest, PoolState
 from manila_lite.scheduler.placement import Placement, why_none
 from manila_lite.scheduler.spreading import Claim, spread
 
@@ -115,14 +115,14 @@ def claim(conn: Connection, scheduler: Any, destination: Destination) -> bool:
     return True
 
 
-def _requests(conn: Connection, data: Demand, project_id: str | None) -> dict[str | None, Request]:
+def _requests(conn: Connection, data: Demand, project_id: str | None) -> dict[str | None, PlacementRequest]:
     """Return a request for the whole capacity for each share type."""
     # Shares of an old release may have no share type; ``types`` does not count these.
     kinds = dict.fromkeys((*data.types, *(part.type_id for part in data.parts)))
     specs = key_values.of_many(conn, share_type_extra_specs, data.types)
     subnets = share_server_queries.subnets_by_zone(conn, data.network_id) if data.network_id else None
     return {
-        kind: Request(
+        kind: PlacementRequest(
             size=data.size,
             proto=data.proto,
             project_id=project_id,
@@ -153,7 +153,7 @@ def _has_older(scheduler: Any) -> bool:
 
 
 def _in_one(
-    placement: Placement, requests: Mapping[str | None, Request], there: list[PoolState]
+    placement: Placement, requests: Mapping[str | None, PlacementRequest], there: list[PoolState]
 ) -> list[Destination]:
     left: dict[str, Destination] | None = None
     for request in requests.values():
@@ -176,7 +176,7 @@ def _in_one(
 
 def _in_several(
     placement: Placement,
-    requests: Mapping[str | None, Request],
+    requests: Mapping[str | None, PlacementRequest],
     there: list[PoolState],
     data: Demand,
     none: errors.NoValidHost,

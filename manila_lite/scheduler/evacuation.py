@@ -13,7 +13,7 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import context, errors
-from manila_lite.actions import migration_targets, server_migration, share_migration, share_servers
+from manila_lite.actions import migration_targets, share_migration, share_server_migration, share_servers
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import evacuation as queries
 from manila_lite.db.queries import operations
@@ -32,7 +32,7 @@ _KEPT = 1000
 #: Refusals of a move, by the resource or by its destination.
 _REFUSALS = (errors.Invalid, errors.Conflict, errors.NotFound, errors.OverQuota)
 _REQUESTS: Mapping[str, Any] = {
-    queries.SERVER: server_migration.REQUESTS,
+    queries.SERVER: share_server_migration.REQUESTS,
     queries.SHARE: share_migration.REQUESTS,
 }
 #: Why resources of other types stay.
@@ -194,7 +194,7 @@ def _owner(work: Work[Evacuate], row: Any) -> context.RequestContext:
     return ctx
 
 
-def _wanted(work: Work[Evacuate], place: evacuation_targets.Place) -> dict[str, Any]:
+def _wanted(work: Work[Evacuate], place: evacuation_targets.EvacuationTarget) -> dict[str, Any]:
     return {
         'host': place.to,
         'preserve_snapshots': place.has_snapshots,
@@ -205,7 +205,11 @@ def _wanted(work: Work[Evacuate], place: evacuation_targets.Place) -> dict[str, 
 
 
 def _begin(
-    work: Work[Evacuate], ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place
+    work: Work[Evacuate],
+    ctx: context.RequestContext,
+    row: Any,
+    type_: str,
+    place: evacuation_targets.EvacuationTarget,
 ) -> None:
     if place.must_be_writable:  # else the migration would wait for a backend that may never be up again
         _ask(work, ctx, row, type_, place)
@@ -218,7 +222,11 @@ def _note(work: Work[Evacuate], row: Any, type_: str, to: str) -> None:
 
 
 def _ask(
-    work: Work[Evacuate], ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place
+    work: Work[Evacuate],
+    ctx: context.RequestContext,
+    row: Any,
+    type_: str,
+    place: evacuation_targets.EvacuationTarget,
 ) -> Answer:
     """Return what the destination's backend supports for this move.
 
@@ -235,7 +243,11 @@ def _ask(
 
 
 def _plan(
-    work: Work[Evacuate], ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place
+    work: Work[Evacuate],
+    ctx: context.RequestContext,
+    row: Any,
+    type_: str,
+    place: evacuation_targets.EvacuationTarget,
 ) -> None:
     support = _ask(work, ctx, row, type_, place)
     for pool, size in place.claims.items():

@@ -11,9 +11,9 @@ from manila_lite import errors
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import (
     evacuation,
-    server_migration,
     services,
     share_migration,
+    share_server_migration,
     share_servers,
     shares,
 )
@@ -22,14 +22,14 @@ from manila_lite.operation_data.evacuation import Evacuate
 from manila_lite.operation_data.migrations import Demand, Part
 from manila_lite.scheduler import destinations
 from manila_lite.scheduler.filters.capacity import headroom
-from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.scheduler.interface import PlacementRequest, PoolState
 
 #: Backends that are asked about one resource at most.
 _MOST = 3
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class EvacuationTarget:
     """A destination: the backend or pool ``to``, and the GiB that the resource takes there, by pool.
 
     ``must_be_writable``: the backend that the resource leaves is down and cannot make its access rules read-only.
@@ -45,7 +45,7 @@ class Place:
 class Found:
     """The best destinations of a resource, and why others are none. ``any_backend``: one that may take resources, if any."""
 
-    places: list[Place]
+    places: list[EvacuationTarget]
     refusal: str
     any_backend: str | None = None
 
@@ -66,7 +66,7 @@ def find(work: Work[Evacuate], row: Any, type_: str) -> Found:
         claims = ((to, _claims(conn, work, row, dataclasses.replace(data, to=to), pools)) for to in named)
         fitting = itertools.islice(filter(operator.itemgetter(1), claims), _MOST)
         is_down = _is_down(conn, work, row)
-        places = [Place(to, taken, has_snapshots, is_down) for to, taken in fitting]
+        places = [EvacuationTarget(to, taken, has_snapshots, is_down) for to, taken in fitting]
         return Found(places, '' if places else _refusal(conn, work, row, data, pools), pools[0].backend)
 
 
@@ -109,8 +109,8 @@ def _data(conn: Connection, work: Work[Evacuate], row: Any, type_: str) -> tuple
     try:
         if type_ == evacuation.SERVER:
             network_id = share_servers.get(conn, row.id).share_network_id
-            rows = server_migration.shares_of(conn, row.id)
-            snapshots = server_migration.snapshots_of(conn, row.id)
+            rows = share_server_migration.shares_of(conn, row.id)
+            snapshots = share_server_migration.snapshots_of(conn, row.id)
         else:
             rows = [shares.get(conn, work.ctx, row.id)]
             network_id = rows[0].share_network_id
@@ -121,7 +121,7 @@ def _data(conn: Connection, work: Work[Evacuate], row: Any, type_: str) -> tuple
         return None, False
     return Demand(
         to=None,
-        types=sorted(server_migration.types_of(rows)),
+        types=sorted(share_server_migration.types_of(rows)),
         network_id=network_id,
         proto=rows[0].share_proto,
         size=sum(share.size for share in rows),
@@ -150,7 +150,7 @@ def _in_order(named: Iterable[str], pools: Iterable[PoolState], size: float) -> 
     """Return the backends of the pools, or the pools that are named as destinations, the one with most room first."""
     room: dict[str, float] = {}
     only_pools = {place for place in named if '#' in place}
-    request = Request(size=int(size))
+    request = PlacementRequest(size=int(size))
     for pool in pools:
         place = pool.host if pool.host in only_pools else pool.backend
         room[place] = max(room.get(place, 0.0), headroom(request, pool))

@@ -27,7 +27,7 @@ def places(host: str) -> tuple[str, str, str]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
+class PlacementRequest:
     """A request for capacity. ``size`` is what is to be added: all of a new share, the difference when a share grows.
 
     Hosts may be named as a machine, a backend or a pool. ``excluded`` maps pools that failed for this request to the
@@ -167,16 +167,16 @@ class Filter(abc.ABC):
     detail: ClassVar[str] = 'NO_VALID_HOST'
     static: ClassVar[bool] = False
 
-    def applies(self, request: Request) -> bool:
+    def applies(self, request: PlacementRequest) -> bool:
         """Say whether the filter applies to the request. If not, it is not asked about pools."""
         return True
 
-    def prepare(self, request: Request, pools: Iterable[PoolState]) -> Request:
+    def prepare(self, request: PlacementRequest, pools: Iterable[PoolState]) -> PlacementRequest:
         """Return the request with the facts about other pools that ``check`` needs. Called only if the filter applies."""
         return request
 
     @abc.abstractmethod
-    def check(self, request: Request, pool: PoolState) -> str | None:
+    def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
         """Return None if the pool is suitable, or the reason: what was asked and what the pool has, not its name."""
 
 
@@ -187,5 +187,5 @@ class Weigher(abc.ABC):
         self.multiplier = multiplier
 
     @abc.abstractmethod
-    def weigh(self, request: Request, pools: Sequence[PoolState]) -> Sequence[float]:
+    def weigh(self, request: PlacementRequest, pools: Sequence[PoolState]) -> Sequence[float]:
         """Return one number for each pool, in order. The highest is the best."""

@@ -8,10 +8,10 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import shares
 from manila_lite.engine import PLACE, Plan, Step, Work
 from manila_lite.operation_data.migrations import Migrate
-from manila_lite.scheduler import destinations, restarts
+from manila_lite.scheduler import destinations, grace_period
 from manila_lite.workflow.migration import M, Migrations, store_refusal
-from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
+from manila_lite.workflow.share_server_migration import SERVERS
 
 
 def fits(work: Work[Migrate]) -> None:
@@ -58,11 +58,11 @@ def _candidates(conn: Connection, work: Work[Migrate]) -> list[destinations.Dest
     except errors.NoValidHost as none:
         try:
             destinations.candidates(
-                conn, work.service, work.data, work.op.project_id, restarts.pools(conn, work)
+                conn, work.service, work.data, work.op.project_id, grace_period.pools(conn, work)
             )
         except errors.NoValidHost:
             raise none from None
-        raise errors.Again(restarts.LOOK_AGAIN) from None
+        raise errors.Again(grace_period.LOOK_AGAIN) from None
 
 
 def _no_end(conn: Connection, work: Work[Migrate]) -> None:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from manila_lite import errors
-from manila_lite.scheduler.interface import Filter, PoolState, Request, Weigher
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState, Weigher
 from manila_lite.values.pools import OF_ONE_POOL
 
 #: A first choice, and replacements in case it fails. No caller tries more.
@@ -70,7 +70,7 @@ class Groups:
         if self.fits(pool):
             self._by_signature[pool.signature][pool.host] = self._pools[pool.host] = pool
 
-    def alike(self, request: Request) -> Iterable[tuple[Hashable, Mapping[str, PoolState]]]:
+    def alike(self, request: PlacementRequest) -> Iterable[tuple[Hashable, Mapping[str, PoolState]]]:
         """Return pools, by host string, in sets that static filters treat alike, each with the key that its pools share."""
         own = sorted(OF_ONE_POOL.intersection(itertools.chain(*request.all_asked)))
         if not own:
@@ -98,7 +98,7 @@ class Placement:
         self._rng = rng or random.Random()
         self._verdicts = _Verdicts(cached_requests, cached_signatures)
 
-    def place(self, request: Request, pools: Iterable[PoolState] | Groups) -> Result:
+    def place(self, request: PlacementRequest, pools: Iterable[PoolState] | Groups) -> Result:
         """Return the best pools for the request, the best first. Equal pools are in random order."""
         groups = pools if isinstance(pools, Groups) else Groups(pools)
         tally = _Tally()
@@ -107,7 +107,7 @@ class Placement:
         refusals = tally.refusals((*self._static, *self._dynamic))
         return Result(self._best(request, left), refusals, groups.count)
 
-    def _pass_static(self, request: Request, groups: Groups, tally: '_Tally') -> list[PoolState]:
+    def _pass_static(self, request: PlacementRequest, groups: Groups, tally: '_Tally') -> list[PoolState]:
         filters = [item for item in self._static if item.applies(request)]
         known = self._verdicts.of(request.static_key)
         left: list[PoolState] = []
@@ -122,7 +122,7 @@ class Placement:
         return left
 
     def _pass_dynamic(
-        self, request: Request, groups: Groups, pools: list[PoolState], tally: '_Tally'
+        self, request: PlacementRequest, groups: Groups, pools: list[PoolState], tally: '_Tally'
     ) -> list[PoolState]:
         filters = [item for item in self._dynamic if item.applies(request)]
         for item in filters:
@@ -145,7 +145,7 @@ class Placement:
             pools[index], pools[last] = pools[last], pools[index]
             yield pools[last]
 
-    def _best(self, request: Request, pools: list[PoolState]) -> list[PoolState]:
+    def _best(self, request: PlacementRequest, pools: list[PoolState]) -> list[PoolState]:
         scores = [0.0] * len(pools)
         for weigher in self._weighers:
             weights = normalised(weigher.weigh(request, pools))
@@ -196,7 +196,7 @@ def _clip(value: float, low: float, top: float) -> float:
 Verdict = tuple[Filter, str] | None
 
 
-def _ask(filters: Sequence[Filter], request: Request, pool: PoolState) -> Verdict:
+def _ask(filters: Sequence[Filter], request: PlacementRequest, pool: PoolState) -> Verdict:
     for item in filters:
         reason = item.check(request, pool)
         if reason is not None:

@@ -29,19 +29,19 @@ from manila_lite.engine.worker import Worker
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.shares import CreateShare, ResizeShare
 from manila_lite.scheduler import (
-    bursts,
+    batch_placement,
     evacuation,
     expiry,
     filters,
+    grace_period,
     host_states,
     migration,
-    restarts,
     share_replicas,
     weighers,
 )
 from manila_lite.scheduler import share_groups as share_group_placement
 from manila_lite.scheduler.filters.capacity import headroom
-from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.scheduler.interface import PlacementRequest, PoolState
 from manila_lite.scheduler.placement import Placement, why_none
 
 LOG = log.getLogger(__name__)
@@ -74,7 +74,7 @@ def place(work: Work[CreateShare]) -> None:
         LOG.info('%s: placed on %s', share.id, chosen.host)
 
 
-def choose(conn: Connection, scheduler: 'Scheduler', request: Request) -> PoolState:
+def choose(conn: Connection, scheduler: 'Scheduler', request: PlacementRequest) -> PoolState:
     """Return the best pool for the request. Its capacity is claimed when the transaction commits.
 
     :raises errors.NoValidHost: no pool is suitable, by their present state.
@@ -95,7 +95,7 @@ def choose(conn: Connection, scheduler: 'Scheduler', request: Request) -> PoolSt
     raise errors.Again(0.2)
 
 
-def choose_or_wait(conn: Connection, work: Work[Any], request: Request) -> PoolState:
+def choose_or_wait(conn: Connection, work: Work[Any], request: PlacementRequest) -> PoolState:
     """Choose a pool for the work's request, as ``choose`` does, and wait for backends that just started, or are restarted.
 
     :raises errors.NoValidHost: no pool is suitable.
@@ -106,7 +106,7 @@ def choose_or_wait(conn: Connection, work: Work[Any], request: Request) -> PoolS
         return choose(conn, work.service, request)
     except errors.NoValidHost:
         if _may_report(conn, work) or _may_return(conn, work, request):
-            raise errors.Again(restarts.LOOK_AGAIN) from None
+            raise errors.Again(grace_period.LOOK_AGAIN) from None
         raise
 
 
@@ -118,9 +118,9 @@ def _may_report(conn: Connection, work: Work[Any]) -> bool:
     )
 
 
-def _may_return(conn: Connection, work: Work[Any], request: Request) -> bool:
+def _may_return(conn: Connection, work: Work[Any], request: PlacementRequest) -> bool:
     """Say whether a pool would suit the request, which is young, whose backend is down, but was up a moment ago."""
-    return bool(work.service.placement.place(request, restarts.pools(conn, work)).candidates)
+    return bool(work.service.placement.place(request, grace_period.pools(conn, work)).candidates)
 
 
 def _share(conn: Connection, work: Work[Any]) -> Any:
@@ -130,7 +130,7 @@ def _share(conn: Connection, work: Work[Any]) -> Any:
         raise errors.Final(str(gone)) from None
 
 
-def _request(conn: Connection, work: Work[CreateShare], share: Any) -> Request:
+def _request(conn: Connection, work: Work[CreateShare], share: Any) -> PlacementRequest:
     hints = work.data.hints
     source_host = _source_host(conn, share)
     only_host = hints.get('only_host')
@@ -139,11 +139,13 @@ def _request(conn: Connection, work: Work[CreateShare], share: Any) -> Request:
         if share.share_group_id
         else None
     )
-    return Request(
+    return PlacementRequest(
         size=share.size,
         proto=share.share_proto,
         project_id=share.project_id,
-        extra_specs=bursts.specs_for(work, key_values.of(conn, share_type_extra_specs, share.share_type_id)),
+        extra_specs=batch_placement.specs_for(
+            work, key_values.of(conn, share_type_extra_specs, share.share_type_id)
+        ),
         availability_zone=work.data.zone,
         same_hosts=_hosts_of(conn, hints, 'same_host'),
         different_hosts=_hosts_of(conn, hints, 'different_host'),
@@ -174,7 +176,7 @@ def _hosts_of(conn: Connection, hints: dict[str, Any], hint: str) -> frozenset[s
     """
     named = shares.hosts_of(conn, hints.get(hint, ()))
     if any(host is None and status == states.SHARE['create'].during for host, status in named):
-        raise errors.Again(restarts.LOOK_AGAIN)
+        raise errors.Again(grace_period.LOOK_AGAIN)
     # Operations begun by an earlier release name hosts instead of shares.
     hosts = frozenset(host for host, _ in named if host) | frozenset(hints.get(f'{hint}s', ()))
     if hints.get(hint) and not hosts and hint == 'same_host':
@@ -184,7 +186,7 @@ def _hosts_of(conn: Connection, hints: dict[str, Any], hint: str) -> frozenset[s
     return hosts
 
 
-def _claim(conn: Connection, candidates: list[PoolState], request: Request) -> PoolState | None:
+def _claim(conn: Connection, candidates: list[PoolState], request: PlacementRequest) -> PoolState | None:
     for pool in candidates:
         if rows.claim_space(
             conn, pool.host, pool.generation, request.size, pool.claimed_gb + headroom(request, pool)
@@ -222,7 +224,7 @@ def grow(work: Work[ResizeShare]) -> None:
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         share = _share(conn, work)
-        request = Request(
+        request = PlacementRequest(
             size=more,
             proto=share.share_proto,
             project_id=share.project_id,
@@ -241,7 +243,7 @@ def grow(work: Work[ResizeShare]) -> None:
             if _claim(conn, [pool], request):
                 work.pass_on(conn, 'share', pool.backend)
                 return
-    raise errors.Again(restarts.LOOK_AGAIN)
+    raise errors.Again(grace_period.LOOK_AGAIN)
 
 
 def not_grown(conn: Connection, work: Work[Any], error: Exception) -> None:
@@ -308,9 +310,15 @@ def _no_end(conn: Connection, work: Work[Any], error: Exception | None = None) -
 
 
 PLANS: list[Plan[Any]] = [
-    Plan('share.create', (Step(place, many=bursts.place_many),), _no_end, not_placed, data=CreateShare),
     Plan(
-        'share.extend', (Step(grow, name=PLACE, many=bursts.grow_many),), _no_end, not_grown, data=ResizeShare
+        'share.create', (Step(place, many=batch_placement.place_many),), _no_end, not_placed, data=CreateShare
+    ),
+    Plan(
+        'share.extend',
+        (Step(grow, name=PLACE, many=batch_placement.grow_many),),
+        _no_end,
+        not_grown,
+        data=ResizeShare,
     ),
     Plan('share.delete', (Step(_nothing, name=PLACE),), removed, not_removed, data=OperationData),
     Plan(

@@ -14,8 +14,8 @@ from manila_lite.db.queries import messages, share_groups, share_server_queries
 from manila_lite.engine import PLACE, Plan, Step, Work, backend_of
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.share_groups import CreateGroup
-from manila_lite.rpc import notices
-from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.rpc import notifications
+from manila_lite.scheduler.interface import PlacementRequest, PoolState
 
 LOG = log.getLogger(__name__)
 
@@ -32,7 +32,7 @@ def place_of(group: Any) -> str | None:
     return str(group.host) if group.consistent_snapshot_support == 'pool' else backend_of(group.host)
 
 
-def plans(choose: Callable[[Connection, Work[Any], Request], PoolState]) -> list[Plan[Any]]:
+def plans(choose: Callable[[Connection, Work[Any], PlacementRequest], PoolState]) -> list[Plan[Any]]:
     """Return the plans. ``choose`` finds the best pool for a request."""
 
     def place(work: Work[CreateGroup]) -> None:
@@ -63,11 +63,11 @@ def plans(choose: Callable[[Connection, Work[Any], Request], PoolState]) -> list
     ]
 
 
-def _request(conn: Connection, work: Work[CreateGroup], group: Any) -> Request:
+def _request(conn: Connection, work: Work[CreateGroup], group: Any) -> PlacementRequest:
     kinds = share_groups.share_types_of(conn, (group.id,)).get(group.id, [])
     specs = key_values.of_many(conn, share_type_extra_specs, kinds)
     first, *others = [specs.get(kind, {}) for kind in kinds] or [{}]
-    return Request(
+    return PlacementRequest(
         size=0,
         proto='',
         project_id=group.project_id,
@@ -111,7 +111,7 @@ def not_placed(conn: Connection, work: Work[Any], error: Exception) -> None:
         messages.Detail.of(error),
         errors.user_text(error),
     )
-    notices.emit(
+    notifications.emit(
         work.ctx,
         'share_group.create.error',
         {'share_group_id': work.resource_id, 'error': errors.reason(error, work.ctx.request_id)},
@@ -126,7 +126,7 @@ def _nothing(work: Work[Any]) -> None:
 def removed(conn: Connection, work: Work[Any]) -> None:
     """Delete the group's row."""
     transitions.finish(conn, states.SHARE_GROUP, 'delete', work.resource_id)
-    notices.emit(work.ctx, 'share_group.delete.end', {'share_group_id': work.resource_id}, '')
+    notifications.emit(work.ctx, 'share_group.delete.end', {'share_group_id': work.resource_id}, '')
 
 
 def not_removed(conn: Connection, work: Work[Any], error: Exception) -> None:

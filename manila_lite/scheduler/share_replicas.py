@@ -14,13 +14,13 @@ from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import share_replicas, share_server_queries, shares
 from manila_lite.engine import PLACE, Plan, Step, Work, backend_of
 from manila_lite.operation_data.share_replicas import CreateReplica, DeleteReplica
-from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.scheduler.interface import PlacementRequest, PoolState
 from manila_lite.workflow import share_replicas as replica_workflow
 
 LOG = log.getLogger(__name__)
 
 
-def plans(choose: Callable[[Connection, Work[Any], Request], PoolState]) -> list[Plan[Any]]:
+def plans(choose: Callable[[Connection, Work[Any], PlacementRequest], PoolState]) -> list[Plan[Any]]:
     """Return the plans. ``choose`` claims the best pool for a request."""
 
     def place(work: Work[CreateReplica]) -> None:
@@ -59,12 +59,12 @@ def plans(choose: Callable[[Connection, Work[Any], Request], PoolState]) -> list
     ]
 
 
-def _request(conn: Connection, work: Work[CreateReplica]) -> Request:
+def _request(conn: Connection, work: Work[CreateReplica]) -> PlacementRequest:
     row = share_replicas.as_share(conn, work.resource_id)
     if row is None:
         raise errors.Final(f'Replica {work.resource_id} is gone.')
     every = share_replicas.of_share(conn, row.id)
-    return Request(
+    return PlacementRequest(
         size=row.size,
         proto=row.share_proto,
         project_id=row.project_id,
@@ -72,7 +72,7 @@ def _request(conn: Connection, work: Work[CreateReplica]) -> Request:
         availability_zone=work.data.zone,
         only_host=work.data.only_host,
         even_disabled=bool(work.data.only_host),
-        active_host=next((other.host for other in every if not other.is_aside), None),
+        active_host=next((other.host for other in every if not other.is_secondary), None),
         replica_hosts=frozenset(
             backend_of(other.host) for other in every if other.host and other.id != row.instance_id
         ),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from manila_lite import errors
 from manila_lite.scheduler.filters.capacity import headroom
-from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.scheduler.interface import PlacementRequest, PoolState
 from manila_lite.scheduler.placement import Placement, Result, why_none
 
 
@@ -28,20 +28,20 @@ class _Filling:
     now: PoolState
     most: float = math.inf
 
-    def limit(self, request: Request) -> float:
+    def limit(self, request: PlacementRequest) -> float:
         """Return how many GiB may be claimed if the request is added. Thin shares alone have a higher limit."""
         return min(self.most, self.pool.claimed_gb + headroom(request, self.pool))
 
-    def takes(self, request: Request) -> bool:
+    def takes(self, request: PlacementRequest) -> bool:
         return self.now.claimed_gb + request.size <= self.limit(request)
 
-    def add(self, request: Request) -> None:
+    def add(self, request: PlacementRequest) -> None:
         self.most = self.limit(request)
         self.now = self.now.promised(claimed_gb=self.now.claimed_gb + request.size)
 
 
 def spread(
-    placement: Placement, shares: Iterable[tuple[str, Request]], pools: Iterable[PoolState]
+    placement: Placement, shares: Iterable[tuple[str, PlacementRequest]], pools: Iterable[PoolState]
 ) -> tuple[dict[str, PoolState], tuple[Claim, ...]]:
     """Return the pool of each share, the largest share first, and all claims, in the order of their pools.
 
@@ -63,7 +63,7 @@ def spread(
     )
 
 
-def _choose(placement: Placement, request: Request, *choices: Mapping[str, _Filling]) -> _Filling:
+def _choose(placement: Placement, request: PlacementRequest, *choices: Mapping[str, _Filling]) -> _Filling:
     """Return a pool for the request from the first of the ``choices`` that has one."""
     for fillings in choices:
         result = placement.place(request, [filling.now for filling in fillings.values()])

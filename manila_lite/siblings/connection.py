@@ -33,7 +33,7 @@ _OURS = (errors.Unauthorized, errors.NotAcceptable)
 
 
 @dataclasses.dataclass(frozen=True)
-class Service:
+class RemoteService:
     """A service. ``sdk``: its name in openstacksdk; ``version``: of its API, as in paths. ``away`` and ``missing``:
     codes of ``errors.Unavailable``; ``not_found``: the code of a "not found" that has none.
     """
@@ -47,7 +47,7 @@ class Service:
     not_found: str
 
 
-SHARES = Service(
+SHARES = RemoteService(
     GROUP,
     'shared_file_system',
     'share service',
@@ -56,7 +56,7 @@ SHARES = Service(
     'share_service_missing',
     'share_not_found',
 )
-COMPUTE = Service(
+COMPUTE = RemoteService(
     COMPUTE_GROUP,
     'compute',
     'compute service',
@@ -87,7 +87,7 @@ _OF_SERVICE = (
 class Connection:
     """A connection with the service user's login. No request is sent before the first call."""
 
-    def __init__(self, conf: Any, service: Service = SHARES):
+    def __init__(self, conf: Any, service: RemoteService = SHARES):
         self._service = service
         self._session = _session(conf, service.group)
         self._config = _config(conf, service)
@@ -148,7 +148,7 @@ def _session(conf: Any, group: str) -> Any:
     return loading.load_session_from_conf_options(conf, group, auth=auth)
 
 
-def _config(conf: Any, service: Service) -> dict[str, Any]:
+def _config(conf: Any, service: RemoteService) -> dict[str, Any]:
     ours, prefix = conf[service.group], f'{service.sdk}_'
     config = {prefix + name: ours[name] for name in _OF_SERVICE if ours[name] is not None}
     config[f'{prefix}interface'] = ours.valid_interfaces
@@ -165,7 +165,7 @@ def _endpoint(conf: Any, group: str) -> str | None:
     return section.endpoint if 'endpoint' in section else None
 
 
-def _away(bad: Exception, service: Service) -> errors.Unavailable:
+def _away(bad: Exception, service: RemoteService) -> errors.Unavailable:
     names = {cls.__name__ for cls in type(bad).__mro__}
     LOG.warning('The %s: %s: %s', service.name, type(bad).__name__, ' '.join(str(bad).split()))
     if names & {'EndpointNotFound', 'ServiceDisabledException', 'EmptyCatalog'}:
@@ -178,7 +178,7 @@ def _away(bad: Exception, service: Service) -> errors.Unavailable:
     )
 
 
-def _refused(answer: Any, service: Service, *, ours: bool) -> errors.ManilaLiteError:
+def _refused(answer: Any, service: RemoteService, *, ours: bool) -> errors.ManilaLiteError:
     fault = _fault(answer)
     kind = _MEANS.get(answer.status_code)
     message = ' '.join(str(fault.get('message') or '').split())

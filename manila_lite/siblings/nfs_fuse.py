@@ -68,7 +68,7 @@ class _File:
     era: int
 
 
-class Export(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
+class NfsOperations(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
     """File operations, each passed on to the server at once. For one thread."""
 
     use_ns = True
@@ -245,7 +245,7 @@ def main() -> int:
     parser.add_argument('directory')
     args = parser.parse_args()
     try:
-        served = Export(lambda: libnfs.Mount(args.address, args.export))
+        served = NfsOperations(lambda: libnfs.Mount(args.address, args.export))
     except libnfs.Refused as refused:
         sys.stderr.write(f'{refused}\n')
         return 1

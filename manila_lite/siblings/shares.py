@@ -27,7 +27,7 @@ _FORWARDED = ('X-Auth-Token', 'Authorization')
 
 
 @dataclasses.dataclass(frozen=True)
-class Share:
+class VisibleShare:
     """A share, as the user that asked may see it; ``size`` in GiB."""
 
     id: str
@@ -118,10 +118,10 @@ class Shares:
 
     # With the rights of a user --------------------------------------------------------------------
 
-    def share(self, who: Mapping[str, str] | None, share_id: str) -> Share:
+    def share(self, who: Mapping[str, str] | None, share_id: str) -> VisibleShare:
         """Return a share; ``who`` as ``caller`` returns it, or None for the service user."""
         row = self._ask('GET', f'/shares/{share_id}', who=who)['share']
-        return Share(
+        return VisibleShare(
             row['id'],
             row['project_id'],
             row.get('name') or '',
@@ -252,7 +252,7 @@ class Shares:
             return None
 
 
-def check_may_give_access(shares: Shares, ctx: Any, who: Mapping[str, str], share: Share) -> None:
+def check_may_give_access(shares: Shares, ctx: Any, who: Mapping[str, str], share: VisibleShare) -> None:
     """Refuse a share to which the user could not give access: our service user, who acts for the user, could for any share.
 
     The share must be of the user's project; or the user must be an administrator in both services. A public share may

@@ -25,7 +25,7 @@ def apply_rules(
     """
     for instance_id, value in (readonly or {}).items():
         shares.update_instance(conn, instance_id, cast_rules_to_readonly=value)
-    key = access.open_key(share_id)
+    key = access.unique_key(share_id)
     return begin_once(
         conn,
         ctx,
@@ -35,8 +35,8 @@ def apply_rules(
         topic='share',
         host=host,
         lane=FAST,
-        serial=key,
-        open_key=key,
+        mutex_key=key,
+        unique_key=key,
         data=data,
         owner=owner,
     )
@@ -51,7 +51,7 @@ def apply_rules_of(
         ctx,
         access.SYNC,
         'share',
-        {access.open_key(share_id): share_id for share_id in share_ids},
+        {access.unique_key(share_id): share_id for share_id in share_ids},
         topic='share',
         host=host,
         lane=FAST,

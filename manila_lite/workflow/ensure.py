@@ -54,7 +54,7 @@ def request(ctx: context.RequestContext, host: str, part: Part) -> str:
             raise errors.Conflict(
                 f'Service manila-share on host {host} is disabled.', code='service_disabled'
             )
-        if operations.is_open(conn, ensure.open_key(host)):
+        if operations.is_open(conn, ensure.unique_key(host)):
             raise errors.Conflict(
                 f'The shares on host {host} are being ensured already.', code='already_ensuring'
             )
@@ -114,7 +114,7 @@ def _begin_by(
         topic='share',
         host=service.host,
         lane=EXCLUSIVE,
-        open_key=ensure.open_key(service.host),
+        unique_key=ensure.unique_key(service.host),
         data=data,
     )
 

@@ -12,7 +12,7 @@ from manila_lite.db.queries import evacuation, operations, services
 from manila_lite.engine.begin import begin
 from manila_lite.engine.plans import WORK
 from manila_lite.operation_data.evacuation import Evacuate
-from manila_lite.rpc import notices
+from manila_lite.rpc import notifications
 from manila_lite.workflow.ensure import backend_and_pool
 
 #: Migrations that an evacuation runs at once, unless the request says otherwise.
@@ -73,7 +73,7 @@ def request(ctx: context.RequestContext, host: str, wish: Wish) -> str:
             topic='scheduler',
             lane=WORK,
             data=data,
-            open_key=None if wish.dry_run else evacuation.open_key(host),
+            unique_key=None if wish.dry_run else evacuation.unique_key(host),
         )
         if not wish.dry_run:
             announce(ctx, data, 'start')
@@ -143,4 +143,4 @@ def announce(ctx: context.RequestContext, data: Evacuate, event: str, error: str
         'done': None if total is None else data.progress.done,
         'total': total,
     }
-    notices.emit(ctx, f'host.evacuate.{event}', payload | ({'error': error} if error else {}))
+    notifications.emit(ctx, f'host.evacuate.{event}', payload | ({'error': error} if error else {}))

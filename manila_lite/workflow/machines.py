@@ -62,7 +62,7 @@ class Machines:
     def may_take(self, machine: str) -> bool:
         """Say whether the machine may take a lease that is free.
 
-        One that is drained, or has a problem, does so only if no other one could.
+        A machine that is drained, or has a problem, takes it only if no other machine can.
         """
         row = self.row(machine)
         return row is None or not (row.drained or row.problem) or not self.takers(machine)

@@ -2,7 +2,7 @@
 """The life of migrations in the database: their names, their ends and their notifications.
 
 Shares and share servers migrate in the same way. ``Migrations`` has everything that is the same; its two subclasses, the
-adapters in ``share_migration.py`` and ``server_migration.py``, have what differs. The requests are in
+adapters in ``share_migration.py`` and ``share_server_migration.py``, have what differs. The requests are in
 ``actions/migration.py``, the steps in ``manager/plans/migration.py``.
 """
 
@@ -22,7 +22,7 @@ from manila_lite.engine.begin import Wake
 from manila_lite.engine.plans import Work
 from manila_lite.operation_data.left_copies import Left
 from manila_lite.operation_data.migrations import Answer, Migrate, Progress, Reached
-from manila_lite.rpc import notices
+from manila_lite.rpc import notifications
 from manila_lite.states import Migration
 
 LOG = log.getLogger(__name__)
@@ -291,7 +291,7 @@ class Migrations(abc.ABC, Generic[M]):
         host: str | None = None,
         error: Exception | None = None,
     ) -> None:
-        """Emit a notification: ``event`` of the phase is start, end or error. See ``rpc.notices`` for ``host``.
+        """Emit a notification: ``event`` of the phase is start, end or error. See ``rpc.notifications`` for ``host``.
 
         ``data`` is the operation's.
         """
@@ -300,7 +300,7 @@ class Migrations(abc.ABC, Generic[M]):
             payload['seconds'] = round(timeutils.utcnow_ts(microsecond=True) - data.phase_one_began, 3)
         if error is not None:
             payload['error'] = errors.reason(error, ctx.request_id)
-        notices.emit(ctx, f'{self.resource_type}.{phase}.{event}', payload, host)
+        notifications.emit(ctx, f'{self.resource_type}.{phase}.{event}', payload, host)
 
 
 # Checks ---------------------------------------------------------------------------------------------

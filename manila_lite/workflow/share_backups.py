@@ -11,7 +11,7 @@ from manila_lite.db.queries import access, messages, share_backups
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.plans import Work
 from manila_lite.operation_data.access import ApplyRules
-from manila_lite.rpc import notices
+from manila_lite.rpc import notifications
 from manila_lite.workflow.access import apply_rules
 
 #: The resource type of backups in user messages.
@@ -50,7 +50,7 @@ def let_in(
 
     The share's rules are locked (``access.lock``).
     """
-    share_backups.update(conn, backup_id, copier=address)
+    share_backups.update(conn, backup_id, copy_client=address)
     apply_rules(conn, ctx, share_id, host).send(ctx)
 
 
@@ -65,7 +65,7 @@ def shut_out(
 def withdraw(conn: Connection, ctx: RequestContext, backup: Any) -> None:
     """Have the access of the client that copied to or from a backup (its row) withdrawn, if it still has access."""
     share_id = backup.target_share_id or backup.share_id
-    instance = share_backups.instance_of(conn, share_id) if backup.copier else None
+    instance = share_backups.instance_of(conn, share_id) if backup.copy_client else None
     if instance is not None and instance.host:
         shut_out(conn, ctx, share_id, instance.host, backup.project_id)
 
@@ -104,4 +104,4 @@ def announce(
     }
     if error is not None:
         payload['error'] = errors.reason(error, ctx.request_id)
-    notices.emit(ctx, f'share_backup.{event}', payload, host)
+    notifications.emit(ctx, f'share_backup.{event}', payload, host)

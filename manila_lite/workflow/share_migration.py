@@ -10,7 +10,7 @@ from oslo_utils import timeutils
 from manila_lite import context, errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import access, messages, server_migration, services, share_migration, shares
+from manila_lite.db.queries import access, messages, services, share_migration, share_server_migration, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.begin import Wake, backend_of, begin, begin_once
 from manila_lite.engine.plans import FAST, Work
@@ -87,7 +87,7 @@ class ShareMigrations(Migrations[MigrateShare]):
     def keep_failed(self, conn: Connection, work: Work[MigrateShare]) -> None:
         """Set the second instance to error, and the task state of the share. A host that copied is shut out."""
         if work.data.by_host:
-            shares.update_instance(conn, work.data.target, copier=None, copier_key=None)
+            shares.update_instance(conn, work.data.target, copy_client=None, copy_client_key=None)
             self.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=True)
         transitions.fail(conn, states.SHARE, 'cut_over_to', work.data.target)
         transitions.swap_share_task_state(conn, work.resource_id, list(Migration), Migration.ERROR)
@@ -112,7 +112,7 @@ class ShareMigrations(Migrations[MigrateShare]):
         for row in shares.list_second_instances(conn, instance_id=data.target):
             transitions.fail(conn, states.SHARE, 'receive', row.instance_id)
             transitions.begin(conn, states.SHARE, 'delete', row.instance_id)
-            shares.update_instance(conn, row.instance_id, copier=None, copier_key=None)
+            shares.update_instance(conn, row.instance_id, copy_client=None, copy_client_key=None)
             source = self._share(conn, work.resource_id)
             left = what_is_left(row, None, self.snapshots(conn, work.resource_id))
             note = ClearShare(
@@ -153,7 +153,7 @@ class ShareMigrations(Migrations[MigrateShare]):
         self, conn: Connection, ctx: context.RequestContext, resource_id: str, data: MigrateShare
     ) -> Wake:
         """Have the source's backend end the exports of this instance of the share, and of its snapshots there."""
-        # It runs beside no change of the rules, which has the same serial.
+        # It runs beside no change of the rules, which has the same mutex key.
         return begin_once(
             conn,
             ctx,
@@ -163,8 +163,8 @@ class ShareMigrations(Migrations[MigrateShare]):
             topic='share',
             host=data.source_host,
             lane=FAST,
-            serial=access.open_key(resource_id),
-            open_key=f'close:{resource_id}',
+            mutex_key=access.unique_key(resource_id),
+            unique_key=f'close:{resource_id}',
             data=CloseShare(instance=data.instance),
         )
 
@@ -202,13 +202,13 @@ def second_instance(conn: Connection, instance_id: str) -> Any:
 def _change_places(conn: Connection, data: MigrateShare, source: Any, target: Any) -> None:
     """Put the second instance, a row, in the place of the first."""
     transitions.finish(conn, states.SHARE, 'receive', target.instance_id)
-    share_migration.place(conn, source.instance_id, aside=True, cast_rules_to_readonly=False)
+    share_migration.place(conn, source.instance_id, secondary=True, cast_rules_to_readonly=False)
     share_migration.place(
         conn,
         target.instance_id,
-        aside=False,
-        copier=None,
-        copier_key=None,
+        secondary=False,
+        copy_client=None,
+        copy_client_key=None,
         progress=source.progress,
         launched_at=timeutils.utcnow(),
         access_rules_status=source.access_rules_status,
@@ -216,7 +216,7 @@ def _change_places(conn: Connection, data: MigrateShare, source: Any, target: An
     if data.abilities.get('replication_type'):
         transitions.set_replica_state(conn, target.instance_id, states.Replica.ACTIVE)
     shares.set_export_locations(conn, target.instance_id, data.moved.exports)
-    server_migration.set_provider_locations(conn, data.moved.provider_locations)
+    share_server_migration.set_provider_locations(conn, data.moved.provider_locations)
 
 
 #: The adapter of shares.
@@ -256,8 +256,8 @@ def _begin_removal(
         row.id,
         topic='share',
         host=row.host,
-        serial=row.instance_id,
-        open_key=f'release:{row.instance_id}',
+        mutex_key=row.instance_id,
+        unique_key=f'release:{row.instance_id}',
         data=data,
         owner=row.project_id,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share servers that lack a subnet which they should have, since they could not be put into it, or nobody tried."""
+"""Share servers that are not in a subnet where they should be: the attempt failed, or was never made."""
 
 from collections.abc import Collection
 from typing import Any
@@ -36,8 +36,8 @@ def complete(conn: Connection, ctx: context.RequestContext, lack: Any) -> Wake |
         row.server_id,
         topic='share',
         host=row.host,
-        serial=f'server:{row.server_id}',
-        open_key=f'server:{row.server_id}',
+        mutex_key=f'server:{row.server_id}',
+        unique_key=f'server:{row.server_id}',
         data=AddSubnet(network_id=row.share_network_id, subnet_id=row.id, before=row.error or ''),
     )
 
@@ -56,10 +56,10 @@ def _owner(ctx: context.RequestContext, row: Any) -> context.RequestContext:
 
 
 def complete_all(ctx: context.RequestContext, host: str, only: Collection[str] | None = None) -> None:
-    """Begin to put the servers of a backend, or those of these ids, into the subnets that others of their network are in, or
-    should be in.
+    """Begin to put servers of a backend (all, or ``only`` those with these ids) into every subnet that another server of their
+    network is in, or should be in.
 
-    A subnet with an error that no server is in is left to its owner.
+    A subnet that has an error, and no server, is left to its owner.
     """
     with ctx.db.reader() as conn:
         lacking = [

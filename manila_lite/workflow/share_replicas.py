@@ -13,10 +13,10 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import (
     access,
     messages,
-    server_migration,
     services,
     share_migration,
     share_replicas,
+    share_server_migration,
     shares,
     snapshot_access,
 )
@@ -53,8 +53,8 @@ def resync(conn: Connection, ctx: context.RequestContext, row: Any, left: Sequen
         row.id,
         topic='share',
         host=row.host,
-        serial=row.id,
-        open_key=f'{share_replicas.UPDATE}:{row.id}',
+        mutex_key=row.id,
+        unique_key=f'{share_replicas.UPDATE}:{row.id}',
         data=OnReplica(share_id=row.share_id, left=list(left)),
         owner=row.project_id,
     )
@@ -100,8 +100,8 @@ def apply_rules(conn: Connection, ctx: context.RequestContext, share_id: str) ->
                 topic='share',
                 host=row.host,
                 lane=FAST,
-                serial=f'access:{row.id}',
-                open_key=f'{share_replicas.ACCESS}:{row.id}',
+                mutex_key=f'access:{row.id}',
+                unique_key=f'{share_replicas.ACCESS}:{row.id}',
                 owner=row.project_id,
                 data=OnReplica(share_id=share_id),
             )
@@ -166,7 +166,7 @@ def take_snapshots(conn: Connection, work: Work[Any], share_id: str, held: Mappi
     """Move the share's snapshots to the replica that is the active one now, with their exports. Snapshots that the
     replica does not hold are in error and without exports.
     """
-    server_migration.set_provider_locations(conn, held)
+    share_server_migration.set_provider_locations(conn, held)
     share_replicas.set_snapshots(conn, work.resource_id, {})
     lost = {
         row.id: row.project_id

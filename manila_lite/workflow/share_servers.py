@@ -6,7 +6,7 @@ from typing import Any
 from manila_lite import context, errors, states
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import server_migration, share_networks, share_server_queries
+from manila_lite.db.queries import share_networks, share_server_migration, share_server_queries
 from manila_lite.engine.begin import Wake, begin
 from manila_lite.operation_data import OperationData
 
@@ -20,7 +20,7 @@ def remove_server(conn: Connection, ctx: context.RequestContext, server: Any) ->
     """
     # After this lock no share is placed on this server any more.
     share_networks.lock(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
-    if server_migration.is_half_moved(conn, server.id):
+    if share_server_migration.is_half_moved(conn, server.id):
         raise errors.Conflict(
             f'Share server {server.id} is the target of a migration that has not ended.',
             code='share_server_in_use',
@@ -31,7 +31,7 @@ def remove_server(conn: Connection, ctx: context.RequestContext, server: Any) ->
         raise errors.Conflict(f'Share server {server.id} has shares.', code='share_server_in_use')
     kind: str = 'share_server.delete'
     data: OperationData | dict[str, Any] = OperationData()
-    if left := server_migration.last_release(conn, server.id):
+    if left := share_server_migration.last_release(conn, server.id):
         kind, data = left.kind, left.data
     return begin(
         conn,
@@ -42,6 +42,6 @@ def remove_server(conn: Connection, ctx: context.RequestContext, server: Any) ->
         topic='share',
         host=server.host,
         data=data,
-        serial=f'server:{server.id}',
-        open_key=f'server:{server.id}',
+        mutex_key=f'server:{server.id}',
+        unique_key=f'server:{server.id}',
     )

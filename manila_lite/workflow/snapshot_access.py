@@ -18,7 +18,7 @@ def begin(
 
     ``owner``: the snapshot's project, if that may be another than the context's.
     """
-    key = open_key(snapshot_id)
+    key = unique_key(snapshot_id)
     return begin_once(
         conn,
         ctx,
@@ -27,14 +27,14 @@ def begin(
         snapshot_id,
         topic='share',
         host=host,
-        serial=key,
-        open_key=key,
+        mutex_key=key,
+        unique_key=key,
         lane=FAST,
         owner=owner,
     )
 
 
-def open_key(snapshot_id: str) -> str:
+def unique_key(snapshot_id: str) -> str:
     """Return the key of the open operation on the rules of the snapshot."""
     return f'snapshot_access:{snapshot_id}'
 
@@ -59,5 +59,5 @@ def begin_all(
         return
     if moved:
         rows.supersede_many(conn, mountable, (snapshot_access.KIND,))
-    wanted = {open_key(snapshot_id): snapshot_id for snapshot_id in mountable}
+    wanted = {unique_key(snapshot_id): snapshot_id for snapshot_id in mountable}
     begin_many_once(conn, ctx, snapshot_access.KIND, 'snapshot', wanted, topic='share', host=host, lane=FAST)

@@ -73,7 +73,7 @@ def _sync(manager: ShareManager, share_id: str) -> str:
             topic='share',
             host=manager.host,
             lane=engine.FAST,
-            open_key=f'access:{share_id}',
+            unique_key=f'access:{share_id}',
         )
     wake.send(ctx)
     return wake.operation_id

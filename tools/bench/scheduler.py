@@ -18,9 +18,9 @@ from oslo_utils import timeutils
 from manila_lite.db import models
 from manila_lite.db.queries import services
 from manila_lite.scheduler import service as scheduler
-from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.scheduler.interface import PlacementRequest, PoolState
 
-REQUEST = Request(
+REQUEST = PlacementRequest(
     10,
     {
         'driver_handles_share_servers': 'False',

@@ -17,7 +17,7 @@ def lines() -> Iterator[str]:
     yield from (f'* {mark.name.lower()}: {mark.value}.' for mark in states.Crash)
 
 
-def _machine(machine: states.Machine) -> Iterator[str]:
+def _machine(machine: states.StateMachine) -> Iterator[str]:
     yield from rst.heading(machine.resource_name.capitalize(), '-')
     yield from (f'Column ``{machine.column}``.', '')
     yield from rst.table(

@@ -47,7 +47,7 @@ class Changes:
         self._seen: dict[tuple[str, str], datetime.datetime] = {}
         self._swept = EPOCH
 
-    def look(self) -> list[Record]:
+    def read_new(self) -> list[Record]:
         """Return the changes since the last look, and those that were late. At the first look there are none.
 
         If there are very many, return a part, and the others at the next look: ``time`` stays as it was.
@@ -61,7 +61,7 @@ class Changes:
         ):  # a transaction of its own, that sees all that was committed before that time
             return self._first(conn, now) if self.time is None else self._next(conn, now, self.time)
 
-    def look_back(self, since: datetime.datetime) -> list[Record]:
+    def read_since(self, since: datetime.datetime) -> list[Record]:
         """Return the changes since a time before the first look, with the times at which they were written.
 
         :raises TooMany: there are too many.

@@ -123,7 +123,7 @@ class Hub:
             try:
                 looks = time.monotonic() >= self._looked + EVERY
                 if looks:
-                    self._look(new)
+                    self._read_changes(new)
                 # Who begins anew knows what there is at the time of a look, and not only what there was before.
                 if (history := self._history) is not None:
                     for listener in [one for one in new if looks or one.given]:
@@ -158,25 +158,25 @@ class Hub:
         self._has_lost = False
         self._changes.forget()
 
-    def _look(self, new: Iterable[Listener]) -> None:
+    def _read_changes(self, new: Iterable[Listener]) -> None:
         """Look for changes, and give them to the listeners."""
         if time.monotonic() - self._looked > KEPT:
             self._begin()
         self._looked = time.monotonic()
         try:
-            self._found += self._changes.look()  # kept, if what follows fails
+            self._found += self._changes.read_new()  # kept, if what follows fails
         except TooMany:
             LOG.warning(
                 'Events: more changes at once than are worth an event each; clients load everything anew'
             )
             self._begin()
             self._has_lost = True
-            self._changes.look()
+            self._changes.read_new()
         now = self._changes.time or EPOCH
         if self._history is None:
             self._history = History(now, MOST, KEPT)
         everybody = [*(group.audience for group in self._groups.values()), *(one.audience for one in new)]
-        changed, known = self._standing.look(
+        changed, known = self._standing.compare(
             {kind for kind in (POOL, SERVICE) if any(one.sees_kind(kind) for one in everybody)}, now
         )
         if known:
@@ -239,16 +239,16 @@ class Hub:
         ):
             return None
         need = cursor.time - datetime.timedelta(seconds=BEFORE)
-        self._look_back(history, need, now)
+        self._extend_history(history, need, now)
         return history.after_time(need)
 
-    def _look_back(self, history: History, need: datetime.datetime, now: datetime.datetime) -> None:
+    def _extend_history(self, history: History, need: datetime.datetime, now: datetime.datetime) -> None:
         """Complete the history from ``need`` on, if that is not too long ago, and there are not too many changes."""
         if not self._no_further < need < history.since or need < now - datetime.timedelta(seconds=KEPT):
             return
         since = need - datetime.timedelta(seconds=_FURTHER)
         try:
-            history.prepend(self._changes.look_back(since), since)
+            history.prepend(self._changes.read_since(since), since)
         except TooMany:
             self._no_further = need
 

@@ -20,7 +20,7 @@ class Standing:
         self._known: dict[str, dict[Any, Any]] = {}
         self._due = 0.0
 
-    def look(self, wanted: set[str], now: Any) -> tuple[list[Record], list[Record]]:
+    def compare(self, wanted: set[str], now: Any) -> tuple[list[Record], list[Record]]:
         """Return the changes since the last look, and those that were found at a first look, which are as they were.
 
         ``wanted``: which of the two somebody may see. ``now``: the time that the changes get.
@@ -28,14 +28,14 @@ class Standing:
         if not wanted or (time.monotonic() < self._due and wanted <= self._known.keys()):
             return [], []
         self._due = time.monotonic() + EVERY
-        looks = [self._look_at(event, now) for event in (POOL, SERVICE) if event in wanted]
+        looks = [self._compare_event(event, now) for event in (POOL, SERVICE) if event in wanted]
         new: tuple[list[Record], list[Record]] = ([], [])
         for event, states, records in looks:  # only now, since all the above may fail
             new[event not in self._known].extend(records)
             self._known[event] = states
         return new
 
-    def _look_at(self, event: str, now: Any) -> tuple[str, dict[Any, Any], list[Record]]:
+    def _compare_event(self, event: str, now: Any) -> tuple[str, dict[Any, Any], list[Record]]:
         with self._db.reader() as conn:
             states, rows = (self._pools if event == POOL else self._services)(
                 conn, self._known.get(event, {})

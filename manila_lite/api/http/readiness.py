@@ -13,7 +13,7 @@ import webob
 
 from manila_lite import context, errors
 from manila_lite.api.http import request_log
-from manila_lite.api.http.looks import Look
+from manila_lite.api.http.probes import Probe
 from manila_lite.db.core import database_clock
 from manila_lite.db.core.engine import UNUSABLE, Database
 from manila_lite.db.maintenance import schema_revisions
@@ -47,13 +47,13 @@ class Readiness:
         self._database = Database(services.conf, services.db.migrations, hurried=True)
         self._newest: list[str] = []
         self._login: Any = None
-        self._missing = [Look(self._look_at_database, _NO_DATABASE, _HOLDS)]
+        self._missing = [Probe(self._check_database, _NO_DATABASE, _HOLDS)]
         if services.conf.auth_strategy == 'keystone':
-            self._missing.append(Look(self._look_at_keystone, _NO_KEYSTONE, _HOLDS_LOGIN, _HOLDS_FAILURE))
-        self._degraded = [Look(self._look_at_broker, _NO_BROKER, _HOLDS_LOGIN, _HOLDS_FAILURE)]
+            self._missing.append(Probe(self._check_keystone, _NO_KEYSTONE, _HOLDS_LOGIN, _HOLDS_FAILURE))
+        self._degraded = [Probe(self._check_broker, _NO_BROKER, _HOLDS_LOGIN, _HOLDS_FAILURE)]
         if services.db.migrations is None:  # not of a sibling
-            self._degraded.append(Look(self._look_at_schedulers, _NO_SCHEDULER, _HOLDS_LOGIN, _HOLDS))
-        self._degraded.append(Look(self._look_at_clock, _NO_DATABASE, _HOLDS_LOGIN, _HOLDS))
+            self._degraded.append(Probe(self._check_schedulers, _NO_SCHEDULER, _HOLDS_LOGIN, _HOLDS))
+        self._degraded.append(Probe(self._check_clock, _NO_DATABASE, _HOLDS_LOGIN, _HOLDS))
 
     def read(self) -> tuple[list[str], list[str]]:
         """Return what is missing, and what is degraded, in words. Both are empty if all is well."""
@@ -65,7 +65,7 @@ class Readiness:
         )
         return [word for word in missing if word], [word for word in degraded if word]
 
-    def _look_at_database(self) -> str | None:
+    def _check_database(self) -> str | None:
         self._newest = self._newest or schema_revisions.revisions(self._database)
         try:
             now = schema_revisions.current(self._database)
@@ -73,7 +73,7 @@ class Readiness:
             return _NO_DATABASE
         return _OLD if now is None or now in self._newest[:-1] else None
 
-    def _look_at_keystone(self) -> str | None:
+    def _check_keystone(self) -> str | None:
         from manila_lite.api.http.login import (
             Login,
         )  # its packages are slow to import, and not for every strategy
@@ -84,7 +84,7 @@ class Readiness:
         except errors.BadConfig:
             return _NO_LOGIN
 
-    def _look_at_schedulers(self) -> str | None:
+    def _check_schedulers(self) -> str | None:
         try:
             with self._database.reader() as conn:
                 rows = queries.list_services(conn, {'binary': 'manila-scheduler'})
@@ -96,7 +96,7 @@ class Readiness:
             return None
         return _NO_CLOCK if any(faults) else _NO_SCHEDULER
 
-    def _look_at_clock(self) -> str | None:
+    def _check_clock(self) -> str | None:
         try:
             with self._database.reader() as conn:
                 ahead = database_clock.compare(conn)[1]
@@ -105,7 +105,7 @@ class Readiness:
         agrees = abs(ahead) <= self._conf.operations.max_clock_difference
         return None if agrees else _CLOCK.format(queries.clock_words(ahead))
 
-    def _look_at_broker(self) -> str | None:
+    def _check_broker(self) -> str | None:
         try:
             return None if broker.answers(self._conf) else _NO_BROKER
         except errors.BadConfig:

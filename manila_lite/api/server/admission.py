@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from manila_lite import metrics
-from manila_lite.api.server.connection import Connection, State
+from manila_lite.api.server.connection import Connection, ConnectionState
 from manila_lite.api.server.connection_limits import Limits
 from manila_lite.api.server.connection_table import HEAVY, Table
 from manila_lite.api.server.listener import Listener
@@ -81,7 +81,7 @@ class Admission:
         """Close a connection, and count that."""
         LOG.info('%s: connection given up (%s, %s)', conn.remote_addr, why, conn.state.value)
         metrics.gave_up(why)
-        self._table.close(conn, abort=conn.state in (State.ANSWER, State.LISTEN))
+        self._table.close(conn, abort=conn.state in (ConnectionState.ANSWER, ConnectionState.LISTEN))
 
     def _admit(self, sock: socket.socket, peer: tuple[Any, ...]) -> None:
         table, most, own = self._table, self._most, self._limits.per_address

@@ -18,7 +18,7 @@ _READ, _PIECES = 65536, 64
 _PREFIX = 64
 
 
-class State(enum.Enum):
+class ConnectionState(enum.Enum):
     """The event that a connection waits for."""
 
     IDLE = 'idle'  #: a request
@@ -43,9 +43,9 @@ class Connection:
         self.fd = sock.fileno()
         self.remote_addr, self.remote_port = peer[:2]
         self.origin = origin(self.remote_addr)
-        self.state, self.since = State.IDLE, since
+        self.state, self.since = ConnectionState.IDLE, since
         self.surplus = self.lingers = self.ends = False
-        self.request: framing.Request | None = None
+        self.request: framing.HttpRequest | None = None
         #: Gives the rest of the answer.
         self.listener: Any = None
         self.rfile: Any = None

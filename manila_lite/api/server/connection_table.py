@@ -6,13 +6,20 @@ import contextlib
 import time
 from collections.abc import Iterator
 
-from manila_lite.api.server.connection import Connection, State
+from manila_lite.api.server.connection import Connection, ConnectionState
 
 #: The order of states in which connections are closed; those that a worker has are never closed. One that listens comes back,
 #: and loses nothing.
-EXPENDABLE = (State.IDLE, State.LINGER, State.LISTEN, State.HEAD, State.BODY, State.ANSWER)
+EXPENDABLE = (
+    ConnectionState.IDLE,
+    ConnectionState.LINGER,
+    ConnectionState.LISTEN,
+    ConnectionState.HEAD,
+    ConnectionState.BODY,
+    ConnectionState.ANSWER,
+)
 #: The order when memory runs out.
-HEAVY = (State.LISTEN, State.ANSWER, State.BODY, State.HEAD)
+HEAVY = (ConnectionState.LISTEN, ConnectionState.ANSWER, ConnectionState.BODY, ConnectionState.HEAD)
 
 
 class Table:
@@ -20,7 +27,7 @@ class Table:
 
     def __init__(self) -> None:
         self._by_fd: dict[int, Connection] = {}
-        self._in: dict[State, dict[Connection, None]] = {state: {} for state in State}
+        self._in: dict[ConnectionState, dict[Connection, None]] = {state: {} for state in ConnectionState}
         self._origins: collections.Counter[str] = collections.Counter()
         self.held = 0
 
@@ -31,7 +38,7 @@ class Table:
         """Return the connection with this descriptor."""
         return self._by_fd.get(fd)
 
-    def all_in(self, state: State) -> list[Connection]:
+    def all_in(self, state: ConnectionState) -> list[Connection]:
         """Return the connections in a state, the oldest first."""
         return list(self._in[state])
 
@@ -49,7 +56,7 @@ class Table:
         self._in[conn.state][conn] = None
         self._origins[conn.origin] += 1
 
-    def move(self, conn: Connection, state: State) -> None:
+    def move(self, conn: Connection, state: ConnectionState) -> None:
         """Change the state of a connection."""
         del self._in[conn.state][conn]
         conn.state, conn.since = state, time.monotonic()
@@ -73,14 +80,14 @@ class Table:
         with contextlib.suppress(OSError):
             conn.close(abort=abort)
 
-    def late(self, state: State, limit: float) -> Iterator[Connection]:
+    def late(self, state: ConnectionState, limit: float) -> Iterator[Connection]:
         """Yield the connections in a state since before ``limit``. Each must have left it when the next is asked for."""
         while (conn := next(iter(self._in[state]), None)) is not None and conn.since <= limit:
             yield conn
 
     def expendable(
         self,
-        order: tuple[State, ...] = EXPENDABLE,
+        order: tuple[ConnectionState, ...] = EXPENDABLE,
         *,
         spare: Connection | None = None,
         origin: str | None = None,

@@ -20,10 +20,10 @@ from typing import Any
 from manila_lite import metrics
 from manila_lite.api.http import retry_after
 from manila_lite.api.server.admission import Admission
-from manila_lite.api.server.connection import Connection, State
+from manila_lite.api.server.connection import Connection, ConnectionState
 from manila_lite.api.server.connection_limits import Limits
 from manila_lite.api.server.connection_table import Table
-from manila_lite.api.server.framing import Request
+from manila_lite.api.server.framing import HttpRequest
 from manila_lite.api.server.listener import Listener
 
 LOG = logging.getLogger(__name__)
@@ -62,19 +62,19 @@ class EventLoop(threading.Thread):
         super().__init__(name='http', daemon=True)
         self._settings, self._hand_over, self._urgent = settings, hand_over, urgent
         self._patience = {
-            State.IDLE: limits.idle,
-            State.HEAD: limits.header,
-            State.BODY: limits.body,
-            State.ANSWER: limits.answer,
-            State.LINGER: _LINGER,
+            ConnectionState.IDLE: limits.idle,
+            ConnectionState.HEAD: limits.header,
+            ConnectionState.BODY: limits.body,
+            ConnectionState.ANSWER: limits.answer,
+            ConnectionState.LINGER: _LINGER,
         }
         self._handlers = {
-            State.IDLE: self._read,
-            State.HEAD: self._read,
-            State.BODY: self._read,
-            State.ANSWER: self._send,
-            State.LINGER: self._skip,
-            State.LISTEN: self._deliver,
+            ConnectionState.IDLE: self._read,
+            ConnectionState.HEAD: self._read,
+            ConnectionState.BODY: self._read,
+            ConnectionState.ANSWER: self._send,
+            ConnectionState.LINGER: self._skip,
+            ConnectionState.LISTEN: self._deliver,
         }
         self._table = Table()
         self._listener: Listener | None = listener
@@ -129,13 +129,13 @@ class EventLoop(threading.Thread):
                 self._serve(fd, events)
             if (now := time.monotonic()) - looked >= _TICK:
                 looked = now
-                self._look(now)
+                self._expire(now)
         with self._guard:
             assert self._wake is not None  # nobody else closes it
             os.close(self._wake)
             self._wake = None
         for conn in self._table.all():
-            if conn.state is State.WORKING:
+            if conn.state is ConnectionState.WORKING:
                 with contextlib.suppress(OSError):  # the worker closes it when it gives it back
                     conn.socket.shutdown(socket.SHUT_RDWR)
             else:
@@ -156,14 +156,14 @@ class EventLoop(threading.Thread):
             self._poll.unregister(fd)
         listener.close()
         self._listener = None
-        self._patience[State.IDLE] = min(self._patience[State.IDLE], _LAST)
-        for conn in self._table.all_in(State.LISTEN):
+        self._patience[ConnectionState.IDLE] = min(self._patience[ConnectionState.IDLE], _LAST)
+        for conn in self._table.all_in(ConnectionState.LISTEN):
             self._do(self._end, conn)
 
     def _serve(self, fd: int, events: int) -> None:
         conn = self._table.of(fd)
         if conn is not None:
-            if conn.state is State.LISTEN and events & _HUNG_UP:
+            if conn.state is ConnectionState.LISTEN and events & _HUNG_UP:
                 self._table.close(conn)
             elif conn.state in self._handlers:
                 self._do(self._handlers[conn.state], conn)
@@ -190,11 +190,11 @@ class EventLoop(threading.Thread):
             LOG.exception('Connections: unexpected error')
             self._table.close(conn)
 
-    def _look(self, now: float) -> None:
+    def _expire(self, now: float) -> None:
         for state, patience in self._patience.items():
             for conn in self._table.late(state, now - patience):
                 self._do(self._late, conn)
-        for conn in self._table.all_in(State.LISTEN):
+        for conn in self._table.all_in(ConnectionState.LISTEN):
             if conn.listener.beat(now):
                 self._do(self._deliver, conn)
         if self._closed_until and self._closed_until <= now and self._listener is not None:
@@ -239,11 +239,17 @@ class EventLoop(threading.Thread):
             )
             self._refuse(conn, request)
         else:
-            self._table.move(conn, State.WORKING)
+            self._table.move(conn, ConnectionState.WORKING)
             self._hand_over(conn)
 
     def _listen(self, conn: Connection) -> None:
-        state = State.BODY if conn.incoming.in_body else State.HEAD if len(conn.incoming) else State.IDLE
+        state = (
+            ConnectionState.BODY
+            if conn.incoming.in_body
+            else ConnectionState.HEAD
+            if len(conn.incoming)
+            else ConnectionState.IDLE
+        )
         if state is not conn.state:
             self._table.move(conn, state)
         conn.flush()  # 100 Continue
@@ -251,7 +257,7 @@ class EventLoop(threading.Thread):
         self._table.weigh(conn)
         self._admission.lighten()
 
-    def _refuse(self, conn: Connection, request: Request) -> None:
+    def _refuse(self, conn: Connection, request: HttpRequest) -> None:
         status = request.refused
         LOG.info('%s: refused with %s', conn.remote_addr, status)
         metrics.gave_up(status[:3])
@@ -260,8 +266,8 @@ class EventLoop(threading.Thread):
 
     def _send(self, conn: Connection) -> None:
         if not conn.flush():
-            if conn.state is not State.ANSWER:
-                self._table.move(conn, State.ANSWER)
+            if conn.state is not ConnectionState.ANSWER:
+                self._table.move(conn, ConnectionState.ANSWER)
             self._poll.modify(conn.fd, _OUT)
             self._table.weigh(conn)
             self._admission.lighten()
@@ -276,7 +282,7 @@ class EventLoop(threading.Thread):
         if conn.listener is None:
             self._send(conn)
             return
-        self._table.move(conn, State.LISTEN)
+        self._table.move(conn, ConnectionState.LISTEN)
         conn.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL)
         conn.listener.tell = functools.partial(self.tell, conn)
         if self._stop_at is None:
@@ -292,7 +298,7 @@ class EventLoop(threading.Thread):
 
     def _deliver(self, conn: Connection) -> None:
         """Send events, or the end of them. A client that falls too far behind loses the connection."""
-        if conn.state is not State.LISTEN or self._table.of(conn.fd) is not conn:
+        if conn.state is not ConnectionState.LISTEN or self._table.of(conn.fd) is not conn:
             return
         request = conn.request
         assert request is not None  # the listener gives the rest of its answer
@@ -315,7 +321,7 @@ class EventLoop(threading.Thread):
     def _linger(self, conn: Connection) -> None:
         """Stop sending, but read on: a client that is still sending would lose the answer if the connection closed now."""
         conn.hang_up()
-        self._table.move(conn, State.LINGER)
+        self._table.move(conn, ConnectionState.LINGER)
         self._table.weigh(conn)
         self._poll.modify(conn.fd, _IN)
 
@@ -327,11 +333,11 @@ class EventLoop(threading.Thread):
         self._poll.modify(conn.fd, _IN)
 
     def _late(self, conn: Connection) -> None:
-        if conn.state in (State.HEAD, State.BODY):
-            what = 'headers' if conn.state is State.HEAD else 'body'
+        if conn.state in (ConnectionState.HEAD, ConnectionState.BODY):
+            what = 'headers' if conn.state is ConnectionState.HEAD else 'body'
             conn.request = request = conn.incoming.refuse(_LATE, f'The {what} took too long.')
             self._refuse(conn, request)
-        elif conn.state is State.ANSWER:
+        elif conn.state is ConnectionState.ANSWER:
             self._admission.give_up(conn, 'unread')
         else:
             self._table.close(conn)

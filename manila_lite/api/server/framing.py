@@ -83,7 +83,7 @@ class Chunked:
         return bytes(self._body[:size]) if self._ends else None
 
 
-class Request(server.HTTPRequest):
+class HttpRequest(server.HTTPRequest):
     """One request. ``refused``: the status of its refusal. ``listener``: gives the rest of the answer, when there is some.
 
     After a chunked body the connection ends, for trailers may follow.
@@ -190,7 +190,7 @@ class Request(server.HTTPRequest):
 
 
 #: What the parser lets through and is refused all the same: the status, the case, and the message.
-_REFUSALS: tuple[tuple[str, Callable[[Request], bool], str], ...] = (
+_REFUSALS: tuple[tuple[str, Callable[[HttpRequest], bool], str], ...] = (
     (
         _BAD,
         lambda it: not it.version or it.line != b'%s %s HTTP/%s\r' % (it.method, it.uri, it.version.encode()),

@@ -20,7 +20,7 @@ class RequestReader:
         self._most = most
         self._came = bytearray()
         self._seen = 0
-        self._request: framing.Request | None = None
+        self._request: framing.HttpRequest | None = None
         self._body: framing.Sized | framing.Chunked | None = None
 
     def __len__(self) -> int:
@@ -39,7 +39,7 @@ class RequestReader:
         """Discard the input."""
         self._came.clear()
 
-    def take(self) -> framing.Request | None:
+    def take(self) -> framing.HttpRequest | None:
         """Return the next request when it is complete or refused, else None. After a refused one no other follows."""
         if self._body is None and not self._read_head():
             return None
@@ -50,9 +50,9 @@ class RequestReader:
         self._request = self._body = None
         return request
 
-    def refuse(self, status: str, message: str, more: str = '') -> framing.Request:
+    def refuse(self, status: str, message: str, more: str = '') -> framing.HttpRequest:
         """Return the incomplete request, refused."""
-        request = self._request or framing.Request(self._settings, self._conn)
+        request = self._request or framing.HttpRequest(self._settings, self._conn)
         request.simple_response(status, message, more)
         self._request = self._body = None
         return request
@@ -67,7 +67,7 @@ class RequestReader:
         head = bytes(self._came[:stop])
         del self._came[:stop]
         self._seen = 0
-        self._request = request = framing.Request(self._settings, self._conn)
+        self._request = request = framing.HttpRequest(self._settings, self._conn)
         if 0 < self._most < stop:
             status = (
                 '413 Request Entity Too Large' if b'\n' in head[: self._most] else '414 Request-URI Too Long'
@@ -81,7 +81,7 @@ class RequestReader:
             self._body = request.body()
         return True
 
-    def _read_body(self, request: framing.Request) -> bool:
+    def _read_body(self, request: framing.HttpRequest) -> bool:
         """Read the body. Return whether it is complete or refused."""
         assert self._body is not None  # else it was refused
         try:

@@ -38,7 +38,7 @@ def _whole(seconds: float | None) -> int | None:
 
 def index(req: Request) -> list[doctor.Finding]:
     """List resources and operations in no terminal state, what is wrong first."""
-    found = doctor.look(req.ctx.services, req.query.get('older_than') or 0)
+    found = doctor.list_findings(req.ctx.services, req.query.get('older_than') or 0)
     wanted = req.query.get('wrong')
     shown = sorted((one for one in found if wanted in (None, one.wrong)), key=lambda one: not one.wrong)
     return shown[req.page.offset :][: req.page.limit]
@@ -51,7 +51,9 @@ def mend(req: Request) -> str:
         f'{what} {which} with the state {state} is not among the findings.', code='finding_not_found'
     )
     found = [
-        one for one in doctor.look(req.ctx.services) if (one.what, one.id, one.state) == (what, which, state)
+        one
+        for one in doctor.list_findings(req.ctx.services)
+        if (one.what, one.id, one.state) == (what, which, state)
     ]
     if not found:
         raise gone

@@ -29,7 +29,7 @@ def examine(call: Call) -> int:
         raise errors.BadConfig('the schema is older than this release: run "manila-manage db sync"')
     services = call.services()
     failed = _fix(call, services) if call.args.fix else False
-    findings = doctor.look(services, call.args.older_than)
+    findings = doctor.list_findings(services, call.args.older_than)
     call.show(
         _HEADS, [_line(finding) if call.args.format == 'table' else finding.as_dict() for finding in findings]
     )
@@ -48,7 +48,9 @@ _ROUNDS = 3
 def _fix(call: Call, services: context.Services) -> bool:
     """Repair the problems and print a line for each; return whether a repair failed."""
     for _ in range(_ROUNDS):
-        findings = [finding for finding in doctor.look(services, call.args.older_than) if finding.mend]
+        findings = [
+            finding for finding in doctor.list_findings(services, call.args.older_than) if finding.mend
+        ]
         results = [_mend(services, finding) for finding in findings]
         if True not in results:
             break

@@ -77,7 +77,7 @@ def show(call: Call, operation_id: str) -> int:
     :raises errors.NotFound: there is no such check.
     """
 
-    def look() -> Progress:
+    def read_progress() -> Progress:
         with call.db.reader() as conn:
             op = rows.get(conn, operation_id)
         if op is None or op.kind != ensure.KIND:
@@ -87,7 +87,7 @@ def show(call: Call, operation_id: str) -> int:
             )
         return progress(op)
 
-    return watch(look, call.args.every)
+    return watch(read_progress, call.args.every)
 
 
 def progress(op: Any) -> Progress:

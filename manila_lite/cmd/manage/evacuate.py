@@ -159,7 +159,7 @@ def stop(call: Call) -> int:
 def _show(call: Call, operation_id: str, out: TextIO | None = None) -> int:
     ended: list[Evacuate] = []
 
-    def look() -> Progress:
+    def read_progress() -> Progress:
         with call.db.reader() as conn:
             op = rows.get(conn, operation_id)
             data = Evacuate.from_json(op.data) if op is not None and op.kind == evacuation.KIND else None
@@ -173,7 +173,7 @@ def _show(call: Call, operation_id: str, out: TextIO | None = None) -> int:
             ended.append(data)
         return progress(op, data, names)
 
-    status = watch(look, call.args.every, out)
+    status = watch(read_progress, call.args.every, out)
     for data in ended:
         if not data.dry_run:
             _tell_disabled(call, data.host, out)

@@ -27,7 +27,7 @@ def follow(call: Call) -> int:
     try:
         while True:
             began = time.monotonic()
-            for event, data in watcher.look():
+            for event, data in watcher.read():
                 text = json.dumps({'event': event, 'data': data}) if call.args.json else _line(event, data)
                 print(text, flush=True)
             time.sleep(max(began + call.args.every - time.monotonic(), 0.0))
@@ -47,12 +47,12 @@ class Watcher:
         self._project = project
         self._history: records.History | None = None
 
-    def look(self) -> list[tuple[str, Any]]:
+    def read(self) -> list[tuple[str, Any]]:
         """Return what has changed since the last look: the kind of each event, and its data."""
         try:
-            found = self._changes.look()
+            found = self._changes.read_new()
             now = self._changes.time
-            changed, _ = self._standing.look(
+            changed, _ = self._standing.compare(
                 {records.POOL, records.SERVICE} if self._project is None else set(), now
             )
         except changes.TooMany:

@@ -11,13 +11,13 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.doctor import migrations as migration_rows
 from manila_lite.db.queries import operation_views, share_migration, shares
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries import server_migration as server_migration_queries
+from manila_lite.db.queries import share_server_migration as share_server_migration_queries
 from manila_lite.operation_data.migrations import Reached
 from manila_lite.rpc import transport
 from manila_lite.states import COMPLETION, Migration
 from manila_lite.workflow.migration import Cancelled, Migrations, figures
-from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
+from manila_lite.workflow.share_server_migration import SERVERS
 
 #: Words for the steps; all other steps are shown as "preparing".
 _WORDS = {
@@ -30,7 +30,7 @@ _WORDS = {
     'close': 'closing the former exports',
 }
 _COMMANDS = {
-    server_migration_queries.KIND: 'openstack share server migration',
+    share_server_migration_queries.KIND: 'openstack share server migration',
     share_migration.KIND: 'openstack share migration',
 }
 _MIGRATIONS: dict[str, Migrations[Any]] = {migrations.kind: migrations for migrations in (SERVERS, SHARES)}
@@ -46,7 +46,7 @@ def follow(call: Call) -> int:
     with call.db.reader() as conn:
         operation_id = _get_newest(conn, call.args.id)
 
-    def look() -> Progress:
+    def read_progress() -> Progress:
         with call.db.reader() as conn:
             op = rows.get(conn, operation_id)
             task_state = (
@@ -58,7 +58,7 @@ def follow(call: Call) -> int:
             )
         return progress(op, task_state)
 
-    return watch(look, call.args.every)
+    return watch(read_progress, call.args.every)
 
 
 def _get_newest(conn: Connection, resource_id: str) -> str:
@@ -68,11 +68,13 @@ def _get_newest(conn: Connection, resource_id: str) -> str:
     """
     migrations = [
         *rows.list_of_resource(conn, resource_id, share_migration.KIND),
-        *filter(None, [server_migration_queries.last(conn, resource_id)]),
+        *filter(None, [share_server_migration_queries.last(conn, resource_id)]),
     ]
     if not migrations:
         migrations = [
-            op for op in [server_migration_queries.last(conn, _server_of(conn, resource_id) or '')] if op
+            op
+            for op in [share_server_migration_queries.last(conn, _server_of(conn, resource_id) or '')]
+            if op
         ]
     if not migrations:
         raise errors.NotFound(f'There is no migration of a share server or share {resource_id}.')

@@ -77,7 +77,7 @@ class Looker:
         self._reader = Audience.operator(given)
         self._rates: dict[str, Rate] = {}
 
-    def look(self) -> Overview:
+    def read(self) -> Overview:
         """Return what there is now."""
         now = timeutils.utcnow()
         since = {name: now - datetime.timedelta(seconds=seconds) for name, seconds in PERIODS.items()}

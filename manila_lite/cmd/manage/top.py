@@ -26,7 +26,7 @@ def show(call: Call) -> int:
         looker = Looker(services)
         console = Console(file=sys.stdout)
         if call.args.once or not sys.stdout.isatty() or console.is_dumb_terminal:
-            print(plain(looker.look()))
+            print(plain(looker.read()))
             return GOOD
         return _follow(looker, console, call.args.every)
     finally:
@@ -37,19 +37,19 @@ def _follow(looker: Looker, console: Console, every: float) -> int:
     # Whoever ends it in another way gets the terminal back, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        now = looker.look()
+        now = looker.read()
         with Live(Page(now), console=console, screen=True, auto_refresh=False) as live:
             while True:
                 time.sleep(every)
-                now, page = _look(looker, now)
+                now, page = _read(looker, now)
                 live.update(page, refresh=True)
     except KeyboardInterrupt:
         return STOPPED
 
 
-def _look(looker: Looker, before: Overview) -> tuple[Overview, Page]:
+def _read(looker: Looker, before: Overview) -> tuple[Overview, Page]:
     try:
-        now = looker.look()
+        now = looker.read()
     except engine.TRANSIENT as bad:
         return before, Page(before, f'The database does not answer, so this is what was: {bad}')
     return now, Page(now)

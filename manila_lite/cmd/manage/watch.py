@@ -42,15 +42,15 @@ class Progress:
         return self.phase, None if self.percent is None else self.percent // _STEP, self.hint, self.ended
 
 
-def watch(look: Callable[[], Progress], every: float = 1.0, out: TextIO | None = None) -> int:
-    """Show the result of ``look`` at once and every ``every`` seconds, until it has ended.
+def watch(read_progress: Callable[[], Progress], every: float = 1.0, out: TextIO | None = None) -> int:
+    """Show the result of ``read_progress`` at once and every ``every`` seconds, until it has ended.
 
     :returns: the exit status: 0 it ended well, 1 it failed, 130 Ctrl-C was pressed; the work goes on then.
     """
     try:
         with display(out) as show:
             while True:
-                now = look()
+                now = read_progress()
                 show.update(now)
                 if now.ended is not None:
                     return GOOD if now.ended else WRONG

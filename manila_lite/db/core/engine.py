@@ -181,7 +181,11 @@ class Database:
     def reader(self) -> contextlib.AbstractContextManager[Connection]:
         """Open a connection whose reads all see one state of the database."""
         whole = self._whole()
-        return self._look() if whole is None or not whole.begun else contextlib.nullcontext(whole.connection)
+        return (
+            self._read_only()
+            if whole is None or not whole.begun
+            else contextlib.nullcontext(whole.connection)
+        )
 
     @contextlib.contextmanager
     def together(self) -> Iterator[UnitOfWork]:
@@ -224,7 +228,7 @@ class Database:
                 self._turn.release()
 
     @contextlib.contextmanager
-    def _look(self) -> Iterator[Connection]:
+    def _read_only(self) -> Iterator[Connection]:
         with _interrupts(), self._both()[1].connect() as conn:
             conn.begin()
             yield conn  # to close the connection ends the transaction

@@ -112,7 +112,7 @@ class Query:
     ):
         self._statement = statement
         self._columns = tuple(statement.selected_columns)
-        kind: Any = row or NamedTuple('Row', [(column.name, Any) for column in self._columns])
+        kind: Any = row or NamedTuple('Row', [(str(column.key), Any) for column in self._columns])
         self._make = functools.partial(tuple.__new__, kind if named else tuple)  # as kind._make, but in C
         self._named = named
         self._compiled: dict[type, _Compiled] = {}
@@ -147,7 +147,7 @@ class Query:
 
         :raises KeyError: one is missing.
         """
-        return self._make([values[column.name] for column in self._columns])
+        return self._make([values[str(column.key)] for column in self._columns])
 
     def _sent(self, conn: Connection, values: Values) -> Any:
         compiled = self._compiled.get(type(conn.dialect))
@@ -244,7 +244,7 @@ class WriteEach(_OfMany):
         choices = [
             (name, sa.bindparam(f'own_{number}', type_=self._own.type)) for number, name in enumerate(names)
         ]
-        return Write(statement.values({self._own.name: sa.case(*choices, value=self._column)}))
+        return Write(statement.values({self._own.key: sa.case(*choices, value=self._column)}))
 
     def execute(self, conn: Connection, wanted: Mapping[Any, Any], values: Values | None = None) -> int:
         """Execute it with the own values ``wanted``, in one statement for each portion. Return the number of affected rows."""

@@ -30,14 +30,14 @@ _TABLES = {
 _INSERTS = {resource_type: Write(table.insert()) for resource_type, table in _TABLES.items()}
 
 
-def register(machine: states.Machine, table: sa.Table) -> None:
+def register(machine: states.StateMachine, table: sa.Table) -> None:
     """Give rows of ``table``, whose key is ``id``, the statuses of ``machine``. For the tables of siblings."""
     _TABLES[machine.resource_type] = table
     _INSERTS[machine.resource_type] = Write(table.insert())
 
 
 def create(
-    conn: Connection, machine: states.Machine, values: dict[str, Any], verb: str = 'create'
+    conn: Connection, machine: states.StateMachine, values: dict[str, Any], verb: str = 'create'
 ) -> dict[str, Any]:
     """Insert a row in the verb's transient status, or in the machine's initial status. Return its values."""
     values = values | {machine.column: machine.born or machine[verb].during}
@@ -45,7 +45,7 @@ def create(
     return values
 
 
-def begin(conn: Connection, machine: states.Machine, verb: str, row_id: str, **values: Any) -> None:
+def begin(conn: Connection, machine: states.StateMachine, verb: str, row_id: str, **values: Any) -> None:
     """Begin the verb: set the row to its *during* status, together with ``values``.
 
     :raises errors.WrongState: the verb cannot start from the row's status.
@@ -60,12 +60,12 @@ def begin(conn: Connection, machine: states.Machine, verb: str, row_id: str, **v
         )
 
 
-def begin_many(conn: Connection, machine: states.Machine, verb: str, row_ids: Iterable[str]) -> int:
+def begin_many(conn: Connection, machine: states.StateMachine, verb: str, row_ids: Iterable[str]) -> int:
     """Do as ``begin`` for those of the rows whose status allows it. Return their number."""
     return _swap(conn, machine, tuple(row_ids), machine[verb].allowed, machine[verb].during, {})
 
 
-def finish(conn: Connection, machine: states.Machine, verb: str, row_id: str, **values: Any) -> None:
+def finish(conn: Connection, machine: states.StateMachine, verb: str, row_id: str, **values: Any) -> None:
     """End the verb as done: set the row to its *ok* status, or delete it if there is none.
 
     A row that left the *during* status meanwhile (by an administrator's reset) is not changed.
@@ -77,27 +77,32 @@ def finish(conn: Connection, machine: states.Machine, verb: str, row_id: str, **
         _swap(conn, machine, (row_id,), {row.during}, row.ok, values)
 
 
-def fail(conn: Connection, machine: states.Machine, verb: str, row_id: str, **values: Any) -> None:
+def fail(conn: Connection, machine: states.StateMachine, verb: str, row_id: str, **values: Any) -> None:
     """End the verb as failed: set the row to its *fail* status."""
     row = machine[verb]
     _swap(conn, machine, (row_id,), {row.during}, row.fail, values)
 
 
 def settle(
-    conn: Connection, machine: states.Machine, row_ids: Iterable[str], during: str, to: str, **values: Any
+    conn: Connection,
+    machine: states.StateMachine,
+    row_ids: Iterable[str],
+    during: str,
+    to: str,
+    **values: Any,
 ) -> int:
     """Set rows from a *during* status to its end ``to``. Return how many changed. For many rows at once."""
     return _swap(conn, machine, tuple(row_ids), {during}, to, values)
 
 
-def lock(conn: Connection, machine: states.Machine, row_id: str, status: str) -> bool:
+def lock(conn: Connection, machine: states.StateMachine, row_id: str, status: str) -> bool:
     """Lock the row until the commit if it has this status; say whether it has."""
     return bool(_swap(conn, machine, (row_id,), {status}, status, {}))
 
 
 def settle_each(
     conn: Connection,
-    machine: states.Machine,
+    machine: states.StateMachine,
     own: tuple[str, Mapping[str, Any]],
     during: str,
     to: str,
@@ -109,7 +114,7 @@ def settle_each(
     return swap.execute(conn, dict(sorted(by_id.items())), _new(to, values))
 
 
-def remove(conn: Connection, machine: states.Machine, row_ids: Iterable[str], during: str) -> int:
+def remove(conn: Connection, machine: states.StateMachine, row_ids: Iterable[str], during: str) -> int:
     """Delete rows in a *during* status. Return how many were deleted."""
     table = _TABLES[machine.resource_type]
     return conn.execute(
@@ -117,7 +122,7 @@ def remove(conn: Connection, machine: states.Machine, row_ids: Iterable[str], du
     ).rowcount
 
 
-def reset(conn: Connection, machine: states.Machine, row_id: str, to: str) -> None:
+def reset(conn: Connection, machine: states.StateMachine, row_id: str, to: str) -> None:
     """Set the status by hand, for an administrator.
 
     :raises errors.Invalid: this status may not be set.
@@ -177,7 +182,7 @@ def _task(
 
 def _swap(
     conn: Connection,
-    machine: states.Machine,
+    machine: states.StateMachine,
     row_ids: tuple[str, ...],
     allowed: Iterable[str],
     to: str,

@@ -10,7 +10,7 @@ from manila_lite import states
 from manila_lite.db import models
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor.operations import operation_on, since
-from manila_lite.db.queries import server_migration, share_migration
+from manila_lite.db.queries import share_migration, share_server_migration
 
 #: Task states of a migration that goes on.
 _GOING_ON = tuple(state.value for state in states.Migration if state not in states.MIGRATION_ENDS)
@@ -20,7 +20,7 @@ _MOVING: dict[str, tuple[sa.Table, str, Any]] = {
     states.SHARE.resource_type: (_shares, share_migration.KIND, _shares.c.project_id),
     states.SHARE_SERVER.resource_type: (
         _servers,
-        server_migration.KIND,
+        share_server_migration.KIND,
         sa.select(_networks.c.project_id)
         .where(_networks.c.id == _servers.c.share_network_id)
         .scalar_subquery(),

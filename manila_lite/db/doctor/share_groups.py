@@ -17,7 +17,7 @@ _TABLES = {
 }
 
 
-def list_in_transition(conn: Connection, machine: states.Machine) -> list[Row[Any]]:
+def list_in_transition(conn: Connection, machine: states.StateMachine) -> list[Row[Any]]:
     """Return id, project_id, state and ``since`` of rows in a transient status, with the operation that will end it."""
     table = _TABLES[machine.resource_type]
     return list(

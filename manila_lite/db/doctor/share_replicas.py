@@ -30,7 +30,7 @@ def list_in_transition(conn: Connection, replica_id: str | None = None) -> list[
         .join(_shares, _shares.c.id == _instances.c.share_id)
         .outerjoin(models.operations, operation_on(_instances.c.id))
         .where(
-            _instances.c.is_aside,
+            _instances.c.is_secondary,
             _instances.c.replica_state.is_not(None),
             _instances.c.status.in_(states.SHARE.transient),
         )
@@ -45,7 +45,7 @@ def list_contradicting(conn: Connection, replica_id: str | None = None) -> list[
     query = (
         sa.select(
             _instances.c.id,
-            _instances.c.is_aside,
+            _instances.c.is_secondary,
             _instances.c.host,
             _shares.c.id.label('share_id'),
             _shares.c.project_id,
@@ -54,7 +54,7 @@ def list_contradicting(conn: Connection, replica_id: str | None = None) -> list[
             since(_instances),
         )
         .join(_shares, _shares.c.id == _instances.c.share_id)
-        .where(_instances.c.replica_state.is_not(None), _instances.c.is_aside == is_called_active)
+        .where(_instances.c.replica_state.is_not(None), _instances.c.is_secondary == is_called_active)
         .order_by(_instances.c.created_at, _instances.c.id)
     )
     return list(conn.execute(query if replica_id is None else query.where(_instances.c.id == replica_id)))

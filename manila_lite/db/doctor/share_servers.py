@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import states
 from manila_lite.db import models
 from manila_lite.db.doctor.operations import OPERATION_COLUMNS, operation_on, since
-from manila_lite.db.queries import server_migration, share_server_queries
+from manila_lite.db.queries import share_server_migration, share_server_queries
 from manila_lite.db.queries.services import list_pools
 
 #: The capability in which a backend reports the servers that it holds and that have no row.
@@ -53,7 +53,7 @@ def _moving_here() -> sa.ColumnElement[bool]:
     """Return the condition that the operation of the source server ends the status of a migration's target."""
     return sa.and_(
         operation_on(_servers.c.source_share_server_id),
-        _operations.c.kind == server_migration.KIND,
+        _operations.c.kind == share_server_migration.KIND,
         _servers.c.status == states.SHARE_SERVER['receive'].during,
     )
 
@@ -100,12 +100,14 @@ def list_networks(conn: Connection) -> list[Row[Any]]:
                 _networks.c.id,
                 _networks.c.project_id,
                 _networks.c.status.label('state'),
-                _networks.c.is_going,
+                _networks.c.deletion_deferred,
                 since(_networks),
                 _count().label('servers'),
                 _count(_servers.c.status == changing).label('changing'),
             )
-            .where(sa.or_(_networks.c.is_going, _networks.c.status.in_(states.SHARE_NETWORK.transient)))
+            .where(
+                sa.or_(_networks.c.deletion_deferred, _networks.c.status.in_(states.SHARE_NETWORK.transient))
+            )
             .order_by(_networks.c.created_at, _networks.c.id)
         )
     )

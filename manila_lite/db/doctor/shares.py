@@ -19,10 +19,10 @@ from manila_lite.db.doctor.operations import OPERATION_COLUMNS, UNDER_WAY, opera
 from manila_lite.db.queries import (
     access,
     ensure,
-    server_migration,
     share_backups,
     share_migration,
     share_replicas,
+    share_server_migration,
 )
 
 _operations = models.operations
@@ -119,17 +119,17 @@ def _shares_with_work() -> sa.Select[Any]:
             since(_instances),
             *OPERATION_COLUMNS,
         )
-        .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
+        .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_secondary))
         .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id)
         .order_by(_shares.c.created_at, _shares.c.id)
     )
 
 
-def _moving(status: Any, machine: states.Machine) -> sa.ColumnElement[bool]:
+def _moving(status: Any, machine: states.StateMachine) -> sa.ColumnElement[bool]:
     """Return the condition that an operation moves the share server, and ends the status of its shares and snapshots."""
     return operation_on(
         _instances.c.share_server_id,
-        _operations.c.kind == server_migration.KIND,
+        _operations.c.kind == share_server_migration.KIND,
         status == machine['server_migrate'].during,
     )
 
@@ -223,7 +223,7 @@ def _snapshots_with_work() -> sa.Select[Any]:
             since(_snapshots),
             *OPERATION_COLUMNS,
         )
-        .join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_aside))
+        .join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_secondary))
         .outerjoin(_operations, work)
         .order_by(_snapshots.c.created_at, _snapshots.c.id)
     )
@@ -255,7 +255,7 @@ def list_rules(conn: Connection) -> list[Row[Any]]:
                 *OPERATION_COLUMNS,
             )
             .join(_shares, _shares.c.id == _rules.c.share_id)
-            .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
+            .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_secondary))
             .outerjoin(_operations, operation_on(_rules.c.share_id, _operations.c.kind == _SYNC))
             .where(_rules.c.state.in_(states.ACCESS.transient))
             .order_by(_rules.c.created_at, _rules.c.id)
@@ -271,7 +271,7 @@ def list_second_instances(conn: Connection) -> list[Row[Any]]:
         operation_on(
             _shares.c.id,
             _operations.c.kind.in_((share_migration.RELEASE, share_migration.CLEAR)),
-            _operations.c.serial == _instances.c.id,
+            _operations.c.mutex_key == _instances.c.id,
         ),
     )
     return list(
@@ -288,9 +288,9 @@ def list_second_instances(conn: Connection) -> list[Row[Any]]:
                 *OPERATION_COLUMNS,
             )
             .join(_shares, _shares.c.id == _instances.c.share_id)
-            .join(first, sa.and_(first.c.share_id == _shares.c.id, ~first.c.is_aside))
+            .join(first, sa.and_(first.c.share_id == _shares.c.id, ~first.c.is_secondary))
             .outerjoin(_operations, work)
-            .where(_instances.c.is_aside, _instances.c.replica_state.is_(None))
+            .where(_instances.c.is_secondary, _instances.c.replica_state.is_(None))
             .order_by(_instances.c.created_at, _instances.c.id)
         )
     )
@@ -320,7 +320,9 @@ def list_shares_without_rule_operation(conn: Connection) -> list[Row[Any]]:
 
 def _left_sizes(*conditions: Any) -> list[Any]:
     idle = sa.exists().where(
-        _instances.c.share_id == _shares.c.id, ~_instances.c.is_aside, _instances.c.status.not_in(_RESIZING)
+        _instances.c.share_id == _shares.c.id,
+        ~_instances.c.is_secondary,
+        _instances.c.status.not_in(_RESIZING),
     )
     work = sa.exists().where(operation_on(_shares.c.id, _operations.c.kind != _SYNC))
     return [_shares.c.target_size.is_not(None), idle, ~work, *conditions]

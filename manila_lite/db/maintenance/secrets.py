@@ -19,7 +19,7 @@ _CHECK = 'check'
 COLUMNS = {
     'passwords of security services': models.security_services.c.password,
     'keys of access rules': models.access_rules.c.access_key,
-    'keys of hosts that copy shares': models.share_instances.c.copier_key,
+    'keys of hosts that copy shares': models.share_instances.c.copy_client_key,
     'the check of the key': _checks.c.value,
 }
 

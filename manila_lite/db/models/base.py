@@ -8,6 +8,8 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 from sqlalchemy.dialects import mysql
 
+#: A column with a ``key`` has that name in the code. Its name in the database is older and stays: during an upgrade,
+#: services of the release before read it.
 metadata = sa.MetaData(
     naming_convention={
         'ix': 'ix_%(table_name)s_%(column_0_N_name)s',
@@ -73,10 +75,15 @@ def by_change(name: str) -> sa.Index:
     return sa.Index(f'ix_{name}_updated_at_created_at', 'updated_at', 'created_at')
 
 
-def flag(name: str, default: bool = False) -> sa.Column[Any]:
-    """Return a boolean column that is never null."""
+def flag(name: str, default: bool = False, *, key: str | None = None) -> sa.Column[Any]:
+    """Return a boolean column that is never null. ``key``: its name in the code, if that differs."""
     return sa.Column(
-        name, sa.Boolean, nullable=False, default=default, server_default=sa.true() if default else sa.false()
+        name,
+        sa.Boolean,
+        nullable=False,
+        default=default,
+        key=key or name,
+        server_default=sa.true() if default else sa.false(),
     )
 
 

@@ -28,7 +28,7 @@ share_backups = sa.Table(
     # The share that the backup is being restored to, or was last.
     sa.Column('target_share_id', Id, index=True),
     # The address from which the backend's manager mounts the share while it copies it, if it does so as a client.
-    sa.Column('copier', Name),
+    sa.Column('copier', Name, key='copy_client'),
     sa.Index('ix_share_backups_project_id_created_at', 'project_id', 'created_at'),
     sa.Index('ix_share_backups_created_at', 'created_at'),
     by_change('share_backups'),

@@ -16,7 +16,7 @@ share_networks = sa.Table(
     sa.Column('description', Name),
     sa.Column('status', Name, nullable=False),
     # Deleted for its owner; the row is deleted with the last of its unused servers.
-    flag('is_going'),
+    flag('is_going', key='deletion_deferred'),
     sa.Index('ix_share_networks_project_id_created_at', 'project_id', 'created_at'),
     sa.Index('ix_share_networks_created_at', 'created_at'),
     by_change('share_networks'),
@@ -45,7 +45,7 @@ share_network_subnets = sa.Table(
     sa.Column('mtu', sa.Integer),
     sa.Column('ip_version', sa.Integer),
     # Deleted for its owner; the row is deleted with the last of its unused servers.
-    flag('is_going'),
+    flag('is_going', key='deletion_deferred'),
     # Why a share server in use could not be put into it; null once all servers of the zone are in it.
     sa.Column('error', sa.Text),
 )

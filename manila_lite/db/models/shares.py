@@ -48,7 +48,7 @@ shares = sa.Table(
     sa.Column('encryption_key_ref', Id),
     flag('snapshot_inherit_share_access_support'),
     # Deleted by its owner, who no longer sees it; the backend still holds it. No quota counts it.
-    flag('is_going'),
+    flag('is_going', key='deletion_deferred'),
     # In the order of lists, so that a page is read without sorting all rows.
     sa.Index('ix_shares_project_id_created_at_id', 'project_id', 'created_at', 'id'),
     sa.Index('ix_shares_created_at_id', 'created_at', 'id'),
@@ -81,11 +81,11 @@ share_instances = sa.Table(
     sa.Column('synced_at', Time),
     flag('cast_rules_to_readonly'),
     # Not the share's main instance: the target of a migration, its remains, or a replica. ``db.shares`` passes over it.
-    flag('is_aside'),
+    flag('is_aside', key='is_secondary'),
     # The clients as which the host of the target mounts the share, while it copies it to this instance, and the key that the
     # share's backend gave it, encrypted.
-    sa.Column('copier', Name),
-    sa.Column('copier_key', Secret),
+    sa.Column('copier', Name, key='copy_client'),
+    sa.Column('copier_key', Secret, key='copy_client_key'),
     sa.Column('progress', sa.String(32)),
     sa.Column('scheduled_at', Time),
     sa.Column('launched_at', Time),

@@ -23,7 +23,7 @@ snapshots = sa.Table(
     sa.Column('progress', sa.String(32)),
     sa.Column('provider_location', Name),
     # As in ``shares``.
-    flag('is_going'),
+    flag('is_going', key='deletion_deferred'),
     sa.Index('ix_snapshots_project_id_created_at', 'project_id', 'created_at'),
     sa.Index('ix_snapshots_created_at', 'created_at'),
     by_change('snapshots'),

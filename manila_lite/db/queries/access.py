@@ -33,7 +33,7 @@ _LEVELS = {
     _MOVING: 'ro',
     _LEAVING: 'ro',
 }
-#: The copier of a share that has left, or stayed with, its share server: nobody, and the backend was not told so yet.
+#: The copying client of a share that has left, or stayed with, its share server: nobody. The backend does not know yet.
 _NOBODY = ''
 #: States of rules that are in force, or will be as soon as the backend was told.
 _GRANTED = ('active', 'queued_to_apply', 'applying', 'queued_to_update', 'updating')
@@ -41,7 +41,7 @@ _GRANTED = ('active', 'queued_to_apply', 'applying', 'queued_to_update', 'updati
 _PENDING = ('queued_to_apply', 'applying', 'queued_to_update', 'updating', 'queued_to_deny', 'denying')
 
 
-def open_key(share_id: str) -> str:
+def unique_key(share_id: str) -> str:
     """Return the open key of the operation that tells the backend the share's rules."""
     return f'access:{share_id}'
 
@@ -73,7 +73,7 @@ def _one(*, everybody: bool) -> Query:
     query = sa.select(_rules).where(_rules.c.id == sa.bindparam('rule_id'))
     if not everybody:
         query = query.join(_shares, _shares.c.id == _rules.c.share_id).where(
-            _shares.c.project_id == sa.bindparam('project'), ~_shares.c.is_going
+            _shares.c.project_id == sa.bindparam('project'), ~_shares.c.deletion_deferred
         )
     return Query(query)
 
@@ -141,7 +141,7 @@ _GRANTED_OF = Among(
         *(_rules.c[name] for name in ('id', 'share_id', 'access_type', 'access_to', 'access_level')),
         _instances.c.cast_rules_to_readonly,
     )
-    .join(_instances, sa.and_(_instances.c.share_id == _rules.c.share_id, ~_instances.c.is_aside))
+    .join(_instances, sa.and_(_instances.c.share_id == _rules.c.share_id, ~_instances.c.is_secondary))
     .where(one_of(_rules.c.state, _GRANTED))
     .order_by(_rules.c.created_at, _rules.c.id),
     _rules.c.share_id,
@@ -149,7 +149,7 @@ _GRANTED_OF = Among(
 )
 
 
-class Copier(NamedTuple):
+class CopyClient(NamedTuple):
     """The client that copies, or copied, a share to or from a backup, or to the instance of a migration. ``rule`` admits it as
     long as it copies. ``backup_id``: the id of the backup or instance. A share that is copied with its share server keeps its
     instance.
@@ -160,66 +160,68 @@ class Copier(NamedTuple):
     rule: values.AccessRule | None
 
 
-def copiers_of(conn: Connection, share_ids: Iterable[str]) -> list[Copier]:
+def copy_clients_of(conn: Connection, share_ids: Iterable[str]) -> list[CopyClient]:
     """Return the copying clients that the backends of these shares admit, or admitted and were not told to refuse yet."""
     return [
-        Copier(row.target_share_id or row.share_id, row.id, rule)
+        CopyClient(row.target_share_id or row.share_id, row.id, rule)
         for row in _COPIERS_OF.all(conn, tuple(share_ids))
-        for rule in _rules_of_copier(row)
+        for rule in _rules_of_copy_client(row)
     ]
 
 
-def _rules_of_copier(row: Row[Any]) -> list[values.AccessRule | None]:
+def _rules_of_copy_client(row: Row[Any]) -> list[values.AccessRule | None]:
     """Return a rule for each address from which a copy is made, or only None if it has ended."""
-    if row.status not in _LEVELS or row.copier == _NOBODY:
+    if row.status not in _LEVELS or row.copy_client == _NOBODY:
         return [None]
     return [
         values.AccessRule(f'{row.id}-{number}' if number else row.id, type_ or 'ip', to, _LEVELS[row.status])
-        for number, (type_, _, to) in enumerate(client.rpartition('=') for client in row.copier.split(','))
+        for number, (type_, _, to) in enumerate(
+            client.rpartition('=') for client in row.copy_client.split(',')
+        )
     ]
 
 
-def copier_text(rule_type: str, to: str) -> str:
+def copy_client_text(rule_type: str, to: str) -> str:
     """Return a client as the rows of its copies name it: an address as it is, others with the type of their rule."""
     return to if rule_type == 'ip' else f'{rule_type}={to}'
 
 
-def key_of_copier(conn: Connection, instance_id: str) -> str | None:
+def key_of_copy_client(conn: Connection, instance_id: str) -> str | None:
     """Return the key, as stored, that a backend gave to the host that copies its share to this instance; or None."""
     key: str | None = conn.execute(
-        sa.select(_instances.c.copier_key).where(_instances.c.id == instance_id)
+        sa.select(_instances.c.copy_client_key).where(_instances.c.id == instance_id)
     ).scalar()
     return key
 
 
-def set_key_of_copier(conn: Connection, instance_id: str, key: str) -> None:
+def set_key_of_copy_client(conn: Connection, instance_id: str, key: str) -> None:
     """Store such a key, encrypted, as long as the host copies."""
     conn.execute(
         _instances.update()
         .where(
             _instances.c.id == instance_id,
-            _instances.c.copier.is_not(None),
+            _instances.c.copy_client.is_not(None),
             _instances.c.status.in_((_MOVING, _LEAVING)),
         )
-        .values(copier_key=key)
+        .values(copy_client_key=key)
     )
 
 
-def shut_out_copiers(conn: Connection, server_id: str) -> None:
+def shut_out_copy_clients(conn: Connection, server_id: str) -> None:
     """Have the backend admit the host no more that copies the shares of the server, as soon as it is told their rules."""
     conn.execute(
         _instances.update()
-        .where(_instances.c.share_server_id == server_id, _instances.c.copier.is_not(None))
-        .values(copier=_NOBODY, copier_key=None)
+        .where(_instances.c.share_server_id == server_id, _instances.c.copy_client.is_not(None))
+        .values(copy_client=_NOBODY, copy_client_key=None)
     )
 
 
-def clear_copiers(conn: Connection, instance_ids: Iterable[str]) -> None:
+def clear_copy_clients(conn: Connection, instance_ids: Iterable[str]) -> None:
     """Record that the backend was told so, of these share instances."""
     conn.execute(
         _instances.update()
-        .where(_instances.c.id.in_(tuple(instance_ids)), _instances.c.copier == _NOBODY)
-        .values(copier=None)
+        .where(_instances.c.id.in_(tuple(instance_ids)), _instances.c.copy_client == _NOBODY)
+        .values(copy_client=None)
     )
 
 
@@ -229,8 +231,8 @@ def list_still_admitting(conn: Connection, host: str) -> dict[str, str]:
         row.share_id: row.id
         for row in conn.execute(
             sa.select(_instances.c.share_id, _instances.c.id).where(
-                _instances.c.copier == _NOBODY,
-                ~_instances.c.is_aside,
+                _instances.c.copy_client == _NOBODY,
+                ~_instances.c.is_secondary,
                 _instances.c.host.startswith(f'{host}#', autoescape=True),
             )
         )
@@ -244,16 +246,16 @@ def _copied(names: Iterable[Any]) -> sa.ColumnElement[bool]:
 
 
 class _Both:
-    """The copiers of backups and those of migrations, each with its own condition on the share."""
+    """The copying clients of backups and those of migrations, each with its own condition on the share."""
 
     of_backups = sa.select(
-        *(_backups.c[name] for name in ('id', 'share_id', 'target_share_id', 'copier', 'status'))
-    ).where(_backups.c.copier.is_not(None))
+        *(_backups.c[name] for name in ('id', 'share_id', 'target_share_id', 'copy_client', 'status'))
+    ).where(_backups.c.copy_client.is_not(None))
     of_moves = sa.select(
-        _instances.c.id, _instances.c.share_id, sa.null(), _instances.c.copier, _instances.c.status
+        _instances.c.id, _instances.c.share_id, sa.null(), _instances.c.copy_client, _instances.c.status
     ).where(
-        _instances.c.copier.is_not(None),
-        sa.or_(~_instances.c.is_aside, _instances.c.status == sa.literal(_MOVING)),
+        _instances.c.copy_client.is_not(None),
+        sa.or_(~_instances.c.is_secondary, _instances.c.status == sa.literal(_MOVING)),
     )
 
     def where(self, names: list[Any]) -> sa.CompoundSelect[Any]:
@@ -267,17 +269,18 @@ _COPIERS_OF = Among(_Both(), list, named=True)
 
 
 def rules_in_force(
-    conn: Connection, share_ids: Iterable[str], copiers: Iterable[Copier] | None = None
+    conn: Connection, share_ids: Iterable[str], copy_clients: Iterable[CopyClient] | None = None
 ) -> dict[str, list[values.AccessRule]]:
     """Return the rules that the backends are to be told, by share id: those that are granted, and one for each copy to
     or from a backup that a manager makes as a client. Such a rule has the id of the backup.
 
-    ``copiers``: the copiers of these shares, if the caller has them already.
+    ``copy_clients``: the copying clients of these shares, if the caller has them already.
     """
     ids = tuple(share_ids)
     rules = granted_rules(conn, ids)
     for share_id, rule in (
-        (one.share_id, one.rule) for one in (copiers_of(conn, ids) if copiers is None else copiers)
+        (one.share_id, one.rule)
+        for one in (copy_clients_of(conn, ids) if copy_clients is None else copy_clients)
     ):
         if rule is None:
             continue

@@ -35,7 +35,7 @@ NOT_SERVED = frozenset(
 )
 
 
-def open_key(host: str) -> str:
+def unique_key(host: str) -> str:
     """Return the open key of such an operation: a backend has at most one."""
     return f'ensure:{host}'
 
@@ -48,7 +48,7 @@ def count_shares(conn: Connection, host: str, without: Collection[str]) -> int:
     """Return how many shares a backend has, except for those in the statuses ``without``."""
     return conn.execute(
         sa.select(sa.func.count()).where(
-            _of(host), ~_instances.c.is_aside, _instances.c.status.not_in(tuple(without))
+            _of(host), ~_instances.c.is_secondary, _instances.c.status.not_in(tuple(without))
         )
     ).scalar_one()
 
@@ -98,7 +98,9 @@ def list_part(
     pool: str | None = None,
 ) -> list[Part]:
     """Return the backend's instances of a share, of a share server, or in a pool."""
-    query = sa.select(_instances.c.id, _instances.c.share_server_id).where(_of(host), ~_instances.c.is_aside)
+    query = sa.select(_instances.c.id, _instances.c.share_server_id).where(
+        _of(host), ~_instances.c.is_secondary
+    )
     for column, value in (
         (_instances.c.share_id, share_id),
         (_instances.c.share_server_id, share_server_id),
@@ -122,7 +124,7 @@ def lock_instances(conn: Connection, instance_ids: Iterable[str]) -> dict[str, s
     would keep all others waiting. To be called before anything else is read or written, as ``access.lock``.
     """
     query = sa.select(_instances.c.id, _instances.c.status).where(
-        _instances.c.id.in_(tuple(instance_ids)), ~_instances.c.is_aside
+        _instances.c.id.in_(tuple(instance_ids)), ~_instances.c.is_secondary
     )
     return dict(conn.execute(query.order_by(_instances.c.id).with_for_update(skip_locked=True)).all())
 

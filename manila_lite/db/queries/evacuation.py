@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
-from manila_lite.db.queries import hosts, server_migration, share_migration, share_servers
+from manila_lite.db.queries import hosts, share_migration, share_server_migration, share_servers
 from manila_lite.db.queries.operations import OPEN
 from manila_lite.operation_data.evacuation import START, Evacuate
 
@@ -25,14 +25,14 @@ _operations = models.operations
 _services = models.services
 
 
-def open_key(host: str) -> str:
+def unique_key(host: str) -> str:
     """Return the open key of such an operation: a host has at most one."""
     return f'evacuate:{host.partition("@")[0]}'
 
 
 def current(conn: Connection, host: str) -> Row[Any] | None:
     """Return the open evacuation of the host, or of one of its backends. Or None."""
-    return conn.execute(sa.select(_operations).where(_operations.c.open_key == open_key(host))).first()
+    return conn.execute(sa.select(_operations).where(_operations.c.unique_key == unique_key(host))).first()
 
 
 def newest(conn: Connection, host: str) -> Row[Any] | None:
@@ -66,21 +66,21 @@ def _residents(host: str) -> sa.CompoundSelect[Any]:
             sa.func.count().label('shares'),
         )
         .join(_networks, _networks.c.id == _servers.c.share_network_id)
-        .join(_instances, sa.and_(_instances.c.share_server_id == _servers.c.id, ~_instances.c.is_aside))
+        .join(_instances, sa.and_(_instances.c.share_server_id == _servers.c.id, ~_instances.c.is_secondary))
         .join(_shares, _shares.c.id == _instances.c.share_id)
         .where(hosts.below(_servers.c.host, host))
         .group_by(*mine)
     )
-    aside = _instances.c.is_aside
+    secondary = _instances.c.is_secondary
     rank = sa.case(
-        (~aside, TYPES.index(SHARE)),
+        (~secondary, TYPES.index(SHARE)),
         (_instances.c.replica_state.is_not(None), TYPES.index(REPLICA)),
         else_=TYPES.index(COPY),
     )
     singles = (
         sa.select(
             rank,
-            sa.case((aside, _instances.c.id), else_=_shares.c.id),
+            sa.case((secondary, _instances.c.id), else_=_shares.c.id),
             _shares.c.project_id,
             _instances.c.host,
             _instances.c.status,
@@ -91,8 +91,8 @@ def _residents(host: str) -> sa.CompoundSelect[Any]:
         .where(
             hosts.below(_instances.c.host, host),
             sa.or_(
-                sa.and_(aside, _instances.c.status != 'deleting'),
-                sa.and_(~aside, _instances.c.share_server_id.is_(None)),
+                sa.and_(secondary, _instances.c.status != 'deleting'),
+                sa.and_(~secondary, _instances.c.share_server_id.is_(None)),
             ),
         )
     )
@@ -160,7 +160,7 @@ def still_there(conn: Connection, host: str, type_: str, ids: Iterable[str]) -> 
     }[type_]
     query = sa.select(*columns[:2]).where(columns[0].in_(tuple(ids)), hosts.below(columns[2], host))
     if type_ == SHARE:
-        query = query.where(~_instances.c.is_aside)
+        query = query.where(~_instances.c.is_secondary)
     return {row[0]: row[1] for row in conn.execute(query)}
 
 
@@ -170,7 +170,7 @@ def last_migrations(conn: Connection, resource_ids: Iterable[str]) -> dict[str, 
         sa.select(_operations)
         .where(
             _operations.c.resource_id.in_(tuple(resource_ids)),
-            _operations.c.kind.in_((server_migration.KIND, share_migration.KIND)),
+            _operations.c.kind.in_((share_server_migration.KIND, share_migration.KIND)),
         )
         .order_by(_operations.c.created_at)
     )

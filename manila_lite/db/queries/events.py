@@ -107,7 +107,7 @@ def _statuses(source: str, row: Any) -> list[Status]:
     if source not in (SHARE, INSTANCE):
         return [Status(source, row.id, row.project_id, row.status, bool(row.gone))]
     gone = bool(row.gone)
-    own = [] if row.is_aside else [Status(SHARE, row.share_id, row.project_id, row.status, gone)]
+    own = [] if row.is_secondary else [Status(SHARE, row.share_id, row.project_id, row.status, gone)]
     return own + (
         [Status('share_replica', row.id, row.project_id, row.status, gone)] if row.replica_state else []
     )
@@ -117,16 +117,16 @@ def _select_instances() -> sa.Select[Any]:
     return sa.select(
         _instances.c.id,
         _instances.c.share_id,
-        _instances.c.is_aside,
+        _instances.c.is_secondary,
         _instances.c.replica_state,
         _instances.c.status,
         _shares.c.project_id,
-        _shares.c.is_going.label('gone'),
+        _shares.c.deletion_deferred.label('gone'),
     ).join(_shares, _shares.c.id == _instances.c.share_id)
 
 
 def _select_statuses(table: sa.Table) -> sa.Select[Any]:
-    gone = table.c.is_going if 'is_going' in table.c else sa.false()
+    gone = table.c.deletion_deferred if 'deletion_deferred' in table.c else sa.false()
     # Share servers are of no project: only administrators see them.
     project = (
         table.c.project_id

@@ -88,7 +88,9 @@ def oldest_replicas(conn: Connection, most: int) -> list[OldestReplica]:
         for row in conn.execute(
             sa.select(_instances.c.host, since)
             .where(
-                _instances.c.is_aside, _instances.c.replica_state.is_not(None), _instances.c.host.is_not(None)
+                _instances.c.is_secondary,
+                _instances.c.replica_state.is_not(None),
+                _instances.c.host.is_not(None),
             )
             .group_by(_instances.c.host)
             .order_by(_instances.c.host)

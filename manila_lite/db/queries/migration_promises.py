@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from manila_lite.db import models
-from manila_lite.db.queries import server_migration
+from manila_lite.db.queries import share_server_migration
 from manila_lite.operation_data.migrations import Reached
 
 _operations = models.operations
@@ -29,7 +29,7 @@ def select(backend_host: str | None = None) -> sa.Select[Any]:
         sa.type_coerce(_operations.c.data, sa.Text).contains(_servers.c.id),
     )
     query = sa.select(_operations.c.state, sa.type_coerce(_operations.c.data, sa.Text).label('data')).where(
-        _operations.c.kind == server_migration.KIND,
+        _operations.c.kind == share_server_migration.KIND,
         _operations.c.topic == 'share',
         sa.or_(_operations.c.state.in_(_UNDER_WAY), sa.and_(_operations.c.state == 'failed', kept)),
     )

@@ -53,14 +53,14 @@ class Operation(NamedTuple):
     topic: str
     host: str
     lane: str
-    turn_of: str
-    open_key: str | None
-    serial: str | None
+    fair_share_key: str
+    unique_key: str | None
+    mutex_key: str | None
     state: str
     step: int
     steps: str | None
     undoing: bool
-    wanted: int
+    requested_count: int
     attempts: int
     data: Any
     error: str | None
@@ -85,31 +85,35 @@ def insert(conn: Connection, **values: Any) -> str:
 
 
 def _new(values: dict[str, Any]) -> dict[str, Any]:
-    return {'state': OPEN, 'next_run_at': timeutils.utcnow(), 'turn_of': values.get('project_id') or ''}
+    return {
+        'state': OPEN,
+        'next_run_at': timeutils.utcnow(),
+        'fair_share_key': values.get('project_id') or '',
+    }
 
 
-def request_rerun(conn: Connection, open_key: str) -> str | None:
+def request_rerun(conn: Connection, unique_key: str) -> str | None:
     """Have the open operation with this key run once more before it ends. Return its id, or None if none is open."""
     changed = conn.execute(
         operations.update()
-        .where(operations.c.open_key == open_key)
-        .values(wanted=operations.c.wanted + 1, next_run_at=timeutils.utcnow())
+        .where(operations.c.unique_key == unique_key)
+        .values(requested_count=operations.c.requested_count + 1, next_run_at=timeutils.utcnow())
     ).rowcount
     if not changed:
         return None
-    return conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).scalar()
+    return conn.execute(sa.select(operations.c.id).where(operations.c.unique_key == unique_key)).scalar()
 
 
-def request_reruns(conn: Connection, open_keys: Iterable[str]) -> set[str]:
+def request_reruns(conn: Connection, unique_keys: Iterable[str]) -> set[str]:
     """Do as ``request_rerun`` for many keys in two statements. Return the keys of open operations."""
-    known = operations.c.open_key.in_(tuple(open_keys))
+    known = operations.c.unique_key.in_(tuple(unique_keys))
     if not conn.execute(
         operations.update()
         .where(known)
-        .values(wanted=operations.c.wanted + 1, next_run_at=timeutils.utcnow())
+        .values(requested_count=operations.c.requested_count + 1, next_run_at=timeutils.utcnow())
     ).rowcount:
         return set()
-    return set(conn.execute(sa.select(operations.c.open_key).where(known)).scalars())
+    return set(conn.execute(sa.select(operations.c.unique_key).where(known)).scalars())
 
 
 def insert_many(conn: Connection, rows: Iterable[dict[str, Any]]) -> None:
@@ -144,7 +148,7 @@ def get_reason(row: Any) -> str:
     return failure.told or '' if failure else ''
 
 
-def reopen(conn: Connection, row: Any, step: str, open_key: str) -> bool:
+def reopen(conn: Connection, row: Any, step: str, unique_key: str) -> bool:
     """Reopen the failed operation, going forward from the step of that name. Return False if it has not failed."""
     # The release before writes no names, and a share manager of that release may be the one that goes on.
     names = step_names(row) if step in step_names(row) else NAMES[row.kind]
@@ -154,7 +158,7 @@ def reopen(conn: Connection, row: Any, step: str, open_key: str) -> bool:
             .where(operations.c.id == row.id, operations.c.state == FAILED)
             .values(
                 state=OPEN,
-                open_key=open_key,
+                unique_key=unique_key,
                 step=names.index(step),
                 steps=' '.join(names),
                 undoing=False,
@@ -177,29 +181,30 @@ def get(conn: Connection, operation_id: str) -> Operation | None:
 _ONE = Query(sa.select(operations).where(operations.c.id == sa.bindparam('operation_id')), row=Operation)
 
 
-def is_open(conn: Connection, open_key: str) -> bool:
+def is_open(conn: Connection, unique_key: str) -> bool:
     """Say whether an operation with this key is open."""
     return (
-        conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).first() is not None
+        conn.execute(sa.select(operations.c.id).where(operations.c.unique_key == unique_key)).first()
+        is not None
     )
 
 
-def is_any_open(conn: Connection, open_keys: Iterable[str]) -> bool:
+def is_any_open(conn: Connection, unique_keys: Iterable[str]) -> bool:
     """Say whether an operation with one of these keys is open."""
     return (
         conn.execute(
-            sa.select(operations.c.id).where(operations.c.open_key.in_(tuple(open_keys))).limit(1)
+            sa.select(operations.c.id).where(operations.c.unique_key.in_(tuple(unique_keys))).limit(1)
         ).first()
         is not None
     )
 
 
-def is_any_serial_open(conn: Connection, serials: Iterable[str]) -> bool:
-    """Say whether an operation of one of these serials is open."""
+def is_any_mutex_open(conn: Connection, mutex_keys: Iterable[str]) -> bool:
+    """Say whether an operation of one of these mutex keys is open."""
     return (
         conn.execute(
             sa.select(operations.c.id)
-            .where(operations.c.serial.in_(tuple(serials)), operations.c.state == OPEN)
+            .where(operations.c.mutex_key.in_(tuple(mutex_keys)), operations.c.state == OPEN)
             .limit(1)
         ).first()
         is not None
@@ -336,7 +341,7 @@ def park(conn: Connection, seen: Seen, why: str) -> None:
     conn.execute(
         operations.update()
         .where(_as_seen(seen, timeutils.utcnow()))
-        .values(state=PARKED, open_key=None, error=why, finished_at=timeutils.utcnow())
+        .values(state=PARKED, unique_key=None, error=why, finished_at=timeutils.utcnow())
     )
 
 
@@ -357,7 +362,7 @@ def call_off(conn: Connection, seen: Seen, error: str, code: str) -> bool:
             )
             .values(
                 state=FAILED,
-                open_key=None,
+                unique_key=None,
                 owner=None,
                 lease_expires_at=None,
                 error=error,
@@ -451,7 +456,7 @@ def finish(
     owner: str,
     state: str,
     error: str | None = None,
-    wanted: int | None = None,
+    requested_count: int | None = None,
     error_code: str | None = None,
 ) -> bool:
     """End the operation. With ``wanted``: if it was asked for again since (``request_rerun``), restart it at its first step
@@ -460,12 +465,12 @@ def finish(
     :raises errors.LostClaim: another worker took it over.
     """
     query = operations.update().where(operations.c.id == operation_id, operations.c.owner == owner)
-    if wanted is not None:
-        query = query.where(operations.c.wanted <= wanted)
+    if requested_count is not None:
+        query = query.where(operations.c.requested_count <= requested_count)
     if conn.execute(
         query.values(
             state=state,
-            open_key=None,
+            unique_key=None,
             owner=None,
             lease_expires_at=None,
             error=error,
@@ -480,10 +485,13 @@ def finish(
 
 _FINISH_MANY = WriteAmong(
     operations.update()
-    .where(operations.c.owner == _given('me', 'owner'), operations.c.wanted <= _given('asked', 'wanted'))
+    .where(
+        operations.c.owner == _given('me', 'owner'),
+        operations.c.requested_count <= _given('asked', 'requested_count'),
+    )
     .values(
         state=DONE,
-        open_key=None,
+        unique_key=None,
         owner=None,
         lease_expires_at=None,
         error=None,
@@ -499,11 +507,11 @@ def finish_many(conn: Connection, asked: Mapping[str, int], owner: str) -> None:
 
     :raises errors.LostClaim: another worker took one over, or one was asked for again. Then none may be ended together.
     """
-    for wanted in sorted(set(asked.values())):
-        ended = sorted(operation_id for operation_id, count in asked.items() if count == wanted)
-        if _FINISH_MANY.execute(conn, ended, {'me': owner, 'asked': wanted, 'now': timeutils.utcnow()}) < len(
-            ended
-        ):
+    for requested_count in sorted(set(asked.values())):
+        ended = sorted(operation_id for operation_id, count in asked.items() if count == requested_count)
+        if _FINISH_MANY.execute(
+            conn, ended, {'me': owner, 'asked': requested_count, 'now': timeutils.utcnow()}
+        ) < len(ended):
             raise errors.LostClaim(
                 f'One of {len(ended)} operations is no longer ours, or was asked for again.'
             )
@@ -567,7 +575,7 @@ def supersede_many(conn: Connection, resource_ids: Iterable[str], kinds: Iterabl
         )
         .values(
             state=FAILED,
-            open_key=None,
+            unique_key=None,
             owner=None,
             error='superseded',
             error_code=SUPERSEDED,

@@ -22,7 +22,7 @@ _topic, _host, _now = (
     for name, column in (('topic', 'topic'), ('host', 'host'), ('now', 'next_run_at'))
 )
 
-_calm = sa.bindparam('calm', type_=sa.Boolean)
+_with_interrupted = sa.bindparam('with_interrupted', type_=sa.Boolean)
 
 _SEEN = (
     'id',
@@ -31,8 +31,8 @@ _SEEN = (
     'topic',
     'host',
     'lane',
-    'turn_of',
-    'serial',
+    'fair_share_key',
+    'mutex_key',
     'step',
     'steps',
     'attempts',
@@ -52,11 +52,11 @@ def list_claimable(
     scarce: Collection[str] = (),
     skip: Collection[str] = (),
     busy: Collection[str] = (),
-    calm: bool = True,
+    with_interrupted: bool = True,
 ) -> list[Any]:
     """Return at most ``most`` operations to claim next, best first: of each lane and project the oldest that is due,
-    and that is not in ``skip`` nor has a serial in ``busy``. In ``scarce`` lanes, only of projects with no running
-    operation there. Without ``calm``, no ``interrupted`` ones.
+    and that is not in ``skip`` nor has a mutex key in ``busy``. In ``scarce`` lanes, only of projects with no running
+    operation there. Without ``with_interrupted``, no ``interrupted`` ones.
 
     ``running``: how many operations of its project are claimed in that lane, by any process. ``more``: another one of
     the same project waits behind it. ``interrupted``: its last try has left no word, so it may be what ended that process.
@@ -71,7 +71,7 @@ def list_claimable(
             'host': host,
             'now': timeutils.utcnow(),
             'most': most,
-            'calm': calm,
+            'with_interrupted': with_interrupted,
             **_numbered('skip', skip, size),
             **_numbered('busy', busy, size),
         },
@@ -86,10 +86,10 @@ def list_behind(
     *,
     skip: Collection[str] = (),
     busy: Collection[str] = (),
-    calm: bool = True,
+    with_interrupted: bool = True,
 ) -> list[Any]:
     """Return further operations of at most ``PROJECTS`` projects: so many of each (lane, project) as ``wanted`` says, the
-    oldest first, without those in ``skip`` or with a serial in ``busy``. For the operations behind those of ``list_claimable``.
+    oldest first, without those in ``skip`` or with a mutex key in ``busy``. For operations behind those of ``list_claimable``.
     """
     size, parts = _padded(len(skip), len(busy)), list(wanted.items())[:PROJECTS]
     count = 1 << (len(parts) - 1).bit_length()
@@ -97,12 +97,14 @@ def list_behind(
         'topic': topic,
         'host': host,
         'now': timeutils.utcnow(),
-        'calm': calm,
+        'with_interrupted': with_interrupted,
         **_numbered('skip', skip, size),
         **_numbered('busy', busy, size),
     }
-    for number, ((lane, turn_of), most) in enumerate([*parts, *[(('', ''), 0)] * (count - len(parts))]):
-        values |= {f'lane_{number}': lane, f'turn_{number}': turn_of, f'most_{number}': most}
+    for number, ((lane, fair_share_key), most) in enumerate(
+        [*parts, *[(('', ''), 0)] * (count - len(parts))]
+    ):
+        values |= {f'lane_{number}': lane, f'turn_{number}': fair_share_key, f'most_{number}': most}
     return _behind(count, size).all(conn, values)
 
 
@@ -111,8 +113,12 @@ def _behind(count: int, size: int) -> Query:
     parts = []
     for number in range(count):
         rows = operations.alias(f'of_{number}')
-        lane, turn_of = (sa.bindparam(f'{name}_{number}', type_=sa.String) for name in ('lane', 'turn'))
-        due = _due(rows, lane, turn_of, size, *_SEEN).add_columns(_interrupted(rows).label('interrupted'))
+        lane, fair_share_key = (
+            sa.bindparam(f'{name}_{number}', type_=sa.String) for name in ('lane', 'turn')
+        )
+        due = _due(rows, lane, fair_share_key, size, *_SEEN).add_columns(
+            _interrupted(rows).label('interrupted')
+        )
         parts.append(sa.select(due.limit(sa.bindparam(f'most_{number}', type_=sa.Integer)).subquery()))
     return Query(sa.union_all(*parts) if count > 1 else parts[0])
 
@@ -149,7 +155,10 @@ def _query(dialect: str, lanes: tuple[str, ...], scarce: tuple[str, ...], size: 
         )
         .select_from(waiting)
         .join(first, which)
-        .outerjoin(running, sa.and_(running.c.lane == first.c.lane, running.c.turn_of == first.c.turn_of))
+        .outerjoin(
+            running,
+            sa.and_(running.c.lane == first.c.lane, running.c.fair_share_key == first.c.fair_share_key),
+        )
         .where(
             sa.or_(count == 0, first.c.lane.not_in([sa.literal(lane) for lane in scarce]))
             if scarce
@@ -183,21 +192,21 @@ def _walked(lanes: tuple[str, ...]) -> sa.CTE:
 
     def first(lane: Any, *where: sa.ColumnElement[bool]) -> sa.ScalarSelect[Any]:
         return (
-            sa.select(rows.c.turn_of)
+            sa.select(rows.c.fair_share_key)
             .where(_here(rows), rows.c.state == OPEN, rows.c.lane == lane, *where)
-            .order_by(rows.c.turn_of)
+            .order_by(rows.c.fair_share_key)
             .limit(sa.literal_column('1'))
             .correlate(lane.table)
             .scalar_subquery()
         )
 
-    waiting = sa.select(all_lanes.c.lane, first(all_lanes.c.lane).label('turn_of')).cte(
+    waiting = sa.select(all_lanes.c.lane, first(all_lanes.c.lane).label('fair_share_key')).cte(
         'waiting', recursive=True
     )
     return waiting.union_all(
-        sa.select(waiting.c.lane, first(waiting.c.lane, rows.c.turn_of > waiting.c.turn_of)).where(
-            waiting.c.turn_of.is_not(None)
-        )
+        sa.select(
+            waiting.c.lane, first(waiting.c.lane, rows.c.fair_share_key > waiting.c.fair_share_key)
+        ).where(waiting.c.fair_share_key.is_not(None))
     )
 
 
@@ -205,10 +214,10 @@ def _grouped(lanes: tuple[str, ...]) -> sa.CTE:
     """Do as ``_walked`` for MariaDB, which does not look up the next value after one that it has just found. It reads
     one index entry per group, if it looks for more than one lane and knows how many rows there are.
     """
-    group = [operations.c[name] for name in ('topic', 'host', 'state', 'lane', 'turn_of')]
+    group = [operations.c[name] for name in ('topic', 'host', 'state', 'lane', 'fair_share_key')]
     several = operations.c.lane.in_([sa.literal(lane) for lane in (*lanes, '')])
     return (
-        sa.select(operations.c.lane, operations.c.turn_of)
+        sa.select(operations.c.lane, operations.c.fair_share_key)
         .where(_here(operations), operations.c.state == OPEN, several)
         .group_by(*group)
         .cte('waiting')
@@ -219,25 +228,25 @@ def _oldest(waiting: sa.CTE, size: int, *columns: str, behind: int = 0) -> sa.Se
     """Return the project's oldest operation that may be claimed now, or the one ``behind`` it: its id, or these columns."""
     rows = operations.alias(f'behind_{behind}')
     return (
-        _due(rows, waiting.c.lane, waiting.c.turn_of, size, *columns or ('id',))
+        _due(rows, waiting.c.lane, waiting.c.fair_share_key, size, *columns or ('id',))
         .limit(sa.literal_column('1'))
         .offset(sa.literal_column(str(behind)))
         .correlate(waiting)
     )
 
 
-def _due(rows: Any, lane: Any, turn_of: Any, size: int, *columns: str) -> sa.Select[Any]:
+def _due(rows: Any, lane: Any, fair_share_key: Any, size: int, *columns: str) -> sa.Select[Any]:
     """Return the project's operations in the lane that may be claimed now, the oldest first: these columns."""
     return (
         sa.select(*(rows.c[name] for name in columns))
         .where(
             _here(rows),
             rows.c.lane == lane,
-            rows.c.turn_of == turn_of,
+            rows.c.fair_share_key == fair_share_key,
             is_claimable(rows, _now),
             _none_of(rows.c.id, 'skip', size),
-            sa.or_(rows.c.serial.is_(None), _none_of(rows.c.serial, 'busy', size)),
-            sa.or_(_calm, sa.not_(_interrupted(rows))),
+            sa.or_(rows.c.mutex_key.is_(None), _none_of(rows.c.mutex_key, 'busy', size)),
+            sa.or_(_with_interrupted, sa.not_(_interrupted(rows))),
         )
         .order_by(rows.c.next_run_at)
     )
@@ -250,8 +259,8 @@ def _interrupted(rows: Any) -> sa.ColumnElement[bool]:
 def _running() -> sa.Subquery:
     """Count the queue's claimed operations. Only open ones have an owner; that condition makes the index usable."""
     return (
-        sa.select(operations.c.lane, operations.c.turn_of, sa.func.count().label('running'))
+        sa.select(operations.c.lane, operations.c.fair_share_key, sa.func.count().label('running'))
         .where(_here(operations), operations.c.owner > '', operations.c.lease_expires_at >= _now)
-        .group_by(operations.c.lane, operations.c.turn_of)
+        .group_by(operations.c.lane, operations.c.fair_share_key)
         .subquery('claimed')
     )

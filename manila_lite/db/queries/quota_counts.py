@@ -53,7 +53,7 @@ _replicas = (
     sa.select(
         _shares.c.project_id,
         _shares.c.user_id,
-        _shares.c.is_going,
+        _shares.c.deletion_deferred,
         _shares.c.size,
         _GROWTH.label('growth'),
         _instances.c.share_id,
@@ -143,7 +143,7 @@ def _figures(which: int, part: _Part, by_user: bool, by_type: bool) -> sa.Select
         _sum(columns.size).label('gigabytes'),
         _sum(part.growth).label('growth'),
     ).select_from(part.table)
-    query = query.where(columns.project_id == _PROJECT, ~columns.is_going)
+    query = query.where(columns.project_id == _PROJECT, ~columns.deletion_deferred)
     if by_user:
         query = query.where(columns.user_id == _USER)
     if by_type:

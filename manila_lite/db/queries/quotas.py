@@ -170,7 +170,11 @@ def count_new_keys(conn: Connection, project_id: str, key: str | None) -> dict[s
     lock(conn, project_id)
     known = (
         sa.select(_shares.c.id)
-        .where(_shares.c.project_id == project_id, _shares.c.encryption_key_ref == key, ~_shares.c.is_going)
+        .where(
+            _shares.c.project_id == project_id,
+            _shares.c.encryption_key_ref == key,
+            ~_shares.c.deletion_deferred,
+        )
         .limit(1)
     )
     return {'encryption_keys': 0 if conn.execute(known).first() else 1}

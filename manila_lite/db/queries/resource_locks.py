@@ -75,7 +75,7 @@ def _of_project(project_id: str | None) -> list[sa.ColumnElement[bool]]:
     if project_id is None:
         return []
     # A rule's lock does not keep its share from being deleted if its owner may lift it. It is hidden with the share.
-    seen = sa.exists().where(_shares.c.id == _locks.c.share_id, ~_shares.c.is_going)
+    seen = sa.exists().where(_shares.c.id == _locks.c.share_id, ~_shares.c.deletion_deferred)
     return [_locks.c.project_id == project_id, seen]
 
 

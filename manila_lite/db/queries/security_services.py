@@ -79,7 +79,7 @@ def networks_of(conn: Connection, service_ids: Iterable[str], *, seen: bool = Fa
     query = sa.select(_used).where(_used.c.security_service_id.in_(tuple(service_ids)))
     if seen:
         query = query.where(
-            sa.exists().where(_networks.c.id == _used.c.share_network_id, ~_networks.c.is_going)
+            sa.exists().where(_networks.c.id == _used.c.share_network_id, ~_networks.c.deletion_deferred)
         )
     for row in conn.execute(query.order_by(_used.c.share_network_id)):
         network_ids[row.security_service_id].append(row.share_network_id)

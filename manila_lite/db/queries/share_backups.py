@@ -30,7 +30,7 @@ _TOPIC = sa.literal('share').label('topic')
 
 #: All columns that a list may be sorted by.
 SORTABLE = {
-    **{column.name: column for column in _backups.c if column.name != 'copier'},
+    **{column.name: column for column in _backups.c if column.key != 'copy_client'},
     'topic': _TOPIC,
     'display_name': _backups.c.name,
     'display_description': _backups.c.description,
@@ -76,7 +76,7 @@ def instance_of(conn: Connection, share_id: str) -> MainInstance | None:
     """Return the share's main instance, or None if the share is gone."""
     row = conn.execute(
         sa.select(_instances.c.id, _instances.c.host).where(
-            _instances.c.share_id == share_id, ~_instances.c.is_aside
+            _instances.c.share_id == share_id, ~_instances.c.is_secondary
         )
     ).first()
     return MainInstance(*row) if row else None
@@ -139,21 +139,21 @@ def list_ended_with_access(conn: Connection, host: str) -> dict[str, str]:
             sa.select(mine.label('share_id'), _backups.c.id)
             .join(_instances, _instances.c.share_id == mine)
             .where(
-                _backups.c.copier.is_not(None),
+                _backups.c.copy_client.is_not(None),
                 ~_backups.c.status.in_(_COPYING),
-                ~_instances.c.is_aside,
+                ~_instances.c.is_secondary,
                 _instances.c.host.startswith(f'{host}#', autoescape=True),
             )
         )
     }
 
 
-def clear_copiers(conn: Connection, backup_ids: Iterable[str]) -> None:
+def clear_copy_clients(conn: Connection, backup_ids: Iterable[str]) -> None:
     """Record that access of copying clients of these backups was withdrawn, unless they are being copied again."""
     conn.execute(
         _backups.update()
         .where(_backups.c.id.in_(tuple(backup_ids)), ~_backups.c.status.in_(_COPYING))
-        .values(copier=None)
+        .values(copy_client=None)
     )
 
 

@@ -39,7 +39,7 @@ def list_expired(conn: Connection, now: datetime.datetime) -> list[Expired]:
         Expired(*row)
         for row in conn.execute(
             sa.select(_shares.c.id, _shares.c.project_id, _shares.c.user_id)
-            .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
+            .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_secondary))
             .where(
                 _shares.c.is_soft_deleted,
                 _shares.c.scheduled_to_be_deleted_at <= now,
@@ -77,7 +77,7 @@ def _left(
                 _instances.c.host,
                 _instances.c.id.label('instance_id'),
             )
-            .join(_instances, sa.and_(_instances.c.share_id == share_id, ~_instances.c.is_aside))
+            .join(_instances, sa.and_(_instances.c.share_id == share_id, ~_instances.c.is_secondary))
             .where(_instances.c.host.startswith(f'{host}#', autoescape=True), where)
             .order_by(table.c.id)
         )

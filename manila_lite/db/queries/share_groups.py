@@ -110,8 +110,8 @@ def shares_of(conn: Connection, group_id: str) -> list[Row[Any]]:
                 _instances.c.id.label('instance_id'),
                 _shares.c.snapshot_support,
             )
-            .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
-            .where(_shares.c.share_group_id == group_id, ~_shares.c.is_going)
+            .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_secondary))
+            .where(_shares.c.share_group_id == group_id, ~_shares.c.deletion_deferred)
             .order_by(_shares.c.created_at, _shares.c.id)
         )
     )

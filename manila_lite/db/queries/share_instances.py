@@ -16,10 +16,10 @@ _shares = models.shares
 _zones = models.availability_zones
 _exports = models.export_locations
 
-_INTERNAL = ('copier', 'copier_key')
+_INTERNAL = ('copy_client', 'copy_client_key')
 #: All columns that a list may be sorted by.
 SORTABLE = {
-    **{column.name: column for column in _instances.c if column.name not in _INTERNAL},
+    **{column.name: column for column in _instances.c if column.key not in _INTERNAL},
     'availability_zone': _zones.c.name,
 }
 
@@ -51,7 +51,7 @@ def _select() -> sa.Select[Any]:
 
 
 def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
-    return [] if ctx.is_admin else [_shares.c.project_id == ctx.project_id, ~_shares.c.is_going]
+    return [] if ctx.is_admin else [_shares.c.project_id == ctx.project_id, ~_shares.c.deletion_deferred]
 
 
 def get(conn: Connection, ctx: context.RequestContext, instance_id: str) -> Row[Any]:

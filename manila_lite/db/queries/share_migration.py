@@ -75,11 +75,13 @@ def comes_to(conn: Connection, server_id: str) -> str | None:
     """Return the id of a share that has a second instance on the share server, or None."""
     return conn.execute(
         sa.select(_instances.c.share_id)
-        .where(_instances.c.share_server_id == server_id, _instances.c.is_aside)
+        .where(_instances.c.share_server_id == server_id, _instances.c.is_secondary)
         .limit(1)
     ).scalar()
 
 
-def place(conn: Connection, instance_id: str, *, aside: bool, **values: Any) -> None:
+def place(conn: Connection, instance_id: str, *, secondary: bool, **values: Any) -> None:
     """Make the instance the share's main or second instance, and set ``values``."""
-    conn.execute(_instances.update().where(_instances.c.id == instance_id).values(is_aside=aside, **values))
+    conn.execute(
+        _instances.update().where(_instances.c.id == instance_id).values(is_secondary=secondary, **values)
+    )

@@ -48,14 +48,14 @@ def get(conn: Connection, network_id: str, subnet_id: str) -> Row[Any]:
     :raises errors.NotFound: the network has none of that id.
     """
     query = select().where(
-        _subnets.c.id == subnet_id, _subnets.c.share_network_id == network_id, ~_subnets.c.is_going
+        _subnets.c.id == subnet_id, _subnets.c.share_network_id == network_id, ~_subnets.c.deletion_deferred
     )
     return get_row(conn, query, 'share network subnet', subnet_id)
 
 
 def of_networks(conn: Connection, network_ids: Iterable[str]) -> dict[str, list[Row[Any]]]:
     """Return the subnets of networks by network id, oldest first; without those that are deleted for their owner."""
-    query = select().where(_subnets.c.share_network_id.in_(tuple(network_ids)), ~_subnets.c.is_going)
+    query = select().where(_subnets.c.share_network_id.in_(tuple(network_ids)), ~_subnets.c.deletion_deferred)
     return group_rows(conn.execute(query.order_by(_subnets.c.created_at, _subnets.c.id)), 'share_network_id')
 
 
@@ -83,7 +83,11 @@ def owner_of_unnamed(conn: Connection, network_id: str) -> str | None:
     return conn.execute(
         sa.select(_networks.c.project_id)
         .join(_subnets, _subnets.c.share_network_id == _networks.c.id)
-        .where(_networks.c.id == network_id, _subnets.c.neutron_subnet_id.is_(None), ~_subnets.c.is_going)
+        .where(
+            _networks.c.id == network_id,
+            _subnets.c.neutron_subnet_id.is_(None),
+            ~_subnets.c.deletion_deferred,
+        )
         .limit(1)
     ).scalar()
 
@@ -109,7 +113,7 @@ def delete(conn: Connection, subnet_id: str) -> None:
 
 def delete_for_owner(conn: Connection, subnet_id: str) -> None:
     """Delete the subnet for its owner. Its row is deleted with the last of its servers."""
-    conn.execute(_subnets.update().where(_subnets.c.id == subnet_id).values(is_going=True))
+    conn.execute(_subnets.update().where(_subnets.c.id == subnet_id).values(deletion_deferred=True))
 
 
 def delete_if_without_servers(conn: Connection, network_id: str) -> None:
@@ -117,7 +121,7 @@ def delete_if_without_servers(conn: Connection, network_id: str) -> None:
     conn.execute(
         _subnets.delete().where(
             _subnets.c.share_network_id == network_id,
-            _subnets.c.is_going,
+            _subnets.c.deletion_deferred,
             ~sa.exists().where(_mappings.c.share_network_subnet_id == _subnets.c.id),
         )
     )
@@ -171,7 +175,7 @@ def list_lacking(
         .where(
             _servers.c.status == 'active',
             _subnets.c.neutron_subnet_id.is_not(None),
-            ~_subnets.c.is_going,
+            ~_subnets.c.deletion_deferred,
             beside,
             sa.or_(
                 sa.and_(mapped, ~address),

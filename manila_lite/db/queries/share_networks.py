@@ -36,7 +36,7 @@ def select() -> sa.Select[Any]:
             _all_servers(name).label(name)
             for name in ('security_service_update_support', 'network_allocation_update_support')
         ),
-    ).where(~_networks.c.is_going)
+    ).where(~_networks.c.deletion_deferred)
 
 
 def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
@@ -93,7 +93,9 @@ def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
     ]
     if subnet:
         where.append(
-            sa.exists().where(_subnets.c.share_network_id == _networks.c.id, ~_subnets.c.is_going, *subnet)
+            sa.exists().where(
+                _subnets.c.share_network_id == _networks.c.id, ~_subnets.c.deletion_deferred, *subnet
+            )
         )
     return where
 
@@ -116,7 +118,7 @@ def update(conn: Connection, network_id: str, **values: Any) -> None:
 
 def delete_for_owner(conn: Connection, network_id: str) -> None:
     """Delete the network for its owner. Its row is deleted with the last of its servers."""
-    conn.execute(_networks.update().where(_networks.c.id == network_id).values(is_going=True))
+    conn.execute(_networks.update().where(_networks.c.id == network_id).values(deletion_deferred=True))
 
 
 def delete_if_without_servers(conn: Connection, network_id: str) -> bool:
@@ -125,7 +127,7 @@ def delete_if_without_servers(conn: Connection, network_id: str) -> bool:
         conn.execute(
             _networks.delete().where(
                 _networks.c.id == network_id,
-                _networks.c.is_going,
+                _networks.c.deletion_deferred,
                 ~sa.exists().where(_servers.c.share_network_id == network_id),
             )
         ).rowcount

@@ -33,7 +33,7 @@ CREATE, DELETE, UPDATE, PROMOTE, ACCESS = (
 SORTABLE = {**{column.name: column for column in _instances.c}, 'availability_zone': _zones.c.name}
 
 _EQUAL = {name: _instances.c[name] for name in ('share_id', 'status', 'replica_state', 'share_network_id')}
-_IS_OTHER = sa.and_(_instances.c.is_aside, _instances.c.replica_state.is_not(None))
+_IS_OTHER = sa.and_(_instances.c.is_secondary, _instances.c.replica_state.is_not(None))
 
 
 def _select() -> sa.Select[Any]:
@@ -59,7 +59,7 @@ def get(conn: Connection, ctx: context.RequestContext, replica_id: str) -> Row[A
     """
     query = _select().where(_instances.c.id == replica_id)
     if not ctx.is_admin:
-        query = query.where(_shares.c.project_id == ctx.project_id, ~_shares.c.is_going)
+        query = query.where(_shares.c.project_id == ctx.project_id, ~_shares.c.deletion_deferred)
     return get_row(conn, query, 'share replica', replica_id)
 
 
@@ -67,7 +67,7 @@ def list_replicas(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
 ) -> list[Row[Any]]:
     """Return replicas of shares of a project (None: of all), including active ones."""
-    query = _select().where(~_shares.c.is_going)
+    query = _select().where(~_shares.c.deletion_deferred)
     if project_id is not None:
         query = query.where(_shares.c.project_id == project_id)
     query = query.where(
@@ -90,7 +90,7 @@ def of_share(conn: Connection, share_id: str) -> list[Row[Any]]:
 
 def list_non_active(conn: Connection, share_id: str) -> list[Row[Any]]:
     """Return the replicas of a share that are not the active one."""
-    return [row for row in of_share(conn, share_id) if row.is_aside]
+    return [row for row in of_share(conn, share_id) if row.is_secondary]
 
 
 def count_of(conn: Connection, share_id: str) -> int:
@@ -150,13 +150,15 @@ def list_non_active_at(conn: Connection, host: str, statuses: Iterable[str]) -> 
     )
 
 
-def list_claimed_operations(conn: Connection, open_keys: Iterable[str]) -> dict[str, str]:
+def list_claimed_operations(conn: Connection, unique_keys: Iterable[str]) -> dict[str, str]:
     """Return the claimed operations with these keys, by id, each with a value that changes when the operation goes on
     to its next call of the backend.
     """
     query = sa.select(
         _operations.c.id, _operations.c.kind, _operations.c.next_run_at, _operations.c.data
-    ).where(_operations.c.open_key.in_(tuple(open_keys)), _operations.c.lease_expires_at > timeutils.utcnow())
+    ).where(
+        _operations.c.unique_key.in_(tuple(unique_keys)), _operations.c.lease_expires_at > timeutils.utcnow()
+    )
     return {
         row.id: f'{row.next_run_at} {EnsureShares.from_json(row.data).after if row.kind == ensure.KIND else None}'
         for row in conn.execute(query)

@@ -152,7 +152,7 @@ def subnets_by_zone(conn: Connection, network_id: str, *, named: bool = False) -
         zone_id: whole or placed or (0 if named else every)
         for zone_id, whole, placed, every in conn.execute(
             sa.select(_subnets.c.availability_zone_id, *counts)
-            .where(_subnets.c.share_network_id == network_id, ~_subnets.c.is_going)
+            .where(_subnets.c.share_network_id == network_id, ~_subnets.c.deletion_deferred)
             .group_by(_subnets.c.availability_zone_id)
         )
     }
@@ -322,7 +322,7 @@ def filter_failed(conn: Connection, server_ids: Iterable[str]) -> set[str]:
     never_made = sa.and_(
         _instances.c.status == 'error',
         _instances.c.launched_at.is_(None),
-        ~_instances.c.is_aside,
+        ~_instances.c.is_secondary,
         _instances.c.replica_state.is_(None),
     )
     return set(

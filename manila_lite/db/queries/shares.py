@@ -49,14 +49,14 @@ SORTABLE = {
 
 
 @functools.cache
-def select(*, aside: bool = False, replicas: bool = False) -> sa.Select[Any]:
-    """Return the SELECT of share rows, each with the share's main instance; ``aside``: with the second instance of a
+def select(*, secondary: bool = False, replicas: bool = False) -> sa.Select[Any]:
+    """Return the SELECT of share rows, each with the share's main instance; ``secondary``: with the second instance of a
     migration; ``replicas``: with a replica that is not the active one.
     """
-    place = ~_instances.c.is_aside
-    if aside or replicas:
+    place = ~_instances.c.is_secondary
+    if secondary or replicas:
         is_replica = _instances.c.replica_state.is_not(None)
-        place = sa.and_(_instances.c.is_aside, is_replica if replicas else ~is_replica)
+        place = sa.and_(_instances.c.is_secondary, is_replica if replicas else ~is_replica)
     return (
         sa.select(*_shares.c, *(column.label(name) for name, column in _JOINED.items()))
         .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, place))
@@ -73,7 +73,7 @@ _PUBLIC = sa.and_(_shares.c.is_public, ~_shares.c.is_soft_deleted)
 def _one(of: str) -> Query:
     query = select().where(_shares.c.id == sa.bindparam('share_id'))
     mine = _shares.c.project_id == sa.bindparam('project')
-    there = query.where(~_shares.c.is_going)
+    there = query.where(~_shares.c.deletion_deferred)
     return Query({'any': query, 'own': there.where(mine), 'seen': there.where(sa.or_(mine, _PUBLIC))}[of])
 
 
@@ -135,7 +135,7 @@ _BY_IDS = Among(
             _JOINED[name].label(name)
             for name in ('instance_id', 'host', 'share_type_id', 'share_network_id', 'share_server_id')
         ),
-    ).join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside)),
+    ).join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_secondary)),
     _shares.c.id,
     named=True,
 )
@@ -144,7 +144,7 @@ _BY_IDS = Among(
 def host_of(conn: Connection, share_id: str) -> str | None:
     """Return the host of a share of any project."""
     return conn.execute(
-        sa.select(_instances.c.host).where(_instances.c.share_id == share_id, ~_instances.c.is_aside)
+        sa.select(_instances.c.host).where(_instances.c.share_id == share_id, ~_instances.c.is_secondary)
     ).scalar()
 
 
@@ -157,7 +157,7 @@ def hosts_of(conn: Connection, share_ids: Iterable[str]) -> list[tuple[str | Non
         tuple(row)
         for row in conn.execute(
             sa.select(_instances.c.host, _instances.c.status).where(
-                _instances.c.share_id.in_(named), ~_instances.c.is_aside
+                _instances.c.share_id.in_(named), ~_instances.c.is_secondary
             )
         )
     ]
@@ -173,7 +173,7 @@ def list_second_instances(
 @functools.cache
 def _second_instances(*, of_share: bool) -> Query:
     column = _shares.c.id if of_share else _instances.c.id
-    return Query(select(aside=True).where(column == sa.bindparam('wanted')).order_by(_instances.c.id))
+    return Query(select(secondary=True).where(column == sa.bindparam('wanted')).order_by(_instances.c.id))
 
 
 _EQUAL = {
@@ -281,7 +281,7 @@ def count(
 def _listed(filters: dict[str, Any], project_id: Any, public: bool, deferred: bool) -> sa.Select[Any]:
     query = select().where(*_conditions(filters))
     if not deferred:
-        query = query.where(~_shares.c.is_going)
+        query = query.where(~_shares.c.deletion_deferred)
     if project_id is not None:
         mine = _shares.c.project_id == project_id
         query = query.where(sa.or_(mine, _PUBLIC) if public else mine)
@@ -299,7 +299,7 @@ def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -
 
 #: Values of the columns of a new share that are not given.
 _UNSET = {
-    column.name: column.default.arg if isinstance(column.default, schema.ScalarElementColumnDefault) else None
+    column.key: column.default.arg if isinstance(column.default, schema.ScalarElementColumnDefault) else None
     for column in _shares.c
 }
 
@@ -318,7 +318,7 @@ def as_inserted(
             'share_type_name': share_type_name,
             'availability_zone': zone,
             **{
-                name: instance.get(column.name)
+                name: instance.get(column.key)
                 for name, column in _JOINED.items()
                 if column.table is _instances
             },

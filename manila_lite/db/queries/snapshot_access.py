@@ -175,7 +175,7 @@ def _mountable(*, inheriting: bool) -> Among:
     return Among(
         sa.select(_snapshots.c.id)
         .join(_shares, _shares.c.id == _snapshots.c.share_id)
-        .where(can, ~_snapshots.c.is_going, *more)
+        .where(can, ~_snapshots.c.deletion_deferred, *more)
         .order_by(_snapshots.c.id),
         _shares.c.id,
     )

@@ -21,7 +21,7 @@ _OF_COPY = ('id', 'created_at', 'updated_at', 'provider_location')
 _all = sa.union_all(
     sa.select(
         *_snapshots.c, _snapshots.c.id.label('snapshot_id'), _instances.c.id.label('share_instance_id')
-    ).join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_aside)),
+    ).join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_secondary)),
     sa.select(
         *(_held.c[column.name] if column.name in _OF_COPY else column for column in _snapshots.c),
         _snapshots.c.id.label('snapshot_id'),
@@ -40,7 +40,7 @@ def _select() -> sa.Select[Any]:
 
 
 def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
-    return [] if ctx.is_admin else [_all.c.project_id == ctx.project_id, ~_all.c.is_going]
+    return [] if ctx.is_admin else [_all.c.project_id == ctx.project_id, ~_all.c.deletion_deferred]
 
 
 def get(conn: Connection, ctx: context.RequestContext, instance_id: str) -> Row[Any]:

@@ -29,7 +29,11 @@ SORTABLE = {
 
 @functools.cache
 def _one(*, everybody: bool) -> Query:
-    mine = [] if everybody else [_snapshots.c.project_id == sa.bindparam('project'), ~_snapshots.c.is_going]
+    mine = (
+        []
+        if everybody
+        else [_snapshots.c.project_id == sa.bindparam('project'), ~_snapshots.c.deletion_deferred]
+    )
     return Query(sa.select(_snapshots).where(_snapshots.c.id == sa.bindparam('snapshot_id'), *mine))
 
 
@@ -51,7 +55,7 @@ def count_of(conn: Connection, share_id: str, *, seen: bool = False) -> int:
 
 @functools.cache
 def _count_of(*, seen: bool) -> Query:
-    which = [~_snapshots.c.is_going] if seen else []
+    which = [~_snapshots.c.deletion_deferred] if seen else []
     return Query(
         sa.select(sa.func.count().label('snapshots')).where(
             _snapshots.c.share_id == sa.bindparam('share_id'), *which
@@ -72,7 +76,7 @@ def sizes_of(conn: Connection, share_id: str) -> tuple[int, int]:
     """Return number and total GiB of a share's snapshots, without those whose deletion is deferred."""
     row = conn.execute(
         sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(_snapshots.c.size), 0)).where(
-            _snapshots.c.share_id == share_id, ~_snapshots.c.is_going
+            _snapshots.c.share_id == share_id, ~_snapshots.c.deletion_deferred
         )
     ).one()
     return row[0], int(row[1])
@@ -105,7 +109,7 @@ def latest_of(conn: Connection, share_id: str) -> str | None:
         .where(
             _snapshots.c.share_id == share_id,
             _snapshots.c.status.not_in(('error', 'manage_error')),
-            ~_snapshots.c.is_going,
+            ~_snapshots.c.deletion_deferred,
         )
         .order_by(_snapshots.c.created_at.desc(), _snapshots.c.id.desc())
         .limit(1)
@@ -120,7 +124,7 @@ def _listed(filters: dict[str, Any], project_id: Any) -> sa.Select[Any]:
         *paging.conditions(filters, _snapshots.c, _EQUAL, ('name', 'description'))
     )
     if not filters.get('deferred'):
-        query = query.where(~_snapshots.c.is_going)
+        query = query.where(~_snapshots.c.deletion_deferred)
     if project_id is not None:
         query = query.where(_snapshots.c.project_id == project_id)
     used = sa.exists().where(_shares.c.snapshot_id == _snapshots.c.id)

@@ -14,15 +14,15 @@ from manila_lite.drivers.dummy import (
     options,
     replication,
     report,
-    server_migration,
     share_migration,
+    share_server_migration,
 )
 from manila_lite.drivers.dummy.knobs import Knob, knobbed
 from manila_lite.drivers.dummy.store import SnapshotRecord
 
 
 class DummyDriver(
-    server_migration.DummyMigration,
+    share_server_migration.DummyMigration,
     share_migration.DummyShareMigration,
     manage_servers.DummyManaging,
     manage_shares.DummyShareManaging,

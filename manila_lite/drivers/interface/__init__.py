@@ -13,9 +13,9 @@ from manila_lite.drivers.interface.multi_subnet import AddsSubnets, SpansSubnets
 from manila_lite.drivers.interface.replication import Replicates
 from manila_lite.drivers.interface.resize import Resizes
 from manila_lite.drivers.interface.security_services import UpdatesSecurityServices
-from manila_lite.drivers.interface.server_migration import MigratesReplicated, MigratesServers
 from manila_lite.drivers.interface.servers import MakesServers
 from manila_lite.drivers.interface.share_migration import MigratesShares
+from manila_lite.drivers.interface.share_server_migration import MigratesReplicated, MigratesServers
 from manila_lite.drivers.interface.snapshots import Clones, MountsSnapshots, Reverts, Snapshots
 
 __all__ = [

@@ -11,9 +11,9 @@ from manila_lite.drivers.linux.pool.make_pool import make_keeper, make_pool
 from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, exported, protocols
 from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
 from manila_lite.drivers.linux.replication.network_moves import NetworkMoves
-from manila_lite.drivers.linux.replication.server_migration import ServerMigrations
 from manila_lite.drivers.linux.replication.share_migration import ShareMigrations
 from manila_lite.drivers.linux.replication.share_replicas import ShareReplicas
+from manila_lite.drivers.linux.replication.share_server_migration import ServerMigrations
 from manila_lite.drivers.linux.servers.manage_servers import ManagedServers
 from manila_lite.drivers.linux.servers.qos import ShareQos
 from manila_lite.drivers.linux.servers.server_setup import ServerSetup

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Access rules at the backend, on the fast lane: all rules that are queued when the operation runs go in one driver call.
 
-A rule that is queued while the driver is at work raises the operation's ``wanted``, so that it runs once more before it
-ends: no rule waits for a later request, and none is lost when the process dies.
+A rule that is queued while the driver is at work raises the operation's ``requested_count``, so that it runs once more before
+it ends: no rule waits for a later request, and none is lost when the process dies.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from oslo_log import log
 from manila_lite import encryption, errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import access, operations, resource_locks, server_migration, share_backups
+from manila_lite.db.queries import access, operations, resource_locks, share_backups, share_server_migration
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans.task import as_share, notify, share_instance, share_row
@@ -56,19 +56,19 @@ def sync(work: Work[ApplyRules]) -> None:
             if named:
                 transitions.begin_many(conn, states.ACCESS, verb, named)
         share = as_share(conn, row)
-        copiers = access.copiers_of(conn, (row.id,))
-        wanted = access.rules_in_force(conn, (row.id,), copiers).get(row.id, [])
+        copy_clients = access.copy_clients_of(conn, (row.id,))
+        wanted = access.rules_in_force(conn, (row.id,), copy_clients).get(row.id, [])
     results = _update_access(work, share, wanted)
     must_cover_all(wanted, results)
     work.data.seen, work.data.replicated = [rule.id for rule in rules], bool(row.replication_type)
-    work.data.shut_out = [copier.backup_id for copier in copiers if copier.rule is None]
+    work.data.shut_out = [copy_client.backup_id for copy_client in copy_clients if copy_client.rule is None]
     work.data.results = _with_encrypted_keys(work, results)
 
 
 def _is_moving(conn: Connection, row: Any) -> bool:
     """Say whether clients of the share (its row) are being moved to another backend at this moment."""
     if row.status == states.SHARE['server_migrate'].during:
-        return server_migration.is_completing(conn, row.share_server_id)
+        return share_server_migration.is_completing(conn, row.share_server_id)
     return bool(
         row.status == states.SHARE['migrate'].during and row.task_state == states.Migration.COMPLETING
     )
@@ -137,10 +137,10 @@ def synced(conn: Connection, work: Work[ApplyRules]) -> None:
             refused[backup_id],
         )
     if work.data.shut_out:
-        share_backups.clear_copiers(conn, work.data.shut_out)
-        access.clear_copiers(conn, work.data.shut_out)
+        share_backups.clear_copy_clients(conn, work.data.shut_out)
+        access.clear_copy_clients(conn, work.data.shut_out)
     hidden = resource_locks.locks_of_rules(conn, work.resource_id, resource_locks.SHOW) if refused else {}
-    _keep_keys_of_copiers(
+    _keep_keys_of_copy_clients(
         conn, {key: result for key, result in results.items() if key not in {rule.id for rule in rules}}
     )
     for rule in rules:
@@ -176,10 +176,10 @@ def synced(conn: Connection, work: Work[ApplyRules]) -> None:
         share_replicas.apply_rules(conn, work.ctx, work.resource_id)
 
 
-def _keep_keys_of_copiers(conn: Connection, results: Mapping[str, values.RuleResult]) -> None:
+def _keep_keys_of_copy_clients(conn: Connection, results: Mapping[str, values.RuleResult]) -> None:
     for instance_id, result in results.items():
         if result.access_key:
-            access.set_key_of_copier(conn, instance_id, result.access_key)
+            access.set_key_of_copy_client(conn, instance_id, result.access_key)
 
 
 def _settle(conn: Connection, rules: Iterable[Any], refused: Container[str]) -> None:

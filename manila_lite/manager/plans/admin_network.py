@@ -9,7 +9,7 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.db.queries import allocations
 from manila_lite.engine import Work
-from manila_lite.manager.plans import server_addresses
+from manila_lite.manager.plans import allocated_addresses
 from manila_lite.network import load
 from manila_lite.network.interface import NetworkPlugin, Subnet
 
@@ -51,7 +51,7 @@ def allocate(work: Work[Any], server_id: str | None = None) -> None:
     count = work.service.driver.ADMIN_ALLOCATIONS
     if not count:
         return
-    server_addresses.allocate(
+    allocated_addresses.allocate(
         work.ctx.services, plugin(work), server_id or work.resource_id, _describe(work), count, work.hold
     )
 
@@ -83,7 +83,7 @@ def free(work: Work[Any], server_id: str | None = None) -> None:
     """
     server_id, subnet_id = server_id or work.resource_id, work.service.section.admin_subnet_id
     administrators = plugin(work)
-    server_addresses.free(work.ctx.services, administrators, server_id, allocations.ADMIN, work.hold)
+    allocated_addresses.free(work.ctx.services, administrators, server_id, allocations.ADMIN, work.hold)
     if subnet_id:
         administrators.forget(server_id, subnet_id)
 
@@ -92,4 +92,4 @@ def free_leftovers(manager: Any) -> None:
     """Free everything that the administrators' own network plugin, if there is one, holds for deleted servers."""
     group = manager.section.admin_network_config_group
     if group:
-        server_addresses.free_leftovers(manager.services, load.make(manager.services.conf, group))
+        allocated_addresses.free_leftovers(manager.services, load.make(manager.services.conf, group))

@@ -90,7 +90,7 @@ def _begin(services: context.Services, resource_type: str, row: Any) -> None:
             row.id,
             topic='share',
             host=row.host,
-            serial=row.instance_id,
-            open_key=f'{resource_type}:{row.id}',
+            mutex_key=row.instance_id,
+            unique_key=f'{resource_type}:{row.id}',
         )
     wake.send(ctx)

@@ -24,7 +24,7 @@ from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import ensure_results, share_server_updates, share_servers
 from manila_lite.manager.plans.ensure_results import Answer, Batch
 from manila_lite.operation_data.ensure import START, EnsureShares, Reread
-from manila_lite.rpc import notices
+from manila_lite.rpc import notifications
 from manila_lite.workflow import share_network_subnets
 
 LOG = log.getLogger(__name__)
@@ -76,7 +76,7 @@ class Run:
     def begin(self) -> None:
         """Reset the statuses that a dead process left behind. Begin a round if the run is new, or was requested again."""
         data = self.data
-        is_new, is_due = data.progress is None, data.round != self.work.op.wanted
+        is_new, is_due = data.progress is None, data.round != self.work.op.requested_count
         if is_due:
             if not is_new:  # it was requested again meanwhile, for all shares
                 data.narrow, data.only, data.server_ids, data.dry_run = False, None, None, False
@@ -91,7 +91,7 @@ class Run:
                     total = ensure_queries.count_shares(conn, self.host, self._left_out)
                     if not data.dry_run:
                         self.manager.ensured_as = now
-                data.begin_round(self.work.op.wanted, total, now)
+                data.begin_round(self.work.op.requested_count, total, now)
             self.work.save(conn)
             if is_new:
                 LOG.info('%s: %s shares are ensured (%s)', self.host, data.figures.total, data.why)
@@ -310,7 +310,7 @@ class Run:
             'configuration': data.configuration.changes if data.configuration else {},
             **more,
         }
-        notices.emit(self.work.ctx, f'share.ensure.{event}', payload, host=self.host)
+        notifications.emit(self.work.ctx, f'share.ensure.{event}', payload, host=self.host)
 
 
 def fingerprint(manager: Any) -> str | None:

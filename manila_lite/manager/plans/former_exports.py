@@ -16,7 +16,13 @@ from oslo_utils import timeutils
 from manila_lite import errors
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries import server_migration, services, share_migration, snapshot_access, snapshots
+from manila_lite.db.queries import (
+    services,
+    share_migration,
+    share_server_migration,
+    snapshot_access,
+    snapshots,
+)
 from manila_lite.engine import Plan, Step, Work, backend_of
 from manila_lite.manager.plans.task import as_shares, as_snapshots
 from manila_lite.operation_data import OperationData
@@ -104,7 +110,7 @@ def close_share(work: Work[CloseShare]) -> None:
 def close_server(work: Work[Any]) -> None:
     """Admit nobody to the shares of the server, and their snapshots."""
     with work.ctx.db.reader() as conn:
-        rows_of = server_migration.shares_of(conn, work.resource_id)
+        rows_of = share_server_migration.shares_of(conn, work.resource_id)
     _close(work, rows_of)
 
 
@@ -127,5 +133,11 @@ def _nothing(conn: Connection, work: Work[Any], *_: Exception) -> None:
 
 PLANS: list[Plan[Any]] = [
     Plan(share_migration.CLOSE, (Step(close_share, name='close'),), _nothing, _nothing, data=CloseShare),
-    Plan(server_migration.CLOSE, (Step(close_server, name='close'),), _nothing, _nothing, data=OperationData),
+    Plan(
+        share_server_migration.CLOSE,
+        (Step(close_server, name='close'),),
+        _nothing,
+        _nothing,
+        data=OperationData,
+    ),
 ]

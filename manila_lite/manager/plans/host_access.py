@@ -63,7 +63,7 @@ def let_in(copy: ShareCopy, snapshot: values.Snapshot | None = None) -> str | No
     :raises errors.Final: it has not done it for too long, or there is no route to it.
     """
     data, work, source = copy.data, copy.work, copy.migration.source
-    clients = ','.join(access.copier_text(one.type, one.to) for one in copy.moves.clients_of(source))
+    clients = ','.join(access.copy_client_text(one.type, one.to) for one in copy.moves.clients_of(source))
     if not clients:
         return None
     if snapshot is not None and copy.moves.has_snapshots_inside(source):
@@ -72,10 +72,10 @@ def let_in(copy: ShareCopy, snapshot: values.Snapshot | None = None) -> str | No
         access.lock(conn, copy.share_id)
         work.hold(conn)
         wakes = _ask(conn, copy, clients, snapshot)
-        telling = rows.is_open(conn, access.open_key(copy.share_id)) or (
-            snapshot is not None and rows.is_open(conn, snapshot_access.open_key(snapshot.id))
+        telling = rows.is_open(conn, access.unique_key(copy.share_id)) or (
+            snapshot is not None and rows.is_open(conn, snapshot_access.unique_key(snapshot.id))
         )
-        key = access.key_of_copier(conn, copy.instance_id)
+        key = access.key_of_copy_client(conn, copy.instance_id)
     for wake in wakes:
         wake.send(work.ctx)
     data.let_in = clients
@@ -101,7 +101,7 @@ def _ask(conn: Connection, copy: ShareCopy, clients: str, snapshot: values.Snaps
     """
     ctx, host, data, wakes = copy.work.ctx, copy.migration.source_host, copy.data, []
     if data.let_in != clients:
-        shares.update_instance(conn, copy.instance_id, copier=clients, copier_key=None)
+        shares.update_instance(conn, copy.instance_id, copy_client=clients, copy_client_key=None)
         wakes.append(apply_rules(conn, ctx, copy.share_id, host))
     if snapshot is not None and data.snapshots_opened.get(snapshot.id) != clients:
         wakes.append(snapshot_access.begin(conn, ctx, snapshot.id, host))

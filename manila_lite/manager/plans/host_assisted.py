@@ -11,9 +11,9 @@ from oslo_log import log
 
 from manila_lite import values
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import messages, server_migration, shares
+from manila_lite.db.queries import messages, share_server_migration, shares
 from manila_lite.engine import Work
-from manila_lite.manager.plans import copied_snapshots, copy_checks, host_access, host_copy
+from manila_lite.manager.plans import copied_snapshots, host_access, host_copy, poll_backoff
 from manila_lite.manager.plans.host_access import ShareCopy
 from manila_lite.manager.plans.migration import DriverCalls
 from manila_lite.operation_data.migrations import MigrateShare
@@ -76,10 +76,10 @@ def _carry_on(work: Work[MigrateShare], migration: values.ShareMigration) -> boo
     near = host_copy.is_near(work, run.took)
     if not near and not host_copy.are_enough(work):
         work.service.moves.forget(migration.id)
-        copy_checks.begin_anew(work)
+        poll_backoff.begin_anew(work)
         return False
     work.service.moves.clear(migration.id)  # nothing stays mounted while an operator thinks
-    copy_checks.begin_anew(work)
+    poll_backoff.begin_anew(work)
     if not near:
         host_copy.warn(work, run.took, 'SHARE', messages.Action.MIGRATE_SHARE)
     return True
@@ -108,7 +108,7 @@ def _cancel(work: Work[MigrateShare], migration: values.ShareMigration) -> None:
     work.service.moves.clear(migration.id)
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        shares.update_instance(conn, migration.id, copier=None, copier_key=None)
+        shares.update_instance(conn, migration.id, copy_client=None, copy_client_key=None)
     copied_snapshots.delete(work.service.driver, migration.snapshots, {migration.source.id: migration.target})
     work.service.driver.delete_share(migration.target)
 
@@ -130,7 +130,7 @@ def _is_needed(conn: Connection, host: str, copy_id: str) -> bool:
     """Say whether a share that moves here by itself, or with its share server, is being copied under this id."""
     return any(
         row.status == 'migrating_to' for row in shares.list_second_instances(conn, instance_id=copy_id)
-    ) or (server_migration.moves_to(conn, copy_id, host))
+    ) or (share_server_migration.moves_to(conn, copy_id, host))
 
 
 def leave(service: Any) -> None:

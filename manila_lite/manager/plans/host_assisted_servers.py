@@ -12,23 +12,23 @@ import time
 from collections.abc import Iterator, Sequence
 
 from manila_lite import errors, values
-from manila_lite.db.queries import messages, server_migration, share_server_capabilities
+from manila_lite.db.queries import messages, share_server_capabilities, share_server_migration
 from manila_lite.drivers.interface import CAPABILITIES
 from manila_lite.engine import Work
 from manila_lite.manager.plans import (
     copied_snapshots,
-    copy_checks,
+    cutover_addresses,
     host_assisted,
     host_copy,
+    poll_backoff,
     server_progress,
-    taken_addresses,
 )
 from manila_lite.manager.plans.host_access import ShareCopy
 from manila_lite.manager.plans.migration import DriverCalls
 from manila_lite.manager.plans.task import as_shares
 from manila_lite.operation_data.host_copies import HostCopy
 from manila_lite.operation_data.migrations import MigrateServer
-from manila_lite.workflow.server_migration import marks
+from manila_lite.workflow.share_server_migration import marks
 
 #: Seconds to wait for the end of one copy, since most of a round are short; and seconds after which the progress is saved.
 _PATIENCE, _SAVED_EVERY = 0.5, 5.0
@@ -51,7 +51,7 @@ def calls(work: Work[MigrateServer]) -> DriverCalls:
 def _copies(work: Work[MigrateServer], migration: values.ServerMigration) -> list[ShareCopy]:
     """Return the copies of all shares, in a fixed order."""
     with work.ctx.db.reader() as conn:
-        sources = as_shares(conn, server_migration.shares_of(conn, migration.source.id))
+        sources = as_shares(conn, share_server_migration.shares_of(conn, migration.source.id))
     return [
         ShareCopy(
             work,
@@ -152,7 +152,7 @@ def _carry_on(work: Work[MigrateServer], migration: values.ServerMigration) -> b
         if run is None:
             return False
         work.service.moves.clear(copy.id)  # not all shares are to be mounted at once
-        copy_checks.begin_anew(work)
+        poll_backoff.begin_anew(work)
         seconds[copy.id] = run.took
         if time.monotonic() > until:
             return False
@@ -203,9 +203,9 @@ def _complete(work: Work[MigrateServer], migration: values.ServerMigration) -> v
     """Return where the shares are now: the target serves already. In the same share network it gets the source's addresses."""
     copies = _copies(work, migration)
     exports = {copy.id: copy.target.export_locations for copy in copies}
-    if target := taken_addresses.take(work, migration):
+    if target := cutover_addresses.take(work, migration):
         exports |= _run_at(work, target, copies)
-        taken_addresses.free_own(work)
+        cutover_addresses.free_own(work)
     return values.MigratedServer(
         work.data.details,
         exports,

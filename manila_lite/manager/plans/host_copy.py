@@ -16,7 +16,7 @@ from manila_lite.engine import Work
 from manila_lite.host_copy.clients import Side
 from manila_lite.host_copy.rsync import Copy
 from manila_lite.host_copy.share_moves import CannotMount, ShareMoves, differing
-from manila_lite.manager.plans import copied_snapshots, copy_checks, host_access
+from manila_lite.manager.plans import copied_snapshots, host_access, poll_backoff
 from manila_lite.manager.plans.host_access import ShareCopy
 from manila_lite.operation_data.migrations import Migrate
 
@@ -53,7 +53,7 @@ def _copy_snapshot(copy: ShareCopy, snapshot: values.Snapshot, patience: float) 
     copy.moves.write_out(copy.id)
     copied_snapshots.take(copy, snapshot)
     copy.moves.forget(copy.id)
-    copy_checks.begin_anew(copy.work)
+    poll_backoff.begin_anew(copy.work)
 
 
 def is_near(work: Work[Migrate], took: float) -> bool:
@@ -186,13 +186,13 @@ def catch_up(copy: ShareCopy, interval: float, patience: float = 0.0) -> None:
         by_content = part == 0 and copy.data.by_content
         run = _run(copy, ShareMoves.copy_content if by_content else _PARTS[part], patience=patience)
         if not run.is_complete:
-            raise copy_checks.look_again(copy.work, interval)
+            raise poll_backoff.poll_again(copy.work, interval)
         if run.messages.differing:
             raise _copy_by_content(copy, run.messages.differing, interval)
         if part == 0:
             copy.moves.write_out(copy.id)  # the comparison, too, is of what outlives this host
         copy.moves.forget(copy.id)
-        copy_checks.begin_anew(copy.work)
+        poll_backoff.begin_anew(copy.work)
     copy.data.part = len(_PARTS)
     copy.moves.clear(copy.id)
 
@@ -211,8 +211,8 @@ def _copy_by_content(copy: ShareCopy, paths: list[str], interval: float) -> erro
     )
     copy.data.part, copy.data.by_content = 0, True
     copy.moves.forget(copy.id)
-    copy_checks.begin_anew(copy.work)
-    return copy_checks.look_again(copy.work, interval)
+    poll_backoff.begin_anew(copy.work)
+    return poll_backoff.poll_again(copy.work, interval)
 
 
 def serve(copy: ShareCopy) -> None:

@@ -14,7 +14,7 @@ from manila_lite.db.queries import allocations, share_server_capabilities, share
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.manager.plans import admin_network, kept_addresses
+from manila_lite.manager.plans import admin_network, adopted_addresses
 from manila_lite.manager.plans import share_servers as share_server_plans
 from manila_lite.manager.plans.task import notify
 from manila_lite.network import load as plugins
@@ -49,22 +49,22 @@ def register_addresses(work: Work[ManageServer]) -> None:
     with work.ctx.db.reader() as conn:
         [subnet] = share_server_queries.subnets_of(conn, (work.resource_id,))[work.resource_id]
     admins, needs = admin_network.find(work), (driver.ALLOCATIONS_PER_SUBNET, driver.ADMIN_ALLOCATIONS)
-    users, others = kept_addresses.by_place(addresses, subnet, admins, needs)
-    kept_addresses.keep(
+    users, others = adopted_addresses.by_place(addresses, subnet, admins, needs)
+    adopted_addresses.keep(
         work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet, users, work.hold
     )
     if others:
-        kept_addresses.keep(
+        adopted_addresses.keep(
             work.ctx.services, admin_network.plugin(work), work.resource_id, admins, others, work.hold
         )
 
 
 def unregister_addresses(work: Work[Any]) -> None:
     """Remove the server's addresses from the records; the server keeps them."""
-    kept_addresses.forget(
+    adopted_addresses.forget(
         work.ctx.services, admin_network.plugin(work), work.resource_id, allocations.ADMIN, work.hold
     )
-    kept_addresses.forget(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, hold=work.hold)
+    adopted_addresses.forget(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, hold=work.hold)
 
 
 def manage(work: Work[ManageServer]) -> None:

@@ -19,7 +19,7 @@ from manila_lite.manager.plans.task import load_share, load_snapshot, share_inst
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.shares import ManageShare
 from manila_lite.operation_data.snapshots import ManageSnapshot
-from manila_lite.rpc import notices
+from manila_lite.rpc import notifications
 
 LOG = log.getLogger(__name__)
 
@@ -124,7 +124,7 @@ def _emit(work: Work[Any], event: str, export_path: str | None = None, size: int
     payload = {'share_id': work.resource_id, 'host': work.op.host, 'export_path': export_path, 'size': size}
     if work.error is not None:
         payload['error'] = errors.reason(work.error, work.ctx.request_id)
-    notices.emit(work.ctx, f'share.{event}', payload, work.op.host)
+    notifications.emit(work.ctx, f'share.{event}', payload, work.op.host)
 
 
 # Snapshots ----------------------------------------------------------------------------------------

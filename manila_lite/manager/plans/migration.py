@@ -5,8 +5,8 @@ The task state of the resource shows the progress. An operator's request (comple
 which the next step finds. Up to ``wait`` every step can be undone, and the source serves as before. After it comes the
 cut-over, which can only be repeated. Before the success is told, the former exports end (``former_exports.py``).
 
-``Steps`` has the life cycle. ``share_migration.py`` and ``server_migration.py`` have what differs: the first step, and the
-migration as a driver sees it. The last transaction is in their namesakes in ``workflow/``.
+``Steps`` has the life cycle. ``share_migration.py`` and ``share_server_migration.py`` have what differs: the first step, and
+the migration as a driver sees it. The last transaction is in their namesakes in ``workflow/``.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.manager.plans import copy_checks, former_exports
+from manila_lite.manager.plans import former_exports, poll_backoff
 from manila_lite.operation_data.migrations import Answer, Migrate, Progress
 from manila_lite.states import COMPLETION, Migration
 from manila_lite.workflow.migration import (
@@ -246,7 +246,7 @@ class Steps(Generic[M]):
         seconds_left = figures(work.data, Migration.COPYING)['seconds_left']
         work.data.progress = dataclasses.replace(work.data.progress, seconds_left=seconds_left)
         if not finished:
-            raise copy_checks.look_again(work, getattr(work.service.section, self.interval_option))
+            raise poll_backoff.poll_again(work, getattr(work.service.section, self.interval_option))
 
     def wait(self, work: Work[M]) -> None:
         """Wait until the operator asks for the cut-over, unless it was asked for at the beginning.

@@ -10,8 +10,8 @@ from manila_lite.db.queries import (
     access,
     messages,
     operations,
-    server_migration,
     share_migration,
+    share_server_migration,
     share_server_queries,
     shares,
 )
@@ -19,11 +19,11 @@ from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import former_exports, share_servers
 from manila_lite.manager.plans.migration import SOON
 from manila_lite.manager.plans.share_server_values import load
-from manila_lite.manager.plans.task import notify, to_kind
+from manila_lite.manager.plans.task import notify, to_driver_share
 from manila_lite.operation_data import OperationData, left_copies
 from manila_lite.operation_data.left_copies import Left, ReleaseServer, ReleaseShare
 from manila_lite.operation_data.migrations import ApplyServerRules
-from manila_lite.workflow import server_migration as server_migration_workflow
+from manila_lite.workflow import share_server_migration as share_server_migration_workflow
 
 # Access rules of a share server ---------------------------------------------------------------------
 
@@ -34,18 +34,18 @@ def apply_rules(work: Work[ApplyServerRules]) -> None:
     :raises errors.Again: the former rules of one share are being applied.
     """
     with work.ctx.db.reader() as conn:
-        if server_migration.is_applying_rules(conn, work.resource_id):
+        if share_server_migration.is_applying_rules(conn, work.resource_id):
             raise errors.Again(SOON)
         server = share_servers.load_server(conn, work)
-        rows = server_migration.shares_of(conn, server.id)
+        rows = share_server_migration.shares_of(conn, server.id)
         exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
-        copiers = access.copiers_of(conn, [row.id for row in rows])
-        wanted = access.rules_in_force(conn, [row.id for row in rows], copiers)
-    work.data.shut_out = [copier.backup_id for copier in copiers if copier.rule is None]
+        copy_clients = access.copy_clients_of(conn, [row.id for row in rows])
+        wanted = access.rules_in_force(conn, [row.id for row in rows], copy_clients)
+    work.data.shut_out = [copy_client.backup_id for copy_client in copy_clients if copy_client.rule is None]
     for row in rows:
         rules = wanted.get(row.id, [])
         results = work.service.driver.update_access(
-            to_kind(row, {}, exports.get(row.instance_id, ()), server=server), rules
+            to_driver_share(row, {}, exports.get(row.instance_id, ()), server=server), rules
         )
         refused = [results[rule.id].error for rule in rules if rule.id in results and results[rule.id].error]
         if refused or any(rule.id not in results for rule in rules):
@@ -55,7 +55,7 @@ def apply_rules(work: Work[ApplyServerRules]) -> None:
 def applied(conn: Connection, work: Work[ApplyServerRules]) -> None:
     """Record the hosts that were shut out. The rules themselves did not change."""
     if work.data.shut_out:
-        access.clear_copiers(conn, work.data.shut_out)
+        access.clear_copy_clients(conn, work.data.shut_out)
 
 
 def not_applied(conn: Connection, work: Work[Any], error: Exception) -> None:
@@ -64,13 +64,13 @@ def not_applied(conn: Connection, work: Work[Any], error: Exception) -> None:
     If other rules were asked for during the last try, an operation for these begins.
     """
     operations.move(
-        conn, work.op.id, work.op.owner, open_key=None
+        conn, work.op.id, work.op.owner, unique_key=None
     )  # no other request counts on this operation from here on
     op = operations.get(conn, work.op.id)
-    if op is not None and op.wanted > work.asked:
-        server_migration_workflow.apply_rules(conn, work.ctx, work.resource_id, work.op.host)
+    if op is not None and op.requested_count > work.asked:
+        share_server_migration_workflow.apply_rules(conn, work.ctx, work.resource_id, work.op.host)
         return
-    rows = server_migration.with_writable_rules(conn, work.resource_id)
+    rows = share_server_migration.with_writable_rules(conn, work.resource_id)
     for row in rows:
         transitions.set_rules_status(conn, row.instance_id, states.Rules.ERROR)
     messages.create_many(
@@ -155,10 +155,12 @@ def not_deleted(conn: Connection, work: Work[ReleaseShare], error: Exception) ->
 
 
 PLANS: list[Plan[Any]] = [
-    Plan(server_migration.RULES, (Step(apply_rules),), applied, not_applied, data=ApplyServerRules),
-    Plan(server_migration.READDRESS, (Step(readdress),), readdressed, not_readdressed, data=OperationData),
+    Plan(share_server_migration.RULES, (Step(apply_rules),), applied, not_applied, data=ApplyServerRules),
     Plan(
-        server_migration.RELEASE,
+        share_server_migration.READDRESS, (Step(readdress),), readdressed, not_readdressed, data=OperationData
+    ),
+    Plan(
+        share_server_migration.RELEASE,
         (
             Step(delete_shares, name='delete_moved'),
             Step(share_servers.teardown),

@@ -21,7 +21,7 @@ from manila_lite.drivers.backups.backup_jobs_driver import BackupJobsDriver
 from manila_lite.drivers.backups.nfs_backups import NfsBackups
 from manila_lite.drivers.interface import BacksUp, abilities_of
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.manager.plans import copy_checks
+from manila_lite.manager.plans import poll_backoff
 from manila_lite.manager.plans.task import as_share
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.share_backups import CopyBackup
@@ -84,7 +84,7 @@ def _load(work: Work[CopyBackup], verb: str) -> tuple[values.Share, values.Backu
     return share, _backup(work, row)
 
 
-def copier(driver: Any, section: Any, state: Path) -> BacksUp:
+def make_backup_driver(driver: Any, section: Any, state: Path) -> BacksUp:
     """Return the object that backs up the shares of a backend: its driver, or one that mounts them as a client does."""
     if values.Ability.BACK_UP in abilities_of(driver) and not section.backup_over_nfs:
         return cast(BacksUp, driver)
@@ -92,7 +92,7 @@ def copier(driver: Any, section: Any, state: Path) -> BacksUp:
 
 
 def _let_in(work: Work[CopyBackup], verb: str, share: values.Share, backup: values.Backup) -> None:
-    """Make sure that a copier that works as a client can mount the share.
+    """Make sure that this host can mount the share, if it copies as a client.
 
     :raises errors.Again: the backend has not done it yet.
     """
@@ -105,9 +105,9 @@ def _let_in(work: Work[CopyBackup], verb: str, share: values.Share, backup: valu
         work.hold(conn)
         row = _row(conn, work, verb)
         # The address of another machine, when this one goes on with an operation of that one.
-        if row.copier != address or work.data.let_in != address:
+        if row.copy_client != address or work.data.let_in != address:
             backup_workflow.let_in(conn, work.ctx, row.id, share.share_id, work.op.host, address)
-        telling = rows.is_open(conn, access.open_key(share.share_id))
+        telling = rows.is_open(conn, access.unique_key(share.share_id))
     work.data.let_in = address
     if telling:
         raise errors.Again(_LOOK)
@@ -165,7 +165,7 @@ def _shut_out(service: Any, ctx: context.RequestContext) -> None:
             backup_workflow.shut_out(conn, ctx, share_id, service.host)
 
 
-def _look(
+def _poll(
     work: Work[CopyBackup], verb: str, column: str, look: Callable[[values.Share, values.Backup], Any]
 ) -> None:
     """Wait until the copy is complete, and store its progress.
@@ -180,7 +180,7 @@ def _look(
         work.save(conn)
         share_backups.update(conn, work.resource_id, **{column: str(percent)})
     if percent < _ALL:
-        raise copy_checks.look_again(work, _section(work, backup.type.name).backup_continue_update_interval)
+        raise poll_backoff.poll_again(work, _section(work, backup.type.name).backup_continue_update_interval)
 
 
 def _percent(answer: object) -> int:
@@ -209,7 +209,7 @@ def forget(work: Work[Any]) -> None:
 
 def copy(work: Work[CopyBackup]) -> None:
     """Wait until the backup is complete."""
-    _look(work, 'create', 'progress', work.service.backups.create_backup_continue)
+    _poll(work, 'create', 'progress', work.service.backups.create_backup_continue)
 
 
 def created(conn: Connection, work: Work[Any]) -> None:
@@ -244,7 +244,7 @@ def start_restore(work: Work[CopyBackup]) -> None:
 
 def restore(work: Work[CopyBackup]) -> None:
     """Wait until the share is restored."""
-    _look(work, 'restore', 'restore_progress', work.service.backups.restore_backup_continue)
+    _poll(work, 'restore', 'restore_progress', work.service.backups.restore_backup_continue)
 
 
 def restored(conn: Connection, work: Work[CopyBackup]) -> None:

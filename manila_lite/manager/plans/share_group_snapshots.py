@@ -13,7 +13,7 @@ from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans.task import as_snapshots, notify
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.share_groups import CreateGroupSnapshot
-from manila_lite.rpc import notices
+from manila_lite.rpc import notifications
 
 #: Seconds between looks whether other work on the shares has ended.
 _LOOK_AGAIN = 0.5
@@ -31,7 +31,7 @@ def quiesce(work: Work[Any]) -> None:
     """
     with work.ctx.db.reader() as conn:
         members = share_group_snapshots.with_shares(conn, work.resource_id)
-        busy = operations.is_any_serial_open(conn, [share.instance_id for _, share in members])
+        busy = operations.is_any_mutex_open(conn, [share.instance_id for _, share in members])
     if busy:
         raise errors.Again(_LOOK_AGAIN)
 
@@ -84,7 +84,7 @@ def not_deleted(conn: Connection, work: Work[Any], error: Exception) -> None:
 
 
 def _emit(work: Work[Any], event: str, **more: Any) -> None:
-    notices.emit(
+    notifications.emit(
         work.ctx,
         f'share_group_snapshot.{event}',
         {'share_group_snapshot_id': work.resource_id, **more},

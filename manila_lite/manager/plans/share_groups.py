@@ -12,7 +12,7 @@ from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import share_servers
 from manila_lite.manager.plans.task import notify
 from manila_lite.operation_data.share_groups import CreateGroup
-from manila_lite.rpc import notices
+from manila_lite.rpc import notifications
 
 #: Seconds between looks at shares that are being created.
 _LOOK_AGAIN = 0.5
@@ -69,7 +69,7 @@ def wait_for_shares(work: Work[Any]) -> None:
 def created(conn: Connection, work: Work[Any]) -> None:
     """Set the group to available."""
     transitions.finish(conn, states.SHARE_GROUP, 'create', work.resource_id)
-    notices.emit(work.ctx, 'share_group.create.end', {'share_group_id': work.resource_id}, work.op.host)
+    notifications.emit(work.ctx, 'share_group.create.end', {'share_group_id': work.resource_id}, work.op.host)
 
 
 def not_created(conn: Connection, work: Work[Any], error: Exception) -> None:
@@ -77,7 +77,7 @@ def not_created(conn: Connection, work: Work[Any], error: Exception) -> None:
     transitions.fail(conn, states.SHARE_GROUP, 'create', work.resource_id)
     notify(conn, work, 'SHARE_GROUP', Action.CREATE, Detail.UNKNOWN_ERROR, error)
     reason = errors.reason(error, work.ctx.request_id)
-    notices.emit(
+    notifications.emit(
         work.ctx,
         'share_group.create.error',
         {'share_group_id': work.resource_id, 'error': reason},

@@ -292,7 +292,9 @@ def _must_be_alone(conn: Connection, work: Work[PromoteReplica]) -> None:
     """
     share_id = work.data.share_id
     home = backend_of(shares.get(conn, work.ctx.elevated(), share_id).host or '')
-    at_work = share_replicas.list_claimed_operations(conn, (access.open_key(share_id), ensure.open_key(home)))
+    at_work = share_replicas.list_claimed_operations(
+        conn, (access.unique_key(share_id), ensure.unique_key(home))
+    )
     now = timeutils.utcnow_ts(microsecond=True)
     if work.data.before is None or work.data.alone_at is None:
         work.data.before, work.data.alone_at = at_work, now + work.ctx.conf.operations.lease
@@ -327,13 +329,17 @@ def promoted(conn: Connection, work: Work[PromoteReplica]) -> None:
     transitions.finish(conn, _SHARE, work.data.over, active.instance_id)
     transitions.finish(conn, _SHARE, 'promote', work.resource_id)
     shares.update_instance(
-        conn, active.instance_id, is_aside=True, cast_rules_to_readonly=mounted, synced_at=timeutils.utcnow()
+        conn,
+        active.instance_id,
+        is_secondary=True,
+        cast_rules_to_readonly=mounted,
+        synced_at=timeutils.utcnow(),
     )
     transitions.set_replica_state(conn, active.instance_id, states.Replica.OUT_OF_SYNC)
     if not mounted:  # A readable one is exported again, at the same locations, as soon as it follows.
         shares.set_export_locations(conn, active.instance_id, ())
     shares.set_export_locations(conn, work.resource_id, result.exports)
-    shares.update_instance(conn, work.resource_id, is_aside=False, cast_rules_to_readonly=False)
+    shares.update_instance(conn, work.resource_id, is_secondary=False, cast_rules_to_readonly=False)
     transitions.set_replica_state(conn, work.resource_id, states.Replica.ACTIVE)
     replica_workflow.give_up(
         conn, work.ctx, share_replicas.get(conn, work.ctx.elevated(), active.instance_id)

@@ -17,7 +17,7 @@ from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import share_servers
 from manila_lite.manager.plans.share_server_values import load
-from manila_lite.manager.plans.task import notify, to_kind
+from manila_lite.manager.plans.task import notify, to_driver_share
 from manila_lite.operation_data.share_servers import ChangeServer, CheckServers
 from manila_lite.workflow import access as access_workflow
 from manila_lite.workflow import snapshot_access
@@ -76,7 +76,7 @@ def targets(conn: Connection, server: values.ShareServer) -> list[values.EnsureT
 
 def as_share(row: Any, server: values.ShareServer, exports: Iterable[Any]) -> values.Share:
     """Return a share of the server as drivers see it."""
-    return to_kind(row, {}, exports, server=server)
+    return to_driver_share(row, {}, exports, server=server)
 
 
 def change(

@@ -26,7 +26,7 @@ from manila_lite.db.queries import (
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import CAPABILITIES, abilities_of
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.manager.plans import admin_network, server_addresses
+from manila_lite.manager.plans import admin_network, allocated_addresses
 from manila_lite.manager.plans.share_server_values import load
 from manila_lite.manager.plans.task import notify, share_row
 from manila_lite.network import load as plugins
@@ -163,8 +163,8 @@ def _begin(
         server_id,
         topic='share',
         host=work.service.host,
-        serial=f'server:{server_id}',
-        open_key=f'server:{server_id}',
+        mutex_key=f'server:{server_id}',
+        unique_key=f'server:{server_id}',
         data=CreateServer(share_id=work.resource_id),
     )
 
@@ -179,7 +179,7 @@ def allocate(work: Work[Any]) -> None:
     plugin = plugins.make(work.ctx.conf)
     with _patience(work):
         for subnet in subnets:
-            server_addresses.allocate(
+            allocated_addresses.allocate(
                 work.ctx.services,
                 plugin,
                 work.resource_id,
@@ -201,7 +201,7 @@ def free(work: Work[Any], subnet_id: str | None = None) -> None:
     with _patience(work):
         if subnet_id is None:
             admin_network.free(work)
-        server_addresses.free(
+        allocated_addresses.free(
             work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet_id, work.hold
         )
 
@@ -313,7 +313,7 @@ def _remove(ctx: context.RequestContext, server: Any) -> None:
 
 def free_leftovers(manager: Any) -> None:
     """Free everything that the network plugins hold for deleted servers."""
-    server_addresses.free_leftovers(manager.services, plugins.make(manager.services.conf))
+    allocated_addresses.free_leftovers(manager.services, plugins.make(manager.services.conf))
     admin_network.free_leftovers(manager)
 
 

@@ -87,9 +87,9 @@ def serve(work: Work[ApplySnapshotRules]) -> None:
             if named:
                 transitions.begin_many(conn, _MACHINE, verb, named)
         wanted = _wanted(conn, row, share)
-        for copier in access.copiers_of(conn, (share.id,)) if share.status in _COPIED else ():
-            if copier.rule is not None:
-                wanted = access.joined(wanted, copier.rule, 'ro')
+        for copy_client in access.copy_clients_of(conn, (share.id,)) if share.status in _COPIED else ():
+            if copy_client.rule is not None:
+                wanted = access.joined(wanted, copy_client.rule, 'ro')
     snapshot = load_snapshot(work, row.id)
     if is_served(snapshot, share, work.service.driver):
         served = work.service.driver.serve_snapshot(snapshot, wanted)

@@ -27,7 +27,7 @@ Ending = Callable[[Connection, Work[Data], str], dict[str, Any] | None]
 def verb_plan(
     kind: str,
     data: type[Data],
-    machine: states.Machine,
+    machine: states.StateMachine,
     verb: str,
     do: Callable[[Work[Data]], None],
     *,
@@ -110,7 +110,7 @@ def as_share(conn: Connection, row: Any, *, size: int | None = None) -> values.S
         if row.share_server_id
         else None
     )
-    return to_kind(row, specs, exports, size=size, server=server, qos=qos_types.specs_of(conn, specs))
+    return to_driver_share(row, specs, exports, size=size, server=server, qos=qos_types.specs_of(conn, specs))
 
 
 def as_shares(conn: Connection, rows: Sequence[Any]) -> dict[str, values.Share]:
@@ -122,7 +122,7 @@ def as_shares(conn: Connection, rows: Sequence[Any]) -> dict[str, values.Share]:
     qos = qos_types.specs_of_many(conn, specs)
     servers = share_server_values.load(conn, {row.share_server_id for row in rows if row.share_server_id})
     return {
-        row.instance_id: to_kind(
+        row.instance_id: to_driver_share(
             row,
             specs.get(row.share_type_id, {}),
             exports.get(row.instance_id, []),
@@ -152,7 +152,7 @@ def _give(conn: Connection, works: Sequence[Work[Any]], rows: Mapping[str, Any])
         work.loaded = None if row is None else loaded[row.instance_id]
 
 
-def to_kind(
+def to_driver_share(
     row: Any,
     specs: dict[str, str],
     exports: Any,
@@ -253,6 +253,6 @@ __all__ = [
     'prepare_shares',
     'share_instance',
     'share_row',
-    'to_kind',
+    'to_driver_share',
     'verb_plan',
 ]

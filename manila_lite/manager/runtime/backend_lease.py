@@ -32,8 +32,8 @@ _PASSED_ON = '%s: this machine is drained; another one serves from now on'
 
 @dataclasses.dataclass(frozen=True)
 class _Turn:
-    """The outcome of a try. ``kept``: this process has the lease; ``other`` has it else. ``give``: the process, dead or this
-    one, whose lease is to be passed on to another machine.
+    """The outcome of a try. ``kept``: this process has the lease. ``other``: the process that has it, if it is another one.
+    ``give``: the process, this one or a dead one, whose lease should pass to another machine.
     """
 
     kept: bool

@@ -29,7 +29,6 @@ from manila_lite.manager.plans import (
     manage_shares,
     migration_source,
     security_services,
-    server_migration,
     share_backups,
     share_group_snapshots,
     share_groups,
@@ -37,6 +36,7 @@ from manila_lite.manager.plans import (
     share_network_subnet_metadata,
     share_network_subnets,
     share_replicas,
+    share_server_migration,
     share_servers,
     shares,
     snapshot_access,
@@ -59,7 +59,7 @@ PLANS: list[engine.Plan[Any]] = [
     *share_network_subnet_metadata.PLANS,
     *manage_servers.PLANS,
     *ensure.PLANS,
-    *server_migration.PLANS,
+    *share_server_migration.PLANS,
     *share_migration.PLANS,
     *migration_source.PLANS,
     *former_exports.PLANS,
@@ -71,12 +71,12 @@ PLANS: list[engine.Plan[Any]] = [
     *share_backups.PLANS,
 ]
 
-#: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
+#: Seconds before the second try to start a backend, and the longest pause between tries. Each pause doubles.
 _RETRY, _RETRY_MOST = 1.0, 60.0
-#: The longest of them for a backend with several hosts: clients wait until this one has taken over.
+#: The longest pause for a backend with several hosts: its clients wait until this host has taken over.
 _RETRY_MOST_ELSEWHERE = 4.0
-#: Seconds for work under way to end before the backend is passed on to another machine, and between looks. Work that takes
-#: longer is done again there.
+#: Seconds that running work has to end before the backend passes to another machine, and seconds between looks. The other
+#: machine does again what took longer.
 _FINISH, _FINISHED = 30.0, 0.05
 #: Seconds for the manager's own threads to end by themselves at a stop. Then the driver shuts down, which ends its waits.
 _PATIENCE = 10.0
@@ -163,7 +163,7 @@ class ShareManager:
         #: For shares that still admit the client of an ended copy: the time of the next try, and the pause after it, in
         #: seconds.
         self.shut_out_tries: dict[str, tuple[float, float]] = {}
-        self.backups = share_backups.copier(
+        self.backups = share_backups.make_backup_driver(
             self.driver, self.section, self.driver.backend.state_dir.resolve()
         )
         self.moves = ShareMoves(self.driver.backend.state_dir.resolve(), conf, self.section)
@@ -245,7 +245,7 @@ class ShareManager:
             self._make_ready(end)
             end.wait()
             if not self._stopping.is_set():
-                self.worker.deafen()
+                self.worker.stop_listening()
                 self._let_copies(run=False)
                 self._pass_on()
                 self._stand_back()

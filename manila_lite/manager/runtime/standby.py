@@ -21,7 +21,7 @@ _SAY = 1.0
 
 
 class Standby:
-    """Membership of this machine among those of one backend. Only the thread of the lease uses it, but for ``say``."""
+    """The membership of this machine in the group of a backend. Only the thread of the lease uses it, except ``say``."""
 
     def __init__(self, services: context.Services, host: str, owner: str, lease: float):
         self._services = services

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filters for the hints same_host and different_host: on the pools of some shares, or away from them."""
 
-from manila_lite.scheduler.interface import Filter, PoolState, Request
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState
 
 
 class Affinity(Filter):
@@ -10,11 +10,11 @@ class Affinity(Filter):
     name = 'AffinityFilter'
     detail = 'FILTER_AFFINITY'
 
-    def applies(self, request: Request) -> bool:
+    def applies(self, request: PlacementRequest) -> bool:
         """Apply only with the hint same_host."""
         return bool(request.same_hosts)
 
-    def check(self, request: Request, pool: PoolState) -> str | None:
+    def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
         """Return None for a host of those shares."""
         if request.same_hosts.isdisjoint(pool.places):
             return 'the hint same_host asks for a pool of the shares that it names'
@@ -27,11 +27,11 @@ class AntiAffinity(Filter):
     name = 'AntiAffinityFilter'
     detail = 'FILTER_AFFINITY'
 
-    def applies(self, request: Request) -> bool:
+    def applies(self, request: PlacementRequest) -> bool:
         """Apply only with the hint different_host."""
         return bool(request.different_hosts)
 
-    def check(self, request: Request, pool: PoolState) -> str | None:
+    def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
         """Return the reason if the pool holds one of those shares."""
         shared = request.different_hosts.intersection(pool.places)
         return (

@@ -2,7 +2,7 @@
 """Filter for the availability zone that the user asked for, and for the zones of the share type."""
 
 from manila_lite import extra_specs
-from manila_lite.scheduler.interface import Filter, PoolState, Request
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState
 
 
 class AvailabilityZone(Filter):
@@ -12,7 +12,7 @@ class AvailabilityZone(Filter):
     detail = 'FILTER_AVAILABILITY'
     static = True
 
-    def check(self, request: Request, pool: PoolState) -> str | None:
+    def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
         """Return the zone that was asked for instead."""
         here = pool.availability_zone
         if request.availability_zone is not None and request.availability_zone != here:

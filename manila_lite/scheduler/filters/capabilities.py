@@ -2,7 +2,7 @@
 """Filter for the capabilities that the share type asks for."""
 
 from manila_lite import extra_specs
-from manila_lite.scheduler.interface import Filter, PoolState, Request
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState
 
 #: The extra spec that has a filter of its own.
 _SERVERS = 'driver_handles_share_servers'
@@ -15,7 +15,7 @@ class Capabilities(Filter):
     detail = 'FILTER_CAPABILITIES'
     static = True
 
-    def check(self, request: Request, pool: PoolState) -> str | None:
+    def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
         """Return the first extra spec, by name, that the pool does not satisfy."""
         reasons = (
             reason

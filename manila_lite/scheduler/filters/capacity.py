@@ -4,7 +4,7 @@
 import math
 
 from manila_lite import extra_specs
-from manila_lite.scheduler.interface import Filter, PoolState, Request
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState
 
 #: More GiB than any pool has. SQL cannot compare with infinity everywhere.
 UNLIMITED = 1e15
@@ -16,7 +16,7 @@ class Capacity(Filter):
     name = 'CapacityFilter'
     detail = 'FILTER_CAPACITY'
 
-    def check(self, request: Request, pool: PoolState) -> str | None:
+    def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
         """Return how many GiB were asked for and how many are left."""
         left = headroom(request, pool)
         if request.size <= left:
@@ -35,7 +35,7 @@ class Capacity(Filter):
         return f'{asked}: {", ".join(facts)}'
 
 
-def headroom(request: Request, pool: PoolState) -> float:
+def headroom(request: PlacementRequest, pool: PoolState) -> float:
     """Return how many GiB may still be claimed, never negative.
 
     ``claimed_gb + headroom`` follows from the report alone, so it holds for the pool's whole generation, however much
@@ -65,7 +65,7 @@ def _reserved(pool: PoolState) -> float:
     return total * pool.reserved_percentage / 100 if math.isfinite(total) else 0.0
 
 
-def is_thin(request: Request, pool: PoolState) -> bool:
+def is_thin(request: PlacementRequest, pool: PoolState) -> bool:
     """Say whether the share is thin: the pool supports thin provisioning, and the share type does not forbid it."""
     if not pool.thin_provisioning:
         return False

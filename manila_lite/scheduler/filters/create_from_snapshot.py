@@ -4,7 +4,7 @@
 import dataclasses
 from collections.abc import Iterable
 
-from manila_lite.scheduler.interface import Filter, PoolState, Request, places
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState, places
 
 #: Capability of pools whose backend makes shares from snapshots of other backends of its replication domain. No driver
 #: here has it.
@@ -17,18 +17,18 @@ class CreateFromSnapshot(Filter):
     name = 'CreateFromSnapshotFilter'
     detail = 'FILTER_CREATE_FROM_SNAPSHOT'
 
-    def applies(self, request: Request) -> bool:
+    def applies(self, request: PlacementRequest) -> bool:
         """Apply only to a share that is made from a snapshot."""
         return request.source_host is not None
 
-    def prepare(self, request: Request, pools: Iterable[PoolState]) -> Request:
+    def prepare(self, request: PlacementRequest, pools: Iterable[PoolState]) -> PlacementRequest:
         """Return the request with the replication domain of the snapshot's backend, if it reports one."""
         home = places(request.source_host or '')[1]
         neighbour = next((pool for pool in pools if pool.backend == home), None)
         domain = neighbour and neighbour.capabilities.get('replication_domain')
         return dataclasses.replace(request, source_domain=domain) if domain else request
 
-    def check(self, request: Request, pool: PoolState) -> str | None:
+    def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
         """Return the backend of the snapshot, if the pool is elsewhere."""
         home = places(request.source_host or '')[1]
         domain = pool.capabilities.get('replication_domain')

@@ -2,7 +2,7 @@
 """Filter for backends that make share servers, or make none."""
 
 from manila_lite import extra_specs
-from manila_lite.scheduler.interface import Filter, PoolState, Request
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState
 
 _KEY = 'driver_handles_share_servers'
 
@@ -14,7 +14,7 @@ class DriverHandlesShareServers(Filter):
     detail = 'FILTER_DRIVER'
     static = True
 
-    def check(self, request: Request, pool: PoolState) -> str | None:
+    def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
         """Return how the backend differs."""
         reasons = (
             extra_specs.unmet(_KEY, asked[_KEY], pool.reported)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filter for pools that were tried for the same request, and failed."""
 
-from manila_lite.scheduler.interface import Filter, PoolState, Request
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState
 
 
 class Excluded(Filter):
@@ -11,11 +11,11 @@ class Excluded(Filter):
     name = 'RetryFilter'
     detail = 'NO_VALID_HOST'
 
-    def applies(self, request: Request) -> bool:
+    def applies(self, request: PlacementRequest) -> bool:
         """Apply only after a failure."""
         return bool(request.excluded)
 
-    def check(self, request: Request, pool: PoolState) -> str | None:
+    def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
         """Return how the pool, or its whole backend, failed."""
         failed = next((place for place in pool.places if place in request.excluded), None)
         return None if failed is None else f'it was tried before and failed: {request.excluded[failed]}'

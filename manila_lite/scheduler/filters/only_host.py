@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filter for a host that an administrator chose."""
 
-from manila_lite.scheduler.interface import Filter, PoolState, Request
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState
 
 
 class OnlyHost(Filter):
@@ -10,10 +10,10 @@ class OnlyHost(Filter):
     name = 'OnlyHostFilter'
     detail = 'FILTER_AFFINITY'
 
-    def applies(self, request: Request) -> bool:
+    def applies(self, request: PlacementRequest) -> bool:
         """Apply only if a host was chosen."""
         return request.only_host is not None
 
-    def check(self, request: Request, pool: PoolState) -> str | None:
+    def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
         """Return None for a pool on that machine or backend, or for that pool."""
         return None if request.only_host in pool.places else f'the request is for {request.only_host} only'

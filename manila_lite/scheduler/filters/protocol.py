@@ -2,7 +2,7 @@
 """Filter for the protocol of the share."""
 
 from manila_lite import extra_specs
-from manila_lite.scheduler.interface import Filter, PoolState, Request
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState
 
 
 class Protocol(Filter):
@@ -12,11 +12,11 @@ class Protocol(Filter):
     detail = 'FILTER_CAPABILITIES'
     static = True
 
-    def applies(self, request: Request) -> bool:
+    def applies(self, request: PlacementRequest) -> bool:
         """Apply only if the request names a protocol; that of a group names none."""
         return bool(request.proto)
 
-    def check(self, request: Request, pool: PoolState) -> str | None:
+    def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
         """Return the protocols that the pool serves instead."""
         held = pool.reported.get('storage_protocol')
         served = {

@@ -2,7 +2,7 @@
 """Filter for share networks: they need a subnet in the pool's zone, and for several a backend that supports several."""
 
 from manila_lite import errors
-from manila_lite.scheduler.interface import Filter, PoolState, Request
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState
 
 _SEVERAL = 'share_server_multiple_subnet_support'
 
@@ -13,7 +13,7 @@ class ShareNetwork(Filter):
     name = 'ShareNetworkFilter'
     detail = 'FILTER_AVAILABILITY'
 
-    def check(self, request: Request, pool: PoolState) -> str | None:
+    def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
         """Return what is missing: a subnet, or the backend's support for several."""
         if request.subnets is None:
             return None

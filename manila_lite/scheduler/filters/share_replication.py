@@ -4,7 +4,7 @@
 import dataclasses
 from collections.abc import Iterable
 
-from manila_lite.scheduler.interface import Filter, PoolState, Request, places
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState, places
 
 
 class ShareReplication(Filter):
@@ -13,11 +13,11 @@ class ShareReplication(Filter):
     name = 'ShareReplicationFilter'
     detail = 'FILTER_REPLICATION'
 
-    def applies(self, request: Request) -> bool:
+    def applies(self, request: PlacementRequest) -> bool:
         """Apply only if the share type asks for replication."""
         return 'replication_type' in request.asked
 
-    def prepare(self, request: Request, pools: Iterable[PoolState]) -> Request:
+    def prepare(self, request: PlacementRequest, pools: Iterable[PoolState]) -> PlacementRequest:
         """Return the request with the replication domain of the active replica's backend, if it reports one."""
         if request.active_host is None:
             return request
@@ -26,7 +26,7 @@ class ShareReplication(Filter):
         domain = neighbour and neighbour.capabilities.get('replication_domain')
         return dataclasses.replace(request, replication_domain=domain) if domain else request
 
-    def check(self, request: Request, pool: PoolState) -> str | None:
+    def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
         """Return the domain that the pool is in, or that it has a replica already."""
         domain = pool.capabilities.get('replication_domain')
         if not domain:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filter for backends whose service is up and not disabled."""
 
-from manila_lite.scheduler.interface import Filter, PoolState, Request
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState
 
 
 class Up(Filter):
@@ -11,7 +11,7 @@ class Up(Filter):
     name = 'UpFilter'
     detail = 'NO_VALID_HOST'
 
-    def check(self, request: Request, pool: PoolState) -> str | None:
+    def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
         """Return the reason why the service does not take the request."""
         if pool.clock:
             return f'the service of the backend takes no work: {pool.clock}'

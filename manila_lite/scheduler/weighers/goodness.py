@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from manila_lite import extra_specs
-from manila_lite.scheduler.interface import PoolState, Request, Weigher
+from manila_lite.scheduler.interface import PlacementRequest, PoolState, Weigher
 
 _KEYS = ('goodness_function', 'goodness')
 
@@ -12,7 +12,7 @@ _KEYS = ('goodness_function', 'goodness')
 class Goodness(Weigher):
     """Prefer the pool with the highest goodness, from 0 to 100. A pool that reports none, or no number, has 0."""
 
-    def weigh(self, request: Request, pools: Sequence[PoolState]) -> Sequence[float]:
+    def weigh(self, request: PlacementRequest, pools: Sequence[PoolState]) -> Sequence[float]:
         """Return the goodness of each pool."""
         return [pool.remembered(_goodness) for pool in pools]
 

@@ -3,13 +3,13 @@
 
 from collections.abc import Sequence
 
-from manila_lite.scheduler.interface import PoolState, Request, Weigher, places
+from manila_lite.scheduler.interface import PlacementRequest, PoolState, Weigher, places
 
 
 class HostAffinity(Weigher):
     """Prefer the pool that holds the snapshot, then pools of its backend, then pools of its machine."""
 
-    def weigh(self, request: Request, pools: Sequence[PoolState]) -> Sequence[float]:
+    def weigh(self, request: PlacementRequest, pools: Sequence[PoolState]) -> Sequence[float]:
         """Return how many of machine, backend and pool are the same as the source's; 0 for all if there is no source."""
         if not request.source_host:
             return [0.0] * len(pools)

@@ -139,7 +139,7 @@ def _begin_operation(
         row.id,
         topic=TOPIC,
         host=row.host,
-        serial=row.id,
+        mutex_key=row.id,
         data=dict(data),
     )
 

@@ -89,7 +89,7 @@ def _begin_operation(
         attachment_id,
         topic=TOPIC,
         host=row.host,
-        serial=row.id,
+        mutex_key=row.id,
         data={'server_id': row.id},
     )
 

@@ -11,7 +11,7 @@ from oslo_log import log
 from oslo_utils import netutils
 
 from manila_lite.siblings.compute.db import models, store
-from manila_lite.siblings.compute.drivers.interface import InstanceDriver, Nic, Server, Share
+from manila_lite.siblings.compute.drivers.interface import InstanceDriver, MountedShare, Nic, Server
 from manila_lite.siblings.compute.states import ON
 from manila_lite.siblings.grants import Grants
 
@@ -55,12 +55,12 @@ class Host:
         #: Locks of servers (by id) and of mounts (by key); a server's lock is taken first.
         self.locked = _Locks()
 
-    def mount(self, share: Share) -> None:
+    def mount(self, share: MountedShare) -> None:
         """Mount the share's export on the host."""
         with self.locked(self.driver.mount_key(share)):
             self.driver.share_mount(share)
 
-    def unmount(self, share: Share, server_id: str) -> None:
+    def unmount(self, share: MountedShare, server_id: str) -> None:
         """Unmount the share's export, unless another server of the host needs it."""
         key = self.driver.mount_key(share)
         with self.locked(key):
@@ -91,6 +91,6 @@ def server_of(row: Any) -> Server:
     return Server(row.id, row.project_id, row.name, **{**row.spec, 'nics': nics})
 
 
-def share_of(row: Any) -> Share:
+def share_of(row: Any) -> MountedShare:
     """Return an attached share as drivers know it."""
-    return Share(row.share_id, row.tag, row.export_location, row.share_proto)
+    return MountedShare(row.share_id, row.tag, row.export_location, row.share_proto)

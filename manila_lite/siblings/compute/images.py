@@ -83,6 +83,6 @@ def delete(ctx: RequestContext, name: str) -> None:
         if not row.ready and store.with_open_operation(conn, (row.server_id,)):
             raise errors.Conflict(f'Image {name} is being created.', code='wrong_state')
         wake = engine.begin_once(
-            conn, ctx, KIND, 'image', row.id, topic=TOPIC, host=row.host, open_key=f'image:{row.id}'
+            conn, ctx, KIND, 'image', row.id, topic=TOPIC, host=row.host, unique_key=f'image:{row.id}'
         )
     wake.send(ctx)

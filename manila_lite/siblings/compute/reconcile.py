@@ -177,7 +177,7 @@ class Reconciler:
                 ).send(self._ctx)
 
     def _begin(
-        self, conn: Connection, kind: str, resource_type: str, resource_id: str, serial: str, **data: Any
+        self, conn: Connection, kind: str, resource_type: str, resource_id: str, mutex_key: str, **data: Any
     ) -> engine.Wake:
         work.supersede(conn, resource_id, (*KINDS, 'server.delete'))  # operations that were set aside
         return engine.begin(
@@ -188,6 +188,6 @@ class Reconciler:
             resource_id,
             topic=TOPIC,
             host=self._host.name,
-            serial=serial,
+            mutex_key=mutex_key,
             data=data,
         )

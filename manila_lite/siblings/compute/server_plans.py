@@ -9,7 +9,7 @@ from oslo_utils import timeutils
 from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.siblings.compute import notices, share_plans
+from manila_lite.siblings.compute import notifications, share_plans
 from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.host import server_of, share_of
 from manila_lite.siblings.compute.share_plans import message_for_owner
@@ -136,7 +136,7 @@ def _drop_grants(work: Work) -> None:
     with work.ctx.db.writer() as conn:
         rows = store.attachments(conn, (work.resource_id,))
         for row in rows:
-            notices.emit_attachment(conn, work, 'share_detach.start', row)
+            notifications.emit_attachment(conn, work, 'share_detach.start', row)
         share_plans.unlink_grants(conn, work, rows)
 
 
@@ -163,7 +163,7 @@ def _stopped(conn: Connection, work: Work) -> None:
 def _deleted(conn: Connection, work: Work) -> None:
     rows = store.attachments(conn, (work.resource_id,))
     for row in rows:
-        notices.emit_attachment(conn, work, 'share_detach.end', row)
+        notifications.emit_attachment(conn, work, 'share_detach.end', row)
     transitions.remove(conn, ATTACHMENT, [row.id for row in rows], 'detaching')
     store.free_addresses(conn, work.resource_id)
     store.delete_unfinished_images(conn, work.resource_id)

@@ -17,7 +17,7 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.siblings import nfs
 from manila_lite.siblings import shares as share_service
-from manila_lite.siblings.compute import notices
+from manila_lite.siblings.compute import notifications
 from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.host import server_of, share_of
 from manila_lite.siblings.compute.states import ATTACHMENT
@@ -39,7 +39,7 @@ def _announce(work: Work) -> None:
     with work.ctx.db.writer() as conn:
         row = store.find_attachment(conn, work.resource_id)
         if row is not None and row.status == 'attaching':
-            notices.emit_attachment(conn, work, 'share_attach.start', row)
+            notifications.emit_attachment(conn, work, 'share_attach.start', row)
 
 
 def _claim(work: Work) -> None:
@@ -76,7 +76,7 @@ def _attached(conn: Connection, work: Work) -> None:
     transitions.finish(conn, ATTACHMENT, 'attach', work.resource_id, fault=None)
     row = store.find_attachment(conn, work.resource_id)
     if row is not None and row.status == 'inactive':
-        notices.emit_attachment(conn, work, 'share_attach.end', row)
+        notifications.emit_attachment(conn, work, 'share_attach.end', row)
 
 
 def _not_attached(conn: Connection, work: Work, error: Exception) -> None:
@@ -90,7 +90,7 @@ def _not_attached(conn: Connection, work: Work, error: Exception) -> None:
             _naming(row.share_id, message_for_owner(error)),
             work.ctx,
         )
-        notices.emit_attachment(conn, work, 'share_attach.error', row, error)
+        notifications.emit_attachment(conn, work, 'share_attach.error', row, error)
 
 
 def message_for_owner(error: Exception) -> str:
@@ -146,7 +146,7 @@ def _begin_detach(work: Work) -> None:
     with work.ctx.db.writer() as conn:
         row = store.find_attachment(conn, work.resource_id)
         if row is not None:
-            notices.emit_attachment(conn, work, 'share_detach.start', row)
+            notifications.emit_attachment(conn, work, 'share_detach.start', row)
 
 
 @_retried_forever
@@ -198,7 +198,7 @@ def release(work: Work) -> None:
 def _detached(conn: Connection, work: Work) -> None:
     row = store.find_attachment(conn, work.resource_id)
     if row is not None:
-        notices.emit_attachment(conn, work, 'share_detach.end', row)
+        notifications.emit_attachment(conn, work, 'share_detach.end', row)
     transitions.finish(conn, ATTACHMENT, 'detach', work.resource_id)
 
 
@@ -206,7 +206,7 @@ def _not_detached(conn: Connection, work: Work, error: Exception) -> None:
     transitions.fail(conn, ATTACHMENT, 'detach', work.resource_id, fault=message_for_owner(error))
     row = store.find_attachment(conn, work.resource_id)
     if row is not None:
-        notices.emit_attachment(conn, work, 'share_detach.error', row, error)
+        notifications.emit_attachment(conn, work, 'share_detach.error', row, error)
 
 
 # Steps of a server's plans --------------------------------------------------------------------

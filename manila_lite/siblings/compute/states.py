@@ -3,13 +3,13 @@
 
 import dataclasses
 
-from manila_lite.states import Crash, Machine, machine
+from manila_lite.states import Crash, StateMachine, state_machine
 
 _SETTLED = 'active stopped suspended error'
 _BUSY = 'building starting stopping rebooting hard_rebooting suspending resuming rebuilding resizing imaging'
 
 # fmt: off    - tables are read by column
-SERVER = machine(
+SERVER = state_machine(
     'server',
     'status',
     (
@@ -34,7 +34,7 @@ SERVER = machine(
     ),
 )
 
-ATTACHMENT = machine(
+ATTACHMENT = state_machine(
     'share_attachment',
     'status',
     (
@@ -52,7 +52,7 @@ ATTACHMENT = machine(
 # fmt: on
 
 #: Every machine, by resource type.
-MACHINES: dict[str, Machine] = {one.resource_type: one for one in (SERVER, ATTACHMENT)}
+MACHINES: dict[str, StateMachine] = {one.resource_type: one for one in (SERVER, ATTACHMENT)}
 
 #: Statuses in which a guest may run, now or soon: the host's resources for it stay.
 ON = frozenset({'active', *_BUSY.split()}) - {'building'}

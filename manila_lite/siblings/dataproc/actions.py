@@ -33,7 +33,7 @@ _OWN = frozenset(
 _INHERITED = ('shares', 'default_image_id')
 
 
-def open_key(cluster_id: str) -> str:
+def unique_key(cluster_id: str) -> str:
     """Return the key of a cluster's operation, of which one is open at a time."""
     return f'cluster:{cluster_id}'
 
@@ -41,7 +41,7 @@ def open_key(cluster_id: str) -> str:
 def converge(conn: Connection, ctx: RequestContext, cluster_id: str) -> engine.Wake:
     """Begin the operation of a cluster, or ask an open one for another round. Returns the wake-up to send after the commit."""
     return engine.begin_once(
-        conn, ctx, KIND, 'cluster', cluster_id, topic=TOPIC, host='', open_key=open_key(cluster_id)
+        conn, ctx, KIND, 'cluster', cluster_id, topic=TOPIC, host='', unique_key=unique_key(cluster_id)
     )
 
 

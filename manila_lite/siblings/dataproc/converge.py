@@ -12,7 +12,7 @@ from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
-from manila_lite.siblings.dataproc import actions, mounting, nodes, notices, states, steps
+from manila_lite.siblings.dataproc import actions, mounting, nodes, notifications, states, steps
 from manila_lite.siblings.dataproc.db import store
 from manila_lite.siblings.work import Plan, Step, Work
 
@@ -23,11 +23,11 @@ def _done(conn: Connection, work: Work) -> None:
     """Set the status of the cluster from its nodes and mounts, unless a newer request is waiting."""
     row = store.find_cluster(conn, work.resource_id)
     operation = rows.get(conn, work.op.id)
-    if row is None or operation is None or operation.wanted != work.asked:
+    if row is None or operation is None or operation.requested_count != work.asked:
         return
     if row.status == states.CLUSTER['delete'].during and not store.instances(conn, (row.id,)):
         transitions.finish(conn, states.CLUSTER, 'delete', row.id)
-        notices.emit_cluster(work, row, 'delete', row.status)
+        notifications.emit_cluster(work, row, 'delete', row.status)
         return
     faults = _faults(conn, row)
     of_new_nodes = [why for node_id, why in faults if row.scaling and node_id not in row.scaling['nodes']]
@@ -65,7 +65,7 @@ def _end(conn: Connection, work: Work, row: Any, status: str, why: str | None) -
         store.update(conn, 'cluster', row.id, {'status_description': why})
         return
     transitions.settle(conn, states.CLUSTER, (row.id,), row.status, status, status_description=why)
-    notices.emit_cluster(work, row, 'update', status, why)
+    notifications.emit_cluster(work, row, 'update', status, why)
 
 
 def _failed(conn: Connection, work: Work, error: Exception) -> None:

@@ -106,7 +106,7 @@ class Engine:
             return store.taken_references(conn)
 
     def _needs_check(self, conn: Connection, row: Any) -> bool:
-        if rows.is_open(conn, actions.open_key(row.id)):
+        if rows.is_open(conn, actions.unique_key(row.id)):
             return False
         if row.status in states.CLUSTER.transient:
             return True
@@ -129,7 +129,7 @@ class Engine:
             overwrite=False,
         )
         with self.services.db.writer() as conn:
-            if rows.is_open(conn, actions.open_key(row.id)):
+            if rows.is_open(conn, actions.unique_key(row.id)):
                 return
             wake = actions.converge(conn, owner, row.id)
         wake.send(ctx)

@@ -13,7 +13,7 @@ from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.siblings import grants, shares
-from manila_lite.siblings.dataproc import looks, notices, paths, states, steps, validation
+from manila_lite.siblings.dataproc import looks, notifications, paths, states, steps, validation
 from manila_lite.siblings.dataproc.db import store
 from manila_lite.siblings.dataproc.interface import Busy, Mount, NodeAway
 from manila_lite.siblings.work import Work
@@ -127,7 +127,7 @@ def _unmount_one(work: Work, cluster: Any, remote: Any, mount: Any, leaving: boo
 
 def _unmounted(work: Work, cluster: Any, mount: Any, note: str) -> None:
     steps.write(work, lambda conn: transitions.finish(conn, states.MOUNT, 'unmount', mount.id))
-    notices.emit_mount(work, cluster, mount, 'share_unmount.end', note or None)
+    notifications.emit_mount(work, cluster, mount, 'share_unmount.end', note or None)
 
 
 def release(work: Work) -> None:
@@ -315,7 +315,7 @@ def _mount_one(work: Work, cluster: Any, remote: Any, mount: Any, stuck: dict[st
         steps.fail_mount(work, cluster, mount, 'mount', str(never))
         return
     steps.write(work, lambda conn: transitions.finish(conn, states.MOUNT, 'mount', mount.id, fault=None))
-    notices.emit_mount(work, cluster, mount, 'share_mount.end')
+    notifications.emit_mount(work, cluster, mount, 'share_mount.end')
 
 
 def _retry_mount(work: Work, cluster: Any, mounts: list[Any], away: errors.ManilaLiteError) -> float | None:

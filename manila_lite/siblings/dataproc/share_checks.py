@@ -8,7 +8,7 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.context import RequestContext
 from manila_lite.siblings.dataproc.validation import InvalidReference
-from manila_lite.siblings.shares import Share, check_may_give_access, of_process, preferred
+from manila_lite.siblings.shares import VisibleShare, check_may_give_access, of_process, preferred
 
 _AT_ONCE = 8
 _MISSING = 'share_service_missing'
@@ -61,14 +61,14 @@ def _check_one(
         raise
 
 
-def _must_be_theirs(ctx: RequestContext, who: Mapping[str, str], share: Share) -> None:
+def _must_be_theirs(ctx: RequestContext, who: Mapping[str, str], share: VisibleShare) -> None:
     try:
         check_may_give_access(of_process(ctx.services), ctx, who, share)
     except errors.Forbidden as refused:
         raise InvalidReference(f'shares: {refused}') from None
 
 
-def _fits(share: Share, protocols: Collection[str]) -> None:
+def _fits(share: VisibleShare, protocols: Collection[str]) -> None:
     if share.protocol.upper() not in protocols:
         raise InvalidReference(
             f'shares: share {share.id} is of protocol {share.protocol}; only {", ".join(sorted(protocols))} '

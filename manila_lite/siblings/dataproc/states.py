@@ -5,13 +5,13 @@ One operation brings a cluster from any state to what its rows ask for (``conver
 say which status it shows meanwhile. After a crash the operation goes on at the step it had reached.
 """
 
-from manila_lite.states import Crash, machine
+from manila_lite.states import Crash, state_machine
 
 _UNDER_WAY = 'Validating InfraUpdating Spawning Waiting Preparing Configuring Starting'
 _SETTLED = 'Active Error'
 
 # fmt: off    - tables are read by column
-CLUSTER = machine(
+CLUSTER = state_machine(
     'cluster',
     'status',
     (
@@ -31,7 +31,7 @@ CLUSTER = machine(
     ),
 )
 
-NODE = machine(
+NODE = state_machine(
     'cluster_node',
     'state',
     (
@@ -41,7 +41,7 @@ NODE = machine(
     ),
 )
 
-MOUNT = machine(
+MOUNT = state_machine(
     'share_mount',
     'state',
     (

@@ -10,7 +10,7 @@ from oslo_utils import timeutils
 from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.siblings.dataproc import notices, states
+from manila_lite.siblings.dataproc import notifications, states
 from manila_lite.siblings.dataproc.db import store
 from manila_lite.siblings.dataproc.interface import Node
 from manila_lite.siblings.work import Work
@@ -38,7 +38,7 @@ def show_progress(work: Work, verb: str, total: int) -> None:
         to = states.CLUSTER[verb].during
         if row.status in _UNDER_WAY and row.status != to:
             transitions.begin(conn, states.CLUSTER, verb, row.id)
-            notices.emit_cluster(work, row, 'update', to)
+            notifications.emit_cluster(work, row, 'update', to)
 
 
 def _step(row: Any, verb: str, total: int) -> list[dict[str, Any]]:
@@ -107,7 +107,7 @@ def write(work: Work, do: Callable[[Connection], Any]) -> None:
 def fail_mount(work: Work, cluster: Any, mount: Any, verb: str, why: str) -> None:
     """Record in the mount's row why it is not mounted, or not unmounted."""
     write(work, lambda conn: transitions.fail(conn, states.MOUNT, verb, mount.id, fault=why))
-    notices.emit_mount(work, cluster, mount, f'share_{verb}.error', why)
+    notifications.emit_mount(work, cluster, mount, f'share_{verb}.error', why)
 
 
 def try_again(work: Work, mount: Any, why: str) -> bool:

@@ -39,7 +39,7 @@ class Tables(testtools.TestCase):
     def test_every_machine_is_listed(self):
         listed = {id(machine) for machine in states.MACHINES.values()}
         self.assertEqual(
-            listed, {id(value) for value in vars(states).values() if isinstance(value, states.Machine)}
+            listed, {id(value) for value in vars(states).values() if isinstance(value, states.StateMachine)}
         )
         for resource_type, machine in states.MACHINES.items():
             self.assertEqual(resource_type, machine.resource_type)

@@ -165,13 +165,17 @@ class Siege:
 
     def __enter__(self) -> Self:
         self._watcher, self._besiegers = (_Apart(work, self._deployment.port) for work in (_watch, _besiege))
-        self._copier = _Apart(names.copy, str(self._deployment.state / 'names'))
+        self._copy_client = _Apart(names.copy, str(self._deployment.state / 'names'))
         self._weighing.start()
         return self
 
     def __exit__(self, *_) -> None:
         self._ended.set()
-        self.made, self.asked, self.copied = self._besiegers.stop(), self._watcher.stop(), self._copier.stop()
+        self.made, self.asked, self.copied = (
+            self._besiegers.stop(),
+            self._watcher.stop(),
+            self._copy_client.stop(),
+        )
         self._weighing.join()
 
     def _weigh(self) -> None:

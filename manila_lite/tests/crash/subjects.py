@@ -184,7 +184,7 @@ class Cell:
                     status='error',
                     access_rules_status='active',
                     share_type_id=kind,
-                    is_aside=True,
+                    is_secondary=True,
                     replica_state='error',
                 )
             )

@@ -111,7 +111,7 @@ class Rows:
     def usage(self) -> dict[str, int]:
         """Return the project's usage, counted from its rows."""
         shares, snapshots = (
-            [row for row in rows if not row.is_going] for rows in (self.shares, self.snapshots)
+            [row for row in rows if not row.deletion_deferred] for rows in (self.shares, self.snapshots)
         )
         by_id = {row.id: row for row in shares if row.replication_type}
         sizes = [row.size for row in by_id.values()] + [by_id[row.share_id].size for row in self.replicas]
@@ -155,13 +155,13 @@ _QUERIES: dict[str, tuple[sa.Select, sa.ColumnElement[str]]] = {
             _instances.c.status,
             _instances.c.share_server_id,
             _instances.c.access_rules_status,
-        ).join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside)),
+        ).join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_secondary)),
         _shares.c.project_id,
     ),
     'instances': (
         sa.select(_instances, _shares.c.project_id)
         .join(_shares, _shares.c.id == _instances.c.share_id)
-        .where(_instances.c.is_aside),
+        .where(_instances.c.is_secondary),
         _shares.c.project_id,
     ),
     'rules': (
@@ -360,7 +360,7 @@ class Backends:
             resource_id: project
             for project, rows in projects.items()
             for op in rows.operations
-            for resource_id in (op.serial, op.resource_id)
+            for resource_id in (op.mutex_key, op.resource_id)
         }
         for resource_type, records in (
             ('share', self.shares),

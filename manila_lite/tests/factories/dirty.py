@@ -91,7 +91,7 @@ def _value(column: sa.Column, kind: str, number: int) -> Any:
 
 def _row(table: sa.Table, kind: str, number: int) -> dict[str, Any]:
     return {
-        column.name: _value(column, kind, number)
+        column.key: _value(column, kind, number)
         for column in table.columns
         if kind != 'bare' or not column.nullable
     }

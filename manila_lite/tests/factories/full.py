@@ -27,9 +27,7 @@ def make(conn, count, first=0, *, mixed=False):
     numbers = list(range(first, first + count))
     for table in (table for table in models.metadata.sorted_tables if table is not models.quota_changes):
         columns = {
-            column.name: [
-                _value(column, number) for number in (_mixed(column, numbers) if mixed else numbers)
-            ]
+            column.key: [_value(column, number) for number in (_mixed(column, numbers) if mixed else numbers)]
             for column in table.columns
         }
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]

@@ -122,7 +122,9 @@ class Refusing(base.ServiceTest):
         with self.service.services.db.reader() as conn:
             row = conn.execute(table.select().where(table.c.share_id == share)).mappings().one()
         return self.insert(
-            table, **{**{name: row[name] for name in _ALIKE}, 'status': 'available', **values}, is_aside=True
+            table,
+            **{**{name: row[name] for name in _ALIKE}, 'status': 'available', **values},
+            is_secondary=True,
         )
 
     def moving(self, share):

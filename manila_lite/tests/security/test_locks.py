@@ -445,7 +445,7 @@ class Free(LockTest):
             lock.c.resource_action,
             share.c.id,
             share.c.project_id,
-            share.c.is_going,
+            share.c.deletion_deferred,
             rule.c.id,
             rule.c.access_type,
             rule.c.access_to,

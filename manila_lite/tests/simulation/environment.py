@@ -67,7 +67,7 @@ class Condition:
     def __init__(self, baton):
         self._baton = baton
         self._lock = Lock(baton)
-        self._notices = 0
+        self._notifications = 0
 
     def __enter__(self):
         return self._lock.acquire()
@@ -77,14 +77,14 @@ class Condition:
 
     def wait_for(self, condition):
         while not (result := condition()):
-            seen = self._notices
+            seen = self._notifications
             self._lock.release()
-            self._baton.wait(lambda seen=seen: self._notices != seen)
+            self._baton.wait(lambda seen=seen: self._notifications != seen)
             self._lock.acquire()
         return result
 
     def notify_all(self):
-        self._notices += 1
+        self._notifications += 1
 
 
 class Thread:

@@ -233,7 +233,7 @@ class GapHistory:
     @property
     def running(self):
         """Return how many operations have a thread; without the lock, which would be a point."""
-        return len(self.runner._hands._running)
+        return len(self.runner._slots._running)
 
     def until(self, condition):
         """Wait, before the signal, until the condition holds."""

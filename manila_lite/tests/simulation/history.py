@@ -132,10 +132,10 @@ class History:
         return wake
 
     def _make(self):
-        self._begin(plans.PLACED, topic=plans.SCHEDULER, serial=self._rng.choice((None, 'x')))
+        self._begin(plans.PLACED, topic=plans.SCHEDULER, mutex_key=self._rng.choice((None, 'x')))
 
     def _change(self):
-        wake = self._begin(plans.CHANGED, serial=self._rng.choice((None, 'x', 'y')))
+        wake = self._begin(plans.CHANGED, mutex_key=self._rng.choice((None, 'x', 'y')))
         if self._rng.random() < 0.05:
             self._make_unreadable(wake.operation_id)
 
@@ -147,7 +147,7 @@ class History:
 
     def _sync(self):
         self.model.asking = True
-        self._begin(plans.SYNCED, engine.begin_once, open_key='sync', lane=engine.FAST, serial='sync')
+        self._begin(plans.SYNCED, engine.begin_once, unique_key='sync', lane=engine.FAST, mutex_key='sync')
         self.model.asking = False
 
     def _sync_again(self):

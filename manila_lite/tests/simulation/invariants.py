@@ -6,7 +6,7 @@ from manila_lite.tests.simulation import environment, plans
 from manila_lite.tests.simulation.rows import changed, seconds
 
 _CLAIM = {'owner', 'lease_expires_at', 'attempts', 'steps'}
-_ASKED = {'wanted', 'next_run_at'}
+_ASKED = {'requested_count', 'next_run_at'}
 
 
 def row_changed(model, task, before, after, written):
@@ -171,7 +171,9 @@ def written(model, task, before, what):
         model.facts[before.id].ended.append(what)
         now = model.rows[before.id]
         model.expect(
-            now.state == what or now.wanted > 1, before.id, f'its plan wrote {what}, and it is {now.state}'
+            now.state == what or now.requested_count > 1,
+            before.id,
+            f'its plan wrote {what}, and it is {now.state}',
         )
         model.expect(
             now.state == what or now.attempts == 1, before.id, f'it began again in try {now.attempts}'
@@ -179,7 +181,7 @@ def written(model, task, before, what):
 
 
 def no_other_thread(model, task, worker):
-    """Check that no two threads of a process have the same operation or serial, and that a lane has not too many."""
+    """Check that no two threads of a process have the same operation or mutex key, and that a lane has not too many."""
     others = [
         other
         for one, other in model.workers.items()
@@ -192,9 +194,9 @@ def no_other_thread(model, task, worker):
             f'two threads of {task.process.name} are at it',
         )
         model.expect(
-            other.serial is None or other.serial != worker.serial,
+            other.mutex_key is None or other.mutex_key != worker.mutex_key,
             worker.operation_id,
-            f'runs beside {model.name_of(other.operation_id)}, which has the same serial',
+            f'runs beside {model.name_of(other.operation_id)}, which has the same mutex key',
         )
     model.expect(
         sum(other.lane == worker.lane for other in others) < worker.most,

@@ -30,7 +30,7 @@ class Worker:
 
     operation_id: str
     claim: int
-    serial: str
+    mutex_key: str
     lane: str
     most: int
     busy: bool = False  # a step is under way
@@ -146,7 +146,7 @@ class Model:
         self.workers = {one: worker for one, worker in self.workers.items() if not one.ended}
         # Its process may have lost the claim since.
         claim = self.facts[op.id].claim_of[task.process.name]
-        self.workers[task] = Worker(op.id, claim, op.serial, op.lane, most)
+        self.workers[task] = Worker(op.id, claim, op.mutex_key, op.lane, most)
 
     def begun(self, task, work, topic, at, way):
         """Note the begin of a step, after its checks."""

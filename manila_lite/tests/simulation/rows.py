@@ -15,7 +15,7 @@ class Row(typing.NamedTuple):
     kind: str
     topic: str
     host: str
-    serial: str
+    mutex_key: str
     state: str
     step: int
     steps: str
@@ -28,7 +28,7 @@ class Row(typing.NamedTuple):
     finished_at: str
     data: str
     lane: str
-    turn_of: str
+    fair_share_key: str
     resource_id: str
 
     @property

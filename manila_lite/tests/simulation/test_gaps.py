@@ -114,7 +114,7 @@ class AskedAgain(Runs):
         self.ask()
 
     def ask(self):
-        self.begin('sync', engine.begin_once, asked=1, open_key='key', lane=engine.FAST, serial='key')
+        self.begin('sync', engine.begin_once, asked=1, unique_key='key', lane=engine.FAST, mutex_key='key')
 
     signal = ask
 
@@ -140,7 +140,7 @@ class AskedAgainInVain(AskedAgain):
 class FindsWork(Runs):
     """New work comes while the only thread of its lane is busy."""
 
-    lane, serial = engine.WORK, None
+    lane, mutex_key = engine.WORK, None
 
     def plans(self):
         def slow(work):
@@ -149,10 +149,10 @@ class FindsWork(Runs):
         return [_plan('slow', slow), _plan('next', _nothing)]
 
     def first(self):
-        self.begin('slow', lane=self.lane, serial=self.serial)
+        self.begin('slow', lane=self.lane, mutex_key=self.mutex_key)
 
     def signal(self):
-        self.operation = self.begin('next', lane=self.lane, serial=self.serial)
+        self.operation = self.begin('next', lane=self.lane, mutex_key=self.mutex_key)
 
     def answered(self):
         return self.is_done(self.operation)
@@ -165,7 +165,7 @@ class FindsQuickWork(FindsWork):
 class FindsItsTurn(FindsWork):
     """New work comes that may not run beside what runs."""
 
-    serial = 'x'
+    mutex_key = 'x'
 
 
 class ThreadIsFreed(Runs):

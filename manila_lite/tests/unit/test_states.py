@@ -34,7 +34,7 @@ class Machines(testtools.TestCase):
         self.assertIn('migrating', states.SHARE.statuses)
 
     def test_statuses_include_those_reached_only_by_success(self):
-        kettle = states.machine(
+        kettle = states.state_machine(
             'kettle',
             'status',
             (('boil', 'cold', 'boiling', 'hot', 'broken'), ('drop', '', 'falling', None, 'bent')),

@@ -173,10 +173,10 @@ class Gateway:
     # Addresses --------------------------------------------------------------------------------
 
     @property
-    def _task(self) -> keeper.Task | None:
+    def _task(self) -> keeper.KeeperTask | None:
         if self._objects is None or not self._conf.cephfs_nfs_interface:
             return None
-        return keeper.Task(
+        return keeper.KeeperTask(
             str(self._state),
             self._token,
             self._conf.cephfs_nfs_interface,
@@ -197,7 +197,7 @@ class Gateway:
             self._start_keeper(task)
             return True
 
-    def _start_keeper(self, task: keeper.Task) -> None:
+    def _start_keeper(self, task: keeper.KeeperTask) -> None:
         file, kept = self._state / 'keeper.json', self._state / keeper.KEPT
         self._keeper.stop()
         kept.unlink(missing_ok=True)

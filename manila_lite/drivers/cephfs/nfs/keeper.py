@@ -34,7 +34,7 @@ _ELSEWHERE = 'the NFS server runs on another host'
 
 
 @dataclasses.dataclass(frozen=True)
-class Task:
+class KeeperTask:
     """The task of a keeper: to hold addresses on an interface, for the server in the folder ``home``, as the host ``token``."""
 
     home: str
@@ -53,7 +53,7 @@ class Task:
         file.write_text(self.mark)
 
     @classmethod
-    def read(cls, file: Path) -> 'Task':
+    def read(cls, file: Path) -> 'KeeperTask':
         """Read the task."""
         home, token, interface, wanted, words = json.loads(file.read_text())
         return cls(home, token, interface, wanted, Objects(*words, seconds=_LOOK))
@@ -62,7 +62,7 @@ class Task:
 class Keeper:
     """The keeper of one NFS server."""
 
-    def __init__(self, task: Task, clock: Callable[[], float] = boottime):
+    def __init__(self, task: KeeperTask, clock: Callable[[], float] = boottime):
         self._task = task
         self._clock = clock
         self._kept = Path(task.home, KEPT)
@@ -71,7 +71,7 @@ class Keeper:
 
     def run(self) -> None:
         """Hold the addresses until another host may serve, or ``end``."""
-        while not self._ended.is_set() and self.look():
+        while not self._ended.is_set() and self.check():
             self._ended.wait(EVERY)
         self._leave()
 
@@ -79,7 +79,7 @@ class Keeper:
         """End soon, without the addresses. NFS-Ganesha is left alone."""
         self._ended.set()
 
-    def look(self) -> bool:
+    def check(self) -> bool:
         """Take the addresses, or remove them, whichever is right now. Returns whether this host may serve."""
         try:
             holder = self._task.objects.get(HOLDER)
@@ -129,7 +129,7 @@ def _say(words: str) -> None:
 
 def main() -> None:
     """Keep until told to end."""
-    keeper = Keeper(Task.read(Path(sys.argv[1])))
+    keeper = Keeper(KeeperTask.read(Path(sys.argv[1])))
     for signo in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signo, lambda *_: keeper.end())
     keeper.run()

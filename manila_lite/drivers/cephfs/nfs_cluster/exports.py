@@ -38,7 +38,7 @@ _COMMON: Mapping[str, Any] = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Export:
+class ClusterExport:
     """An export as the module tells it. ``user`` is the CephX id by which the gateways reach its directory."""
 
     number: int
@@ -50,7 +50,7 @@ class Export:
     is_common: bool
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> 'Export':
+    def of(cls, told: Mapping[str, Any]) -> 'ClusterExport':
         """Return the export that the module describes."""
         clients = tuple(
             (tuple(map(str, client['addresses'])), str(client['access_type']).lower())
@@ -79,7 +79,7 @@ class Exports:
         self.name = name
         self.filesystem = filesystem
 
-    def find(self, pseudo: str) -> Export | None:
+    def find(self, pseudo: str) -> ClusterExport | None:
         """Return the export that clients mount by this path."""
         try:
             told = self._ask('info', pseudo_path=pseudo)
@@ -87,7 +87,7 @@ class Exports:
             if refused.number != errno.ENOENT:
                 raise
             return None
-        return Export.of(told) if told else None
+        return ClusterExport.of(told) if told else None
 
     def vet_room(self) -> None:
         """Check that the cluster can have one more export.
@@ -102,7 +102,7 @@ class Exports:
                 'cluster.'
             )
 
-    def create(self, pseudo: str, path: str, clients: Sequence[Client]) -> Export:
+    def create(self, pseudo: str, path: str, clients: Sequence[Client]) -> ClusterExport:
         """Export the directory, which is not exported by this path yet, to these clients.
 
         :raises errors.Final: its id would reach other exports, too.
@@ -123,7 +123,7 @@ class Exports:
             )
         return made
 
-    def change(self, known: Export, clients: Sequence[Client]) -> None:
+    def change(self, known: ClusterExport, clients: Sequence[Client]) -> None:
         """Admit exactly these clients to the export."""
         self._apply(known.pseudo, known.path, clients, {'user_id': known.user}, export_id=known.number)
 

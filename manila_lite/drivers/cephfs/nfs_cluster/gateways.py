@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from oslo_log import log
 
 from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
-from manila_lite.drivers.cephfs.nfs_cluster.exports import Client, Export, Exports
+from manila_lite.drivers.cephfs.nfs_cluster.exports import Client, ClusterExport, Exports
 from manila_lite.drivers.cephfs.volumes.evictions import Evictions, planned
 from manila_lite.drivers.cephfs.volumes.sessions import Session, Sessions
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume
@@ -103,7 +103,7 @@ class Gateways:
 
     # Changes ----------------------------------------------------------------------------------
 
-    def _change(self, known: Export, clients: Sequence[Client]) -> bool:
+    def _change(self, known: ClusterExport, clients: Sequence[Client]) -> bool:
         """Change the export, if it is another. Returns whether that worked: without its id, for instance, it must be new."""
         if known.clients == tuple(clients) and known.is_common:
             return True
@@ -120,12 +120,12 @@ class Gateways:
             return False
         return True
 
-    def _drop(self, known: Export) -> bool:
+    def _drop(self, known: ClusterExport) -> bool:
         """Remove the export. Returns whether all gateways let go of it."""
         self._exports.remove(known.pseudo)
         return self._let_go(known.user)
 
-    def _await_served(self, export: Export, *, absent_is_well: bool = False) -> None:
+    def _await_served(self, export: ClusterExport, *, absent_is_well: bool = False) -> None:
         """Wait until a gateway has the export. With ``absent_is_well`` there may be none: nobody has access, then."""
         if _await(lambda: self._sessions.are_any(export.user), _FOLLOW):
             return
@@ -137,7 +137,7 @@ class Gateways:
             raise Away(why)
         LOG.error(why)
 
-    def _follow(self, name: str, known: Export, *, closes: bool) -> bool:
+    def _follow(self, name: str, known: ClusterExport, *, closes: bool) -> bool:
         """Wait until every gateway that has the export has put its change in force. If that closes it to somebody, gateways
         that do not follow lose it. Returns false if it was removed for that.
         """
@@ -165,7 +165,7 @@ class Gateways:
             self._let_go(known.user)
         return not late
 
-    def _late(self, name: str, export: Export) -> list[Session]:
+    def _late(self, name: str, export: ClusterExport) -> list[Session]:
         """Return the sessions for the export of gateways that have not followed in time. Those that are stale are of gateways
         that have ended, most likely.
         """

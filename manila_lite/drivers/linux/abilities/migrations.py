@@ -6,7 +6,7 @@ from manila_lite.drivers.interface import MigratesServers, MigratesShares
 from manila_lite.drivers.linux.abilities.base import ComposedDriver
 from manila_lite.drivers.linux.abilities.servers import LinuxServers
 from manila_lite.drivers.linux.replication.network_moves import NetworkMoves
-from manila_lite.drivers.linux.replication.server_migration import ServerMigrations
+from manila_lite.drivers.linux.replication.share_server_migration import ServerMigrations
 
 
 class LinuxShareMigration(ComposedDriver, MigratesShares):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from manila_lite.drivers.linux.failover import mark
 from manila_lite.drivers.linux.failover.letting_go import is_free, let_go, say
-from manila_lite.drivers.linux.failover.task import Task
+from manila_lite.drivers.linux.failover.task import FailoverTask
 from manila_lite.host import mounts
 from manila_lite.host.commands import CommandFailed, run
 
@@ -39,7 +39,7 @@ _OUSTED = 'another host has marked the pool as its own; this host lets go'
 class Guard:
     """The guard of one pool."""
 
-    def __init__(self, task: Task):
+    def __init__(self, task: FailoverTask):
         self._task = task
         self._files = task.files
         self._device = Path(task.device)
@@ -170,7 +170,7 @@ def main() -> None:
     """Guard until the pool has to be free."""
     with contextlib.suppress(OSError):
         Path('/proc/self/oom_score_adj').write_text('-1000')  # the last process to go when memory is short
-    guard = Guard(Task.read(Path(sys.argv[1])))
+    guard = Guard(FailoverTask.read(Path(sys.argv[1])))
     for signo in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signo, lambda *_: guard.end())
     try:

@@ -15,7 +15,7 @@ import manila_lite
 from manila_lite.drivers.linux.failover import changes, guard, mark
 from manila_lite.drivers.linux.failover.fence import Fence
 from manila_lite.drivers.linux.failover.letting_go import has_remains
-from manila_lite.drivers.linux.failover.task import Task
+from manila_lite.drivers.linux.failover.task import FailoverTask
 from manila_lite.host import ip
 from manila_lite.host.commands import CommandFailed
 from manila_lite.host.daemon import Daemon
@@ -44,8 +44,8 @@ class Keeper:
         self._lock = threading.Lock()
         self._serving = ''  # the guard that this share manager knows
 
-    def _task(self, seen: str = '', token: str = '') -> Task:
-        return Task(str(self._device), str(self._state), self._fabric, token, seen)
+    def _task(self, seen: str = '', token: str = '') -> FailoverTask:
+        return FailoverTask(str(self._device), str(self._state), self._fabric, token, seen)
 
     @property
     def guarded(self) -> bool:

@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 
 from manila_lite.drivers.linux.failover.changes import End
-from manila_lite.drivers.linux.failover.task import Files, Task
+from manila_lite.drivers.linux.failover.task import FailoverTask, Files
 from manila_lite.host import ip, mounts
 from manila_lite.host.commands import CommandFailed, run
 from manila_lite.host.daemon import Daemon
@@ -29,7 +29,7 @@ _RECORDS = ('*/ganesha.json', '*/bus.json')
 _PAUSE, _PATIENCE = 0.1, 1.0
 
 
-def let_go(task: Task, *, alone: bool = True) -> None:
+def let_go(task: FailoverTask, *, alone: bool = True) -> None:
     """Stop all share servers and unmount the pool, however long that takes. Clients see their server vanish.
 
     The files of the guard say by now that this host lets go. Programs that use the pool, or change its share servers, are
@@ -54,7 +54,7 @@ def let_go(task: Task, *, alone: bool = True) -> None:
             task.files.left.unlink(missing_ok=True)
 
 
-def _kill_users(task: Task) -> None:
+def _kill_users(task: FailoverTask) -> None:
     with contextlib.suppress(OSError):
         users = _users((str(task.root), str(task.servers), str(task.files.changes)))
         for process in itertools.chain(users, () if _mounts(task) else _elsewhere(Path(task.device))):
@@ -63,7 +63,7 @@ def _kill_users(task: Task) -> None:
                 process.kill()
 
 
-def _try(task: Task, end: End, known: set[str]) -> list[str]:
+def _try(task: FailoverTask, end: End, known: set[str]) -> list[str]:
     """Remove all that can be. Return the remains, in words. ``known``: share servers whose networks were here."""
     troubles = []
     for step in (end.require, partial(_kill_daemons, task), partial(_remove_networks, task, known)):
@@ -74,7 +74,7 @@ def _try(task: Task, end: End, known: set[str]) -> list[str]:
     return [*troubles, *_unmount(task)]
 
 
-def has_remains(task: Task) -> bool:
+def has_remains(task: FailoverTask) -> bool:
     """Say whether anything of the pool is still on this host, or may come back."""
     return (
         bool(_mounts(task))
@@ -103,7 +103,7 @@ def say(words: str) -> None:
         sys.stderr.flush()
 
 
-def _kill_daemons(task: Task) -> None:
+def _kill_daemons(task: FailoverTask) -> None:
     for pattern in _RECORDS:
         for record in task.servers.glob(pattern):
             if process := Daemon(record).process():
@@ -111,7 +111,7 @@ def _kill_daemons(task: Task) -> None:
                     process.kill()
 
 
-def _remove_networks(task: Task, known: set[str]) -> None:
+def _remove_networks(task: FailoverTask, known: set[str]) -> None:
     """Remove the namespaces of all share servers with their addresses.
 
     The lock of the fabric is not taken: a share manager that hangs may hold it.
@@ -126,7 +126,7 @@ def _remove_networks(task: Task, known: set[str]) -> None:
         ip.delete(f'manila-{server_id}')
 
 
-def _keep(task: Task, known: set[str]) -> None:
+def _keep(task: FailoverTask, known: set[str]) -> None:
     """Add the share servers in the pool to those that are known, also for another guard: once it is unmounted, nothing else
     tells whose networks are here.
     """
@@ -136,13 +136,13 @@ def _keep(task: Task, known: set[str]) -> None:
             task.files.left.write_text(json.dumps(sorted(known)))
 
 
-def _mounts(task: Task) -> list[str]:
+def _mounts(task: FailoverTask) -> list[str]:
     """Return the mount points of the pool, its share servers and their shares, those on top of others first."""
     below = tuple(f'{place}/' for place in (task.root, task.servers))
     return [place for place, _ in reversed(mounts.mounted()) if f'{place}/'.startswith(below)]
 
 
-def _unmount(task: Task) -> list[str]:
+def _unmount(task: FailoverTask) -> list[str]:
     """Unmount all that can be. Return the mount points that are in use.
 
     None is unmounted lazily: the pool would be in use all the same, and nobody could see it.

@@ -18,7 +18,7 @@ from manila_lite.host import clock, durable
 
 
 @dataclasses.dataclass(frozen=True)
-class Task:
+class FailoverTask:
     """The task: to have the pool on ``device`` mounted in the folder ``state``, for share servers on the bridges in the
     namespace ``fabric``. ``token``: see ``Mark``. ``seen`` is the mark that the device must have at first.
     """
@@ -60,7 +60,7 @@ class Task:
         return file
 
     @classmethod
-    def read(cls, file: Path) -> 'Task':
+    def read(cls, file: Path) -> 'FailoverTask':
         """Read the task."""
         return cls(**json.loads(file.read_text()))
 

@@ -43,10 +43,10 @@ def turn(place: Path) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def still(servers: Sequence[psutil.Process], turn_of: int | None = None) -> Iterator[None]:
+def still(servers: Sequence[psutil.Process], fair_share_key: int | None = None) -> Iterator[None]:
     """Stop the servers and their children while the body runs; if this process dies, they go on.
 
-    The work of the body counts only if this ends without an error. ``turn_of`` is the descriptor that ``turn`` yields.
+    The work of the body counts only if this ends without an error. ``fair_share_key`` is the descriptor that ``turn`` yields.
     If this process dies, the turn ends only after the servers were resumed: otherwise that would resume servers that
     the next process has just stopped.
 
@@ -64,7 +64,7 @@ def still(servers: Sequence[psutil.Process], turn_of: int | None = None) -> Iter
         cwd='/',
         start_new_session=True,
         env=ENV,
-        pass_fds=() if turn_of is None else (turn_of,),
+        pass_fds=() if fair_share_key is None else (fair_share_key,),
     )
     ended = ''
     try:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from oslo_log import log
 
 from manila_lite import errors, values
-from manila_lite.drivers.linux.replication.replication import Copy
+from manila_lite.drivers.linux.replication.replication import BtrfsCopy
 from manila_lite.host.commands import CommandFailed
 
 LOG = log.getLogger(__name__)
@@ -23,7 +23,7 @@ _UNREADABLE = 'a file cannot be read (input/output error); the log of the kernel
 class _Attempt(threading.Thread):
     """One attempt of a copy to get close to its source."""
 
-    def __init__(self, copy: Copy):
+    def __init__(self, copy: BtrfsCopy):
         super().__init__(daemon=True, name='copy')
         self.copy = copy
         self.error: Exception | None = None
@@ -53,7 +53,7 @@ class CopySupervisor:
         self._running: dict[str, _Attempt] = {}
         self._failures: dict[str, tuple[int, int]] = {}
 
-    def poll(self, migration: str, make: Callable[[], Copy]) -> bool:
+    def poll(self, migration: str, make: Callable[[], BtrfsCopy]) -> bool:
         """Say whether the copy is close to its source; if not, go on with it. A failed copy starts again after the data
         it has.
 
@@ -71,7 +71,7 @@ class CopySupervisor:
         self._running[migration] = _Attempt(make())
         return False
 
-    def _vet(self, migration: str, copy: Copy, bad: Exception) -> None:
+    def _vet(self, migration: str, copy: BtrfsCopy, bad: Exception) -> None:
         """Count the failure, and check that another attempt makes sense.
 
         :raises errors.Final: it makes none.

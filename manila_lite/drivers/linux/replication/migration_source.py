@@ -7,13 +7,13 @@ from oslo_log import log
 
 from manila_lite import errors
 from manila_lite.drivers.linux.pool.base import GIB, Pool
-from manila_lite.drivers.linux.replication.replication import Copy
+from manila_lite.drivers.linux.replication.replication import BtrfsCopy
 from manila_lite.host.commands import CommandFailed
 
 LOG = log.getLogger(__name__)
 
 
-def objection(pool: Pool, make: Callable[[], Copy], source_host: str) -> str:
+def objection(pool: Pool, make: Callable[[], BtrfsCopy], source_host: str) -> str:
     """Return the reason why the copy to the pool cannot be made, as far as is known now, or ''."""
     try:
         copy = make()
@@ -27,7 +27,7 @@ def objection(pool: Pool, make: Callable[[], Copy], source_host: str) -> str:
     return ''
 
 
-def tidy(copy: Copy) -> None:
+def tidy(copy: BtrfsCopy) -> None:
     """Delete the copy's data. If the source cannot be reached, its part goes when the server there is torn down."""
     if not copy.begun:
         return

@@ -37,7 +37,7 @@ class TooMuch(errors.Final):
     """More comes than there can be. What is new in a file since the round before may come as zeros for all of a hole."""
 
 
-class Copy:
+class BtrfsCopy:
     """The copy of some shares with their snapshots, one round at a time.
 
     ``stop`` and ``progress`` may be called from any thread.

@@ -14,7 +14,7 @@ from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.replication import migration_source, peer_session
 from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
-from manila_lite.drivers.linux.replication.replication import Copy
+from manila_lite.drivers.linux.replication.replication import BtrfsCopy
 from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.drivers.linux.shares.exports import POOL, ShareExports
 from manila_lite.drivers.linux.shares.snapshots import provider_location
@@ -71,7 +71,7 @@ class ShareMigrations:
             migration_get_progress=True,
         )
 
-    def _copy(self, migration: values.ShareMigration) -> Copy:
+    def _copy(self, migration: values.ShareMigration) -> BtrfsCopy:
         """Return the copy of the share.
 
         :raises errors.Final: the share cannot move to this backend; with the reason.
@@ -89,7 +89,7 @@ class ShareMigrations:
         for resource_id in (migration.id, migration.source.id, *snapshot_ids):
             if not SAFE_ID.fullmatch(resource_id):
                 raise errors.Final(f'{resource_id!r} is not an id.')
-        return Copy(
+        return BtrfsCopy(
             _Renamed(pool, migration.source.id, migration.id),
             peer_session.command(migration.source_host, self._conf),
             migration.id,

@@ -17,7 +17,7 @@ from manila_lite import errors, values
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.replication import peer_session, transfer_folder
-from manila_lite.drivers.linux.replication.replication import Copy
+from manila_lite.drivers.linux.replication.replication import BtrfsCopy
 from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.shares import Shares
@@ -110,7 +110,7 @@ class ShareReplicas:
 
     # Pieces -----------------------------------------------------------------------------------
 
-    def _copy(self, replica: values.Replica) -> Copy:
+    def _copy(self, replica: values.Replica) -> BtrfsCopy:
         snapshot_ids = [snapshot.id for snapshot in replica.snapshots]
         for resource_id in (replica.id, replica.active.id, *snapshot_ids):
             if not SAFE_ID.fullmatch(resource_id):
@@ -120,9 +120,9 @@ class ShareReplicas:
         except peer_session.Unknown as unknown:
             LOG.warning('%s: %s', replica.id, unknown)
             command = ('false',)
-        return Copy(self._storage.btrfs, command, replica.id, {replica.active.id: snapshot_ids})
+        return BtrfsCopy(self._storage.btrfs, command, replica.id, {replica.active.id: snapshot_ids})
 
-    def _receive(self, replica: values.Replica, copy: Copy, *, freeze: bool = False) -> bool:
+    def _receive(self, replica: values.Replica, copy: BtrfsCopy, *, freeze: bool = False) -> bool:
         """Bring a round from the active replica, which is frozen before if ``freeze`` says so. Returns whether it could
         be reached.
 
@@ -170,7 +170,7 @@ class ShareReplicas:
             self._sizes.remember(share_id, replica.share.size)
         pool.purge(share_id)
 
-    def _demote(self, replica: values.Replica, copy: Copy) -> None:
+    def _demote(self, replica: values.Replica, copy: BtrfsCopy) -> None:
         """Stop the exports of a replica that was active until now, and make it an ordinary one."""
         self._withdraw(replica)
         with self._storage.exclusive(replica.id):
@@ -210,7 +210,7 @@ class ShareReplicas:
             {snapshot.id: None for snapshot in replica.snapshots if snapshot.id in kept},
         )
 
-    def _release(self, copy: Copy) -> None:
+    def _release(self, copy: BtrfsCopy) -> None:
         """Delete the copy's data here, and at the source if it can be reached."""
         if not copy.begun:
             return

@@ -24,9 +24,9 @@ from manila_lite.siblings.compute.drivers.interface import (
     GuestState,
     Health,
     InstanceDriver,
+    MountedShare,
     Power,
     Server,
-    Share,
 )
 
 _EMPTY: dict[str, Any] = {'servers': {}, 'mounts': {}, 'images': []}
@@ -74,7 +74,7 @@ class FakeDriver(InstanceDriver):
         with self._call('destroy', server.id) as known:
             known['servers'].pop(server.id, None)
 
-    def power_on(self, server: Server, shares: tuple[Share, ...]) -> None:
+    def power_on(self, server: Server, shares: tuple[MountedShare, ...]) -> None:
         """See ``InstanceDriver.power_on``."""
         with self._call('power_on', server.id, *(share.tag for share in shares)) as known:
             for share in shares:
@@ -95,7 +95,7 @@ class FakeDriver(InstanceDriver):
             if server.id in known['servers']:
                 known['servers'][server.id] |= {'power': Power.OFF, 'shares': {}}
 
-    def reboot(self, server: Server, shares: tuple[Share, ...], *, hard: bool = False) -> None:
+    def reboot(self, server: Server, shares: tuple[MountedShare, ...], *, hard: bool = False) -> None:
         """See ``InstanceDriver.reboot``."""
         with self._call('reboot', server.id) as known:
             _guest(known, server)['console'] += f'{server.name}: rebooting\n'
@@ -136,7 +136,7 @@ class FakeDriver(InstanceDriver):
             text = _guest(known, server)['console']
         return text if lines is None else ''.join(text.splitlines(keepends=True)[-lines:] if lines else [])
 
-    def inspect(self, server: Server, shares: tuple[Share, ...]) -> GuestState:
+    def inspect(self, server: Server, shares: tuple[MountedShare, ...]) -> GuestState:
         """See ``InstanceDriver.inspect``. A share whose export is no longer mounted is broken."""
         known = self.records()
         guest = known['servers'].get(server.id, {'power': Power.OFF, 'shares': {}})
@@ -155,21 +155,21 @@ class FakeDriver(InstanceDriver):
 
     # Shares -----------------------------------------------------------------------------------
 
-    def share_mount(self, share: Share) -> None:
+    def share_mount(self, share: MountedShare) -> None:
         """See ``InstanceDriver.share_mount``."""
         with self._call('share_mount', share.id) as known:
             known['mounts'][self.mount_key(share)] = share.export
 
-    def share_umount(self, share: Share) -> None:
+    def share_umount(self, share: MountedShare) -> None:
         """See ``InstanceDriver.share_umount``."""
         with self._call('share_umount', share.id) as known:
             known['mounts'].pop(self.mount_key(share), None)
 
-    def is_mounted(self, share: Share) -> bool:
+    def is_mounted(self, share: MountedShare) -> bool:
         """See ``InstanceDriver.is_mounted``."""
         return self.mount_key(share) in self.records()['mounts']
 
-    def mount_health(self, share: Share) -> Health:
+    def mount_health(self, share: MountedShare) -> Health:
         """See ``InstanceDriver.mount_health``. A knob names the health of mounts that are there: ``mount_health silent``."""
         if not self.is_mounted(share):
             return Health.MISSING
@@ -184,7 +184,7 @@ class FakeDriver(InstanceDriver):
         with self._call('umount_key', key) as known:
             known['mounts'].pop(key, None)
 
-    def mount_key(self, share: Share) -> str:
+    def mount_key(self, share: MountedShare) -> str:
         """See ``InstanceDriver.mount_key``."""
         return hashlib.sha256(f'{share.protocol} {share.export}'.encode()).hexdigest()[:32]
 

@@ -60,7 +60,7 @@ class Server:
 
 
 @dataclasses.dataclass(frozen=True)
-class Share:
+class MountedShare:
     """A share as the host mounts it (``export``) and as the guest finds it (``tag``: 1 to 36 letters, digits and dashes)."""
 
     id: str
@@ -131,7 +131,7 @@ class InstanceDriver(abc.ABC):
         """End all processes of the server, and delete its files. Shares are unmounted later, by ``share_umount``."""
 
     @abc.abstractmethod
-    def power_on(self, server: Server, shares: tuple[Share, ...]) -> None:
+    def power_on(self, server: Server, shares: tuple[MountedShare, ...]) -> None:
         """Start the guest with a virtiofs device for each share, which is mounted already.
 
         Remains of an earlier try are cleared away; a guest that runs with these shares already stays. Each of its
@@ -145,7 +145,7 @@ class InstanceDriver(abc.ABC):
         """
 
     @abc.abstractmethod
-    def reboot(self, server: Server, shares: tuple[Share, ...], *, hard: bool = False) -> None:
+    def reboot(self, server: Server, shares: tuple[MountedShare, ...], *, hard: bool = False) -> None:
         """Restart the guest. ``hard``: as ``power_off(hard=True)`` and ``power_on``."""
 
     @abc.abstractmethod
@@ -182,7 +182,7 @@ class InstanceDriver(abc.ABC):
     # State of the host ------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def inspect(self, server: Server, shares: tuple[Share, ...]) -> GuestState:
+    def inspect(self, server: Server, shares: tuple[MountedShare, ...]) -> GuestState:
         """Return the state of the server, which should have these shares if it runs. Called periodically.
 
         A running guest that the driver does not know, since the agent was started again, is supervised again (devices,
@@ -200,18 +200,18 @@ class InstanceDriver(abc.ABC):
     # Shares on the host -----------------------------------------------------------------------
 
     @abc.abstractmethod
-    def share_mount(self, share: Share) -> None:
+    def share_mount(self, share: MountedShare) -> None:
         """Mount the export on the host, once for all servers that use it. The present state is checked, not remembered."""
 
     @abc.abstractmethod
-    def share_umount(self, share: Share) -> None:
+    def share_umount(self, share: MountedShare) -> None:
         """Unmount the export. Called when no guest of this host uses it any more."""
 
     @abc.abstractmethod
-    def is_mounted(self, share: Share) -> bool:
+    def is_mounted(self, share: MountedShare) -> bool:
         """Say whether the export is mounted at this moment."""
 
-    def mount_health(self, share: Share) -> Health:
+    def mount_health(self, share: MountedShare) -> Health:
         """Return whether the mount of the export is there and answers, within a bounded time. Called periodically."""
         return Health.ANSWERS if self.is_mounted(share) else Health.MISSING
 
@@ -224,8 +224,8 @@ class InstanceDriver(abc.ABC):
         """Remove the mount with this key, which the database does not know any more."""
 
     @abc.abstractmethod
-    def mount_key(self, share: Share) -> str:
+    def mount_key(self, share: MountedShare) -> str:
         """Return the key of the mount of a share's export on this host: the same for the same export."""
 
 
-__all__ = ['Capabilities', 'GuestState', 'Health', 'InstanceDriver', 'Nic', 'Power', 'Server', 'Share']
+__all__ = ['Capabilities', 'GuestState', 'Health', 'InstanceDriver', 'MountedShare', 'Nic', 'Power', 'Server']

@@ -16,7 +16,13 @@ from oslo_config import cfg
 from manila_lite import errors
 from manila_lite.host.commands import CommandFailed, run
 from manila_lite.siblings.compute.drivers import image_files, libvirt_xml, local, qemu_host, taps
-from manila_lite.siblings.compute.drivers.interface import Capabilities, GuestState, Power, Server, Share
+from manila_lite.siblings.compute.drivers.interface import (
+    Capabilities,
+    GuestState,
+    MountedShare,
+    Power,
+    Server,
+)
 from manila_lite.siblings.compute.drivers.local import LocalServers
 
 _PREFIX = 'mlite-'
@@ -104,11 +110,11 @@ class LibvirtDriver(LocalServers):
             self._virsh('undefine', '--managed-save', _PREFIX + server.id)
         self.clear(server)
 
-    def _links(self, server: Server, shares: tuple[Share, ...]) -> dict[str, Path]:
+    def _links(self, server: Server, shares: tuple[MountedShare, ...]) -> dict[str, Path]:
         """Return a separate link for each mount, by the share's id: the link shows which server a virtiofsd serves."""
         return {share.id: self.files(server) / f'share{number}' for number, share in enumerate(shares)}
 
-    def power_on(self, server: Server, shares: tuple[Share, ...]) -> None:
+    def power_on(self, server: Server, shares: tuple[MountedShare, ...]) -> None:
         """See ``InstanceDriver.power_on``."""
         files, links = self.files(server), self._links(server, shares)
         wanted = libvirt_xml.domain(
@@ -170,7 +176,7 @@ class LibvirtDriver(LocalServers):
         if self._power(server) == Power.SAVED:
             self._virsh('managedsave-remove', name)
 
-    def reboot(self, server: Server, shares: tuple[Share, ...], *, hard: bool = False) -> None:
+    def reboot(self, server: Server, shares: tuple[MountedShare, ...], *, hard: bool = False) -> None:
         """See ``InstanceDriver.reboot``."""
         self.power_off(server, hard=hard)
         self.power_on(server, shares)
@@ -197,7 +203,7 @@ class LibvirtDriver(LocalServers):
 
     # State ------------------------------------------------------------------------------------
 
-    def inspect(self, server: Server, shares: tuple[Share, ...]) -> GuestState:
+    def inspect(self, server: Server, shares: tuple[MountedShare, ...]) -> GuestState:
         """See ``InstanceDriver.inspect``."""
         power = self._power(server)
         if power != Power.RUNNING:
@@ -206,7 +212,7 @@ class LibvirtDriver(LocalServers):
         self.trim(server)
         return GuestState(power, self._broken(server, shares))
 
-    def _broken(self, server: Server, shares: tuple[Share, ...]) -> frozenset[str]:
+    def _broken(self, server: Server, shares: tuple[MountedShare, ...]) -> frozenset[str]:
         """Return the ids of shares without a virtiofsd. Libvirt does not report its end, so the processes are searched."""
         if not shares:
             return frozenset()

@@ -11,7 +11,7 @@ from oslo_config import cfg
 from manila_lite import errors
 from manila_lite.conf import numeric
 from manila_lite.siblings.compute.drivers import config_drive, disks, image_files, metadata
-from manila_lite.siblings.compute.drivers.interface import Nic, Server, Share
+from manila_lite.siblings.compute.drivers.interface import MountedShare, Nic, Server
 from manila_lite.siblings.compute.drivers.mounts import OPTIONS as MOUNTS
 from manila_lite.siblings.compute.drivers.mounts import HostMounts
 
@@ -97,7 +97,7 @@ class LocalServers(HostMounts):
             raise errors.Final(f'This host is not on network {nic.network}.')
         return bridges[nic.network]
 
-    def begin(self, server: Server, shares: tuple[Share, ...]) -> None:
+    def begin(self, server: Server, shares: tuple[MountedShare, ...]) -> None:
         """Make the config drive anew, and delete the old console output."""
         self.files(server).console.unlink(missing_ok=True)
         config_drive.make(self.files(server).config, metadata.files(server, shares))

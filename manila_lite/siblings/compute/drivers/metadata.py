@@ -7,13 +7,13 @@ from typing import Any
 
 import orjson
 
-from manila_lite.siblings.compute.drivers.interface import Server, Share
+from manila_lite.siblings.compute.drivers.interface import MountedShare, Server
 
 #: Versions of the metadata; shares are listed from the first one on.
 VERSIONS = ('2025-04-04', 'latest')
 
 
-def document(server: Server, shares: tuple[Share, ...]) -> dict[str, Any]:
+def document(server: Server, shares: tuple[MountedShare, ...]) -> dict[str, Any]:
     """Return ``meta_data.json`` of a server."""
     return {
         'uuid': server.id,
@@ -60,7 +60,7 @@ def network(server: Server) -> dict[str, Any]:
     return {'links': links, 'networks': networks, 'services': []}
 
 
-def files(server: Server, shares: tuple[Share, ...]) -> dict[str, bytes]:
+def files(server: Server, shares: tuple[MountedShare, ...]) -> dict[str, bytes]:
     """Return all files by their path, for instance ``openstack/latest/meta_data.json``."""
     contents = {'meta_data.json': orjson.dumps(document(server, shares))}
     if server.nics:

@@ -11,7 +11,7 @@ from oslo_log import log
 from manila_lite import errors
 from manila_lite.conf import numeric
 from manila_lite.siblings import nfs
-from manila_lite.siblings.compute.drivers.interface import InstanceDriver, Share
+from manila_lite.siblings.compute.drivers.interface import InstanceDriver, MountedShare
 
 LOG = log.getLogger(__name__)
 
@@ -90,15 +90,15 @@ class HostMounts(InstanceDriver):
         )
         self._check_seconds = group.mount_check_timeout
 
-    def mount_key(self, share: Share) -> str:
+    def mount_key(self, share: MountedShare) -> str:
         """See ``InstanceDriver.mount_key``."""
         return hashlib.sha256(share.export.encode()).hexdigest()[:32]
 
-    def place(self, share: Share) -> str:
+    def place(self, share: MountedShare) -> str:
         """Return the directory where the export of a share is mounted."""
         return str(self.base / self.mount_key(share))
 
-    def share_mount(self, share: Share) -> None:
+    def share_mount(self, share: MountedShare) -> None:
         """See ``InstanceDriver.share_mount``."""
         if share.protocol not in self.capabilities().protocols:
             raise errors.Final(f'This host cannot mount {share.protocol} shares.')
@@ -111,7 +111,7 @@ class HostMounts(InstanceDriver):
                 f'The NFS server of share {share.id} did not answer within {seconds:g} s.'
             ) from silent
 
-    def _must_be_free(self, share: Share) -> None:
+    def _must_be_free(self, share: MountedShare) -> None:
         """Refuse to hide files that are in the directory itself: something wrote there while nothing was mounted."""
         place = Path(self.place(share))
         if self._mounter.mounted(str(place)) is None and place.is_dir() and any(place.iterdir()):
@@ -120,7 +120,7 @@ class HostMounts(InstanceDriver):
                 f'The mount point of share {share.id} on the host is not empty; the operator has to empty it.'
             )
 
-    def share_umount(self, share: Share) -> None:
+    def share_umount(self, share: MountedShare) -> None:
         """See ``InstanceDriver.share_umount``."""
         self.umount_key(self.mount_key(share))
 
@@ -139,11 +139,11 @@ class HostMounts(InstanceDriver):
         if place.is_dir():
             place.rmdir()
 
-    def is_mounted(self, share: Share) -> bool:
+    def is_mounted(self, share: MountedShare) -> bool:
         """See ``InstanceDriver.is_mounted``."""
         return self._mounter.mounted(self.place(share)) is not None
 
-    def mount_health(self, share: Share) -> nfs.Health:
+    def mount_health(self, share: MountedShare) -> nfs.Health:
         """See ``InstanceDriver.mount_health``."""
         return self._mounter.health(self.place(share), self._check_seconds)
 

@@ -25,7 +25,13 @@ from manila_lite.siblings.compute.drivers import (
     qemu_host,
     taps,
 )
-from manila_lite.siblings.compute.drivers.interface import Capabilities, GuestState, Power, Server, Share
+from manila_lite.siblings.compute.drivers.interface import (
+    Capabilities,
+    GuestState,
+    MountedShare,
+    Power,
+    Server,
+)
 from manila_lite.siblings.compute.drivers.local import LocalServers
 from manila_lite.siblings.compute.drivers.qemu_monitor import Refused
 from manila_lite.siblings.compute.drivers.qemu_options import OPTIONS
@@ -91,7 +97,7 @@ class QemuDriver(LocalServers):
         self._metadata.end(server.id)
         self.clear(server)
 
-    def power_on(self, server: Server, shares: tuple[Share, ...]) -> None:
+    def power_on(self, server: Server, shares: tuple[MountedShare, ...]) -> None:
         """See ``InstanceDriver.power_on``."""
         run, commands = self._run(server), self._commands(server, shares)
         for nic in server.nics:
@@ -112,7 +118,7 @@ class QemuDriver(LocalServers):
             run.clear()
             raise
 
-    def _connect(self, run: GuestProcesses, server: Server, shares: tuple[Share, ...]) -> None:
+    def _connect(self, run: GuestProcesses, server: Server, shares: tuple[MountedShare, ...]) -> None:
         """Connect the running guest to its networks, behind filters, and to its metadata."""
         netns = self._conf.bridge_netns
         where = ['-n', netns] if netns else []
@@ -125,7 +131,7 @@ class QemuDriver(LocalServers):
         if run.apart:
             self._metadata.serve(server.id, run.pid(), taps.metadata(server), metadata.files(server, shares))
 
-    def _commands(self, server: Server, shares: tuple[Share, ...]) -> CommandLines:
+    def _commands(self, server: Server, shares: tuple[MountedShare, ...]) -> CommandLines:
         files = self.files(server)
         devices = tuple(
             qemu_arguments.Device(share.id, share.tag, self.place(share), str(files / f'share{number}'))
@@ -160,7 +166,7 @@ class QemuDriver(LocalServers):
         self.files(server).memory.unlink(missing_ok=True)
         self._metadata.end(server.id)
 
-    def reboot(self, server: Server, shares: tuple[Share, ...], *, hard: bool = False) -> None:
+    def reboot(self, server: Server, shares: tuple[MountedShare, ...], *, hard: bool = False) -> None:
         """See ``InstanceDriver.reboot``."""
         self.power_off(server, hard=hard)
         self.power_on(server, shares)
@@ -201,7 +207,7 @@ class QemuDriver(LocalServers):
 
     # State ------------------------------------------------------------------------------------
 
-    def inspect(self, server: Server, shares: tuple[Share, ...]) -> GuestState:
+    def inspect(self, server: Server, shares: tuple[MountedShare, ...]) -> GuestState:
         """See ``InstanceDriver.inspect``."""
         files, run = self.files(server), self._run(server)
         if files.memory.exists():

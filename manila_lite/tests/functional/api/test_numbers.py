@@ -110,7 +110,7 @@ class Options(base.ServiceTest):
                 try:
                     self.assertEqual([], self.requests(), (group, end))
                     self.service.scheduler._purge()  # what is done by the clock
-                    doctor.look(self.service.services)
+                    doctor.list_findings(self.service.services)
                 finally:
                     for option in mine:
                         self.service.conf.clear_override(option.name, place)

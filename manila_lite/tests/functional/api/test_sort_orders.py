@@ -84,7 +84,7 @@ _ROWS = {
 #: Keys with one value for all rows.
 _SAME = {('/share-backups', 'topic'), ('/share-transfers', 'resource_type')}
 #: Columns by which rows are in no list, or not in that one.
-_HIDING = {'is_going', 'is_soft_deleted', 'is_aside'}
+_HIDING = {'deletion_deferred', 'is_soft_deleted', 'is_secondary'}
 _COUNT = 6
 
 

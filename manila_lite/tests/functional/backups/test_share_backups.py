@@ -410,11 +410,11 @@ class Admitted(refused.Refusing):
     def test_client_that_copied_the_backup_gets_no_access_to_the_restore_target(self):
         share, target = self.share(), self.share()
         backup = self.backup(share)
-        self.put(models.share_backups, backup, copier='192.0.2.33')
+        self.put(models.share_backups, backup, copy_client='192.0.2.33')
         self.user.ok('POST', f'/share-backups/{backup}/action', {'restore': target})
         with self.service.services.db.reader() as conn:
             self.assertEqual({}, access.rules_in_force(conn, (share, target)))
-            self.assertEqual([], access.copiers_of(conn, (share, target)))
+            self.assertEqual([], access.copy_clients_of(conn, (share, target)))
 
 
 class Failures(BackingUp):
@@ -536,14 +536,20 @@ class Failures(BackingUp):
         go_on = self.hang(share, 'create_backup_continue:hang')
         backup = self.back_up(share, wait=None)
         mine = share['id'], backup['id']
-        found = {finding.id: finding for finding in doctor.look(self.service.services) if finding.id in mine}
+        found = {
+            finding.id: finding
+            for finding in doctor.list_findings(self.service.services)
+            if finding.id in mine
+        }
         self.assertEqual({False}, {finding.wrong for finding in found.values()})
         self.assertEqual(2, len(found))
         go_on()
         self.backup_is_now(backup, 'available')
         self.act(backup, 'reset_status', {'status': 'restoring'})
         self.admin.action(share['id'], 'reset_status', {'status': 'available'})
-        [finding] = [finding for finding in doctor.look(self.service.services) if finding.id == backup['id']]
+        [finding] = [
+            finding for finding in doctor.list_findings(self.service.services) if finding.id == backup['id']
+        ]
         self.assertTrue(finding.wrong)
         doctor.mend(self.service.services, finding)
         self.backup_is_now(backup, 'available')

@@ -63,9 +63,9 @@ class OverNfs(LetIn):
         self.is_now(share, 'available')
         self.until(share, [('10.0.0.5', 'ro')])
 
-    def copier(self, backup):
+    def copy_client(self, backup):
         with self.service.services.db.reader() as conn:
-            return share_backups.find(conn, backup['id']).copier
+            return share_backups.find(conn, backup['id']).copy_client
 
     def test_existing_access_rule_of_the_backup_host_is_restored(self):
         share = self.admin.share()
@@ -82,7 +82,7 @@ class OverNfs(LetIn):
         self.assertEqual(('ro', 'active'), (rule['access_level'], rule['state']))
 
     def not_shut_out(self, share):
-        """Make a backup whose copier keeps its access, as the backend fails; return it, and a function to end that."""
+        """Make a backup whose copying client keeps its access, as the backend fails; return it, and a function to end that."""
         backup = self.back_up(share, wait=None)
         self.until(share, [('192.0.2.33', 'ro')])
         go_on = self.hang(share, 'update_access:fail_final')
@@ -93,13 +93,13 @@ class OverNfs(LetIn):
     def test_access_of_the_backup_host_is_removed_by_a_later_try(self):
         share = self.admin.share()
         backup, go_on = self.not_shut_out(share)
-        self.assertEqual('192.0.2.33', self.copier(backup))
+        self.assertEqual('192.0.2.33', self.copy_client(backup))
         # No message: the owner did not ask for this rule, and cannot remove it.
         self.assertEqual([], self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages'])
         go_on()
         self.service.managers['alpha']._clean_backups()
         self.until(share, [])
-        process.until(lambda: self.copier(backup) is None, 'that is known', lambda: '')
+        process.until(lambda: self.copy_client(backup) is None, 'that is known', lambda: '')
 
     def test_removal_of_access_is_retried_less_and_less_often(self):
         share, manager = self.admin.share(), self.service.managers['alpha']
@@ -124,7 +124,7 @@ class OverNfs(LetIn):
         go_on()
         tries[share['id']] = 0.0, pause
         manager._clean_backups()
-        process.until(lambda: self.copier(backup) is None, 'that is known', lambda: '')
+        process.until(lambda: self.copy_client(backup) is None, 'that is known', lambda: '')
         manager._clean_backups()
         self.assertNotIn(share['id'], tries)
 
@@ -150,7 +150,7 @@ class OverNfsBefore(LetIn):
         backup = self.back_up(share)
         driver, share_id = self.driver(share)
         with self.service.services.db.writer() as conn:
-            share_backups.update(conn, backup['id'], copier='192.0.2.33')
+            share_backups.update(conn, backup['id'], copy_client='192.0.2.33')
         self.service.managers['alpha'].shut_out_tries[share['id']] = (
             math.inf,
             0.0,

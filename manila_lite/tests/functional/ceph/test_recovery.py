@@ -136,8 +136,8 @@ def each(work, things):
         except Exception:
             return [f'{thing}: {traceback.format_exc()}']
 
-    with futures.ThreadPoolExecutor(len(things)) as hands:
-        return [one for results in hands.map(safely, things) for one in results]
+    with futures.ThreadPoolExecutor(len(things)) as executor:
+        return [one for results in executor.map(safely, things) for one in results]
 
 
 class Deaths(RecoveryTest):

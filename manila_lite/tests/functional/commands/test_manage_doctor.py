@@ -38,7 +38,7 @@ class DoctorTest(manage.ManageTest):
     def rest(self):
         """Wait until doctor finds nothing wrong."""
         base.eventually(
-            lambda: not any(one.wrong for one in doctor.look(self.service.services)),
+            lambda: not any(one.wrong for one in doctor.list_findings(self.service.services)),
             'something is wrong still',
         )
 
@@ -256,7 +256,7 @@ class DoctorTest(manage.ManageTest):
             state='parked',
             error='out of reach',
             finished_at=timeutils.utcnow(),
-            serial=self.instance(share['id']),
+            mutex_key=self.instance(share['id']),
             **values,
         )
 
@@ -309,8 +309,8 @@ class DoctorTest(manage.ManageTest):
                 self.operation(
                     share['id'],
                     data={'size': 1, 'new_size': 2},
-                    serial=self.instance(share['id']),
-                    open_key=f'share:{share["id"]}',
+                    mutex_key=self.instance(share['id']),
+                    unique_key=f'share:{share["id"]}',
                     **values,
                 )
             )
@@ -339,8 +339,8 @@ class DoctorTest(manage.ManageTest):
         self.addCleanup(self.drop, models.services, models.services.c.host.like('%@x'))
         held = {'owner': 'elsewhere/1-1/1/1', 'lease_expires_at': later}
         expected = {
-            'is being worked on by elsewhere': (False, {'host': 'busy@x', 'serial': 's', **held}),
-            'waits for its turn behind': (False, {'host': 'busy@x', 'serial': 's', 'next_run_at': before}),
+            'is being worked on by elsewhere': (False, {'host': 'busy@x', 'mutex_key': 's', **held}),
+            'waits for its turn behind': (False, {'host': 'busy@x', 'mutex_key': 's', 'next_run_at': before}),
             'waits for a free worker': (False, {'host': 'busy@x', 'next_run_at': before}),
             'looks again in': (False, {'host': 'up@x', 'next_run_at': now + 1800 * second}),
             'does not claim it': (True, {'host': 'up@x', 'next_run_at': before}),
@@ -366,11 +366,11 @@ class DoctorTest(manage.ManageTest):
 
     def test_resources_that_changed_meanwhile_are_not_repaired(self):
         share, share_id = self.resizing()
-        (parked,) = [one for one in doctor.look(self.service.services) if one.id == share_id]
+        (parked,) = [one for one in doctor.list_findings(self.service.services) if one.id == share_id]
         self.admin.action(share['id'], 'reset_status', {'status': 'available'})
         self.assertIsNone(doctor.mend(self.service.services, parked))
         self.put(share, 'extending', target_size=2)
-        (stuck,) = [one for one in doctor.look(self.service.services) if one.id == share['id']]
+        (stuck,) = [one for one in doctor.list_findings(self.service.services) if one.id == share['id']]
         self.put(share, 'available', target_size=None)
         self.assertIsNone(doctor.mend(self.service.services, stuck))
         self.ends(share, 'available', size=1)

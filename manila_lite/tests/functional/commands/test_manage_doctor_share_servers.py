@@ -83,7 +83,7 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         for resource_id in idents:
             self.assertIn(resource_id, said)
         base.eventually(
-            lambda: not any(one.wrong for one in doctor.look(self.service.services)),
+            lambda: not any(one.wrong for one in doctor.list_findings(self.service.services)),
             'something is wrong still',
         )
         return said
@@ -226,7 +226,7 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         server = self.server()
         self.service.knob('alpha', 'teardown_server:delay=0.1')
         self.addCleanup(self.service.knob, 'alpha', '')
-        self.write(models.share_networks, self.network_id, is_going=True)
+        self.write(models.share_networks, self.network_id, deletion_deferred=True)
         self.assertEqual(
             (False, 'going'), tuple(self.found(0)[self.network_id][key] for key in ('wrong', 'state'))
         )

@@ -83,7 +83,7 @@ class LeftoversTest(manage.ManageTest):
         self.manage('doctor', status=1)
         self.manage('doctor', '--fix', status=1)
         self.assertEqual(
-            [], [one for one in doctor.look(self.service.services) if one.what in ('rows', 'quota')]
+            [], [one for one in doctor.list_findings(self.service.services) if one.what in ('rows', 'quota')]
         )
 
     def service_row(self, host, **values):

@@ -162,7 +162,7 @@ class Usage(MigrationTest):
                 (models.shares, models.shares.c.id),
                 (models.snapshots, models.snapshots.c.share_id),
             ):
-                conn.execute(table.update().where(column == gone[0]).values(is_going=True))
+                conn.execute(table.update().where(column == gone[0]).values(deletion_deferred=True))
 
     def used(self, project):
         with self.db.reader() as conn:

@@ -312,7 +312,9 @@ class Ending(BatchTest):
             if work.op.id == again and self.alone.count(again) == 1:
                 with self.db.writer() as conn:
                     conn.execute(
-                        models.operations.update().where(models.operations.c.id == again).values(wanted=2)
+                        models.operations.update()
+                        .where(models.operations.c.id == again)
+                        .values(requested_count=2)
                     )
 
         self.runner(after=work).start()

@@ -310,7 +310,7 @@ class Failures(BurstTest):
             conn.execute(
                 models.snapshots.update()
                 .where(models.snapshots.c.id == snapshot)
-                .values(is_going=True, status='deferred_deleting')
+                .values(deletion_deferred=True, status='deferred_deleting')
             )
         with self.held(self.manager):
             self.delete(made)

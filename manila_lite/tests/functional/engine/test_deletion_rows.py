@@ -31,7 +31,7 @@ class Going(test_refused_groups.Grouping):
     def rests(self, resource_id):
         """End the only open operation on the resource; return it."""
         [row] = self.work(resource_id, state='open')
-        self.put(models.operations, row.id, state='done', open_key=None)
+        self.put(models.operations, row.id, state='done', unique_key=None)
         return row
 
     def goes(self, path, body=None, caller=None):
@@ -42,17 +42,17 @@ class Going(test_refused_groups.Grouping):
     def ended(self, old):
         """Check that the operation was superseded."""
         [row] = self.work(old.resource_id, id=old.id)
-        self.assertEqual(_SUPERSEDED, (row.state, row.error, row.open_key))
+        self.assertEqual(_SUPERSEDED, (row.state, row.error, row.unique_key))
 
-    def is_going(self, resource_id, kind, key, serial):
-        """Check that the deletion is the only open operation on the resource, with this key and this serial."""
+    def is_going(self, resource_id, kind, key, mutex_key):
+        """Check that the deletion is the only open operation on the resource, with this key and this mutex key."""
         [row] = self.work(resource_id, state='open')
-        self.assertEqual((kind, key, serial), (row.kind, row.open_key, row.serial))
+        self.assertEqual((kind, key, mutex_key), (row.kind, row.unique_key, row.mutex_key))
 
     def opened_again(self, old):
         """Return the statement that opens a finished operation again."""
         table = models.operations
-        return table.update().where(table.c.id == old.id).values(state='open', open_key=old.open_key)
+        return table.update().where(table.c.id == old.id).values(state='open', unique_key=old.unique_key)
 
     @staticmethod
     def locking(table):
@@ -69,7 +69,7 @@ class Going(test_refused_groups.Grouping):
         with self.meanwhile(self.locking(table), self.opened_again(old)):
             self.goes(f'{path}/{resource_id}/action', _FORCED)
         self.ended(old)
-        self.is_going(resource_id, kind, old.open_key, old.serial)
+        self.is_going(resource_id, kind, old.unique_key, old.mutex_key)
 
     def instance(self, share, **values):
         """Return the instance of the share with these values."""
@@ -171,7 +171,7 @@ class Deleted(Going):
     def test_replica_promoted_just_before_the_share_lock_is_not_deleted(self):
         share, replica = self.replica()
         table = models.share_instances
-        change = table.update().where(table.c.share_id == share).values(is_aside=~table.c.is_aside)
+        change = table.update().where(table.c.share_id == share).values(is_secondary=~table.c.is_secondary)
         with self.meanwhile(
             r'^SELECT share_instances\.id\s+FROM share_instances\s+WHERE share_instances\.share_id = ', change
         ):
@@ -204,7 +204,7 @@ class Deleted(Going):
         left = self.aside(share)
         self.goes(f'/shares/{share}')
         [release] = self.work(share, kind='share.release')
-        self.assertEqual(('open', left, left), (release.state, release.serial, release.data['instance']))
+        self.assertEqual(('open', left, left), (release.state, release.mutex_key, release.data['instance']))
         self.assertEqual('deleting', self.instance(share, id=left).status)
 
     def test_leftover_instance_already_being_deleted_is_not_released_again(self):

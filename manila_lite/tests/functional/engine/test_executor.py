@@ -316,10 +316,10 @@ class Operations(base.ServiceTest):
                 'x',
                 topic='share',
                 host='again',
-                open_key='k',
+                unique_key='k',
             )
             rows.claim(conn, rows.get(conn, wake.operation_id), 'me', 30)
             self.assertEqual(wake.operation_id, rows.request_rerun(conn, 'k'))
-            self.assertFalse(rows.finish(conn, wake.operation_id, 'me', rows.DONE, wanted=1))
-            self.assertTrue(rows.finish(conn, wake.operation_id, 'me', rows.DONE, wanted=2))
+            self.assertFalse(rows.finish(conn, wake.operation_id, 'me', rows.DONE, requested_count=1))
+            self.assertTrue(rows.finish(conn, wake.operation_id, 'me', rows.DONE, requested_count=2))
             self.assertIsNone(rows.request_rerun(conn, 'k'))

@@ -12,10 +12,10 @@ from manila_lite.db.maintenance import schema_migrations
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import project_turns
 from manila_lite.engine.begin import begin
-from manila_lite.engine.hands import kept
 from manila_lite.engine.plans import FAST, WORK, Plan, Step
 from manila_lite.engine.runner import Runner
 from manila_lite.engine.search import Outcome
+from manila_lite.engine.thread_slots import kept
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.database import test_migrations
@@ -66,7 +66,7 @@ class TurnsTest(base.ServiceTest):
                         'host': host or self.host,
                         'lane': lane,
                         'data': {},
-                        'serial': None,
+                        'mutex_key': None,
                         'next_run_at': now - datetime.timedelta(seconds=age, microseconds=count - number),
                     }
                     | more
@@ -146,10 +146,10 @@ class Due(TurnsTest):
     def test_blocked_operations_do_not_hide_other_due_operations(self):
         hour = timeutils.utcnow() + datetime.timedelta(hours=1)
         self.rows(3, 'a', next_run_at=hour)
-        (serial,) = self.rows(1, 'b', age=9, serial='one')
+        (mutex_key,) = self.rows(1, 'b', age=9, mutex_key='one')
         known, after = self.rows(1, 'b', age=8), self.rows(1, 'b', age=7)
         self.assertEqual(after, self.found(skip=known, busy=['one', 'two', 'three']))
-        self.assertEqual([serial], self.found())
+        self.assertEqual([mutex_key], self.found())
 
     def test_result_is_limited_to_the_requested_number(self):
         for number in range(5):
@@ -241,7 +241,7 @@ class Cost(TurnsTest):
                 'host': self.host,
                 'now': timeutils.utcnow(),
                 'most': 20,
-                'calm': True,
+                'with_interrupted': True,
                 **project_turns._numbered('skip', ['x'], 2),
                 **project_turns._numbered('busy', ['y'], 2),
             },
@@ -281,7 +281,7 @@ class Upgraded(test_migrations.MigrationTest):
             )
         schema_migrations.upgrade(self.db)
         with self.db.reader() as conn:
-            found = conn.execute(sa.select(models.operations.c.id, models.operations.c.turn_of))
+            found = conn.execute(sa.select(models.operations.c.id, models.operations.c.fair_share_key))
             self.assertEqual({('a', 'p'), ('b', '')}, {tuple(row) for row in found})
             self.assertEqual(
                 {'a', 'b'}, {row.id for row in project_turns.list_claimable(conn, TOPIC, 'h', 10, [WORK])}
@@ -444,6 +444,6 @@ class Runners(TurnsTest):
         self.assertEqual({*modest[:3]}, {*self.began[3:]})
 
     def test_reserved_workers_are_a_fraction_and_never_all(self):
-        self.assertEqual([0, 1, 1, 1, 2, 3, 4], [kept(hands, 33) for hands in (1, 2, 3, 4, 6, 8, 12)])
-        self.assertEqual([0, 1, 11], [kept(hands, 90) for hands in (1, 2, 12)])
+        self.assertEqual([0, 1, 1, 1, 2, 3, 4], [kept(threads, 33) for threads in (1, 2, 3, 4, 6, 8, 12)])
+        self.assertEqual([0, 1, 11], [kept(threads, 90) for threads in (1, 2, 12)])
         self.assertEqual(0, kept(12, 0))

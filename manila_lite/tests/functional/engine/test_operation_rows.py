@@ -185,11 +185,11 @@ class Ends(RowsTest):
     """Operations that end, are opened again, or are deleted."""
 
     def test_owner_finishes_only_its_operation(self):
-        mine = self.held('mine', open_key='mine')
-        self.held('unnamed', open_key='unnamed')
+        mine = self.held('mine', unique_key='mine')
+        self.held('unnamed', unique_key='unnamed')
         self.assertEqual(({'mine'}, True), self.table.told_by(rows.finish, mine, 'me', rows.FAILED, 'why'))
         row = self.row('mine')
-        self.assertEqual((rows.FAILED, None, None, 'why'), (row.state, row.owner, row.open_key, row.error))
+        self.assertEqual((rows.FAILED, None, None, 'why'), (row.state, row.owner, row.unique_key, row.error))
 
     def test_ended_operations_are_deleted_when_they_are_old(self):
         self.do(rows.finish, self.held('finished'), 'me', rows.DONE)
@@ -202,19 +202,21 @@ class Ends(RowsTest):
         )
 
     def test_reopened_operation_is_claimed_at_once(self):
-        mine = self.held('mine', open_key='mine', steps='look')
+        mine = self.held('mine', unique_key='mine', steps='look')
         self.do(rows.finish, mine, 'me', rows.FAILED, 'why')
         self.do(rows.reopen, self.row('mine'), 'look', 'mine')
         self.assertEqual('other', self.do(rows.claim, self.row('mine'), 'other', LEASE).owner)
 
     def test_operation_requested_again_starts_over_when_it_finishes(self):
-        mine = self.held('mine', open_key='mine', step=2, attempts=3, wanted=2)
-        self.assertEqual(({'mine'}, False), self.table.told_by(rows.finish, mine, 'me', rows.DONE, wanted=1))
+        mine = self.held('mine', unique_key='mine', step=2, attempts=3, requested_count=2)
+        self.assertEqual(
+            ({'mine'}, False), self.table.told_by(rows.finish, mine, 'me', rows.DONE, requested_count=1)
+        )
         row = self.row('mine')
         self.assertEqual(
-            (rows.OPEN, 'me', 'mine', 0, 1), (row.state, row.owner, row.open_key, row.step, row.attempts)
+            (rows.OPEN, 'me', 'mine', 0, 1), (row.state, row.owner, row.unique_key, row.step, row.attempts)
         )
-        self.assertTrue(self.do(rows.finish, mine, 'me', rows.DONE, wanted=2))
+        self.assertTrue(self.do(rows.finish, mine, 'me', rows.DONE, requested_count=2))
 
     def test_only_failed_operations_are_reopened_at_the_given_step(self):
         self.add(
@@ -236,7 +238,7 @@ class Ends(RowsTest):
         row = self.row('one')
         self.assertEqual(
             (rows.OPEN, 2, 'key', False, 0, None, None),
-            (row.state, row.step, row.open_key, row.undoing, row.attempts, row.error, row.finished_at),
+            (row.state, row.step, row.unique_key, row.undoing, row.attempts, row.error, row.finished_at),
         )
 
     def test_operation_of_the_previous_release_is_reopened(self):
@@ -254,7 +256,7 @@ class Ends(RowsTest):
         self.assertEqual(({'one'}, True), self.table.told_by(rows.fail_parked, parked))
 
     def test_supersede_fails_open_and_parked_operations_of_the_resource(self):
-        self.held('open', open_key='open')
+        self.held('open', unique_key='open')
         self.add('parked', state=rows.PARKED)
         self.add('other kind', kind='other')
         self.add('other thing', resource_id='other')
@@ -263,7 +265,7 @@ class Ends(RowsTest):
         self.assertEqual({'open', 'parked'}, self.by(rows.supersede, 'thing', ['test', 'more']))
         row = self.row('open')
         self.assertEqual(
-            (rows.FAILED, None, None, 'superseded'), (row.state, row.open_key, row.owner, row.error)
+            (rows.FAILED, None, None, 'superseded'), (row.state, row.unique_key, row.owner, row.error)
         )
 
     def test_only_old_done_and_failed_operations_are_deleted(self):
@@ -289,22 +291,26 @@ class Wishes(RowsTest):
 
     def test_open_operation_is_requested_again_and_due_at_once(self):
         later = timeutils.utcnow() + MINUTE
-        one = self.add('one', open_key='one', next_run_at=later)
-        self.add('two', open_key='two', next_run_at=later)
+        one = self.add('one', unique_key='one', next_run_at=later)
+        self.add('two', unique_key='two', next_run_at=later)
         self.add('none', next_run_at=later)
         self.assertEqual(({'one'}, one), self.table.told_by(rows.request_rerun, 'one'))
-        self.assertEqual((2, timeutils.utcnow()), (self.row('one').wanted, self.row('one').next_run_at))
+        self.assertEqual(
+            (2, timeutils.utcnow()), (self.row('one').requested_count, self.row('one').next_run_at)
+        )
         self.assertEqual((set(), None), self.table.told_by(rows.request_rerun, 'three'))
 
     def test_several_open_operations_are_requested_again(self):
         later = timeutils.utcnow() + MINUTE
         for name in ('one', 'two', 'three'):
-            self.add(name, open_key=name, next_run_at=later)
+            self.add(name, unique_key=name, next_run_at=later)
         self.add('none', next_run_at=later)
         self.assertEqual(
             ({'one', 'two'}, {'one', 'two'}), self.table.told_by(rows.request_reruns, ['one', 'two', 'four'])
         )
-        self.assertEqual((2, timeutils.utcnow()), (self.row('one').wanted, self.row('one').next_run_at))
+        self.assertEqual(
+            (2, timeutils.utcnow()), (self.row('one').requested_count, self.row('one').next_run_at)
+        )
         self.assertEqual((set(), set()), self.table.told_by(rows.request_reruns, ['four']))
 
     def test_only_open_operations_are_made_due(self):
@@ -333,15 +339,15 @@ class Wishes(RowsTest):
         self.assertIsNone(self.do(rows.get, uuidutils.generate_uuid()))
 
     def test_open_operation_is_found_by_its_key(self):
-        self.add('one', open_key='one')
+        self.add('one', unique_key='one')
         self.assertTrue(self.do(rows.is_open, 'one'))
         self.assertFalse(self.do(rows.is_open, 'two'))
 
     def test_only_open_operations_keep_a_serial_busy(self):
-        self.add('one', serial='one')
-        self.ended(serial='two')
-        self.assertTrue(self.do(rows.is_any_serial_open, ['one', 'two']))
-        self.assertFalse(self.do(rows.is_any_serial_open, ['two', 'three']))
+        self.add('one', mutex_key='one')
+        self.ended(mutex_key='two')
+        self.assertTrue(self.do(rows.is_any_mutex_open, ['one', 'two']))
+        self.assertFalse(self.do(rows.is_any_mutex_open, ['two', 'three']))
 
     def test_operations_of_a_resource_are_listed_oldest_first(self):
         now = timeutils.utcnow()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims of a runner: kept during the work, released if the result cannot be saved, and never two of one serial."""
+"""Claims of a runner: kept during the work, released if the result cannot be saved, and never two of one mutex key."""
 
 import datetime
 import threading
@@ -57,7 +57,7 @@ class Claims(base.ServiceTest):
         if self.refusals:
             raise self.refusals.pop()
 
-    def begin(self, project='p', serial=None):
+    def begin(self, project='p', mutex_key=None):
         with self.db.writer() as conn:
             return begin(
                 conn,
@@ -67,7 +67,7 @@ class Claims(base.ServiceTest):
                 uuidutils.generate_uuid(),
                 topic='share',
                 host=self.runner.host,
-                serial=serial,
+                mutex_key=mutex_key,
             ).operation_id
 
     def row(self, resource_id):
@@ -104,7 +104,7 @@ class Claims(base.ServiceTest):
         self.assertLessEqual(self.runner._pause(), self.conf.poll_interval / 2)
 
     def test_operations_of_one_serial_run_one_at_a_time(self):
-        one, two = self.begin('one', 'serial'), self.begin('two', 'serial')
+        one, two = self.begin('one', 'mutex_key'), self.begin('two', 'mutex_key')
         other = self.begin('three')  # found by the same look, behind the two
         self.runner.start()
         self.until(lambda: other in self.began, 'the last has not begun')
@@ -113,10 +113,10 @@ class Claims(base.ServiceTest):
         self.all_end(one, two, other)
 
     def test_operation_waiting_for_its_serial_does_not_block_others(self):
-        one = self.begin(serial='serial')
+        one = self.begin(mutex_key='mutex_key')
         self.runner.start()
         self.until(lambda: one in self.began, 'the first has not begun')
-        two, other = self.begin(serial='serial'), self.begin()
+        two, other = self.begin(mutex_key='mutex_key'), self.begin()
         self.runner.wake()
         self.until(lambda: other in self.began, 'the other has not begun')
         self.assertNotIn(two, self.began)

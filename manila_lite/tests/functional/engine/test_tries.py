@@ -92,7 +92,7 @@ class Tries(base.ServiceTest):
                 uuidutils.generate_uuid(),
                 topic='share',
                 host=self.host,
-                open_key=KEY,
+                unique_key=KEY,
             ).operation_id
         runners = [
             engine.Runner(dataclasses.replace(services, db=db or self.db), 'share', host, [plan], None)

@@ -94,7 +94,7 @@ class Gone(GoneTest):
                 conn.execute(
                     models.share_instances.update()
                     .where(models.share_instances.c.id == first)
-                    .values(is_aside=bool(aside and aside.pop(0)))
+                    .values(is_secondary=bool(aside and aside.pop(0)))
                 )
             return results
 

@@ -55,20 +55,22 @@ class Concurrent(base.ServiceTest):
 
     def test_last_state_of_every_row_is_found(self):
         look = changes.Changes(self.service.services.db)
-        self.assertEqual([], look.look())
+        self.assertEqual([], look.read_new())
         written, found = {}, {}
         writers = [threading.Thread(target=self.write, args=(seed, written)) for seed in range(_WRITERS)]
         for writer in writers:
             writer.start()
 
         def all_found():
-            for record in look.look():
+            for record in look.read_new():
                 if record.event == 'operation':
                     found[record.payload.id] = record.payload.error
             return not any(writer.is_alive() for writer in writers) and written.items() <= found.items()
 
         waiting.until(all_found, lambda: f'lost: {written.items() - found.items()}', pause=0.1)
-        self.assertEqual([], [record for record in look.look() if record.event == 'operation'], 'found twice')
+        self.assertEqual(
+            [], [record for record in look.read_new() if record.event == 'operation'], 'found twice'
+        )
 
     def test_look_back_finds_what_was_before_and_the_look_what_comes(self):
         db = self.service.services.db
@@ -85,11 +87,11 @@ class Concurrent(base.ServiceTest):
             )
             operations.call_off(conn, operations.get(conn, before), 'over', 'code')
         look = changes.Changes(db)
-        look.look()
-        records = look.look_back(look.time - datetime.timedelta(seconds=60))
+        look.read_new()
+        records = look.read_since(look.time - datetime.timedelta(seconds=60))
         self.assertIn(before, [record.payload.id for record in records if record.event == 'operation'])
         [deleted] = [
             record for record in records if record.event == 'status' and record.payload.resource_id == 'gone'
         ]
         self.assertEqual(('owner', 'deleted'), (deleted.project_id, deleted.payload.status))
-        self.assertEqual([], look.look())
+        self.assertEqual([], look.read_new())

@@ -104,8 +104,8 @@ class Deferred(Hiding):
             (models.share_networks, [self.world['share_network_id']]),
             (models.share_network_subnets, [self.world['share_network_subnet_id']]),
         ):
-            self.hide(table, ids, is_going=True)
-            self.addCleanup(self.hide, table, ids, is_going=False)
+            self.hide(table, ids, deletion_deferred=True)
+            self.addCleanup(self.hide, table, ids, deletion_deferred=False)
 
     def test_parts_are_not_found_by_id(self):
         tried = set()

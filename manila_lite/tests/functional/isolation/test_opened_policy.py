@@ -42,7 +42,9 @@ class Opened(walking.WalkTest):
                 return self.call(self.stranger, op, versions.MAX, {**self.own, name: resource_id})
 
             # 400: the sample body has no spec that could be set, or the call says so of any server that is not migrating.
-            refused = (400, 404) if 'type_id' in name or op.name == 'server_migration.progress' else (404,)
+            refused = (
+                (400, 404) if 'type_id' in name or op.name == 'share_server_migration.progress' else (404,)
+            )
             self.assertIn(
                 self.assert_as_if_unknown(ask, self.world[name], (op.name, name)), refused, (op.name, name)
             )

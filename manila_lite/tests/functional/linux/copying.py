@@ -195,7 +195,7 @@ class StreamTest(testtools.TestCase):
             pool.open()
         self.origin.create('s', 1)
         self.share = self.origin.share('s')
-        self.copy = replication.Copy(
+        self.copy = replication.BtrfsCopy(
             self.pool,
             [
                 sys.executable,

@@ -165,8 +165,8 @@ class GroupSnapshots(GroupTest):
             together.wait(waiting.LIMIT)
             return self.driver.create_group_snapshot(found)
 
-        with concurrent.futures.ThreadPoolExecutor(len(groups)) as hands:
-            for found, locations in zip(groups, hands.map(take, groups), strict=True):
+        with concurrent.futures.ThreadPoolExecutor(len(groups)) as executor:
+            for found, locations in zip(groups, executor.map(take, groups), strict=True):
                 self.assertEqual({snapshot.id for snapshot in found}, set(locations))
 
     def test_quiesce_fails_if_another_process_resumes_the_server(self):

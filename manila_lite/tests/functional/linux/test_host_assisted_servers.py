@@ -4,7 +4,13 @@
 import os
 from pathlib import Path
 
-from manila_lite.tests.functional.linux import base, filled, moving_writer, server_base, test_server_migration
+from manila_lite.tests.functional.linux import (
+    base,
+    filled,
+    moving_writer,
+    server_base,
+    test_share_server_migration,
+)
 
 READY, COPYING = 'data_copying_completed', 'data_copying_in_progress'
 _OLD, _NEW = (server_base.address('four', host) for host in (5, 6))
@@ -16,13 +22,13 @@ data_node_local_exports = {_OLD}:/shares={{state}}/lib/alpha/pool/shares, {_NEW}
 """
 
 
-class HostAssistedServers(filled.Filled, test_server_migration.MigrationTest):
+class HostAssistedServers(filled.Filled, test_share_server_migration.MigrationTest):
     """Helpers to move a share server with two shares from ``alpha`` to ``beta``."""
 
     CONFIG = (
         '\n'.join(
             line
-            for line in test_server_migration.MigrationTest.CONFIG.splitlines()
+            for line in test_share_server_migration.MigrationTest.CONFIG.splitlines()
             if not line.startswith('linux_peers')
         )
         + '\n'

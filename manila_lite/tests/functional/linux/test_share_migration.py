@@ -10,7 +10,7 @@ import testtools
 
 from manila_lite.drivers.linux.protocols import user_list
 from manila_lite.tests import nfs_client, process
-from manila_lite.tests.functional.linux import base, cifs_base, test_server_migration
+from manila_lite.tests.functional.linux import base, cifs_base, test_share_server_migration
 
 _CONFIG = """[DEFAULT]
 enabled_share_backends = {names}
@@ -176,10 +176,12 @@ class Moves(testtools.TestCase):
         self.assertEqual('available', self.lite.ok('GET', f'/shares/{share}')['share']['status'])
 
 
-class OnServers(test_server_migration.MigrationTest):
+class OnServers(test_share_server_migration.MigrationTest):
     """Migration between backends with share servers: the destination gets a new share server."""
 
-    CONFIG = test_server_migration.MigrationTest.CONFIG.replace('server_migration_driver', 'migration_driver')
+    CONFIG = test_share_server_migration.MigrationTest.CONFIG.replace(
+        'server_migration_driver', 'migration_driver'
+    )
     # These tests are about whole share servers.
     test_files_rules_and_writes_survive_a_server_migration = None
     test_cancelled_migration_leaves_nothing_at_the_destination = None

@@ -468,7 +468,7 @@ class Rows(EvacuationTest):
                         access_rules_status='active',
                         share_type_id=kind,
                         host='test@old#pool1',
-                        is_aside=True,
+                        is_secondary=True,
                         replica_state=state,
                     )
                 )

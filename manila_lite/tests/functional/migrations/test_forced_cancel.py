@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from manila_lite import doctor
-from manila_lite.db.queries import operations, server_migration, share_migration
+from manila_lite.db.queries import operations, share_migration, share_server_migration
 from manila_lite.manager.runtime.service import ShareManager
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
@@ -46,7 +46,7 @@ class Force:
         """Return what the doctor finds wrong about operations of this kind."""
         return [
             found
-            for found in doctor.look(self.service.services)
+            for found in doctor.list_findings(self.service.services)
             if found.wrong and found.about.startswith(kind)
         ]
 
@@ -128,7 +128,12 @@ class OfServers(Force, test_share_server_migration.MigrationTest):
         self.assertEqual(before, self.held('beta'))
         self.admin.ok('DELETE', f'/share-networks/{network}')  # no address is left in it
         self.assertEqual(
-            [], [found for found in doctor.look(self.service.services) if found.id in (server['id'], target)]
+            [],
+            [
+                found
+                for found in doctor.list_findings(self.service.services)
+                if found.id in (server['id'], target)
+            ],
         )
         self.assertEqual(202, self.start(server)[0])
         self.task_is(server, _COPIED)
@@ -151,15 +156,15 @@ class OfServers(Force, test_share_server_migration.MigrationTest):
     def test_doctor_says_how_and_mends_what_was_cancelled(self):
         server, shares, target = self.copied()
         with self.down('beta'):
-            [found] = self.findings(server_migration.KIND)
+            [found] = self.findings(share_server_migration.KIND)
             self.assertIn(f'manila-manage migration cancel --force {server["id"]}', found.why)
             self.assertIsNone(found.mend, 'nobody wants it to end yet')
             self.act(server, 'migration_cancel')
             self.task_is(server, 'migration_cancel_in_progress')
-            [found] = self.findings(server_migration.KIND)
+            [found] = self.findings(share_server_migration.KIND)
             self.assertIn('deletes the copy', doctor.mend(self.service.services, found))
             self.is_free(server, shares)
-            self.assertEqual([], self.findings(server_migration.KIND))
+            self.assertEqual([], self.findings(share_server_migration.KIND))
         self.admin.wait(f'/share-servers/{target}', 'share_server', 'gone')
 
     def test_resets_by_hand_never_lead_to_500(self):
@@ -176,7 +181,7 @@ class OfServers(Force, test_share_server_migration.MigrationTest):
             )
             status, document = self.start(server, 'test@gamma')
             self.assertEqual((409, True), (status, 'has not ended' in str(document)), document)
-            [found] = self.findings(server_migration.KIND)
+            [found] = self.findings(share_server_migration.KIND)
             self.assertIsNotNone(doctor.mend(self.service.services, found))
             self.assertEqual(202, self.start(server, 'test@gamma')[0])
             self.task_is(server, _COPIED)
@@ -234,7 +239,7 @@ class OfServers(Force, test_share_server_migration.MigrationTest):
 
         def cuts():
             with self.service.services.db.reader() as conn:
-                return server_migration.last(conn, server['id']).data.get('cut')
+                return share_server_migration.last(conn, server['id']).data.get('cut')
 
         base.eventually(cuts, 'the cut-over does not begin')
         self.assertIn(
@@ -312,7 +317,9 @@ class OfShares(Force, test_share_migration.MigrationTest):
             [found] = self.findings(share_migration.KIND)
             self.assertIsNotNone(doctor.mend(self.service.services, found))
             self.is_free(share)
-            wrong = [found for found in doctor.look(self.service.services) if found.wrong and found.mend]
+            wrong = [
+                found for found in doctor.list_findings(self.service.services) if found.wrong and found.mend
+            ]
             self.assertEqual([], wrong)
         self.at_rest()
 

@@ -14,7 +14,12 @@ import sqlalchemy as sa
 
 from manila_lite import errors
 from manila_lite.db import models
-from manila_lite.db.queries import allocations, migration_promises, server_migration, share_server_queries
+from manila_lite.db.queries import (
+    allocations,
+    migration_promises,
+    share_server_migration,
+    share_server_queries,
+)
 from manila_lite.drivers.dummy.driver import DummyDriver
 from manila_lite.host_copy import share_moves
 from manila_lite.manager.plans import host_copy
@@ -550,7 +555,7 @@ class SameAddresses(CopiedServers):
     def rewrite(self, server, new):
         """Set the data of the server's migration to ``new`` of it."""
         with self.service.services.db.writer() as conn:
-            op = server_migration.last(conn, server['id'])
+            op = share_server_migration.last(conn, server['id'])
             conn.execute(
                 models.operations.update()
                 .where(models.operations.c.id == op.id)

@@ -146,7 +146,7 @@ class Promises(served.ServedTest):
             )
         found = [
             finding
-            for finding in doctor.look(self.service.services)
+            for finding in doctor.list_findings(self.service.services)
             if finding.what == 'pool' and 'claimed' in finding.state
         ]
         self.assertEqual([], found)

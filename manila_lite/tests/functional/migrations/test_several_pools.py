@@ -10,7 +10,7 @@ from oslo_utils import timeutils, uuidutils
 from manila_lite import context, errors
 from manila_lite.db import models
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries import server_migration
+from manila_lite.db.queries import share_server_migration
 from manila_lite.engine import Work
 from manila_lite.operation_data.migrations import MigrateServer
 from manila_lite.scheduler import host_states, migration
@@ -168,7 +168,7 @@ class Spread(test_forced_cancel.Force, test_share_server_migration.MigrationTest
             )
             self.assertEqual(([0, 0], [0, 0]), self.sums())
             with self.service.services.db.reader() as conn:
-                note = server_migration.last_release(conn, target).data
+                note = share_server_migration.last_release(conn, target).data
             self.assertEqual(['a', 'b'], sorted(note['pools'].values()))
         self.admin.wait(f'/share-servers/{target}', 'share_server', 'gone')
         self.at_rest()
@@ -254,7 +254,7 @@ class Spread(test_forced_cancel.Force, test_share_server_migration.MigrationTest
         server, shares = self.server(1, 1)
         self.copied(server)
         with self.service.services.db.reader() as conn:
-            data = server_migration.last(conn, server['id']).data
+            data = share_server_migration.last(conn, server['id']).data
         self.assertEqual((set(), 2), ({'pools', 'claimed_beside', 'parts'} & set(data), data['claimed'][1]))
         self.act(server, 'migration_complete')
         self.assertEqual([2], list(self.placed(shares).values()))
@@ -407,7 +407,7 @@ class Claims(refused.WithBackends):
         table, server = models.operations, uuidutils.generate_uuid()
         self.insert(
             table,
-            kind=server_migration.KIND,
+            kind=share_server_migration.KIND,
             resource_type='share_server',
             resource_id=server,
             topic='scheduler',

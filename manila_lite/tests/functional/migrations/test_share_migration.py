@@ -302,7 +302,7 @@ class Migration(MigrationTest):
         ]
         self.assertEqual(409, self.start(share)[0])
         self.service.knob('beta', '')
-        [finding] = [found for found in examine.look(self.service.services) if found.id == second]
+        [finding] = [found for found in examine.list_findings(self.service.services) if found.id == second]
         self.assertIn(share['id'], finding.why)
         self.admin.ok('POST', f'/share_instances/{second}/action', {'force_delete': None})
         self.at_rest()
@@ -322,7 +322,7 @@ class Migration(MigrationTest):
             {share['host']: 'error_deleting', 'test@beta#pool1': 'available'}, self.instances(share)
         )
         self.service.knob('alpha', '')
-        [finding] = [found for found in examine.look(self.service.services) if found.id == old]
+        [finding] = [found for found in examine.list_findings(self.service.services) if found.id == old]
         self.assertIn('begun', examine.mend(self.service.services, finding))
         self.at_rest()
         self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
@@ -462,12 +462,12 @@ class Migration(MigrationTest):
 
     def test_only_one_of_several_concurrent_requests_succeeds(self):
         share = self.make()
-        with concurrent.futures.ThreadPoolExecutor(6) as hands:
-            answers = sorted(hands.map(lambda _: self.start(share)[0], range(6)))
+        with concurrent.futures.ThreadPoolExecutor(6) as executor:
+            answers = sorted(executor.map(lambda _: self.start(share)[0], range(6)))
         self.assertEqual((1, True), (answers.count(202), set(answers) <= {202, 400, 409}), answers)
         self.task_is(share, 'migration_driver_phase1_done')
-        with concurrent.futures.ThreadPoolExecutor(6) as hands:
-            answers = sorted(hands.map(lambda _: self.act(share, 'migration_complete')[0], range(6)))
+        with concurrent.futures.ThreadPoolExecutor(6) as executor:
+            answers = sorted(executor.map(lambda _: self.act(share, 'migration_complete')[0], range(6)))
         self.assertEqual([202, *[400] * 5], answers)
         self.task_is(share, 'migration_success')
         self.at_rest()
@@ -568,7 +568,7 @@ class Migration(MigrationTest):
         self.task_is(share, 'migration_driver_phase1_done')
         mine = {
             finding.id: finding
-            for finding in examine.look(self.service.services)
+            for finding in examine.list_findings(self.service.services)
             if finding.state in ('migrating', 'migrating_to')
         }
         self.assertEqual(3, len(mine), mine)
@@ -591,7 +591,11 @@ class Migration(MigrationTest):
             for row in self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
             if row['status'] == 'migrating_to'
         )
-        mine = [found for found in examine.look(self.service.services) if found.id in (share['id'], second)]
+        mine = [
+            found
+            for found in examine.list_findings(self.service.services)
+            if found.id in (share['id'], second)
+        ]
         self.assertEqual(
             [True, True, True], [found.wrong for found in mine]
         )  # both instances, and the task state

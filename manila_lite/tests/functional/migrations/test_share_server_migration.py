@@ -11,10 +11,10 @@ from oslo_utils import uuidutils
 from manila_lite import doctor
 from manila_lite.db import models
 from manila_lite.db.queries import allocations, operations
-from manila_lite.db.queries import server_migration as server_migration_queries
+from manila_lite.db.queries import share_server_migration as share_server_migration_queries
 from manila_lite.doctor import examine
 from manila_lite.drivers.dummy.store import SnapshotRecord
-from manila_lite.manager.plans import server_migration
+from manila_lite.manager.plans import share_server_migration
 from manila_lite.tests.factories import dirty
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
@@ -35,7 +35,9 @@ BACKEND = (
     'backend_availability_zone = {}\ndummy_pool_size_gb = 1000\n'
 )
 _WANTED = {'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}
-_PLAN = next(plan for plan in server_migration.PLANS if plan.kind == server_migration_queries.KIND)
+_PLAN = next(
+    plan for plan in share_server_migration.PLANS if plan.kind == share_server_migration_queries.KIND
+)
 
 
 class MigrationTest(base.ServiceTest):
@@ -513,12 +515,12 @@ class Migration(MigrationTest):
 
     def test_only_one_of_several_concurrent_requests_succeeds(self):
         server, shares = self.make_shares(1)
-        with concurrent.futures.ThreadPoolExecutor(6) as hands:
-            answers = sorted(hands.map(lambda _: self.start(server)[0], range(6)))
+        with concurrent.futures.ThreadPoolExecutor(6) as executor:
+            answers = sorted(executor.map(lambda _: self.start(server)[0], range(6)))
         self.assertEqual([202, *[409] * 5], answers)
         self.task_is(server, 'migration_driver_phase1_done')
-        with concurrent.futures.ThreadPoolExecutor(6) as hands:
-            answers = sorted(hands.map(lambda _: self.act(server, 'migration_complete')[0], range(6)))
+        with concurrent.futures.ThreadPoolExecutor(6) as executor:
+            answers = sorted(executor.map(lambda _: self.act(server, 'migration_complete')[0], range(6)))
         self.assertEqual([200, *[400] * 5], answers)
         self.admin.wait(f'/shares/{shares[0]["id"]}', 'share', 'available')
 
@@ -742,13 +744,15 @@ class Migration(MigrationTest):
         self.task_is(server, 'migration_driver_phase1_done')
         mine = {
             finding.id: finding
-            for finding in examine.look(self.service.services)
+            for finding in examine.list_findings(self.service.services)
             if finding.state.startswith('server_migrating')
         }
         self.assertEqual({'share server', 'share'}, {finding.what for finding in mine.values()})
         self.assertEqual(3, len(mine), mine)  # source, target, share
         self.assertEqual({False}, {finding.wrong for finding in mine.values()})
-        self.assertTrue(all(server_migration_queries.KIND in finding.why for finding in mine.values()), mine)
+        self.assertTrue(
+            all(share_server_migration_queries.KIND in finding.why for finding in mine.values()), mine
+        )
         self.act(server, 'migration_cancel')
         self.task_is(server, 'migration_cancelled')
         self.is_as_before(server, shares)
@@ -757,14 +761,14 @@ class Migration(MigrationTest):
         """Set the server's migration aside in this task state, as after too many tries; return the operation's id."""
         table = models.operations
         with self.service.services.db.reader() as conn:
-            op = server_migration_queries.last(conn, server['id'])
+            op = share_server_migration_queries.last(conn, server['id'])
         with dirty.unguarded(self.service.services.db.engine) as conn:
             conn.execute(
                 table.update()
                 .where(table.c.id == op.id)
                 .values(
                     state='parked',
-                    open_key=None,
+                    unique_key=None,
                     error='out of reach',
                     data={**op.data, **more.pop('data', {})},
                     **more,
@@ -778,7 +782,9 @@ class Migration(MigrationTest):
         return op.id
 
     def mend(self, resource_id):
-        [found] = [finding for finding in doctor.look(self.service.services) if finding.id == resource_id]
+        [found] = [
+            finding for finding in doctor.list_findings(self.service.services) if finding.id == resource_id
+        ]
         return doctor.mend(self.service.services, found)
 
     def test_doctor_sets_error_after_the_cut_over_and_completion_can_be_repeated(self):
@@ -801,7 +807,11 @@ class Migration(MigrationTest):
         self.task_is(server, 'migration_driver_phase1_done')
         self.assertEqual(['ro'], self.levels('alpha', share))
         self.mend(self.set_aside(server, 'migration_driver_phase1_done'))
-        wrong = [finding for finding in doctor.look(self.service.services) if finding.wrong and finding.mend]
+        wrong = [
+            finding
+            for finding in doctor.list_findings(self.service.services)
+            if finding.wrong and finding.mend
+        ]
         for finding in wrong:
             doctor.mend(self.service.services, finding)
         self.at_rest()
@@ -850,7 +860,7 @@ class Migration(MigrationTest):
         self.at_rest()
         with self.service.services.db.reader() as conn:
             self.assertEqual(
-                [], operations.list_of_resource(conn, server['id'], server_migration_queries.RULES)
+                [], operations.list_of_resource(conn, server['id'], share_server_migration_queries.RULES)
             )
 
     def test_cancel_is_refused_by_a_backend_without_support(self):
@@ -879,7 +889,7 @@ class Migration(MigrationTest):
         self.assertIn('update access rules', message)
 
     def test_plan_uses_the_cut_over_of_the_module_steps(self):
-        self.assertEqual(server_migration.STEPS.cut_over, _PLAN.steps[_PLAN.names.index('cut_over')].do)
+        self.assertEqual(share_server_migration.STEPS.cut_over, _PLAN.steps[_PLAN.names.index('cut_over')].do)
 
     def test_task_state_can_be_reset_to_known_values_only(self):
         server, _ = self.make_shares(1)

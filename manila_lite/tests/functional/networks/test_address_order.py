@@ -8,7 +8,7 @@ from oslo_utils import uuidutils
 from manila_lite import errors
 from manila_lite.db.queries import allocations, share_network_subnets, share_servers
 from manila_lite.drivers.dummy.store import ServerRecord
-from manila_lite.manager.plans import server_addresses
+from manila_lite.manager.plans import allocated_addresses
 from manila_lite.network import load
 from manila_lite.network.interface import Address
 from manila_lite.tests.functional import served
@@ -109,12 +109,12 @@ class Plugin(NetworkTest):
             share_servers.insert(
                 conn, {'id': server, 'share_network_id': network['id'], 'host': 'test@alpha'}, [subnet.id]
             )
-        server_addresses.allocate(self.service.services, load.make(self.service.conf), server, subnet, 2)
+        allocated_addresses.allocate(self.service.services, load.make(self.service.conf), server, subnet, 2)
         freed = []
         away = types.SimpleNamespace(free=self._refuse, forget=freed.append)
-        self.assertRaises(errors.Unavailable, server_addresses.free, self.service.services, away, server)
+        self.assertRaises(errors.Unavailable, allocated_addresses.free, self.service.services, away, server)
         there = types.SimpleNamespace(free=freed.extend, forget=freed.append)
-        server_addresses.free(self.service.services, there, server)
+        allocated_addresses.free(self.service.services, there, server)
         self.assertEqual(2, sum(isinstance(one, Address) for one in freed))
 
     @staticmethod

@@ -194,9 +194,9 @@ class Beside(Defaults):
                 strict=True,
             )
         ]
-        with concurrent.futures.ThreadPoolExecutor(4) as hands:
+        with concurrent.futures.ThreadPoolExecutor(4) as executor:
             shares = list(
-                hands.map(
+                executor.map(
                     lambda pair: pair[0].share(share_type='served', share_network_id=pair[1]['id']),
                     zip(callers, made, strict=True),
                 )

@@ -84,7 +84,7 @@ class FailedSubnets(served.ServedTest, manage.ManageTest):
         project = self.user.token.split(':')[1]
         return {
             one.id: one
-            for one in doctor.look(self.service.services)
+            for one in doctor.list_findings(self.service.services)
             if (one.what, one.project_id) == ('share network subnet', project)
         }
 

@@ -5,7 +5,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import engine
 from manila_lite.db.queries import share_network_subnets, share_server_queries, share_servers
-from manila_lite.manager.plans import server_addresses
+from manila_lite.manager.plans import allocated_addresses
 from manila_lite.manager.runtime import service as share_manager
 from manila_lite.network.standalone import Standalone
 from manila_lite.tests.functional import base, served
@@ -67,7 +67,7 @@ class Leftovers(base.ServiceTest):
         self.server(there)
         plugin = Keeps(self.service.conf, (there, gone, never))
         for _ in range(2):
-            server_addresses.free_leftovers(self.services, plugin)
+            allocated_addresses.free_leftovers(self.services, plugin)
         self.assertEqual({there, never}, plugin.kept)
         self.assertEqual([(gone, None)], plugin.asked)
 
@@ -87,7 +87,7 @@ class Leftovers(base.ServiceTest):
         _, subnet = self.server(server_id)
         plugin = Keeps(self.service.conf, ())
         for which in (subnet, uuidutils.generate_uuid(), None):
-            server_addresses.free(self.services, plugin, server_id, which)
+            allocated_addresses.free(self.services, plugin, server_id, which)
         self.assertEqual([(server_id, 'subnet'), (server_id, None)], plugin.asked)
 
 

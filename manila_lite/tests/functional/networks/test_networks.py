@@ -20,7 +20,7 @@ from manila_lite.db.queries import (
 )
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import services as service_rows
-from manila_lite.manager.plans import server_addresses
+from manila_lite.manager.plans import allocated_addresses
 from manila_lite.network import load
 from manila_lite.network.interface import Address
 from manila_lite.tests import waiting
@@ -143,11 +143,11 @@ class Addresses(NetworkTest):
             share_servers.insert(
                 conn, {'id': resource_id, 'share_network_id': network['id'], 'host': 'test@alpha'}, [row.id]
             )
-        self.addCleanup(server_addresses.free, self.service.services, self.plugin, resource_id)
+        self.addCleanup(allocated_addresses.free, self.service.services, self.plugin, resource_id)
         return resource_id, row
 
     def allocate(self, server, count=1):
-        return server_addresses.allocate(self.service.services, self.plugin, *server, count)
+        return allocated_addresses.allocate(self.service.services, self.plugin, *server, count)
 
     def test_address_is_stored_with_the_data_of_its_subnet(self):
         server = self.server()
@@ -205,7 +205,7 @@ class Addresses(NetworkTest):
             def free(self, given):
                 freed.extend(given)
 
-        found = server_addresses.allocate(self.service.services, Stale(self.service.conf), *second, 2)
+        found = allocated_addresses.allocate(self.service.services, Stale(self.service.conf), *second, 2)
         self.assertEqual([free, had.ip_address], [address.ip_address for address in freed])
         self.assertEqual(2, len({row.ip_address for row in found} - {had.ip_address}))
 
@@ -214,7 +214,7 @@ class Addresses(NetworkTest):
         self.assertEqual(5, len(self.allocate(first, 5)))
         self.assertRaises(errors.Final, self.allocate, second)
         for _ in range(2):
-            server_addresses.free(self.service.services, self.plugin, first[0], first[1].id)
+            allocated_addresses.free(self.service.services, self.plugin, first[0], first[1].id)
         self.assertEqual(5, len(self.allocate(second, 5)))
 
     def test_allocation_in_a_subnet_without_a_network_fails(self):

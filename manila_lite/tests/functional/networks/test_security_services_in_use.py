@@ -342,8 +342,8 @@ class InUse(served.ServedTest):
         """Let one of several concurrent changes succeed, and refuse the others."""
         old, *others = (self.service_of() for _ in range(4))
         network, _ = self.used(old)
-        with concurrent.futures.ThreadPoolExecutor(3) as hands:
-            found = list(hands.map(lambda new: self.update(network, old, new)[0], others))
+        with concurrent.futures.ThreadPoolExecutor(3) as executor:
+            found = list(executor.map(lambda new: self.update(network, old, new)[0], others))
         self.assertEqual([202, 409, 409], sorted(found))
         self.settled(network)
         [left] = self.services(network)

@@ -40,8 +40,8 @@ class SubnetAnswers(served.ServedTest):
     def test_second_of_two_identical_requests_is_refused_at_once(self):
         network = self.used_network()
         self.fault(f'{_CHECK}:hang')
-        with concurrent.futures.ThreadPoolExecutor(1) as hands:
-            first = hands.submit(self.add, network, 'blue-v6')
+        with concurrent.futures.ThreadPoolExecutor(1) as executor:
+            first = executor.submit(self.add, network, 'blue-v6')
             base.eventually(lambda: self.asked(network), 'the backend is not asked')
             status, refusal, _ = self.add(network, 'blue-v6')
             self.assertEqual((409, 'same_change_pending'), (status, refusal['reason']), refusal)
@@ -59,8 +59,8 @@ class SubnetAnswers(served.ServedTest):
     def test_request_is_refused_as_soon_as_another_changes_the_servers(self):
         network = self.used_network()
         self.fault(f'{_CHECK}:delay={2 * SLOW}@once\nupdate_share_server_network_allocations:delay=1')
-        with concurrent.futures.ThreadPoolExecutor(1) as hands:
-            late = hands.submit(self.add, network, 'blue-v6')
+        with concurrent.futures.ThreadPoolExecutor(1) as executor:
+            late = executor.submit(self.add, network, 'blue-v6')
             base.eventually(lambda: self.asked(network), 'the backend is not asked')
             base.eventually(lambda: _CHECK in self.used_faults(), 'the first check is not slow')
             self.assertEqual(200, self.add(network, 'blue-small')[0])
@@ -78,8 +78,8 @@ class SubnetAnswers(served.ServedTest):
     def test_answer_of_a_request_survives_repeated_checks(self):
         network = self.used_network()
         self.fault(f'{_CHECK}:delay=1')
-        with concurrent.futures.ThreadPoolExecutor(1) as hands:
-            adding = hands.submit(self.add, network, 'blue-v6')
+        with concurrent.futures.ThreadPoolExecutor(1) as executor:
+            adding = executor.submit(self.add, network, 'blue-v6')
             base.eventually(lambda: self.asked(network), 'the backend is not asked')
             for _ in range(3):
                 self.check(network, 'blue-v6', reset_operation=True)

@@ -86,8 +86,8 @@ class SubnetChecks(served.ServedTest):
         """Both backends say yes; the addresses are reserved with the answer, so the second request is refused."""
         pair = [self.used_network() for _ in range(2)]
         self.fault(f'{_CHECK}:delay=1')
-        with concurrent.futures.ThreadPoolExecutor(2) as hands:
-            answers = list(hands.map(lambda network: self.add(network, 'one-left'), pair))
+        with concurrent.futures.ThreadPoolExecutor(2) as executor:
+            answers = list(executor.map(lambda network: self.add(network, 'one-left'), pair))
         self.assertEqual([200, 409], sorted(status for status, _ in answers), answers)
         [refusal] = [refusal for _, refusal in answers if refusal]
         self.assertIn('0 addresses left, and 1 are needed', refusal['message'])

@@ -5,7 +5,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import errors
 from manila_lite.db.queries import allocations, share_network_subnets, share_servers
-from manila_lite.manager.plans import server_addresses
+from manila_lite.manager.plans import allocated_addresses
 from manila_lite.tests.functional import neutron_base
 
 
@@ -27,11 +27,11 @@ class Found(neutron_base.NeutronTest):
             share_servers.insert(
                 conn, {'id': resource_id, 'share_network_id': network, 'host': 'test@alpha'}, [row.id]
             )
-        self.addCleanup(server_addresses.free, self.service.services, self.plugin, resource_id)
+        self.addCleanup(allocated_addresses.free, self.service.services, self.plugin, resource_id)
         return resource_id, row
 
     def allocate(self, server, count=1, hold=None):
-        return server_addresses.allocate(self.service.services, self.plugin, *server, count, hold)
+        return allocated_addresses.allocate(self.service.services, self.plugin, *server, count, hold)
 
     def test_retry_after_a_crash_uses_the_same_ports(self):
         class DiedError(Exception):
@@ -61,11 +61,13 @@ class Found(neutron_base.NeutronTest):
                 owner=server[0],
             )
             self.assertEqual(2, len(self.ports(device_id=server[0])))
-            server_addresses.free(
+            allocated_addresses.free(
                 self.service.services, self.plugin, server[0], subnet_id and uuidutils.generate_uuid()
             )
             self.assertEqual(2 if subnet_id else 0, len(self.ports(device_id=server[0])))
-            server_addresses.free(self.service.services, self.plugin, server[0], subnet_id and server[1].id)
+            allocated_addresses.free(
+                self.service.services, self.plugin, server[0], subnet_id and server[1].id
+            )
             self.assertEqual([], self.ports(device_id=server[0]))
 
     def test_address_of_another_server_is_not_allocated_again(self):
@@ -80,7 +82,7 @@ class Found(neutron_base.NeutronTest):
                 {'id': second, 'share_network_id': first[1].share_network_id, 'host': 'test@alpha'},
                 [first[1].id],
             )
-        self.addCleanup(server_addresses.free, self.service.services, self.plugin, second)
+        self.addCleanup(allocated_addresses.free, self.service.services, self.plugin, second)
         [found] = self.allocate((second, first[1]))
         self.assertNotEqual(had.ip_address, found.ip_address)
         full = self.assertRaises(errors.Final, self.allocate, (second, first[1]), 2)

@@ -30,7 +30,7 @@ class Projects(base.ServiceTest):
         with self.service.services.db.writer() as conn:
             return call(conn, *args, **more)
 
-    def share(self, *, is_going=False, kind=None, **more):
+    def share(self, *, deletion_deferred=False, kind=None, **more):
         """Insert a share of 5 GiB with an active replica, and a snapshot of it."""
         share = uuidutils.generate_uuid()
         with self.service.services.db.writer() as conn:
@@ -42,7 +42,7 @@ class Projects(base.ServiceTest):
                     size=5,
                     share_proto='NFS',
                     snapshot_support=True,
-                    is_going=is_going,
+                    deletion_deferred=deletion_deferred,
                     replication_type='dr',
                     **more,
                 )
@@ -67,7 +67,7 @@ class Projects(base.ServiceTest):
                     size=5,
                     share_size=5,
                     share_proto='NFS',
-                    is_going=is_going,
+                    deletion_deferred=deletion_deferred,
                 )
             )
 
@@ -94,18 +94,21 @@ class Projects(base.ServiceTest):
 
 class Conditions(Projects):
     def test_resources_being_deleted_are_not_counted(self):
-        self.share(is_going=True)
+        self.share(deletion_deferred=True)
         with self.service.services.db.writer() as conn:
             conn.execute(
                 models.share_networks.insert().values(
-                    id=uuidutils.generate_uuid(), project_id=self.project, status='active', is_going=True
+                    id=uuidutils.generate_uuid(),
+                    project_id=self.project,
+                    status='active',
+                    deletion_deferred=True,
                 )
             )
         self.assertEqual({}, self.used())
 
     def test_each_remaining_resource_is_counted_once(self):
-        self.share(is_going=False, encryption_key_ref=_KEY)
-        self.share(is_going=False, encryption_key_ref=_KEY)
+        self.share(deletion_deferred=False, encryption_key_ref=_KEY)
+        self.share(deletion_deferred=False, encryption_key_ref=_KEY)
         self.assertEqual(
             {
                 'shares': (2, 0),
@@ -121,15 +124,15 @@ class Conditions(Projects):
 
     def test_a_resize_counts_with_the_larger_size(self):
         for target, growth in ((9, 4), (2, 0)):
-            self.share(is_going=False, target_size=target)
+            self.share(deletion_deferred=False, target_size=target)
             self.assertEqual(growth or 4, self.used()['gigabytes'][1])
         self.assertEqual((10, 4), self.used()['replica_gigabytes'])
 
     def test_key_counts_as_new_if_only_shares_being_deleted_use_it(self):
         with self.service.services.db.writer() as conn:
             self.assertEqual({}, quotas.count_new_keys(conn, self.project, None))
-        for is_going, more in ((True, 1), (False, 0)):
-            self.share(is_going=is_going, encryption_key_ref=_KEY)
+        for deletion_deferred, more in ((True, 1), (False, 0)):
+            self.share(deletion_deferred=deletion_deferred, encryption_key_ref=_KEY)
             with self.service.services.db.writer() as conn:
                 self.assertEqual({'encryption_keys': more}, quotas.count_new_keys(conn, self.project, _KEY))
                 self.assertEqual(

@@ -71,7 +71,7 @@ class Sums(base.ServiceTest):
             rows = [
                 row
                 for row in self.rows(table, table.c.project_id == project)
-                if not getattr(row, 'is_going', False) and (not users or row.user_id in users)
+                if not getattr(row, 'deletion_deferred', False) and (not users or row.user_id in users)
             ]
             used[number] = len(rows)
             if gigabytes:
@@ -407,8 +407,8 @@ class Past(Sums):
             {'user_id': 'v'},
             {'name': 'x'},
             {'encryption_key_ref': keys[0]},
-            {'is_going': True},
-            {'is_going': False, 'encryption_key_ref': None},
+            {'deletion_deferred': True},
+            {'deletion_deferred': False, 'encryption_key_ref': None},
         ):
             if values:
                 self.change(**values)
@@ -435,7 +435,7 @@ class Past(Sums):
             )
         )
         self.assertEqual((10, 0), self.used('shares'))
-        [found] = [one for one in doctor.look(self.service.services) if one.what == 'quota']
+        [found] = [one for one in doctor.list_findings(self.service.services) if one.what == 'quota']
         self.assertEqual((self.project, True), (found.id, found.wrong))
         self.assertIn('shares', found.why)
         self.assertTrue(doctor.mend(self.service.services, found))
@@ -449,7 +449,7 @@ class Past(Sums):
         self.add('a', 'b')
         self.do(lambda conn: conn.exec_driver_sql(f'DROP TRIGGER {name}{on}'))
         self.do(lambda conn: conn.execute(models.shares.delete().where(models.shares.c.name == 'a')))
-        found = [one for one in doctor.look(self.service.services) if one.what == 'quota']
+        found = [one for one in doctor.list_findings(self.service.services) if one.what == 'quota']
         self.assertEqual([name, self.project], [one.id for one in found])
         for one in found:
             self.assertTrue(doctor.mend(self.service.services, one))
@@ -457,7 +457,9 @@ class Past(Sums):
         self.assertEqual((1, 0), self.used('shares'))
         self.do(lambda conn: conn.execute(models.shares.delete().where(models.shares.c.name == 'b')))
         self.assertEqual((0, 0), self.used('shares'))
-        self.assertEqual([], [one for one in doctor.look(self.service.services) if one.what == 'quota'])
+        self.assertEqual(
+            [], [one for one in doctor.list_findings(self.service.services) if one.what == 'quota']
+        )
 
     def test_check_costs_the_same_for_any_number_of_shares(self):
         """Also after many changes: one change takes the place of many, and no more are read than are left of them."""

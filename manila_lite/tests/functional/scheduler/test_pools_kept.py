@@ -10,7 +10,7 @@ from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.queries import services
 from manila_lite.scheduler import host_states
-from manila_lite.scheduler.interface import Request
+from manila_lite.scheduler.interface import PlacementRequest
 from manila_lite.scheduler.service import Scheduler, choose
 from manila_lite.tests.functional import base
 
@@ -86,7 +86,7 @@ class Kept(base.ServiceTest):
     def place(self, scheduler, size):
         """Place a share; return the name of its pool."""
         with self.db.writer() as conn:
-            return choose(conn, scheduler, Request(size)).host.partition('#')[2]
+            return choose(conn, scheduler, PlacementRequest(size)).host.partition('#')[2]
 
     def claimed(self):
         with self.db.reader() as conn:
@@ -144,7 +144,7 @@ class Kept(base.ServiceTest):
 
         try:
             with self.db.writer() as conn:
-                choose(conn, self.mine, Request(100))
+                choose(conn, self.mine, PlacementRequest(100))
                 raise Stop
         except Stop:
             pass

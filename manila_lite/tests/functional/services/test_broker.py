@@ -5,7 +5,7 @@ import threading
 
 import testtools
 
-from manila_lite.rpc import notices
+from manila_lite.rpc import notifications
 from manila_lite.tests import fixtures, waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.services import broker, daemon, hearing, places
@@ -79,7 +79,7 @@ class Broker(testtools.TestCase):
         self.broker.stop()
         try:
             self.available(self.create())
-            notices.emit(self.service.services, 'broker.gone', {'id': 'meanwhile'})
+            notifications.emit(self.service.services, 'broker.gone', {'id': 'meanwhile'})
         finally:
             self.broker.start()
         self.wake_ups_arrive()

@@ -78,7 +78,7 @@ class Beating(base.ServiceTest):
         return message['user_message']
 
     def findings(self, what):
-        return [one for one in examine.look(self.service.services) if one.what == what]
+        return [one for one in examine.list_findings(self.service.services) if one.what == what]
 
 
 class WrongTest(Beating):
@@ -166,7 +166,7 @@ class SaidTest(Beating):
         self.assertIn(
             'claims no work: the clock of its host is 360 s ahead of that of the database', found.why
         )
-        looked = Looker(self.service.services).look()
+        looked = Looker(self.service.services).read()
         first = looked.services[0]
         self.assertEqual(
             ('manila-scheduler', '+360.0 s', True), (first['service'], first['clock'], first['is_bad'])

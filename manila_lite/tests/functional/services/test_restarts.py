@@ -83,9 +83,9 @@ class Migrations(testtools.TestCase):
 
     def start(self):
         """Start the migration in a thread, since its answer may take long; return what it will be."""
-        hands = concurrent.futures.ThreadPoolExecutor(1)
-        self.addCleanup(hands.shutdown)
-        return hands.submit(
+        executor = concurrent.futures.ThreadPoolExecutor(1)
+        self.addCleanup(executor.shutdown)
+        return executor.submit(
             self.parts.call, 'POST', f'/shares/{self.share}/action', {'migration_start': self.WANTED}
         )
 

@@ -299,7 +299,7 @@ class Groups(GroupTest):
         self.user.wait(f'/share-group-snapshots/{snapshot["id"]}', 'share_group_snapshot', 'available')
         for path in (f'/share-group-snapshots/{snapshot["id"]}', self.path(group)):
             self.admin.ok('POST', f'{path}/action', {'reset_status': {'status': 'creating'}})
-        found = {finding.id: finding for finding in examine.look(self.service.services)}
+        found = {finding.id: finding for finding in examine.list_findings(self.service.services)}
         for resource_id in (group['id'], snapshot['id']):
             self.assertTrue(found[resource_id].wrong)
             self.assertEqual(

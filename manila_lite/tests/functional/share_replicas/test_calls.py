@@ -316,7 +316,7 @@ class ByHand(Replicating):
         def found():
             return {
                 finding.id: finding
-                for finding in examine.look(self.service.services)
+                for finding in examine.list_findings(self.service.services)
                 if finding.id in (share['id'], replica['id'])
             }
 

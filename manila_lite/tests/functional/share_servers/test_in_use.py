@@ -368,7 +368,9 @@ class InError(served.ServedTest):
 
     def wrong(self):
         """Return the doctor's findings by id, and mend them."""
-        found = {finding.id: finding for finding in doctor.look(self.service.services) if finding.wrong}
+        found = {
+            finding.id: finding for finding in doctor.list_findings(self.service.services) if finding.wrong
+        }
         for finding in found.values():
             doctor.mend(self.service.services, finding)
         self.ended()

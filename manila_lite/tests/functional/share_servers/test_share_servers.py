@@ -182,9 +182,9 @@ class Servers(base.ServiceTest):
         self.service.knob('alpha', 'check_update_share_server_network_allocations:delay=0.5')
         self.addCleanup(self.service.knob, 'alpha', '')
         body = {'share_network_subnet_create_check': {'neutron_net_id': 'net-a', 'neutron_subnet_id': 'six'}}
-        with concurrent.futures.ThreadPoolExecutor(6) as hands:
+        with concurrent.futures.ThreadPoolExecutor(6) as executor:
             answers = list(
-                hands.map(
+                executor.map(
                     lambda _: self.caller('p').call(
                         'POST', f'/share-networks/{self.network.id}/action', body
                     )[0],

@@ -187,7 +187,7 @@ class Resets(base.ServiceTest):
         states_of = {'status': '', 'replica_state': 'replica state', 'task_state': 'task state'}
         return [
             one
-            for one in doctor.look(self.service.services)
+            for one in doctor.list_findings(self.service.services)
             if one.id == place.found and one.state.startswith(states_of[field])
         ]
 

@@ -27,7 +27,7 @@ class WithoutKeystone(ShareServiceTest):
     def test_user_sees_own_shares(self):
         share = self.user.share(name='mine')
         seen = self.shares.share(self.who, share['id'])
-        self.assertEqual(shares.Share(share['id'], 'p', 'mine', 'available', 'NFS', 1, False), seen)
+        self.assertEqual(shares.VisibleShare(share['id'], 'p', 'mine', 'available', 'NFS', 1, False), seen)
         exports = self.shares.exports(self.who, share['id'])
         locations = self.user.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
         self.assertEqual(

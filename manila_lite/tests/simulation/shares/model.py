@@ -41,7 +41,11 @@ class Model:
     def name_of(self, operation_id):
         """Return the operation's name, the same in each run of the seed."""
         row = self.rows[operation_id]
-        return f'{row.kind} of {self.share_name(row.serial)}' if row.serial else f'{row.kind} of {row.host}'
+        return (
+            f'{row.kind} of {self.share_name(row.mutex_key)}'
+            if row.mutex_key
+            else f'{row.kind} of {row.host}'
+        )
 
     def must(self, truth, what):
         """Let the history fail unless ``truth``."""

@@ -29,8 +29,10 @@ class WatchedRunner(Runner):
         return search
 
     def _take(self, entries):
-        held, ids = self._hands._running, {entry.id for entry in entries}
-        mine = {one.serial for operation_id, one in held.items() if one.serial and operation_id not in ids}
+        held, ids = self._slots._running, {entry.id for entry in entries}
+        mine = {
+            one.mutex_key for operation_id, one in held.items() if one.mutex_key and operation_id not in ids
+        }
         self._tries += 1
         before = self._tries
         taken = super()._take(entries)
@@ -66,7 +68,7 @@ class Search:
     def _running(self):
         now = self._now()
         return collections.Counter(
-            (row.lane, row.turn_of)
+            (row.lane, row.fair_share_key)
             for row in self._here(self._model.rows)
             if row.owner and seconds(row.lease_expires_at) >= now
         )
@@ -76,29 +78,31 @@ class Search:
         self._after = self._running()
 
     def check(self, entries, held, busy):
-        """Check the claims of these operations. ``held``: those that the process has. ``busy``: serials of its other work."""
+        """Check the claims of these operations. ``held``: those of the process. ``busy``: mutex keys of its other work."""
         for (
             entry
         ) in entries:  # a turn, unless the database refused the claim: then the operation is unchanged
-            self.tried[entry.lane, entry.turn_of] += self._model.rows[entry.id] != self._rows.get(entry.id)
+            self.tried[entry.lane, entry.fair_share_key] += self._model.rows[entry.id] != self._rows.get(
+                entry.id
+            )
         earlier = collections.Counter()
         for entry in entries:
             if entry.id in held:
-                self._taken(entry, busy, earlier[entry.lane, entry.turn_of])
-            earlier[entry.lane, entry.turn_of] += 1
+                self._taken(entry, busy, earlier[entry.lane, entry.fair_share_key])
+            earlier[entry.lane, entry.fair_share_key] += 1
 
     def _taken(self, entry, busy, earlier):
-        whose = entry.turn_of
+        whose = entry.fair_share_key
         had = min(self._before[entry.lane, whose], self._after[entry.lane, whose]) + earlier
         for row in self._here(self._rows):
-            key = (row.lane, row.turn_of)
-            if row.turn_of == whose or row.lane != entry.lane or not self._waits(row, busy):
+            key = (row.lane, row.fair_share_key)
+            if row.fair_share_key == whose or row.lane != entry.lane or not self._waits(row, busy):
                 continue
             has = max(self._before[key], self._after[key]) + self.tried[key]
             self._model.must(
                 has >= had,
                 f'project {whose} has {had} running, and its next was begun before that of project '
-                f'{row.turn_of}, which has {has} and waits',
+                f'{row.fair_share_key}, which has {has} and waits',
             )
 
     def _waits(self, row, busy):
@@ -109,7 +113,7 @@ class Search:
             self._model.rows.get(row.id) == row
             and not row.attempts
             and row.id not in self._mine
-            and row.serial not in busy
+            and row.mutex_key not in busy
             and seconds(row.next_run_at) <= self._began
             and (row.lease_expires_at is None or seconds(row.lease_expires_at) < self._began)
         )

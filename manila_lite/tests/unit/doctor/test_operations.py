@@ -69,7 +69,7 @@ class JudgeTest(testscenarios.WithScenarios, testtools.TestCase):
             ('overdue', {'next_run_at': _at(-10)}, 'does not claim it', True, True),
             (
                 'behind another',
-                {'next_run_at': _at(-99), 'serial': 's'},
+                {'next_run_at': _at(-99), 'mutex_key': 's'},
                 'behind operation other',
                 False,
                 False,
@@ -100,7 +100,7 @@ class JudgeTest(testscenarios.WithScenarios, testtools.TestCase):
                 'topic': 'share',
                 'host': 'h@up',
                 'lane': 'work',
-                'serial': None,
+                'mutex_key': None,
                 'owner': None,
                 'lease_expires_at': None,
                 'next_run_at': _NOW,

@@ -14,7 +14,7 @@ from manila_lite.host_copy import dos_attributes
 from manila_lite.tests import waiting
 
 
-class Silent(dos_attributes.Copy):
+class Silent(dos_attributes.CifsCopy):
     """A copy that does not begin."""
 
     def start(self):
@@ -61,7 +61,7 @@ class Copied(testtools.TestCase):
         (source / file).write_text('x')
         (source / 'link').symlink_to(file)
         os.setxattr(source / file, 'user.cifs.dosattrib', b'\x22\0\0\0')
-        copy = dos_attributes.Copy(source, target, '--checksum', '--no-xattrs')
+        copy = dos_attributes.CifsCopy(source, target, '--checksum', '--no-xattrs')
         copy.join(waiting.LIMIT)
         self.assertEqual((True, {}), (copy.is_complete, copy.messages.failed), copy.error)
         self.assertEqual(b'\x22\0\0\0', os.getxattr(target / file, 'user.cifs.dosattrib'))

@@ -10,7 +10,7 @@ import testtools
 from hypothesis import strategies
 
 from manila_lite.scheduler.filters import capacity
-from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.scheduler.interface import PlacementRequest, PoolState
 
 THICK = {'total_gb': 100.0, 'free_gb': 60.0}
 THIN = {**THICK, 'thin_provisioning': True, 'max_over_subscription_ratio': 2.0, 'provisioned_gb': 30.0}
@@ -64,14 +64,16 @@ class TestHeadroom(testscenarios.WithScenarios, testtools.TestCase):
 
     def test_headroom_has_the_value_of_the_table(self):
         self.assertAlmostEqual(
-            self.left, capacity.headroom(Request(1, self.specs), PoolState('h@b#p', **self.held))
+            self.left, capacity.headroom(PlacementRequest(1, self.specs), PoolState('h@b#p', **self.held))
         )
 
     def test_check_refuses_requests_larger_than_the_headroom(self):
         pool = PoolState('h@b#p', **self.held)
-        self.assertIsNotNone(capacity.Capacity().check(Request(int(self.left) + 1, self.specs), pool))
+        self.assertIsNotNone(
+            capacity.Capacity().check(PlacementRequest(int(self.left) + 1, self.specs), pool)
+        )
         if self.left >= 1:
-            self.assertIsNone(capacity.Capacity().check(Request(int(self.left), self.specs), pool))
+            self.assertIsNone(capacity.Capacity().check(PlacementRequest(int(self.left), self.specs), pool))
 
 
 class TestReason(testtools.TestCase):
@@ -82,18 +84,18 @@ class TestReason(testtools.TestCase):
         self.assertEqual(
             '10 GiB asked for, 5.5 GiB left: free 60 GiB of 100 GiB, 1 % reserved, 12.5 GiB promised since the last '
             'report, 180 GiB provisioned before, over-subscription ratio 2',
-            capacity.Capacity().check(Request(10), pool),
+            capacity.Capacity().check(PlacementRequest(10), pool),
         )
 
     def test_reason_for_a_thick_pool_omits_thin_provisioning_figures(self):
         self.assertEqual(
             '61 GiB asked for, 60 GiB left: free 60 GiB of 100 GiB, 0 % reserved, 0 GiB promised since the last report',
-            capacity.Capacity().check(Request(61), PoolState('h@b#p', **THICK)),
+            capacity.Capacity().check(PlacementRequest(61), PoolState('h@b#p', **THICK)),
         )
 
     def test_reason_shows_unknown_free_space(self):
         pool = PoolState('h@b#p', **{**THIN, 'free_gb': 'unknown', 'total_gb': 10.0})
-        self.assertIn('free unknown of 10 GiB', capacity.Capacity().check(Request(10), pool))
+        self.assertIn('free unknown of 10 GiB', capacity.Capacity().check(PlacementRequest(10), pool))
 
 
 class Row:
@@ -150,7 +152,7 @@ class TestClaims(testtools.TestCase):
         tiny = fractions.Fraction(1, 10**6)
         for size, age in asked:
             state = seen[max(0, len(seen) - 1 - age)]
-            most = state.claimed_gb + capacity.headroom(Request(size), state)
+            most = state.claimed_gb + capacity.headroom(PlacementRequest(size), state)
             granted = row.claim(size, most)
             if not granted and age == 0:
                 self.assertGreater(row.claimed + size, limit - tiny)

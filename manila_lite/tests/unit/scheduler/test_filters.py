@@ -20,7 +20,7 @@ from manila_lite.scheduler.filters import (
     share_replication,
     up,
 )
-from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.scheduler.interface import PlacementRequest, PoolState
 
 POOL = PoolState(
     'h1@b1#p1',
@@ -236,7 +236,7 @@ class TestFilters(testscenarios.WithScenarios, testtools.TestCase):
     ]
 
     def test_check_returns_none_or_the_reason(self):
-        request, pool = Request(**{'size': 1, **self.asked}), dataclasses.replace(POOL, **self.held)
+        request, pool = PlacementRequest(**{'size': 1, **self.asked}), dataclasses.replace(POOL, **self.held)
         item = self.kind()
         self.assertTrue(item.applies(request))
         found = item.check(request, pool)
@@ -269,7 +269,7 @@ class TestEveryFilter(testscenarios.WithScenarios, testtools.TestCase):
     scenarios = [(kind.__name__, {'kind': kind}) for kind in KINDS]
 
     def test_a_plain_request_passes(self):
-        request = Request(1, only_host='h1', source_host='h1@b1#p1', same_hosts=frozenset({'h1'}))
+        request = PlacementRequest(1, only_host='h1', source_host='h1@b1#p1', same_hosts=frozenset({'h1'}))
         self.assertIsNone(self.kind().check(request, POOL))
 
     def test_filter_has_refusing_and_passing_cases(self):
@@ -282,7 +282,7 @@ class TestEveryFilter(testscenarios.WithScenarios, testtools.TestCase):
             if kind is self.kind and kind.static:
                 seen_request, seen_pool = set(), set()
                 kind().check(
-                    Spy(Request(**{'size': 1, **asked}), seen_request),
+                    Spy(PlacementRequest(**{'size': 1, **asked}), seen_request),
                     Spy(dataclasses.replace(POOL, **held), seen_pool),
                 )
                 self.assertEqual(set(), seen_request - STATIC_REQUEST)
@@ -318,15 +318,17 @@ class TestWithoutHints(testtools.TestCase):
             affinity.AntiAffinity,
             create_from_snapshot.CreateFromSnapshot,
         ):
-            self.assertFalse(kind().applies(Request(1)))
+            self.assertFalse(kind().applies(PlacementRequest(1)))
 
 
 class TestReplicationDomain(testtools.TestCase):
     def test_the_source_backends_domain_is_found(self):
         pools = [PoolState('a@b#1', capabilities={'replication_domain': 'west'}), POOL]
         item = create_from_snapshot.CreateFromSnapshot()
-        self.assertEqual('east', item.prepare(Request(1, source_host='h1@b1#gone'), pools).source_domain)
-        self.assertIsNone(item.prepare(Request(1, source_host='gone@b1#p1'), pools).source_domain)
+        self.assertEqual(
+            'east', item.prepare(PlacementRequest(1, source_host='h1@b1#gone'), pools).source_domain
+        )
+        self.assertIsNone(item.prepare(PlacementRequest(1, source_host='gone@b1#p1'), pools).source_domain)
 
 
 class TestShareReplication(testtools.TestCase):
@@ -335,12 +337,12 @@ class TestShareReplication(testtools.TestCase):
     def refused(self, host, capabilities, **asked):
         item = share_replication.ShareReplication()
         pools = [PoolState('a@home#1', capabilities={'replication_domain': 'east'})]
-        request = Request(1, self.ASKS, **asked)
+        request = PlacementRequest(1, self.ASKS, **asked)
         self.assertTrue(item.applies(request))
         return item.check(item.prepare(request, pools), PoolState(host, capabilities=capabilities))
 
     def test_replicated_share_needs_a_replication_domain(self):
-        self.assertFalse(share_replication.ShareReplication().applies(Request(1)))
+        self.assertFalse(share_replication.ShareReplication().applies(PlacementRequest(1)))
         self.assertIn('no replication domain', self.refused('a@b#1', {}))
         self.assertIsNone(self.refused('a@b#1', {'replication_domain': 'west'}))
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import testtools
 
-from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.scheduler.interface import PlacementRequest, PoolState
 
 POOL = PoolState('h@b#p', 'nova', {'a': True, 'b': ['x', 'y'], 'pool_name': 'p'}, 100.0, 50.0)
 
@@ -60,7 +60,7 @@ class TestPoolState(testtools.TestCase):
 
 class TestRequest(testtools.TestCase):
     def test_static_key_depends_on_specs_protocol_and_zone_only(self):
-        request = Request(1, {'a': '1', 'b': '2'}, 'NFS', availability_zone='x')
+        request = PlacementRequest(1, {'a': '1', 'b': '2'}, 'NFS', availability_zone='x')
         moved = dataclasses.replace(
             request, size=9, only_host='h', excluded={'h': 'x'}, extra_specs={'b': '2', 'a': '1'}
         )

@@ -18,7 +18,7 @@ from manila_lite.scheduler.filters import (
     protocol,
     up,
 )
-from manila_lite.scheduler.interface import Filter, PoolState, Request, Weigher
+from manila_lite.scheduler.interface import Filter, PlacementRequest, PoolState, Weigher
 from manila_lite.scheduler.weighers import capacity as free_space
 from manila_lite.scheduler.weighers import goodness
 
@@ -75,7 +75,7 @@ class Counting(Filter):
 class TestCandidates(testtools.TestCase):
     def test_candidates_are_ordered_best_first(self):
         result = placing().place(
-            Request(5), [pool('a', 10.0), pool('b', 90.0), pool('c', 40.0), pool('d', 4.0)]
+            PlacementRequest(5), [pool('a', 10.0), pool('b', 90.0), pool('c', 40.0), pool('d', 4.0)]
         )
         self.assertEqual(['b', 'c', 'a'], names(result))
         self.assertEqual(4, result.asked)
@@ -92,12 +92,12 @@ class TestCandidates(testtools.TestCase):
         ]
         for weights, best in (((1.0, 0.0), 'roomy'), ((1.0, 2.0), 'good'), ((-1.0, 0.0), 'poor')):
             weighers = [free_space.Capacity(weights[0]), goodness.Goodness(weights[1])]
-            self.assertEqual(best, names(placing(weighers=weighers).place(Request(5), pools))[0])
+            self.assertEqual(best, names(placing(weighers=weighers).place(PlacementRequest(5), pools))[0])
 
     def test_at_most_20_candidates_are_returned(self):
         pools = [pool(f'p{number}', 50.0 + number / 10) for number in range(30)]
         self.assertEqual(
-            [f'p{number}' for number in range(29, 9, -1)], names(placing().place(Request(1), pools))
+            [f'p{number}' for number in range(29, 9, -1)], names(placing().place(PlacementRequest(1), pools))
         )
 
     def test_only_a_random_sample_of_many_pools_is_checked(self):
@@ -110,39 +110,42 @@ class TestCandidates(testtools.TestCase):
             def check(self, request, pool):
                 asked.append(pool.host)
 
-        result = placement.Placement([Last()], [], rng=random.Random(1)).place(Request(1), pools)
+        result = placement.Placement([Last()], [], rng=random.Random(1)).place(PlacementRequest(1), pools)
         self.assertEqual(30, len(set(asked)))
         self.assertNotEqual([item.host for item in pools[:30]], asked)
         self.assertEqual(20, len(result.candidates))
 
     def test_the_only_pool_is_found_among_many(self):
         pools = [pool(f'p{number}', 1.0) for number in range(3 * placement.ENOUGH)] + [pool('good')]
-        result = placing().place(Request(20), pools)
+        result = placing().place(PlacementRequest(20), pools)
         self.assertEqual(['good'], names(result))
         self.assertEqual(3 * placement.ENOUGH, result.refusals[0].pools)
 
     def test_equal_pools_are_shuffled_reproducibly_by_the_seed(self):
         pools = [pool(name) for name in 'abcd']
         first = collections.Counter(
-            names(placing(rng=random.Random(seed)).place(Request(1), pools))[0] for seed in range(400)
+            names(placing(rng=random.Random(seed)).place(PlacementRequest(1), pools))[0]
+            for seed in range(400)
         )
         self.assertEqual(set('abcd'), set(first))
         self.assertGreater(min(first.values()), 50)
-        again = [names(placing(rng=random.Random(7)).place(Request(1), pools)) for _ in range(2)]
+        again = [names(placing(rng=random.Random(7)).place(PlacementRequest(1), pools)) for _ in range(2)]
         self.assertEqual(again[0], again[1])
 
     def test_groups_of_pools_can_be_reused(self):
         groups = placement.Groups([pool('a'), pool('b', 90.0), pool('c', zone='x')])
         chooser = placing()
         for zone, expected in (('nova', ['b', 'a']), ('x', ['c'])):
-            self.assertEqual(expected, names(chooser.place(Request(1, availability_zone=zone), groups)))
+            self.assertEqual(
+                expected, names(chooser.place(PlacementRequest(1, availability_zone=zone), groups))
+            )
 
     def test_pool_name_is_matched_for_each_pool(self):
         pools = [pool('a'), pool('b'), pool('c')]
         chooser = placing()
         for key in ('pool_name', 'capabilities:pool_name'):
             for name in 'bca':
-                self.assertEqual([name], names(chooser.place(Request(1, {key: name}), pools)))
+                self.assertEqual([name], names(chooser.place(PlacementRequest(1, {key: name}), pools)))
 
     def test_share_from_snapshot_is_placed_in_the_replication_domain(self):
         east = {'replication_domain': 'east', 'create_share_from_snapshots_of_domain': True}
@@ -152,7 +155,7 @@ class TestCandidates(testtools.TestCase):
             pool('c', host='h@three'),
             pool('d', host='h@four', capabilities={'replication_domain': 'east'}),
         ]
-        result = placing().place(Request(1, source_host='h@one#a'), pools)
+        result = placing().place(PlacementRequest(1, source_host='h@one#a'), pools)
         self.assertEqual({'a', 'b'}, set(names(result)))
 
 
@@ -164,12 +167,12 @@ class TestKeptVerdicts(testtools.TestCase):
         self.good = [pool(name, capabilities={'good': True}) for name in 'abc']
 
     def place(self, pools, **asked):
-        return self.chooser.place(Request(1, **asked), pools)
+        return self.chooser.place(PlacementRequest(1, **asked), pools)
 
     def test_filter_is_called_once_for_each_signature(self):
         bad = [pool('x'), pool('y')]
         for size in (1, 2, 3):
-            result = self.chooser.place(Request(size), [*self.good, *bad])
+            result = self.chooser.place(PlacementRequest(size), [*self.good, *bad])
             self.assertEqual(set('abc'), set(names(result)))
             self.assertEqual(
                 [placement.Refusal('CountingFilter', 'NO_VALID_HOST', 2, 'it is not good', 'h@b#x')],
@@ -210,11 +213,15 @@ class TestKeptVerdicts(testtools.TestCase):
     def test_dynamic_filters_see_every_change(self):
         chooser = placing()
         state = pool('a', 10.0)
-        self.assertEqual(['a'], names(chooser.place(Request(8), [state])))
-        self.assertEqual([], names(chooser.place(Request(8), [dataclasses.replace(state, claimed_gb=5.0)])))
-        self.assertEqual([], names(chooser.place(Request(8), [dataclasses.replace(state, up=False)])))
-        self.assertEqual([], names(chooser.place(Request(8, excluded={state.host: 'x'}), [state])))
-        self.assertEqual(['a'], names(chooser.place(Request(8), [state])))
+        self.assertEqual(['a'], names(chooser.place(PlacementRequest(8), [state])))
+        self.assertEqual(
+            [], names(chooser.place(PlacementRequest(8), [dataclasses.replace(state, claimed_gb=5.0)]))
+        )
+        self.assertEqual(
+            [], names(chooser.place(PlacementRequest(8), [dataclasses.replace(state, up=False)]))
+        )
+        self.assertEqual([], names(chooser.place(PlacementRequest(8, excluded={state.host: 'x'}), [state])))
+        self.assertEqual(['a'], names(chooser.place(PlacementRequest(8), [state])))
 
     def test_verdicts_of_many_threads_are_not_mixed_up(self):
         chooser = placing(cached_requests=3, cached_signatures=2)
@@ -223,7 +230,7 @@ class TestKeptVerdicts(testtools.TestCase):
 
         def work(zone):
             for _ in range(200):
-                found = names(chooser.place(Request(1, availability_zone=zone), pools))
+                found = names(chooser.place(PlacementRequest(1, availability_zone=zone), pools))
                 if {name[0] for name in found} != {zone} or len(found) != 5:
                     wrong.append((zone, found))
 
@@ -241,7 +248,7 @@ START = 'No storage could be allocated for this share request: '
 class TestWhyNone(testtools.TestCase):
     def why(self, pools, for_admin=True, **asked):
         return placement.why_none(
-            placing().place(Request(**{'size': 20, **asked}), pools), for_admin=for_admin
+            placing().place(PlacementRequest(**{'size': 20, **asked}), pools), for_admin=for_admin
         )
 
     def test_reason_names_the_filter_and_an_example_pool(self):
@@ -309,4 +316,6 @@ class TestWeigherContract(testtools.TestCase):
             def weigh(self, request, pools):
                 return [1.0]
 
-        self.assertRaises(ValueError, placing(weighers=[Short()]).place, Request(1), [pool('a'), pool('b')])
+        self.assertRaises(
+            ValueError, placing(weighers=[Short()]).place, PlacementRequest(1), [pool('a'), pool('b')]
+        )

@@ -6,7 +6,7 @@ import testtools
 
 from manila_lite import errors
 from manila_lite.scheduler.filters import capabilities, capacity
-from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.scheduler.interface import PlacementRequest, PoolState
 from manila_lite.scheduler.placement import Placement
 from manila_lite.scheduler.spreading import spread
 from manila_lite.scheduler.weighers import capacity as free_space
@@ -19,7 +19,7 @@ def pool(name, free, **more):
 
 
 def share(size, **specs):
-    return Request(size=size, extra_specs=specs)
+    return PlacementRequest(size=size, extra_specs=specs)
 
 
 class TestSpread(testtools.TestCase):

@@ -4,7 +4,7 @@ import math
 
 import testtools
 
-from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.scheduler.interface import PlacementRequest, PoolState
 from manila_lite.scheduler.weighers import capacity, goodness, host_affinity
 
 
@@ -18,7 +18,7 @@ class TestCapacity(testtools.TestCase):
             PoolState('h@b#3', total_gb='infinite', free_gb='infinite', claimed_gb=3.0),
             PoolState('h@b#4', total_gb=100.0, free_gb='unknown'),
         ]
-        self.assertEqual([25.0, 120.0, math.inf, 0.0], capacity.Capacity().weigh(Request(1), pools))
+        self.assertEqual([25.0, 120.0, math.inf, 0.0], capacity.Capacity().weigh(PlacementRequest(1), pools))
 
 
 class TestGoodness(testtools.TestCase):
@@ -37,7 +37,7 @@ class TestGoodness(testtools.TestCase):
         ]
         pools = [PoolState(f'h@b#{number}', capabilities=value) for number, value in enumerate(reported)]
         self.assertEqual(
-            [40, 55.5, 70, 30, 100, 0, 100, 0, 0, 0], goodness.Goodness().weigh(Request(1), pools)
+            [40, 55.5, 70, 30, 100, 0, 100, 0, 0, 0], goodness.Goodness().weigh(PlacementRequest(1), pools)
         )
 
 
@@ -46,11 +46,12 @@ class TestHostAffinity(testtools.TestCase):
 
     def test_pools_nearer_to_the_source_weigh_more(self):
         self.assertEqual(
-            [3, 2, 1, 0], host_affinity.HostAffinity().weigh(Request(1, source_host='h@b#p'), self.pools)
+            [3, 2, 1, 0],
+            host_affinity.HostAffinity().weigh(PlacementRequest(1, source_host='h@b#p'), self.pools),
         )
 
     def test_all_pools_weigh_zero_without_a_source(self):
-        self.assertEqual([0, 0, 0, 0], host_affinity.HostAffinity().weigh(Request(1), self.pools))
+        self.assertEqual([0, 0, 0, 0], host_affinity.HostAffinity().weigh(PlacementRequest(1), self.pools))
 
 
 class TestMultiplier(testtools.TestCase):

@@ -46,7 +46,7 @@ class Forgotten(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.calls, self.mounts = [], []
-        self.export = nfs_fuse.Export(self._mount)
+        self.export = nfs_fuse.NfsOperations(self._mount)
 
     def _mount(self):
         self.mounts.append(Forgetful(self.calls))

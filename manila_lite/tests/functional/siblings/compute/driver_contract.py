@@ -14,7 +14,7 @@ from oslo_utils import uuidutils
 from manila_lite import conf as share_conf
 from manila_lite import errors
 from manila_lite.siblings.compute import conf as options
-from manila_lite.siblings.compute.drivers.interface import Power, Server, Share
+from manila_lite.siblings.compute.drivers.interface import MountedShare, Power, Server
 
 #: A boot sector that halts for ever.
 HALT = bytes.fromhex('f4ebfd').ljust(510, b'\0') + b'\x55\xaa'
@@ -80,7 +80,7 @@ class Contract:
         """Mount a share on the host; return the share."""
         share_id = uuidutils.generate_uuid()
         (self.folder / 'shares' / share_id).mkdir(parents=True)
-        share = Share(share_id, tag, f'192.0.2.1:/shares/{share_id}')
+        share = MountedShare(share_id, tag, f'192.0.2.1:/shares/{share_id}')
         self.driver.share_mount(share)
         self.addCleanup(self.driver.share_umount, share)
         return share
@@ -131,7 +131,9 @@ class Contract:
         keys = {self.driver.mount_key(share) for share in (one, two)}
         self.assertEqual(2, len(keys))
         self.assertEqual(keys, self.driver.list_mounted())
-        self.assertEqual(self.driver.mount_key(one), self.driver.mount_key(Share('other', 'tag', one.export)))
+        self.assertEqual(
+            self.driver.mount_key(one), self.driver.mount_key(MountedShare('other', 'tag', one.export))
+        )
         for _ in range(2):
             self.driver.share_mount(one)
             self.assertTrue(self.driver.is_mounted(one))

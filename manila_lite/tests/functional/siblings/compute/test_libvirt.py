@@ -18,7 +18,7 @@ from manila_lite import errors
 from manila_lite.host.commands import ENV, run
 from manila_lite.host.mounts import unmount
 from manila_lite.siblings.compute.drivers import libvirt_xml, taps
-from manila_lite.siblings.compute.drivers.interface import Nic, Power, Server, Share
+from manila_lite.siblings.compute.drivers.interface import MountedShare, Nic, Power, Server
 from manila_lite.siblings.compute.drivers.libvirt import LibvirtDriver
 from manila_lite.siblings.compute.drivers.local import Files
 from manila_lite.tests import waiting
@@ -217,6 +217,6 @@ class Libvirt(test_qemu_driver.QemuCase, testtools.TestCase):
     def test_a_tag_of_37_bytes_is_refused(self):
         share = self.share('a' * 36)
         self.assertRaises(
-            errors.Final, self.driver.power_on, self.server, (Share(share.id, 'a' * 37, share.export),)
+            errors.Final, self.driver.power_on, self.server, (MountedShare(share.id, 'a' * 37, share.export),)
         )
         self.assertEqual(Power.OFF, self.power(self.server))

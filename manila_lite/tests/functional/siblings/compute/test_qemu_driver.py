@@ -16,7 +16,7 @@ from manila_lite import errors
 from manila_lite.host.commands import run
 from manila_lite.host.mounts import is_mounted, unmount
 from manila_lite.siblings.compute.drivers import qemu_host
-from manila_lite.siblings.compute.drivers.interface import Nic, Power, Share
+from manila_lite.siblings.compute.drivers.interface import MountedShare, Nic, Power
 from manila_lite.siblings.compute.drivers.qemu import QemuDriver
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.siblings.compute import driver_contract
@@ -200,7 +200,7 @@ class Qemu(QemuCase, testtools.TestCase):
             '36 bytes',
             self.driver.power_on,
             self.server,
-            (Share(share.id, 'a' * 37, share.export),),
+            (MountedShare(share.id, 'a' * 37, share.export),),
         )
         self.assertEqual([], self.processes())
 

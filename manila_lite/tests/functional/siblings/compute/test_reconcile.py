@@ -274,7 +274,7 @@ class NoticesTest(ComputeTest):
 
     def test_attach_and_detach_send_notifications(self):
         heard = []
-        self.patch_notices(heard)
+        self.patch_notifications(heard)
         share, other, server = self.shared(), self.shared(), self.me.off()
         self.me.attach(server, share, tag='t')
         self.user.action(
@@ -307,8 +307,8 @@ class NoticesTest(ComputeTest):
         self.assertEqual('t', first['nova_object.data']['shares'][0]['nova_object.data']['tag'])
         self.assertIn('of another user', failed['fault']['nova_object.data']['exception_message'])
 
-    def patch_notices(self, heard):
+    def patch_notifications(self, heard):
         """Collect notifications in the list, instead of sending them."""
-        notices = self.compute.services.bus.notices
-        notices.put = heard.append
-        self.addCleanup(delattr, notices, 'put')
+        notifications = self.compute.services.bus.notifications
+        notifications.put = heard.append
+        self.addCleanup(delattr, notifications, 'put')

@@ -17,7 +17,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import errors
 from manila_lite.host.commands import run
-from manila_lite.siblings.compute.drivers.interface import Health, Share
+from manila_lite.siblings.compute.drivers.interface import Health, MountedShare
 from manila_lite.siblings.compute.drivers.qemu import QemuDriver
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import test_mount
@@ -67,7 +67,7 @@ class Deaf(testtools.TestCase):
         )
 
     def test_nothing_is_mounted_over_files(self):
-        share = Share(uuidutils.generate_uuid(), 'tag', '127.0.0.1:/shares/a')
+        share = MountedShare(uuidutils.generate_uuid(), 'tag', '127.0.0.1:/shares/a')
         Path(self.driver.place(share)).mkdir(parents=True)
         kept = Path(self.driver.place(share), 'kept')
         kept.write_text('of somebody')
@@ -76,7 +76,7 @@ class Deaf(testtools.TestCase):
         self.assertEqual('of somebody', kept.read_text())
 
     def test_mount_ends_in_time_and_leaves_nothing(self):
-        share = Share(uuidutils.generate_uuid(), 'tag', '127.0.0.1:/shares/a')
+        share = MountedShare(uuidutils.generate_uuid(), 'tag', '127.0.0.1:/shares/a')
         began = time.monotonic()
         refused = self.assertRaises(errors.Final, self.driver.share_mount, share)
         self.assertLess(time.monotonic() - began, 30)

@@ -2,14 +2,14 @@
 
 import testtools
 
-from manila_lite.api.server.connection import State
+from manila_lite.api.server.connection import ConnectionState
 from manila_lite.api.server.connection_table import HEAVY, Table
 
 
 class Conn:
     """A stand-in for a connection, as the table needs it."""
 
-    def __init__(self, fd, origin, state=State.IDLE, since=0.0):
+    def __init__(self, fd, origin, state=ConnectionState.IDLE, since=0.0):
         self.fd, self.origin, self.state, self.since = fd, origin, state, since
         self.size = self.held = 0
         self.closed = False
@@ -32,27 +32,27 @@ class TestTable(testtools.TestCase):
         """Idle connections are given up before others, the oldest first, of the address that has most."""
         self.add(1, 'modest')
         busy, first, second = (
-            self.add(2, 'greedy', State.WORKING),
+            self.add(2, 'greedy', ConnectionState.WORKING),
             self.add(3, 'greedy'),
             self.add(4, 'greedy'),
         )
-        slow = self.add(5, 'greedy', State.HEAD)
+        slow = self.add(5, 'greedy', ConnectionState.HEAD)
         self.assertEqual([3, 4, 5, 1], [conn.fd for conn in self.table.expendable()])
         self.assertEqual([4, 5, 1], [conn.fd for conn in self.table.expendable(spare=first)])
         self.assertEqual([1], [conn.fd for conn in self.table.expendable(origin='modest')])
         self.assertEqual([5], [conn.fd for conn in self.table.expendable(HEAVY)])
-        self.table.move(first, State.BODY)
-        self.table.move(first, State.IDLE)
+        self.table.move(first, ConnectionState.BODY)
+        self.table.move(first, ConnectionState.IDLE)
         self.assertEqual([4, 3, 5, 1], [conn.fd for conn in self.table.expendable()])
         for conn in (busy, second, slow):
             self.table.close(conn)
         self.assertEqual({1, 3}, {conn.fd for conn in self.table.all()})
 
     def test_late_connections_are_those_older_than_the_given_time(self):
-        old = self.add(1, 'a', State.HEAD, 5.0)
-        self.add(2, 'a', State.HEAD, 6.0)
+        old = self.add(1, 'a', ConnectionState.HEAD, 5.0)
+        self.add(2, 'a', ConnectionState.HEAD, 6.0)
         found = []
-        for conn in self.table.late(State.HEAD, 5.5):
+        for conn in self.table.late(ConnectionState.HEAD, 5.5):
             found.append(conn)
             self.table.close(conn)
         self.assertEqual([old], found)

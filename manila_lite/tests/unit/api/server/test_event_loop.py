@@ -12,7 +12,7 @@ import fixtures
 import testtools
 
 from manila_lite.api.server import admission, server
-from manila_lite.api.server.connection import State
+from manila_lite.api.server.connection import ConnectionState
 from manila_lite.api.server.connection_limits import Limits
 from manila_lite.cmd import log_rate_limit
 from manila_lite.tests import waiting
@@ -134,7 +134,7 @@ class TestCrowd(testtools.TestCase):
     def test_full_server_answers_503_but_still_answers_health_checks(self):
         self.serve(connections=8)
         callers = [self.connect(_GET % b'slow') for _ in range(8)]
-        self.wait_for(lambda: len(self.api._crowd._table.all_in(State.WORKING)) == 8)
+        self.wait_for(lambda: len(self.api._crowd._table.all_in(ConnectionState.WORKING)) == 8)
         self.assertEqual(503, self.status(self.connect()))
         self.assertEqual('1', self.headers['Retry-After'])
         self.assertEqual(
@@ -149,7 +149,7 @@ class TestCrowd(testtools.TestCase):
             self.assertEqual(200, answer.status)
 
     def wait_until_idle(self, count):
-        self.wait_for(lambda: len(self.api._crowd._table.all_in(State.IDLE)) == count)
+        self.wait_for(lambda: len(self.api._crowd._table.all_in(ConnectionState.IDLE)) == count)
 
     def wait_for(self, check):
         end = time.monotonic() + waiting.LIMIT

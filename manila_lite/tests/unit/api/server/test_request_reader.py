@@ -101,7 +101,7 @@ class TestIncoming(testtools.TestCase):
     def test_refusal_sends_the_given_status_text_and_header(self):
         self.feed(_HEAD + b'Content-Length: 3\r\n\r\na')
         request = self.incoming.refuse('408 Request Timeout', 'late', 'Retry-After: 1\r\n')
-        self.assertIsInstance(request, framing.Request)
+        self.assertIsInstance(request, framing.HttpRequest)
         self.assertEqual(
             b'HTTP/1.1 408 Request Timeout\r\nContent-Length: 4\r\nContent-Type: text/plain\r\n'
             b'Retry-After: 1\r\nConnection: close\r\n\r\nlate',

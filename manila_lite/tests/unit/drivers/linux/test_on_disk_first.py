@@ -17,7 +17,7 @@ from manila_lite.drivers.linux.backups.share_backups import ShareBackups
 from manila_lite.drivers.linux.driver import LinuxDriver
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.replication import migration_source, receiving_server
-from manila_lite.drivers.linux.replication.replication import Copy
+from manila_lite.drivers.linux.replication.replication import BtrfsCopy
 from manila_lite.drivers.linux.replication.share_replicas import ShareReplicas
 from manila_lite.drivers.linux.replication.transfer_folder import Received
 from manila_lite.drivers.linux.shares.access import ShareAccess
@@ -52,7 +52,7 @@ class OrderTest(base.ReplicationTest):
         session = types.SimpleNamespace(ask=lambda *_, **__: {'before': False})
         self.note('manila_lite.drivers.linux.pool.btrfs.sync', ON_DISK)
         self.note('manila_lite.host.durable.write_out', ON_DISK)
-        for owner, name in ((Copy, 'land'), (ShareReplicas, '_receive')):
+        for owner, name in ((BtrfsCopy, 'land'), (ShareReplicas, '_receive')):
             self.note_of(owner, name, COPIED, True)
         for owner, name in (
             (ShareAccess, 'update'),
@@ -64,20 +64,20 @@ class OrderTest(base.ReplicationTest):
             self.note_of(owner, name, RELIED_ON, values.MigratedServer({}, {}, {}))
         self.note_of(BackupJobs, 'poll', COPIED, done)
         for owner, name in (
-            (Copy, 'begin'),
-            (Copy, 'round'),
-            (Copy, 'approach'),
-            (Copy, 'inspect_source'),
+            (BtrfsCopy, 'begin'),
+            (BtrfsCopy, 'round'),
+            (BtrfsCopy, 'approach'),
+            (BtrfsCopy, 'inspect_source'),
             (Storage, 'require'),
             (ShareReplicas, '_withdraw'),
             (BtrfsPool, 'keep_snapshot'),
         ):
             self.note_of(owner, name)
         for owner, name, value in (
-            (Copy, 'landed', lambda *_: False),
-            (Copy, 'begun', True),
+            (BtrfsCopy, 'landed', lambda *_: False),
+            (BtrfsCopy, 'begun', True),
             (Received, 'whole', lambda *_: set()),
-            (Copy, 'session', lambda *_: contextlib.nullcontext(session)),
+            (BtrfsCopy, 'session', lambda *_: contextlib.nullcontext(session)),
         ):
             self.useFixture(fixtures.MonkeyPatch(f'{owner.__module__}.{owner.__name__}.{name}', value))
         self.server_migrations._servers = types.SimpleNamespace(prepare=lambda server_id: None)
@@ -116,7 +116,7 @@ class OrderTest(base.ReplicationTest):
         self.share_migrations.complete(migration)
         self.check('share migration')
 
-    def test_server_migration(self):
+    def test_share_server_migration(self):
         server = values.ShareServer('old', 'network', 'p')
         migration = values.ServerMigration(
             server, 'there@linux', values.ShareServer('new', 'network', 'p'), 'pool', (base.share('a'),), ()

@@ -14,7 +14,7 @@ from pathlib import Path
 import testtools
 
 from manila_lite.siblings.compute.drivers import config_drive, dhcp, metadata, metadata_server
-from manila_lite.siblings.compute.drivers.interface import Server, Share
+from manila_lite.siblings.compute.drivers.interface import MountedShare, Server
 from manila_lite.tests import waiting
 
 SERVER = Server(
@@ -26,7 +26,7 @@ SERVER = Server(
     metadata={'k': 'v'},
     user_data=base64.b64encode(b'#!/bin/sh\n').decode(),
 )
-SHARES = (Share('s1', 'data', '192.0.2.1:/a'), Share('s2', 's2', '192.0.2.1:/b'))
+SHARES = (MountedShare('s1', 'data', '192.0.2.1:/a'), MountedShare('s2', 's2', '192.0.2.1:/b'))
 
 
 class Told(testtools.TestCase):

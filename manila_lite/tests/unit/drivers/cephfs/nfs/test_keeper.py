@@ -23,7 +23,7 @@ class KeeperTest(testtools.TestCase):
         self.patch(addresses, 'take', self.take)
         self.patch(addresses, 'leave', lambda interface, wanted: self.held.difference_update(wanted))
         self.keeper = keeper.Keeper(
-            keeper.Task(str(self.home), 'me', 'eth0', ['10.0.0.1'], self.objects), lambda: self.now
+            keeper.KeeperTask(str(self.home), 'me', 'eth0', ['10.0.0.1'], self.objects), lambda: self.now
         )
 
     def take(self, interface, wanted):
@@ -40,19 +40,19 @@ class KeeperTest(testtools.TestCase):
 
     def test_addresses_are_held_while_this_host_may_serve(self):
         self.objects.kept[keeper.HOLDER] = b'me'
-        self.assertTrue(self.keeper.look())
+        self.assertTrue(self.keeper.check())
         self.assertEqual({'10.0.0.1'}, self.held)
         self.held.clear()  # as another program may do
-        self.assertTrue(self.keeper.look())
+        self.assertTrue(self.keeper.check())
         self.assertEqual({'10.0.0.1'}, self.held)
         self.assertTrue((self.home / keeper.KEPT).exists())
 
     def test_everything_is_let_go_when_another_host_may_serve(self):
         server = self.server()
         self.objects.kept[keeper.HOLDER] = b'me'
-        self.keeper.look()
+        self.keeper.check()
         self.objects.kept[keeper.HOLDER] = b'other'
-        self.assertFalse(self.keeper.look())
+        self.assertFalse(self.keeper.check())
         self.assertEqual(set(), self.held)
         self.assertFalse((self.home / keeper.KEPT).exists())
         self.assertIn('another host', fencing.by(self.home))
@@ -62,23 +62,23 @@ class KeeperTest(testtools.TestCase):
     def test_addresses_are_removed_while_the_cluster_is_away_for_long(self):
         server = self.server()
         self.objects.kept[keeper.HOLDER] = b'me'
-        self.keeper.look()
+        self.keeper.check()
         self.objects.away = True
         self.now += 2
-        self.assertTrue(self.keeper.look())
+        self.assertTrue(self.keeper.check())
         self.assertEqual({'10.0.0.1'}, self.held)
         self.now += 3
-        self.assertTrue(self.keeper.look())
+        self.assertTrue(self.keeper.check())
         self.assertEqual(set(), self.held)
         self.assertIsNotNone(server.process())
         self.objects.away = False
-        self.keeper.look()
+        self.keeper.check()
         self.assertEqual({'10.0.0.1'}, self.held)
 
     def test_end_removes_the_addresses_and_leaves_the_server_alone(self):
         server = self.server()
         self.objects.kept[keeper.HOLDER] = b'me'
-        self.keeper.look()
+        self.keeper.check()
         self.keeper.end()
         self.keeper.run()
         self.assertEqual(set(), self.held)
@@ -88,9 +88,9 @@ class KeeperTest(testtools.TestCase):
 
 class TaskTest(testtools.TestCase):
     def test_task_is_read_as_it_was_written(self):
-        task = keeper.Task(
+        task = keeper.KeeperTask(
             '/home', 'me', 'eth0', ['10.0.0.1'], Objects('/etc/ceph.conf', 'ceph', 'manila', 'pool', 'space')
         )
         file = Path(self.useFixture(fixtures.TempDir()).path) / 'task'
         task.write(file)
-        self.assertEqual(task.mark, keeper.Task.read(file).mark)
+        self.assertEqual(task.mark, keeper.KeeperTask.read(file).mark)

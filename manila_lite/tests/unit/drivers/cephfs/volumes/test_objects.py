@@ -104,10 +104,10 @@ class ObjectsTest(testtools.TestCase):
 
     def test_shares_that_are_deleted_together_share_a_look(self):
         self.objects.go_on.clear()
-        with futures.ThreadPoolExecutor(4) as hands:
-            first = hands.submit(self.objects.remove, 'fsvolumens_a')
+        with futures.ThreadPoolExecutor(4) as executor:
+            first = executor.submit(self.objects.remove, 'fsvolumens_a')
             self.objects.begun.wait(waiting.LIMIT)
-            others = [hands.submit(self.objects.remove, f'fsvolumens_{name}') for name in 'bcd']
+            others = [executor.submit(self.objects.remove, f'fsvolumens_{name}') for name in 'bcd']
             waiting.until(lambda: len(self.objects._asked) == 4, 'all are asked for')
             self.objects.go_on.set()
             for one in (first, *others):

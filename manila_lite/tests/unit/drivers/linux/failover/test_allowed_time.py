@@ -9,7 +9,7 @@ from pathlib import Path
 import fixtures
 import testtools
 
-from manila_lite.drivers.linux.failover.task import Task
+from manila_lite.drivers.linux.failover.task import FailoverTask
 
 
 def _now():
@@ -20,7 +20,7 @@ class TaskTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
-        self.task = Task('/dev/pool', str(self.state), 'fabric', 'token')
+        self.task = FailoverTask('/dev/pool', str(self.state), 'fabric', 'token')
         self.files = self.task.files
 
     def test_nothing_is_allowed_at_first(self):
@@ -46,7 +46,7 @@ class TaskTest(testtools.TestCase):
 
     def test_guard_reads_the_task_that_was_written(self):
         self.files.token()  # makes the folder
-        self.assertEqual(self.task, Task.read(self.task.write()))
+        self.assertEqual(self.task, FailoverTask.read(self.task.write()))
 
     def test_name_of_a_host_is_on_its_disk(self):
         """Without that, a loss of power would give the host another name, and make its own mark that of a stranger."""
@@ -58,4 +58,6 @@ class TaskTest(testtools.TestCase):
         self.assertEqual([f'{self.files.folder}/host.id.new', str(self.files.folder)], synced)
 
     def test_name_of_a_host_stays(self):
-        self.assertEqual(self.files.token(), Task('/dev/other', str(self.state), 'f', '').files.token())
+        self.assertEqual(
+            self.files.token(), FailoverTask('/dev/other', str(self.state), 'f', '').files.token()
+        )

@@ -14,7 +14,7 @@ import testtools
 
 from manila_lite.drivers.linux.failover import letting_go
 from manila_lite.drivers.linux.failover.changes import End, change, presence
-from manila_lite.drivers.linux.failover.task import Task
+from manila_lite.drivers.linux.failover.task import FailoverTask
 from manila_lite.host.commands import CommandFailed
 from manila_lite.tests import waiting
 
@@ -33,7 +33,9 @@ with changes.change(files, files.served_by()):
 class ChangesTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
-        self.task = Task('/dev/null', self.useFixture(fixtures.TempDir()).path, 'no-such-fabric', 'token')
+        self.task = FailoverTask(
+            '/dev/null', self.useFixture(fixtures.TempDir()).path, 'no-such-fabric', 'token'
+        )
         self.files = self.task.files
         self.files.allow_until(time.clock_gettime(time.CLOCK_BOOTTIME) + 600)
         self.files.begin_to_serve()

@@ -9,7 +9,7 @@ import fixtures
 import testtools
 
 from manila_lite.drivers.linux.failover import guard, mark
-from manila_lite.drivers.linux.failover.task import Task
+from manila_lite.drivers.linux.failover.task import FailoverTask
 from manila_lite.host.commands import CommandFailed
 from manila_lite.tests import waiting
 
@@ -25,7 +25,9 @@ class GuardTest(testtools.TestCase):
         self.task = self._task()
 
     def _task(self, device=None):
-        task = Task(str(device or self.device), str(self.state), 'no-such-fabric', 'mine.boot', 'None')
+        task = FailoverTask(
+            str(device or self.device), str(self.state), 'no-such-fabric', 'mine.boot', 'None'
+        )
         task.files.token()  # makes the folder
         task.files.allow_until(time.clock_gettime(time.CLOCK_BOOTTIME) + 600)
         return task

@@ -11,14 +11,14 @@ import psutil
 import testtools
 
 from manila_lite.drivers.linux.failover import letting_go
-from manila_lite.drivers.linux.failover.task import Task
+from manila_lite.drivers.linux.failover.task import FailoverTask
 
 
 class LettingGoTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
-        self.task = Task('/dev/null', str(self.state), 'no-such-fabric', 'token')
+        self.task = FailoverTask('/dev/null', str(self.state), 'no-such-fabric', 'token')
         self.task.files.token()  # makes the folder of its files
 
     def test_networks_still_to_be_removed_are_a_remain(self):

@@ -15,7 +15,7 @@ import testtools
 from manila_lite.drivers.file_servers import fencing
 from manila_lite.drivers.linux.failover import guard, mark
 from manila_lite.drivers.linux.failover.keeper import Keeper
-from manila_lite.drivers.linux.failover.task import Task
+from manila_lite.drivers.linux.failover.task import FailoverTask
 from manila_lite.drivers.linux.servers.share_servers import ShareServers
 from manila_lite.tests import waiting
 
@@ -32,7 +32,7 @@ class PoolTest(testtools.TestCase):
         state = Path(self.useFixture(fixtures.TempDir()).path)
         self.device = state / 'device'
         self.device.write_bytes(bytes(64 << 10))
-        self.task = Task(str(self.device), str(state), 'no-such-fabric', 'mine.boot', 'None')
+        self.task = FailoverTask(str(self.device), str(state), 'no-such-fabric', 'mine.boot', 'None')
         self.files = self.task.files
         self.files.token()  # makes the folder
         self.files.allow_until(_soon())

@@ -10,9 +10,9 @@ import testtools
 from manila_lite import values
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
-from manila_lite.drivers.linux.replication.server_migration import ServerMigrations
 from manila_lite.drivers.linux.replication.share_migration import ShareMigrations
 from manila_lite.drivers.linux.replication.share_replicas import ShareReplicas
+from manila_lite.drivers.linux.replication.share_server_migration import ServerMigrations
 from manila_lite.drivers.linux.servers.qos import ShareQos
 from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 from manila_lite.drivers.linux.shares.access import ShareAccess

@@ -5,7 +5,7 @@ import threading
 import fixtures
 import testtools
 
-from manila_lite.api.http.looks import Look
+from manila_lite.api.http.probes import Probe
 
 _AWAY = 'it is away'
 #: Seconds: longer than any test.
@@ -26,7 +26,7 @@ class TestLook(testtools.TestCase):
     def test_answer_holds_for_its_time(self):
         for holds, times in ((_LONG, 1), (0.0, 3)):
             self.asked = 0
-            look = Look(self.ask, _AWAY, holds)
+            look = Probe(self.ask, _AWAY, holds)
             for _ in range(3):
                 look.begin()
                 self.assertIsNone(look.end(_LONG))
@@ -34,7 +34,7 @@ class TestLook(testtools.TestCase):
 
     def test_failure_holds_for_another_time(self):
         self.word = 'it refuses'
-        look = Look(self.ask, _AWAY, _LONG, 0.0)
+        look = Probe(self.ask, _AWAY, _LONG, 0.0)
         self.assertTrue(look.begin())
         self.assertEqual('it refuses', look.end(_LONG))
         self.word = None
@@ -46,7 +46,7 @@ class TestLook(testtools.TestCase):
         """Others get the answer of before; the first of all has none, so that all wait for it."""
         go_on = threading.Event()
         self.addCleanup(go_on.set)
-        look = Look(go_on.wait, _AWAY, 0.0, 0.0)
+        look = Probe(go_on.wait, _AWAY, 0.0, 0.0)
         self.assertEqual([True, True], [look.begin(), look.begin()])
         self.assertEqual(_AWAY, look.end(0.01))
         go_on.set()
@@ -56,7 +56,7 @@ class TestLook(testtools.TestCase):
         self.assertEqual((True, _AWAY), (look.known, look.end(0.01)))
 
     def test_unexpected_error_counts_as_away(self):
-        look = Look(lambda: 1 / 0, _AWAY, 0.0)
+        look = Probe(lambda: 1 / 0, _AWAY, 0.0)
         look.begin()
         self.assertEqual(_AWAY, look.end(_LONG))
         self.assertIn('ZeroDivisionError', self.log.output)

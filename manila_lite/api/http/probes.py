@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at a service that this process depends on: in the background, and not too often."""
+"""Probes of services that this process depends on: in the background, and not too often."""
 
 import logging
 import threading
@@ -9,11 +9,11 @@ from collections.abc import Callable
 LOG = logging.getLogger(__name__)
 
 
-class Look:
-    """A look at one service. ``ask`` returns what is missing, in words, or None; it may take its time.
+class Probe:
+    """A probe of one service. ``ask`` returns a text that says what is missing, or None. It may take long.
 
-    ``away``: the words while it takes too long. ``holds``, ``holds_bad``: seconds after which it is asked again, after an
-    answer without and with such words.
+    ``away``: the text while ``ask`` takes too long. ``holds``: the seconds for which the answer None is valid;
+    ``holds_bad``: those for which a text is valid.
     """
 
     def __init__(self, ask: Callable[[], str | None], away: str, holds: float, holds_bad: float = 1.0):
@@ -25,9 +25,9 @@ class Look:
         self._asked = False
 
     def begin(self) -> bool:
-        """Begin to ask, if the answer of before does not hold any more. Return whether this caller should wait for it.
+        """Ask the service again, if its last answer is too old. Return whether this caller should wait for the new answer.
 
-        Others get the answer of before meanwhile, so that a service that is away holds up one caller.
+        Other callers get the last answer meanwhile, so a service that does not answer delays only one caller.
         """
         with self._lock:
             if self._under_way is not None:

@@ -17,18 +17,18 @@ _PROVEN = 10.0
 
 
 class _Held(NamedTuple):
-    """An operation with a thread. ``proven_at``: when it is no longer under suspicion, if it is."""
+    """An operation with a thread. ``proven_at``: when it has shown that it does not end its process, if that was in doubt."""
 
     lane: str
-    serial: str | None
+    mutex_key: str | None
     proven_at: float | None
 
 
-class Hands:
+class ThreadSlots:
     """The threads of each lane. Some are kept for projects with no running operation there (``reserved`` percent).
 
-    Of operations that were interrupted, only one begins at a time, since one may end the process again: the others must
-    not lose a try each time.
+    Only one interrupted operation begins at a time. It may end the process again, and then each of the others would lose
+    a try, too.
     """
 
     def __init__(self, workers: Mapping[str, int], reserved: int, environment: Environment):
@@ -49,12 +49,12 @@ class Hands:
         with self._lock:
             return tuple(self._running)
 
-    def serials(self) -> set[str]:
-        """Return their serials."""
+    def mutex_keys(self) -> set[str]:
+        """Return their mutex keys."""
         with self._lock:
-            return {held.serial for held in self._running.values() if held.serial}
+            return {held.mutex_key for held in self._running.values() if held.mutex_key}
 
-    def is_calm(self) -> bool:
+    def may_begin_interrupted(self) -> bool:
         """Say whether an operation that was interrupted may begin."""
         now = self._clock()
         with self._lock:
@@ -74,16 +74,17 @@ class Hands:
 
     def book(self, entry: Any, running: int) -> bool:
         """Reserve a thread for the operation, if its lane has one for its project, and it may run beside the others."""
-        if not self.has(entry.lane, running) or (entry.interrupted and not self.is_calm()):
+        if not self.has(entry.lane, running) or (entry.interrupted and not self.may_begin_interrupted()):
             return False
         now = self._clock()
         with self._lock:  # no other thread books
-            if entry.serial and any(
-                (held.lane, held.serial) == (entry.lane, entry.serial) for held in self._running.values()
+            if entry.mutex_key and any(
+                (held.lane, held.mutex_key) == (entry.lane, entry.mutex_key)
+                for held in self._running.values()
             ):
                 return False
             self._running[entry.id] = _Held(
-                entry.lane, entry.serial, now + _PROVEN if entry.interrupted else None
+                entry.lane, entry.mutex_key, now + _PROVEN if entry.interrupted else None
             )
             return True
 
@@ -104,7 +105,7 @@ class Hands:
         ranks: dict[tuple[str, str], list[int]] = {}
         for lane in self.workers:
             waiting = [
-                (entry.running + 1, number, entry.turn_of)
+                (entry.running + 1, number, entry.fair_share_key)
                 for number, entry in enumerate(booked)
                 if entry.lane == lane and entry.more
             ]
@@ -113,10 +114,10 @@ class Hands:
             while (
                 waiting and self.has(lane, waiting[0][0], given) and not is_behind(left, lane, waiting[0][0])
             ):
-                running, number, turn_of = heapq.heappop(waiting)
-                if len(ranks) < most or (lane, turn_of) in ranks:
-                    ranks.setdefault((lane, turn_of), []).append(running)
-                    heapq.heappush(waiting, (running + 1, number, turn_of))
+                running, number, fair_share_key = heapq.heappop(waiting)
+                if len(ranks) < most or (lane, fair_share_key) in ranks:
+                    ranks.setdefault((lane, fair_share_key), []).append(running)
+                    heapq.heappush(waiting, (running + 1, number, fair_share_key))
                     given += 1
         return ranks
 

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from manila_lite.rpc import notices
+from manila_lite.rpc import notifications
 from manila_lite.siblings.work import Work
 
 
@@ -28,7 +28,7 @@ def emit_mount(work: Work, row: Any, mounted: Any, event: str, why: str | None =
 
 
 def _emit(work: Work, event: str, row: Any, **more: Any) -> None:
-    notices.emit(
+    notifications.emit(
         work.ctx,
         event,
         {'cluster_id': row.id, 'cluster_name': row.name, **more},

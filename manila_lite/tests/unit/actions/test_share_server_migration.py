@@ -3,7 +3,7 @@
 
 import testtools
 
-from manila_lite.actions.server_migration import REQUESTS, ServerMove
+from manila_lite.actions.share_server_migration import REQUESTS, ServerMove
 from manila_lite.operation_data.migrations import Answer
 
 _OPTIONS = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': False}

@@ -13,9 +13,9 @@ from oslo_log import log
 
 from manila_lite import errors, values
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import allocations, operations, server_migration, share_server_queries
+from manila_lite.db.queries import allocations, operations, share_server_migration, share_server_queries
 from manila_lite.engine import FAST, Work, begin_once
-from manila_lite.manager.plans import server_addresses
+from manila_lite.manager.plans import allocated_addresses
 from manila_lite.manager.plans.migration import await_operation
 from manila_lite.network import load as plugins
 from manila_lite.operation_data.migrations import MigrateServer
@@ -44,14 +44,14 @@ def take(work: Work[MigrateServer], migration: values.ServerMigration) -> values
     if data.readdress is None:
         data.readdress = _begin(work, migration, data.addresses_of_source)
     _await(work, data.readdress)
-    server_addresses.hand_over(work.ctx.services, plugins.make(work.ctx.conf), migration.target.id)
+    allocated_addresses.hand_over(work.ctx.services, plugins.make(work.ctx.conf), migration.target.id)
     return _without(migration.target, data.addresses_of_copy)
 
 
 def free_own(work: Work[MigrateServer]) -> None:
     """Free the addresses that the copy had for itself, if it has those of its source now."""
     if work.data.addresses_of_source:
-        server_addresses.free_some(
+        allocated_addresses.free_some(
             work.ctx.services, plugins.make(work.ctx.conf), work.data.addresses_of_copy, work.hold
         )
 
@@ -80,7 +80,7 @@ def _allocate_others(work: Work[MigrateServer], source: str, taken: Collection[s
         for subnet in subnets:
             count = sum(row.share_network_subnet_id == subnet.id for row in own)
             former = sum(one in taken for one in mine[subnet.id])
-            server_addresses.allocate(work.ctx.services, plugin, source, subnet, count + former, work.hold)
+            allocated_addresses.allocate(work.ctx.services, plugin, source, subnet, count + former, work.hold)
     except errors.Final as full:
         LOG.warning('Share server %s gets no other addresses, so its copy keeps its own: %s', source, full)
         work.data.addresses_of_source = []
@@ -104,14 +104,14 @@ def _begin(work: Work[MigrateServer], migration: values.ServerMigration, taken: 
         wake = begin_once(
             conn,
             work.ctx,
-            server_migration.READDRESS,
+            share_server_migration.READDRESS,
             'share_server',
             source,
             topic='share',
             host=work.data.source_host,
             lane=FAST,
-            serial=key,
-            open_key=key,
+            mutex_key=key,
+            unique_key=key,
         )
     wake.send(work.ctx)
     return wake.operation_id

@@ -13,23 +13,23 @@ from manila_lite import errors, values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import (
     access,
-    server_migration,
     share_server_capabilities,
+    share_server_migration,
     share_server_queries,
     shares,
 )
 from manila_lite.drivers.interface import CAPABILITIES, spreads_servers
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.manager.plans import admin_network, host_assisted_servers, server_addresses, share_servers
+from manila_lite.manager.plans import admin_network, allocated_addresses, host_assisted_servers, share_servers
 from manila_lite.manager.plans.migration import DriverCalls, Steps
 from manila_lite.manager.plans.share_server_values import load, network
-from manila_lite.manager.plans.task import to_kind
+from manila_lite.manager.plans.task import to_driver_share
 from manila_lite.network import load as plugins
 from manila_lite.operation_data import left_copies
 from manila_lite.operation_data.left_copies import ClearServer
 from manila_lite.operation_data.migrations import Answer, MigrateServer, MovedServer
 from manila_lite.states import Migration
-from manila_lite.workflow.server_migration import SERVERS, marks
+from manila_lite.workflow.share_server_migration import SERVERS, marks
 
 
 def driver_calls(work: Work[Any]) -> DriverCalls:
@@ -50,11 +50,13 @@ def load_migration(work: Work[MigrateServer], planned: bool) -> values.ServerMig
     data = work.data
     with work.ctx.db.reader() as conn:
         source, target = _servers(conn, work)
-        rows = server_migration.shares_of(conn, source.id)
+        rows = share_server_migration.shares_of(conn, source.id)
         exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
         rules = access.granted_rules(conn, [row.id for row in rows], cast=False)
-        snapshots = server_migration.snapshots_of(conn, source.id)
-    moving = {row.id: to_kind(row, {}, exports.get(row.instance_id, ()), server=source) for row in rows}
+        snapshots = share_server_migration.snapshots_of(conn, source.id)
+    moving = {
+        row.id: to_driver_share(row, {}, exports.get(row.instance_id, ()), server=source) for row in rows
+    }
     return values.ServerMigration(
         source,
         data.source_host,
@@ -202,7 +204,7 @@ def reserve(work: Work[MigrateServer]) -> None:
         subnets = share_server_queries.subnets_of(conn, (target,)).get(target, [])
     plugin = plugins.make(work.ctx.conf)
     for subnet in subnets:
-        server_addresses.allocate(
+        allocated_addresses.allocate(
             work.ctx.services, plugin, target, subnet, work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold
         )
 
@@ -211,7 +213,7 @@ def release(work: Work[MigrateServer]) -> None:
     """Free the target's addresses, unless it had them before."""
     if not work.data.cut and not work.data.was_idle:
         admin_network.free(work, work.data.target)
-        server_addresses.free(
+        allocated_addresses.free(
             work.ctx.services, plugins.make(work.ctx.conf), work.data.target, hold=work.hold
         )
 

@@ -2,13 +2,13 @@
 """The calls for migrations of share servers: actions of the server."""
 
 from manila_lite import errors, states
-from manila_lite.actions import server_migration as actions
+from manila_lite.actions import share_server_migration as actions
 from manila_lite.actions.migration_targets import OPTIONS
 from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Body, Call, Field, Plain
 from manila_lite.api.framework.handlers import BODY, act, optional, path
 from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_STRING
-from manila_lite.policies import server_migration as rules
+from manila_lite.policies import share_server_migration as rules
 
 _ACTION = '/share-servers/{share_server_id}/action'
 _SINCE = '2.57'

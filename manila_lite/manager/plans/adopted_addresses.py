@@ -7,7 +7,7 @@ from typing import Any
 
 from manila_lite import context, errors
 from manila_lite.db.queries import allocations
-from manila_lite.manager.plans import server_addresses
+from manila_lite.manager.plans import allocated_addresses
 from manila_lite.network.interface import Address, NetworkPlugin, Subnet
 from manila_lite.workflow import network_allocations
 
@@ -60,7 +60,7 @@ def keep(
     server_id: str,
     subnet: Any,
     addresses: list[str],
-    hold: server_addresses.Hold | None = None,
+    hold: allocated_addresses.Hold | None = None,
 ) -> None:
     """Register the addresses that a server uses already as its own, all in one subnet (its row, or the network of
     administrators). May be called again.
@@ -68,7 +68,7 @@ def keep(
     :raises errors.Final: one of them belongs to another server.
     """
     plugin_subnet = network_allocations.plugin_subnet(
-        subnet, server_addresses.project_of(services, server_id, subnet)
+        subnet, allocated_addresses.project_of(services, server_id, subnet)
     )
     adopted = plugin.adopt(plugin_subnet, addresses, owner=server_id)
     with services.db.writer() as conn:
@@ -91,7 +91,7 @@ def forget(
     plugin: NetworkPlugin,
     server_id: str,
     subnet_id: str | None = None,
-    hold: server_addresses.Hold | None = None,
+    hold: allocated_addresses.Hold | None = None,
 ) -> None:
     """Remove the server's addresses in its share network, or in that of administrators, from the records; the server goes on
     using them. May be called again.

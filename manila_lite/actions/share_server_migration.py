@@ -19,18 +19,18 @@ from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import (
-    server_migration,
     share_groups,
     share_migration,
     share_networks,
     share_replicas,
     share_server_capabilities,
+    share_server_migration,
     share_server_queries,
     share_servers,
 )
 from manila_lite.operation_data.migrations import Answer, MigrateServer, Part
 from manila_lite.states import Migration
-from manila_lite.workflow.server_migration import SERVERS
+from manila_lite.workflow.share_server_migration import SERVERS
 
 #: Statuses of the source and of the target of a migration that runs.
 _MOVING = tuple(states.SHARE_SERVER[verb].during for verb in ('migrate', 'receive'))
@@ -82,8 +82,8 @@ def _examine(
         network_id,
         service.availability_zone_id,
         tuple(subnets),
-        tuple(server_migration.shares_of(conn, resource_id)),
-        tuple(server_migration.snapshots_of(conn, resource_id)),
+        tuple(share_server_migration.shares_of(conn, resource_id)),
+        tuple(share_server_migration.snapshots_of(conn, resource_id)),
         tuple(share_replicas.list_of_server(conn, resource_id)),
         {name: wanted[name] for name in OPTIONS},
         bool(wanted.get('by_itself')),
@@ -130,7 +130,7 @@ def _data(move: ServerMove) -> MigrateServer:
         zone_id=move.zone_id,
         keeps_addresses=move.keeps_addresses,
         options=dict(move.options),
-        types=sorted(server_migration.types_of(move.shares)),
+        types=sorted(share_server_migration.types_of(move.shares)),
         size=sum(row.size for row in move.shares),
         proto=move.shares[0].share_proto,
         phase_one_began=timeutils.utcnow_ts(microsecond=True),
@@ -231,7 +231,7 @@ def _replicas_must_allow_it(move: ServerMove) -> None:
 
 
 def _nothing_must_be_left_there(conn: Connection, move: ServerMove) -> None:
-    waiting = server_migration.instances_to_delete(conn, move.host)
+    waiting = share_server_migration.instances_to_delete(conn, move.host)
     for share in move.shares:
         if share.instance_id in waiting:
             raise errors.Conflict(
@@ -273,7 +273,9 @@ def _must_fit(conn: Connection, move: ServerMove, service: Row[Any]) -> None:
         raise errors.Conflict(
             f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.'
         )
-    specs_of_types = key_values.of_many(conn, share_type_extra_specs, server_migration.types_of(move.shares))
+    specs_of_types = key_values.of_many(
+        conn, share_type_extra_specs, share_server_migration.types_of(move.shares)
+    )
     for share_type_id, specs in specs_of_types.items():
         if objection := migration_targets.objection_of_zone(share_type_id, specs, service):
             raise errors.Conflict(objection)

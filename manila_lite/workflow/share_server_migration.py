@@ -12,10 +12,10 @@ from manila_lite.db.queries import (
     access,
     messages,
     operations,
-    server_migration,
     services,
     share_networks,
     share_server_capabilities,
+    share_server_migration,
     share_server_queries,
     shares,
 )
@@ -37,8 +37,12 @@ class ServerMigrations(Migrations[MigrateServer]):
     """A share server gets a second server at the target, which takes over its shares, and perhaps its addresses."""
 
     data = MigrateServer
-    kind, check_kind, clear_kind = server_migration.KIND, server_migration.CHECK, server_migration.CLEAR
-    close_kind = server_migration.CLOSE
+    kind, check_kind, clear_kind = (
+        share_server_migration.KIND,
+        share_server_migration.CHECK,
+        share_server_migration.CLEAR,
+    )
+    close_kind = share_server_migration.CLOSE
     resource_type = 'share_server'
     migrate_verb, cut_over_verb = 'server_migrate', 'server_cut_over'
     message_actions = {
@@ -47,9 +51,9 @@ class ServerMigrations(Migrations[MigrateServer]):
         Phase.CANCEL: messages.Action.CANCEL_MIGRATION,
     }
     leftover = 'target of the migration'
-    shares = staticmethod(server_migration.shares_of)
-    snapshots = staticmethod(server_migration.snapshots_of)
-    last = staticmethod(server_migration.last)
+    shares = staticmethod(share_server_migration.shares_of)
+    snapshots = staticmethod(share_server_migration.snapshots_of)
+    last = staticmethod(share_server_migration.last)
     swap_task_state = staticmethod(transitions.swap_server_task_state)
 
     def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
@@ -63,7 +67,7 @@ class ServerMigrations(Migrations[MigrateServer]):
 
     def restore_source(self, conn: Connection, work: Work[MigrateServer], task_state: Migration) -> None:
         """Set the source to active, with this task state. A host that copied has to be shut out."""
-        access.shut_out_copiers(conn, work.resource_id)
+        access.shut_out_copy_clients(conn, work.resource_id)
         verb = states.SHARE_SERVER['migrate']
         transitions.settle(conn, states.SHARE_SERVER, (work.resource_id,), verb.during, verb.fail)
         transitions.swap_server_task_state(conn, work.resource_id, list(Migration), task_state)
@@ -93,7 +97,7 @@ class ServerMigrations(Migrations[MigrateServer]):
     def keep_failed(self, conn: Connection, work: Work[MigrateServer]) -> None:
         """Set both servers to error. A host that copied is shut out."""
         if work.data.by_host:
-            access.shut_out_copiers(conn, work.resource_id)
+            access.shut_out_copy_clients(conn, work.resource_id)
             self.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=True)
         transitions.fail(conn, states.SHARE_SERVER, 'cut_over', work.resource_id, task_state=Migration.ERROR)
         transitions.fail(
@@ -110,10 +114,10 @@ class ServerMigrations(Migrations[MigrateServer]):
         readonly: bool,
     ) -> Wake:
         """Have the source's backend apply the rules of all shares, and at the end those of snapshots that a host copied."""
-        server_migration.cast_rules(conn, resource_id, readonly)
+        share_server_migration.cast_rules(conn, resource_id, readonly)
         if data.by_host and not readonly:
-            access.shut_out_copiers(conn, resource_id)
-            moving = [row.id for row in server_migration.shares_of(conn, resource_id)]
+            access.shut_out_copy_clients(conn, resource_id)
+            moving = [row.id for row in share_server_migration.shares_of(conn, resource_id)]
             snapshot_access.begin_all(conn, ctx, moving, data.source_host)
         return apply_rules(conn, ctx, resource_id, data.source_host)
 
@@ -140,8 +144,8 @@ class ServerMigrations(Migrations[MigrateServer]):
             target,
             topic='share',
             host=work.op.host,
-            serial=f'server:{target}',
-            open_key=f'server:{target}',
+            mutex_key=f'server:{target}',
+            unique_key=f'server:{target}',
             data=ClearServer(
                 source=work.resource_id,
                 source_host=data.source_host,
@@ -197,15 +201,15 @@ class ServerMigrations(Migrations[MigrateServer]):
             topic='share',
             host=data.source_host,
             lane=FAST,
-            serial=f'rules:{resource_id}',
-            open_key=f'close:{resource_id}',
+            mutex_key=f'rules:{resource_id}',
+            unique_key=f'close:{resource_id}',
         )
 
     def finish(self, conn: Connection, work: Work[MigrateServer]) -> None:
         """Move shares, snapshots and addresses to the target, and begin to delete the source."""
         source, data = work.resource_id, work.data
         share_networks.lock(conn, data.network_id, states.SHARE_NETWORK.statuses)
-        server_migration.lock_rules(conn, source)
+        share_server_migration.lock_rules(conn, source)
         # Shares that changed their server at the same backend were not copied.
         copied = backend_of(data.source_host) != work.op.host
         left = what_is_left(conn, source) if copied else ReleaseServer()
@@ -215,7 +219,7 @@ class ServerMigrations(Migrations[MigrateServer]):
         _move_rules(conn, work, [row.id for row in rows])
         snapshot_access.begin_all(conn, work.ctx, [row.id for row in rows], work.op.host, moved=True)
         if data.keeps_addresses:
-            server_migration.take_addresses(conn, source, data.target)
+            share_server_migration.take_addresses(conn, source, data.target)
         key_values.replace(conn, share_server_details, data.target, data.moved.details)
         owners = {row.id: row.project_id for row in rows}
         state = self.task_state_at_end(conn, work, owners, left, data.target)
@@ -233,12 +237,12 @@ class ServerMigrations(Migrations[MigrateServer]):
         begin(
             conn,
             work.ctx,
-            server_migration.RELEASE,
+            share_server_migration.RELEASE,
             'share_server',
             source,
             topic='share',
             host=data.source_host,
-            serial=f'server:{source}',
+            mutex_key=f'server:{source}',
             data=left,
         )
         self.announce_end(work, Phase.COMPLETE)
@@ -255,8 +259,8 @@ def _move_all(conn: Connection, work: Work[MigrateServer], rows: Iterable[Any]) 
             if instance_id in there
         },
     )
-    server_migration.set_provider_locations(conn, data.moved.provider_locations)
-    server_migration.move_shares(
+    share_server_migration.set_provider_locations(conn, data.moved.provider_locations)
+    share_server_migration.move_shares(
         conn,
         work.resource_id,
         data.target,
@@ -265,11 +269,11 @@ def _move_all(conn: Connection, work: Work[MigrateServer], rows: Iterable[Any]) 
             'availability_zone_id': data.zone_id,
             'cast_rules_to_readonly': False,
             'share_network_id': data.network_id,
-            'copier': None,
-            'copier_key': None,
+            'copy_client': None,
+            'copy_client_key': None,
         },
     )
-    server_migration.set_hosts(
+    share_server_migration.set_hosts(
         conn,
         {
             share: f'{work.op.host}#{pool}'
@@ -304,7 +308,7 @@ SERVERS = ServerMigrations()
 
 def what_is_left(conn: Connection, source: str) -> ReleaseServer:
     """Return the server's shares and snapshots, for a backend that is to delete them when their rows may have changed."""
-    rows = server_migration.shares_of(conn, source)
+    rows = share_server_migration.shares_of(conn, source)
     instances = {row.id: row.instance_id for row in rows}
     return ReleaseServer(
         shares=[
@@ -320,7 +324,7 @@ def what_is_left(conn: Connection, source: str) -> ReleaseServer:
         ],
         snapshots=[
             LeftSnapshot(row.id, row.size, row.provider_location, instances[row.share_id])
-            for row in server_migration.snapshots_of(conn, source)
+            for row in share_server_migration.snapshots_of(conn, source)
         ],
     )
 
@@ -331,12 +335,12 @@ def apply_rules(conn: Connection, ctx: context.RequestContext, source: str, host
     return begin_once(
         conn,
         ctx,
-        server_migration.RULES,
+        share_server_migration.RULES,
         'share_server',
         source,
         topic='share',
         host=host,
         lane=FAST,
-        serial=key,
-        open_key=key,
+        mutex_key=key,
+        unique_key=key,
     )

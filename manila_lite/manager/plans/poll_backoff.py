@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at a copy that a backend makes: the first ones soon, since a small copy ends soon, and then ever less often."""
+"""Pauses between looks at a copy that a backend makes: short at first, since a small copy ends soon, then ever longer."""
 
 from manila_lite import errors
 from manila_lite.engine import Work
@@ -11,7 +11,7 @@ FIRST = 1.0
 _ENOUGH = 30
 
 
-def look_again(work: Work[Copying], interval: float) -> errors.Again:
+def poll_again(work: Work[Copying], interval: float) -> errors.Again:
     """Return what to raise if the copy is not complete yet. ``interval``: seconds between two looks at a long copy.
 
     The number of looks is kept with the operation, so that another process goes on with the pauses.

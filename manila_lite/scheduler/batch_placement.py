@@ -22,7 +22,7 @@ from manila_lite.engine.plans import hold_many, pass_on_many
 from manila_lite.operation_data.shares import CreateShare, ResizeShare
 from manila_lite.scheduler import host_states
 from manila_lite.scheduler.filters.capacity import headroom
-from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.scheduler.interface import PlacementRequest, PoolState
 
 LOG = log.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def place_many(works: Sequence[Work[CreateShare]]) -> None:
 
 def _requests(
     conn: Connection, works: Sequence[Work[CreateShare]]
-) -> list[tuple[Work[CreateShare], Any, Request]]:
+) -> list[tuple[Work[CreateShare], Any, PlacementRequest]]:
     """Return the share's row and the request of each work that can be placed without a look at other shares."""
     rows = shares.list_by_ids(conn, [work.resource_id for work in works])
     plain = [
@@ -95,7 +95,7 @@ def _requests(
         (
             work,
             row,
-            Request(
+            PlacementRequest(
                 size=row.size,
                 proto=row.share_proto,
                 project_id=row.project_id,
@@ -123,7 +123,7 @@ def specs_for(work: Work[CreateShare], specs: Mapping[str, str]) -> dict[str, st
 
 
 def _choose(
-    conn: Connection, scheduler: Any, requests: Sequence[tuple[Work[Any], Any, Request]]
+    conn: Connection, scheduler: Any, requests: Sequence[tuple[Work[Any], Any, PlacementRequest]]
 ) -> list[_Promise]:
     """Choose the best pool for each request, as if the ones before had been granted. Return the pools in a fixed order, since
     other schedulers claim them too.
@@ -177,7 +177,7 @@ def _growth(conn: Connection, works: Sequence[Work[ResizeShare]]) -> list[_Promi
         if row.host in promises:
             promise, pool = promises[row.host], pools[row.host]
             more = work.data.growth
-            request = Request(
+            request = PlacementRequest(
                 size=more,
                 proto=row.share_proto,
                 project_id=row.project_id,

@@ -5,7 +5,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.db.core.engine import Connection
-from manila_lite.rpc.notices import emit
+from manila_lite.rpc.notifications import emit
 from manila_lite.siblings.compute.db import store
 from manila_lite.siblings.compute.states import SHOWN
 

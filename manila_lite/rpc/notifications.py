@@ -44,7 +44,7 @@ _all: weakref.WeakSet['Notifier'] = weakref.WeakSet()
 
 
 @dataclasses.dataclass(frozen=True)
-class _Notice:
+class _Notification:
     ctx: context.RequestContext | None
     publisher: str
     event_type: str
@@ -62,7 +62,7 @@ class Notifier:
     def _reset(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._waiting: queue.Queue[_Notice | None] = queue.Queue(BACKLOG)
+        self._waiting: queue.Queue[_Notification | None] = queue.Queue(BACKLOG)
         self._thread: threading.Thread | None = None
         self._closed = self._is_full = False
 
@@ -71,7 +71,7 @@ class Notifier:
         """Say whether a driver is configured that sends notifications."""
         return any(name != 'noop' for name in self._conf[_GROUP].driver)
 
-    def put(self, notice: _Notice) -> None:
+    def put(self, notice: _Notification) -> None:
         """Queue a notification, to be sent soon, in this process."""
         if self._pid != os.getpid():
             self._reset()  # the thread exists only in the parent
@@ -83,7 +83,7 @@ class Notifier:
                 self._thread.start()
             self._keep(notice)
 
-    def _keep(self, notice: _Notice) -> None:
+    def _keep(self, notice: _Notification) -> None:
         try:
             self._waiting.put_nowait(notice)
             self._is_full &= self._waiting.qsize() > BACKLOG / 2
@@ -147,8 +147,8 @@ def emit(
 ) -> None:
     """Send a notification soon; do nothing if no driver is configured. The module's docstring has the arguments."""
     try:
-        notices = services_or_ctx.bus.notices
-        if not notices.wanted:
+        notifications = services_or_ctx.bus.notifications
+        if not notifications.wanted:
             return
         ctx = services_or_ctx if isinstance(services_or_ctx, context.RequestContext) else None
         about = {'request_id': ctx.request_id, 'project_id': ctx.project_id} if ctx else {}
@@ -158,12 +158,14 @@ def emit(
                 if host
                 else f'{"api" if host is None else "scheduler"}.{services_or_ctx.conf.host}'
             )
-        notices.put(_Notice(ctx, publisher, event_type, strutils.mask_dict_password({**about, **payload})))
+        notifications.put(
+            _Notification(ctx, publisher, event_type, strutils.mask_dict_password({**about, **payload}))
+        )
     except Exception:
         LOG.exception('Notification %s is lost', event_type)
 
 
 def drain(timeout: float) -> None:
     """Wait at most ``timeout`` seconds until the notifications of this process are sent. No more are accepted."""
-    for notices in list(_all):
-        notices.close(timeout)
+    for notifications in list(_all):
+        notifications.close(timeout)

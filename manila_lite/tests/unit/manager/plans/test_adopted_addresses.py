@@ -7,7 +7,7 @@ import testscenarios
 import testtools
 
 from manila_lite import errors
-from manila_lite.manager.plans import kept_addresses
+from manila_lite.manager.plans import adopted_addresses
 from manila_lite.manager.plans.admin_network import AdminSubnet
 from manila_lite.network.interface import Subnet
 
@@ -72,7 +72,7 @@ class ByPlace(testscenarios.WithScenarios, testtools.TestCase):
         arguments = self.addresses, row, admins, self.needs
         if isinstance(self.expected, str):
             self.assertIn(
-                self.expected, str(self.assertRaises(errors.Final, kept_addresses.by_place, *arguments))
+                self.expected, str(self.assertRaises(errors.Final, adopted_addresses.by_place, *arguments))
             )
         else:
-            self.assertEqual(self.expected, kept_addresses.by_place(*arguments))
+            self.assertEqual(self.expected, adopted_addresses.by_place(*arguments))

@@ -22,7 +22,7 @@ from manila_lite.drivers.linux.replication import (
 )
 from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
 from manila_lite.drivers.linux.replication.peer_session import PeerSession
-from manila_lite.drivers.linux.replication.replication import Copy
+from manila_lite.drivers.linux.replication.replication import BtrfsCopy
 from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 from manila_lite.drivers.linux.servers.share_servers import ShareServers
 from manila_lite.drivers.linux.shares.access import ShareAccess
@@ -82,11 +82,11 @@ class ServerMigrations:
         receiving_server.vet(migration, self._exports.protocols)
         return pool
 
-    def _copy(self, migration: values.ServerMigration) -> Copy:
+    def _copy(self, migration: values.ServerMigration) -> BtrfsCopy:
         snapshot_ids: dict[str, list[str]] = {share.id: [] for share in migration.shares}
         for snapshot in migration.snapshots:
             snapshot_ids[snapshot.share.id].append(snapshot.id)
-        return Copy(
+        return BtrfsCopy(
             self._pool_for(migration),
             peer_session.command(migration.source_host, self._conf),
             migration.id,
@@ -156,7 +156,7 @@ class ServerMigrations:
         migration_source.tidy(copy)
         return moved
 
-    def _bring(self, migration: values.ServerMigration, copy: Copy, landed: bool) -> float:
+    def _bring(self, migration: values.ServerMigration, copy: BtrfsCopy, landed: bool) -> float:
         """Bring all data to its place here, as it was when the source was halted. Returns the time of the halt."""
         copy.begin()
         if not landed:
@@ -171,7 +171,9 @@ class ServerMigrations:
             self._bring_last_round(migration, copy, session)
         return began
 
-    def _bring_last_round(self, migration: values.ServerMigration, copy: Copy, session: PeerSession) -> None:
+    def _bring_last_round(
+        self, migration: values.ServerMigration, copy: BtrfsCopy, session: PeerSession
+    ) -> None:
         if not all(copy.landed(share.id) for share in migration.shares):
             copy.round(session)
             copy.land({share.id: share.size for share in migration.shares})
