@@ -52,7 +52,7 @@ _GIVEN = {
     'drivers/cephfs/cluster/cluster.py Cluster._do': 'a growing pause between tries of a command, with an end',
     'drivers/cephfs/nfs_cluster/gateways.py _await': 'its callers say how long, with an end',
     'drivers/cephfs/shares/shares.py Shares._await_copy': 'a growing pause between looks, with an end',
-    'siblings/nfs_fuse.py Export._renew': 'a moment; its caller tries again',
+    'siblings/nfs_fuse.py NfsOperations._renew': 'a moment; its caller tries again',
     'siblings/compute/drivers/fake.py _suffer': 'a driver that is slow on purpose',
 }
 
