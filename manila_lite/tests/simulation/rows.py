@@ -5,11 +5,12 @@ import datetime
 import sqlite3
 import typing
 
+from manila_lite.db import models
 from manila_lite.db.queries import operations
 
 
 class Row(typing.NamedTuple):
-    """The row of an operation; each field is a column."""
+    """The row of an operation; each field is the key of a column."""
 
     id: str
     kind: str
@@ -20,7 +21,7 @@ class Row(typing.NamedTuple):
     step: int
     steps: str
     undoing: int
-    wanted: int
+    requested_count: int
     attempts: int
     next_run_at: str
     owner: str
@@ -42,6 +43,9 @@ class Row(typing.NamedTuple):
         return operations.step_name(self)
 
 
+_COLUMNS = [models.operations.c[key].name for key in Row._fields]
+
+
 class Table:
     """Access to all operations."""
 
@@ -52,7 +56,7 @@ class Table:
         """Return the operations by id, the oldest first."""
         return {
             row[0]: Row(*row)
-            for row in self._conn.execute(f'SELECT {", ".join(Row._fields)} FROM operations ORDER BY rowid')
+            for row in self._conn.execute(f'SELECT {", ".join(_COLUMNS)} FROM operations ORDER BY rowid')
         }
 
     def clear(self):

@@ -60,7 +60,7 @@ UNTRIED = {
     'share_servers.manage',
     *(
         f'{kind}_migration.{verb}'
-        for kind in ('share', 'server')
+        for kind in ('share', 'share_server')
         for verb in ('check', 'start', 'complete', 'cancel', 'progress', 'progress_with_details')
     ),
 }

@@ -104,12 +104,15 @@ class GrantTest(ShareServiceTest):
     def use(self, sibling=None, to='10.0.0.7', level='rw', host='here'):
         """Add a use of the share from an address. Return the ids of the use and of the grant."""
         use_id = uuidutils.generate_uuid()
-        with self.db.writer() as conn:
+
+        def add(conn):
             grant = (sibling or self.grants).claim(
                 conn, Target(self.share_id, 'ip', to, level), host=host, on=f'server {use_id}'
             )
             conn.execute(_USES.insert().values(id=use_id, grant_id=grant, level=level))
-        return use_id, grant
+            return use_id, grant
+
+        return self.db.write(add)  # a request is repeated after a deadlock, too
 
     def leave(self, use):
         """Delete the use."""
