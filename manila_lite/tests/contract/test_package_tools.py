@@ -115,6 +115,7 @@ class Repository(FolderCase):
         self.addCleanup(run, 'gpgconf', '--kill', 'all')
         self.make_key('one@example.org')
         self.address = f'file://{self.home}'
+        self.published = 0
 
     def make_key(self, name):
         run(
@@ -144,6 +145,9 @@ class Repository(FolderCase):
 
     def publish(self, *debs, key='one@example.org'):
         run(sys.executable, TOOLS / 'repository.py', self.home, key, 'bookworm', *debs)
+        # apt reads what is newer by a second at least.
+        self.published += 10
+        os.utime(self.home / 'dists/bookworm/InRelease', (self.published, self.published))
 
     def refused(self, *debs, key='one@example.org'):
         words = [sys.executable, TOOLS / 'repository.py', self.home, key, 'bookworm', *debs]
