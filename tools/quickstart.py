@@ -85,8 +85,8 @@ def summary(demo, setup_seconds, mount):
 def stay(demo):
     """Keep the service running until Ctrl-C."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    print(f'\n{BOLD}Staying{PLAIN}; Ctrl-C stops it; {_KEPT.get(demo.backend, _KEPT[""])}.', flush=True)
     with contextlib.suppress(KeyboardInterrupt):
+        print(f'\n{BOLD}Staying{PLAIN}; Ctrl-C stops it; {_KEPT.get(demo.backend, _KEPT[""])}.', flush=True)
         demo.process.wait()
 
 

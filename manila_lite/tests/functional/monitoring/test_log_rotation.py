@@ -47,7 +47,7 @@ for number in itertools.count():
     log.getLogger('manila_lite').info('line %s %s', mine, number)
     if ends:
         break
-print(mine, number, flush=True)
+os.write(1, f'{mine} {number}\\n'.encode())  # one piece: the four share a pipe
 """
 
 
