@@ -327,7 +327,7 @@ class Moving(WithRoot):
             *(f'{name}: every checksum as before' for name in ('docs', 'photos', 'music', 'films')),
         ):
             self.assertIn(part, said)
-        self.assertRegex(said, rf'share_server +\S+ +2 +2 +{left} +{to} +pause')
+        self.assertRegex(said, rf'share_server +office +\S+ +2 +2 +{left} +{to} +pause')
         self.assertEqual(4, len(re.findall(f'after: .* is on {to}', said)), said)
         self.assert_no_traces()
 
