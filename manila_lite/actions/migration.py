@@ -29,7 +29,7 @@ D = TypeVar('D', bound=Migrate)
 
 @dataclasses.dataclass(frozen=True)
 class Begun(Generic[D]):
-    """What the operation of a migration needs. ``owner``: as for ``engine.begin``."""
+    """The arguments of a migration's operation. ``owner``: as for ``engine.begin``."""
 
     mutex_key: str
     data: D

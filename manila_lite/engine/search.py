@@ -12,7 +12,7 @@ from manila_lite.engine.thread_slots import ThreadSlots, Waits, is_behind
 
 
 class Outcome(enum.Enum):
-    """What a search leaves in the queue. That says which event calls for the next search before the poll interval ends."""
+    """The state in which a search leaves the queue: it says which event calls for the next search."""
 
     #: An operation waits although there is a thread for it: search again at once.
     MORE = enum.auto()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rows of an API are made of: calls, fields, bodies, views, and handlers that many resources share. Knows no resource."""
+"""The parts of an API's rows: calls, fields, bodies, views, and handlers that many resources share. It knows no resource."""

@@ -102,7 +102,7 @@ def act(
     then: Callable[[Request, Any], Any] | None = None,
     **named: Any,
 ) -> Handler:
-    """Return a handler that calls ``action(req.ctx, *parts, **named)``. What is ``named`` is a part, or a constant.
+    """Return a handler that calls ``action(req.ctx, *parts, **named)``. Each argument of ``named`` is a part, or a constant.
 
     ``name``: that of the call, if the action has another. ``then``: makes what is shown from what the action returns.
     """
@@ -121,7 +121,7 @@ def act(
 def read(
     summary: str, query: Callable[..., Any], *parts: Part, name: str, load: related.Load | None = None
 ) -> Handler:
-    """Return a handler that shows what ``query(conn, *parts)`` reads: rows, or one. ``load``: loads related data of them."""
+    """Return a handler that shows the row, or the rows, of ``query(conn, *parts)``. ``load`` loads their related data."""
 
     def run(req: Request) -> Any:
         with req.ctx.db.reader() as conn:

@@ -10,7 +10,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Probe:
-    """A probe of one service. ``ask`` returns a text that says what is missing, or None. It may take long.
+    """A probe of one service. ``ask`` returns a text about a missing part, or None. It may take long.
 
     ``away``: the text while ``ask`` takes too long. ``holds``: the seconds for which the answer None is valid;
     ``holds_bad``: those for which a text is valid.

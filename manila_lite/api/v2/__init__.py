@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The share API, one file for each resource: what its calls take and show, what they do, and a row for each.
+"""The share API, one file for each resource: its fields and views, its handlers, and a row for each call.
 
 ``OPS`` has the rows of all files, which are found automatically.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls for findings of the doctor: what will not end by itself, and the mending of it. They are not in Manila's API."""
+"""The calls that list and mend findings of the doctor: work that will not end by itself. They are not in Manila's API."""
 
 from typing import Any
 

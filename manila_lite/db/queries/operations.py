@@ -39,7 +39,7 @@ BEGINNING: dict[str, Any] = {'step': 0, 'steps': None}
 
 
 class Operation(NamedTuple):
-    """The row of an operation: the columns of the table, which says what each is."""
+    """The row of an operation: the columns of the table, whose comments explain them."""
 
     id: str
     created_at: datetime.datetime

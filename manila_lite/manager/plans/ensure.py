@@ -48,7 +48,7 @@ Ask = Callable[[Sequence[values.EnsureTarget]], Mapping[str, values.EnsureResult
 
 
 class Run:
-    """A run, for as long as one process works on it. Its methods are its states, in order; ``data`` is what is stored of it."""
+    """A run, for as long as one process works on it. Its methods are its states, in order; ``data`` is its stored record."""
 
     def __init__(self, work: Work[EnsureShares]):
         self.work, self.data, self.manager, self.host = work, work.data, work.service, work.op.host

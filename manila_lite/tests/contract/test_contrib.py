@@ -75,19 +75,6 @@ class Terraform(testtools.TestCase):
         given = set(re.findall(r'(?m)^  (\w+) +=', used)) - {'source'}
         self.assertEqual(set(), given - set(re.findall(r'variable "(\w+)"', text)))
 
-    def test_files_are_laid_out_as_terraform_does(self):
-        program = shutil.which('terraform')
-        if program is None:
-            self.skipTest('terraform is not here')
-        done = subprocess.run(
-            [program, 'fmt', '-recursive', '-check', '-diff', CONTRIB / 'terraform'],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=waiting.LIMIT,
-        )
-        self.assertEqual((0, ''), (done.returncode, done.stdout), done.stderr)
-
 
 class CloudInit(testtools.TestCase):
     def test_unit_is_that_of_the_page(self):
