@@ -9,7 +9,6 @@ from manila_lite.actions import share_bin
 from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import export_locations, shares
-from manila_lite.policies import export_locations as policies
 
 
 def metadata(ctx: RequestContext, share_id: str, location_id: str) -> dict[str, str]:
@@ -54,7 +53,11 @@ def _get_own(conn: Connection, ctx: RequestContext, share_id: str, location_id: 
 
 def _admin_keys(ctx: RequestContext) -> list[str]:
     """Return the keys that the caller may not touch."""
-    return [] if ctx.can(policies.UPDATE_ADMIN_METADATA) else list(ctx.conf.admin_only_el_metadata)
+    return (
+        []
+        if ctx.can('share_export_location:update_admin_only_metadata')
+        else list(ctx.conf.admin_only_el_metadata)
+    )
 
 
 def _visible(ctx: RequestContext, values: dict[str, str]) -> dict[str, str]:

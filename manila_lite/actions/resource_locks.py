@@ -9,7 +9,6 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core import limits
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import access, resource_locks, shares
-from manila_lite.policies import resource_locks as policies
 
 USER, SERVICE, ADMIN = 'user', 'service', 'admin'
 #: The lock contexts that a caller may touch, by the caller's own context.
@@ -36,7 +35,7 @@ def lookup_context(ctx: RequestContext) -> RequestContext:
 
 def visible_project(ctx: RequestContext) -> str | None:
     """Return the project whose locks the caller may see, or None for all projects."""
-    return None if ctx.can(policies.GET_ALL_PROJECTS) else ctx.project_id or ''
+    return None if ctx.can('resource_lock:get_all_projects') else ctx.project_id or ''
 
 
 # Refusals ---------------------------------------------------------------------------------------
@@ -165,7 +164,7 @@ def _must_lift(ctx: RequestContext, access_id: str, locks: list[Any], doing: str
 
 def _not_liftable(ctx: RequestContext, locks: list[Any]) -> list[Any]:
     """Return the locks that the caller may not lift."""
-    return [lock for lock in locks if not _may_change(ctx, lock, policies.DELETE)]
+    return [lock for lock in locks if not _may_change(ctx, lock, 'resource_lock:delete')]
 
 
 def _may_change(ctx: RequestContext, lock: Row[Any], policy: str) -> bool:
@@ -181,7 +180,8 @@ def hidden_rules(conn: Connection, ctx: RequestContext, share_id: str) -> set[st
         key = row.user_id, row.project_id
         if key not in asked:
             asked[key] = ctx.can(
-                policies.BYPASS_LOCKED_SHOW, {'user_id': row.user_id, 'project_id': row.project_id}
+                'resource_lock:bypass_locked_show_action',
+                {'user_id': row.user_id, 'project_id': row.project_id},
             )
         return asked[key]
 
@@ -303,7 +303,7 @@ def lock_rule(conn: Connection, ctx: RequestContext, rule: Row[Any], wanted: dic
         if reason:
             raise errors.Invalid('lock_reason: only together with lock_visibility or lock_deletion.')
         return
-    if not ctx.can(policies.CREATE):
+    if not ctx.can('resource_lock:create'):
         raise errors.Invalid(
             'Failed to lock the access rule: you may not place resource locks. Leave lock_visibility and '
             'lock_deletion out, or ask an administrator.',
@@ -332,7 +332,7 @@ def update(ctx: RequestContext, lock_id: str, values: dict[str, Any]) -> Row[Any
     :raises errors.Conflict: as ``create``.
     """
     with ctx.db.writer() as conn:
-        lock = _get_changeable(conn, ctx, lock_id, policies.UPDATE)
+        lock = _get_changeable(conn, ctx, lock_id, 'resource_lock:update')
         action = values.get('resource_action') or lock.resource_action
         if action != lock.resource_action:
             access.lock(conn, lock.share_id)
@@ -349,7 +349,7 @@ def delete(ctx: RequestContext, lock_id: str) -> None:
     :raises errors.Forbidden: the caller may not delete the lock.
     """
     with ctx.db.writer() as conn:
-        _get_changeable(conn, ctx, lock_id, policies.DELETE)
+        _get_changeable(conn, ctx, lock_id, 'resource_lock:delete')
         resource_locks.delete(conn, [lock_id])
 
 

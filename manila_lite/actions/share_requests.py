@@ -20,7 +20,6 @@ from manila_lite.db.queries import (
     shares,
 )
 from manila_lite.db.queries.share_types import ShareType
-from manila_lite.policies import shares as policies
 from manila_lite.states import Replica
 
 #: Extra specs that a share keeps from its type.
@@ -260,7 +259,7 @@ def check_public(ctx: RequestContext, wanted: Mapping[str, Any]) -> None:
 
     :raises errors.Forbidden: policy does not allow it.
     """
-    if wanted.get('is_public') and not ctx.can(policies.CREATE_PUBLIC):
+    if wanted.get('is_public') and not ctx.can('share:create_public_share'):
         raise errors.Forbidden('is_public: only administrators may create public shares.')
 
 
@@ -270,7 +269,7 @@ def check_metadata_keys(ctx: RequestContext, values: Mapping[str, str]) -> None:
     :raises errors.Forbidden: a key is for administrators only.
     """
     reserved = sorted(set(values) & set(ctx.conf.admin_only_metadata))
-    if reserved and not ctx.can(policies.UPDATE_ADMIN_METADATA):
+    if reserved and not ctx.can('share:update_admin_only_metadata'):
         raise errors.Forbidden(f'metadata: only administrators may set or delete {", ".join(reserved)}.')
 
 

@@ -33,7 +33,6 @@ from manila_lite.db.queries import (
 from manila_lite.db.queries import operations as rows
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.shares import CreateShare, ResizeShare, RevertShare
-from manila_lite.policies import shares as policies
 from manila_lite.workflow import share_backups
 from manila_lite.workflow import share_migration as share_migration_workflow
 
@@ -190,7 +189,7 @@ def update(ctx: RequestContext, share_id: str, values: dict[str, Any]) -> Row[An
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, share_id, own=True)
         share_bin.must_be_out(share)
-        if values.get('is_public') and not share.is_public and not ctx.can(policies.SET_PUBLIC):
+        if values.get('is_public') and not share.is_public and not ctx.can('share:set_public_share'):
             raise errors.Forbidden('is_public: only administrators may make shares public.')
         shares.update(conn, share_id, **values)
         return shares.get(conn, ctx, share_id)
@@ -467,7 +466,7 @@ def set_metadata(
         share_bin.must_be_out(shares.get(conn, ctx, share_id, own=True))
         share_requests.check_metadata_keys(ctx, values)
         if replace:
-            keep = () if ctx.can(policies.UPDATE_ADMIN_METADATA) else ctx.conf.admin_only_metadata
+            keep = () if ctx.can('share:update_admin_only_metadata') else ctx.conf.admin_only_metadata
             key_values.replace(conn, share_metadata, share_id, values, keep, conf=ctx.conf)
         else:
             key_values.merge(conn, share_metadata, share_id, values, conf=ctx.conf)

@@ -3,6 +3,4 @@
 
 from manila_lite.policies.base import READER, rule
 
-INDEX = 'availability_zone:index'
-
-RULES = [rule(INDEX, READER, 'List availability zones.', 'GET /availability-zones')]
+RULES = [rule('availability_zone:index', READER, 'List availability zones.', 'GET /availability-zones')]

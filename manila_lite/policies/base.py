@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The personas for rules, and a helper to write a rule."""
+"""The personas for rules, and a helper to write a rule. A call names its rule by the text that operators write, too."""
 
 from typing import Any
 

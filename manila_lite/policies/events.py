@@ -3,15 +3,12 @@
 
 from manila_lite.policies.base import ADMIN, READER, rule
 
-INDEX = 'events:index'
-LIST_ALL_PROJECTS = 'events:list_all_projects'
-
 RULES = [
     rule(
-        INDEX,
+        'events:index',
         READER,
         'Listen to events of the project. Each event also needs the rule that lists its resource.',
         'GET /events',
     ),
-    rule(LIST_ALL_PROJECTS, ADMIN, 'Listen to events of all projects.', 'GET /events?all_tenants=1'),
+    rule('events:list_all_projects', ADMIN, 'Listen to events of all projects.', 'GET /events?all_tenants=1'),
 ]

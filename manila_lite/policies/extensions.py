@@ -3,10 +3,7 @@
 
 from manila_lite.policies.base import READER, rule
 
-GET_ALL = 'extension:index'
-GET = 'extension:show'
-
 RULES = [
-    rule(GET_ALL, READER, 'List the extensions of the API.', 'GET /extensions'),
-    rule(GET, READER, 'Show an extension of the API.', 'GET /extensions/{alias}'),
+    rule('extension:index', READER, 'List the extensions of the API.', 'GET /extensions'),
+    rule('extension:show', READER, 'Show an extension of the API.', 'GET /extensions/{alias}'),
 ]

@@ -3,10 +3,17 @@
 
 from manila_lite.policies.base import ADMIN, rule
 
-INDEX = 'finding:index'
-MEND = 'finding:mend'
-
 RULES = [
-    rule(INDEX, ADMIN, 'List what the doctor finds in the resources of all projects.', 'GET /findings'),
-    rule(MEND, ADMIN, 'Have a finding mended, in the resources of all projects.', 'POST /findings/mend'),
+    rule(
+        'finding:index',
+        ADMIN,
+        'List what the doctor finds in the resources of all projects.',
+        'GET /findings',
+    ),
+    rule(
+        'finding:mend',
+        ADMIN,
+        'Have a finding mended, in the resources of all projects.',
+        'POST /findings/mend',
+    ),
 ]

@@ -3,12 +3,8 @@
 
 from manila_lite.policies.base import MEMBER, READER, rule
 
-GET = 'message:get'
-GET_ALL = 'message:get_all'
-DELETE = 'message:delete'
-
 RULES = [
-    rule(GET, READER, 'Show a user message.', 'GET /messages/{message_id}'),
-    rule(GET_ALL, READER, 'List user messages.', 'GET /messages'),
-    rule(DELETE, MEMBER, 'Delete a user message.', 'DELETE /messages/{message_id}'),
+    rule('message:get', READER, 'Show a user message.', 'GET /messages/{message_id}'),
+    rule('message:get_all', READER, 'List user messages.', 'GET /messages'),
+    rule('message:delete', MEMBER, 'Delete a user message.', 'DELETE /messages/{message_id}'),
 ]

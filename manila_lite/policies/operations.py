@@ -3,17 +3,12 @@
 
 from manila_lite.policies.base import ADMIN, READER, rule
 
-INDEX = 'operation:index'
-SHOW = 'operation:show'
-LIST_ALL_PROJECTS = 'operation:list_all_projects'
-SEE_INSIDE = 'operation:see_inside'
-
 RULES = [
-    rule(INDEX, READER, "List the project's operations.", 'GET /operations'),
-    rule(SHOW, READER, 'Show an operation.', 'GET /operations/{operation_id}'),
-    rule(LIST_ALL_PROJECTS, ADMIN, 'List the operations of all projects.', 'GET /operations'),
+    rule('operation:index', READER, "List the project's operations.", 'GET /operations'),
+    rule('operation:show', READER, 'Show an operation.', 'GET /operations/{operation_id}'),
+    rule('operation:list_all_projects', ADMIN, 'List the operations of all projects.', 'GET /operations'),
     rule(
-        SEE_INSIDE,
+        'operation:see_inside',
         ADMIN,
         'Show the hosts of operations and the unchanged error texts of the backend.',
         'GET /operations',

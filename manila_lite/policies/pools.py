@@ -3,13 +3,10 @@
 
 from manila_lite.policies.base import ADMIN, rule
 
-INDEX = 'scheduler_stats:pools:index'
-DETAIL = 'scheduler_stats:pools:detail'
-
 RULES = [
-    rule(INDEX, ADMIN, 'List pools.', 'GET /scheduler-stats/pools'),
+    rule('scheduler_stats:pools:index', ADMIN, 'List pools.', 'GET /scheduler-stats/pools'),
     rule(
-        DETAIL,
+        'scheduler_stats:pools:detail',
         ADMIN,
         'List pools with their capacity and their capabilities.',
         'GET /scheduler-stats/pools/detail',

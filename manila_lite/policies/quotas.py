@@ -3,16 +3,9 @@
 
 from manila_lite.policies.base import ADMIN, READER, rule
 
-GET = 'quota_set:show'
-UPDATE = 'quota_set:update'
-DELETE = 'quota_set:delete'
-GET_CLASS = 'quota_class_set:show'
-UPDATE_CLASS = 'quota_class_set:update'
-GET_LIMITS = 'limits:index'
-
 RULES = [
     rule(
-        GET,
+        'quota_set:show',
         READER,
         'Show the quotas of a project, of a user or of a share type in it.',
         'GET /quota-sets/{project_id}',
@@ -20,18 +13,18 @@ RULES = [
         'GET /quota-sets/{project_id}/defaults',
     ),
     rule(
-        UPDATE,
+        'quota_set:update',
         ADMIN,
         'Set the quotas of a project, of a user or of a share type in it.',
         'PUT /quota-sets/{project_id}',
     ),
     rule(
-        DELETE,
+        'quota_set:delete',
         ADMIN,
         'Reset the quotas of a project, of a user or of a share type in it to the defaults.',
         'DELETE /quota-sets/{project_id}',
     ),
-    rule(GET_CLASS, ADMIN, 'Show the quotas of a class.', 'GET /quota-class-sets/{class_name}'),
-    rule(UPDATE_CLASS, ADMIN, 'Set the quotas of a class.', 'PUT /quota-class-sets/{class_name}'),
-    rule(GET_LIMITS, READER, "Show the limits and the usage of the caller's project.", 'GET /limits'),
+    rule('quota_class_set:show', ADMIN, 'Show the quotas of a class.', 'GET /quota-class-sets/{class_name}'),
+    rule('quota_class_set:update', ADMIN, 'Set the quotas of a class.', 'PUT /quota-class-sets/{class_name}'),
+    rule('limits:index', READER, "Show the limits and the usage of the caller's project.", 'GET /limits'),
 ]

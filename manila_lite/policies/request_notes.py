@@ -3,11 +3,9 @@
 
 from manila_lite.policies.base import ADMIN, rule
 
-INDEX = 'request_note:index'
-
 RULES = [
     rule(
-        INDEX,
+        'request_note:index',
         ADMIN,
         'List slow requests and errors of the service of the last hour, of all projects.',
         'GET /request-notes',

@@ -9,41 +9,43 @@ from manila_lite.policies.base import (
     rule,
 )
 
-GET = 'resource_lock:get'
-GET_ALL = 'resource_lock:get_all'
-GET_ALL_PROJECTS = 'resource_lock:get_all_projects'
-CREATE = 'resource_lock:create'
-UPDATE = 'resource_lock:update'
-DELETE = 'resource_lock:delete'
-BYPASS_LOCKED_SHOW = 'resource_lock:bypass_locked_show_action'
-
 RULES = [
-    rule(GET, ADMIN_OR_SERVICE_OR_READER, 'Show a resource lock.', 'GET /resource-locks/{lock_id}'),
-    rule(GET_ALL, ADMIN_OR_SERVICE_OR_READER, 'List resource locks.', 'GET /resource-locks'),
     rule(
-        GET_ALL_PROJECTS,
+        'resource_lock:get',
+        ADMIN_OR_SERVICE_OR_READER,
+        'Show a resource lock.',
+        'GET /resource-locks/{lock_id}',
+    ),
+    rule('resource_lock:get_all', ADMIN_OR_SERVICE_OR_READER, 'List resource locks.', 'GET /resource-locks'),
+    rule(
+        'resource_lock:get_all_projects',
         SERVICE,
         'Show resource locks of all projects.',
         'GET /resource-locks?all_projects=1',
         'GET /resource-locks/{lock_id}',
     ),
     rule(
-        CREATE,
+        'resource_lock:create',
         ADMIN_OR_SERVICE_OR_MEMBER,
         'Create a resource lock on a share or an access rule.',
         'POST /resource-locks',
         'POST /shares/{share_id}/action',
     ),
-    rule(UPDATE, ADMIN_OR_SERVICE_OR_OWNER, 'Change a resource lock.', 'PUT /resource-locks/{lock_id}'),
     rule(
-        DELETE,
+        'resource_lock:update',
+        ADMIN_OR_SERVICE_OR_OWNER,
+        'Change a resource lock.',
+        'PUT /resource-locks/{lock_id}',
+    ),
+    rule(
+        'resource_lock:delete',
         ADMIN_OR_SERVICE_OR_OWNER,
         'Delete a resource lock.',
         'DELETE /resource-locks/{lock_id}',
         'POST /shares/{share_id}/action',
     ),
     rule(
-        BYPASS_LOCKED_SHOW,
+        'resource_lock:bypass_locked_show_action',
         'rule:admin_or_service or rule:owner_user',
         'Show the client of an access rule in plain text although a lock hides it.',
         'GET /share-access-rules?share_id={share_id}',

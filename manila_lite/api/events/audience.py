@@ -13,38 +13,24 @@ from manila_lite.api.v2 import operations as operation_views
 from manila_lite.api.v2 import pools as pool_views
 from manila_lite.api.v2 import services as service_views
 from manila_lite.db.queries.operation_views import OWN_TYPES
-from manila_lite.policies import events as rules
-from manila_lite.policies import (
-    operations,
-    pools,
-    services,
-    share_backups,
-    share_group_snapshots,
-    share_groups,
-    share_networks,
-    share_replicas,
-    share_servers,
-    shares,
-    snapshots,
-)
 
 #: The rule of the list that has each type of resource: whoever may not list it gets no event of it.
 _LISTED = {
-    'share': shares.GET_ALL,
-    'snapshot': snapshots.GET_ALL,
-    'share_replica': share_replicas.GET_ALL,
-    'share_network': share_networks.INDEX,
-    'share_server': share_servers.INDEX,
-    'share_group': share_groups.GET_ALL,
-    'share_group_snapshot': share_group_snapshots.GET_ALL,
-    'share_backup': share_backups.GET_ALL,
+    'share': 'share:get_all',
+    'snapshot': 'share_snapshot:get_all_snapshots',
+    'share_replica': 'share_replica:get_all',
+    'share_network': 'share_network:index',
+    'share_server': 'share_server:index',
+    'share_group': 'share_group:get_all',
+    'share_group_snapshot': 'share_group_snapshot:get_all',
+    'share_backup': 'share_backup:get_all',
 }
 #: The rule of the events of each list that belongs to no project.
-_SEEN = {POOL: pools.DETAIL, SERVICE: services.INDEX}
+_SEEN = {POOL: 'scheduler_stats:pools:detail', SERVICE: 'service:index'}
 #: Every rule that decides on what a caller sees.
 _RULES = frozenset(
     (
-        operations.INDEX,
+        'operation:index',
         *_LISTED.values(),
         *_SEEN.values(),
         *(
@@ -78,7 +64,7 @@ class Audience:
         own, bookmark = (link['href'] for link in req.linked('operations')(''))
         return cls(
             req.ctx.project_id or '',
-            everybody and req.may(rules.LIST_ALL_PROJECTS),
+            everybody and req.may('events:list_all_projects'),
             bool(req.ctx.is_admin),
             frozenset(rule for rule in _RULES if req.may(rule)),
             req.version,
@@ -121,5 +107,5 @@ class Audience:
     def _may_list(self, record: Record) -> bool:
         if record.resource_type not in OWN_TYPES and not self.is_admin:
             return False
-        rule = operations.INDEX if record.event == OPERATION else _LISTED.get(record.resource_type)
+        rule = 'operation:index' if record.event == OPERATION else _LISTED.get(record.resource_type)
         return rule in self.allowed

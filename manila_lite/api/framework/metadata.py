@@ -84,11 +84,11 @@ _ITEM = Body('meta', free=shapes.METADATA, keys=('metadata',))
 
 
 def metadata_ops(
-    path: str, calls: MetadataCalls, rules: Any, *, since: str = '2.0', shown: Any = shapes.PAIRS
+    path: str, calls: MetadataCalls, rules: str, *, since: str = '2.0', shown: Any = shapes.PAIRS
 ) -> list[Call]:
-    """Return the six calls below ``path``. ``rules`` names three policies: GET_METADATA, UPDATE_METADATA, DELETE_METADATA."""
+    """Return the six calls below ``path``. ``rules``: the names of three rules, with {} for get, update and delete."""
     every, one = f'{path}/metadata', f'{path}/metadata/{{key}}'
-    read, change, remove = rules.GET_METADATA, rules.UPDATE_METADATA, rules.DELETE_METADATA
+    read, change, remove = map(rules.format, ('get', 'update', 'delete'))
     pairs, pair = Plain(shown, 'metadata'), Plain(shown, 'meta')
     return [
         Call('GET', every, calls.named('get_metadata'), read, pairs, since=since),

@@ -17,7 +17,6 @@ from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, shares
-from manila_lite.policies import access as rules
 
 #: The text shown in place of hidden values, and the filters that would reveal them.
 _UNSEEN, _TELLING = '******', ('access_to', 'access_key')
@@ -166,7 +165,7 @@ OPS = [
         'POST',
         _ACTION,
         allow,
-        rules.ALLOW,
+        'share:allow_access',
         One(ACCESS),
         action='allow_access',
         body=Body('allow_access', ALLOW, strict=True),
@@ -183,31 +182,37 @@ OPS = [
             unrestrict=flag('unrestrict'),
             despite_replicas=since(versions.RULES_BESIDE_BROKEN_REPLICAS),
         ),
-        rules.DENY,
+        'share:deny_access',
         ok=202,
         action='deny_access',
         states=_BUSY,
         body=Body('deny_access', DENY, strict=True),
     ),
     Call(
-        'POST', _ACTION, list_of_share, rules.ACTION_LIST, Many(SUMMARY), action='access_list', until='2.44'
+        'POST',
+        _ACTION,
+        list_of_share,
+        'share:access_get_all',
+        Many(SUMMARY),
+        action='access_list',
+        until='2.44',
     ),
     Call(
         'GET',
         '/share-access-rules',
         index,
-        rules.INDEX,
+        'share_access_rule:index',
         Many(SUMMARY, beside=ACCESS.fields),
         since='2.45',
         query=FILTERS,
         states=((errors.NotFound, 400),),
     ),
-    Call('GET', _RULE, show, rules.GET, One(ACCESS), since='2.45'),
+    Call('GET', _RULE, show, 'share_access_rule:get', One(ACCESS), since='2.45'),
     Call(
         'PUT',
         _RULE,
         update,
-        rules.UPDATE,
+        'share_access_rule:update',
         One(ACCESS),
         since='2.88',
         states=_BUSY,
@@ -219,7 +224,7 @@ OPS = [
         'PUT',
         f'{_RULE}/metadata',
         act('Set metadata of an access rule.', actions.METADATA.set_metadata, path('access_id'), BODY),
-        rules.UPDATE_METADATA,
+        'share_access_metadata:update',
         Plain(shapes.PAIRS, 'metadata'),
         since='2.45',
         body=Body('metadata', free=shapes.METADATA),
@@ -233,7 +238,7 @@ OPS = [
             path('access_id'),
             path('key'),
         ),
-        rules.DELETE_METADATA,
+        'share_access_metadata:delete',
         since='2.45',
     ),
 ]

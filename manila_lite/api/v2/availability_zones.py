@@ -6,7 +6,6 @@ from manila_lite.api.framework.fields import View
 from manila_lite.api.framework.handlers import read
 from manila_lite.api.framework.shapes import ID, NULL_TIME, TIME
 from manila_lite.db.queries import services
-from manila_lite.policies import availability_zones as rules
 
 ZONE = View(
     'availability_zone',
@@ -24,7 +23,7 @@ OPS = [
         'GET',
         '/availability-zones',
         read('List the zones that have a backend.', services.list_zones, name='index'),
-        rules.INDEX,
+        'availability_zone:index',
         Many(ZONE),
         old_path='/os-availability-zone',
     )

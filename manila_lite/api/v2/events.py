@@ -8,7 +8,6 @@ from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Call, Field, Plain
 from manila_lite.api.framework.fields import document
 from manila_lite.api.request import HUB, Request
-from manila_lite.policies import events as rules
 
 
 def index(req: Request) -> Any:
@@ -39,4 +38,4 @@ QUERY = (
     Field('wait', {'type': 'integer', 'minimum': 0, 'maximum': MOST_WAIT}, parse=shapes.integer),
 )
 
-OPS = [Call('GET', '/events', index, rules.INDEX, EVENTS, query=QUERY, strict=True, streams=True)]
+OPS = [Call('GET', '/events', index, 'events:index', EVENTS, query=QUERY, strict=True, streams=True)]

@@ -15,7 +15,6 @@ from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import export_locations, share_instances, share_replicas, shares
-from manila_lite.policies import export_locations as rules
 
 
 def metadata_of(row: Any, req: Request) -> dict[str, str]:
@@ -93,8 +92,8 @@ SUMMARY_FIELDS = (
     Field('path', STRING),
     Field('preferred', BOOLEAN, since='2.14'),
     Field('metadata', shapes.PAIRS, since='2.87', read=metadata_of),
-    Field('share_instance_id', ID, rule=rules.SEE_INSTANCE),
-    Field('is_admin_only', BOOLEAN, rule=rules.SEE_INSTANCE),
+    Field('share_instance_id', ID, rule='context_is_admin'),
+    Field('is_admin_only', BOOLEAN, rule='context_is_admin'),
 )
 
 SUMMARY = View('export_location', 'export_locations', SUMMARY_FIELDS)
@@ -109,16 +108,28 @@ _ONE = f'{_ALL}/{{export_location_id}}'
 _OF_INSTANCE = '/share_instances/{share_instance_id}/export_locations'
 
 OPS = [
-    Call('GET', _ALL, index, rules.INDEX, Many(SUMMARY), since='2.9'),
-    Call('GET', _ONE, show, rules.SHOW, One(EXPORT), since='2.9'),
-    Call('GET', _OF_INSTANCE, index_of_instance, rules.INSTANCE_INDEX, Many(SUMMARY), since='2.9'),
+    Call('GET', _ALL, index, 'share_export_location:index', Many(SUMMARY), since='2.9'),
+    Call('GET', _ONE, show, 'share_export_location:show', One(EXPORT), since='2.9'),
+    Call(
+        'GET',
+        _OF_INSTANCE,
+        index_of_instance,
+        'share_instance_export_location:index',
+        Many(SUMMARY),
+        since='2.9',
+    ),
     Call(
         'GET',
         f'{_OF_INSTANCE}/{{export_location_id}}',
         show_of_instance,
-        rules.INSTANCE_SHOW,
+        'share_instance_export_location:show',
         One(EXPORT),
         since='2.9',
     ),
-    *metadata_ops(_ONE, MetadataCalls(actions, ('share_id', 'export_location_id')), rules, since='2.87'),
+    *metadata_ops(
+        _ONE,
+        MetadataCalls(actions, ('share_id', 'export_location_id')),
+        'share_export_location:{}_metadata',
+        since='2.87',
+    ),
 ]

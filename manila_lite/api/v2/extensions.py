@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 from manila_lite import errors
 from manila_lite.api.framework.call import Call, Plain
 from manila_lite.api.request import Request
-from manila_lite.policies import extensions as rules
 
 
 def index(req: Request) -> list[Any]:
@@ -23,6 +22,8 @@ def show(req: Request) -> NoReturn:
 
 
 OPS = [
-    Call('GET', '/extensions', index, rules.GET_ALL, Plain({'type': 'array', 'maxItems': 0}, 'extensions')),
-    Call('GET', '/extensions/{alias}', show, rules.GET, Plain({'type': 'object'}, 'extension')),
+    Call(
+        'GET', '/extensions', index, 'extension:index', Plain({'type': 'array', 'maxItems': 0}, 'extensions')
+    ),
+    Call('GET', '/extensions/{alias}', show, 'extension:show', Plain({'type': 'object'}, 'extension')),
 ]

@@ -12,7 +12,6 @@ from manila_lite.api.framework.call import PAGE, Call, Field, Many, Plain
 from manila_lite.api.framework.fields import View
 from manila_lite.api.framework.shapes import BOOLEAN, NULL_STRING
 from manila_lite.api.request import Request
-from manila_lite.policies import findings as rules
 
 LOG = log.getLogger(__name__)
 
@@ -101,12 +100,12 @@ FILTERS = (
 _WHICH = tuple(Field(name, shapes.TEXT, required=True) for name in ('what', 'id', 'state'))
 
 OPS = [
-    Call('GET', '/findings', index, rules.INDEX, Many(FINDING, paged=True), query=FILTERS, strict=True),
+    Call('GET', '/findings', index, 'finding:index', Many(FINDING, paged=True), query=FILTERS, strict=True),
     Call(
         'POST',
         '/findings/mend',
         mend,
-        rules.MEND,
+        'finding:mend',
         Plain(_TEXT, key='mended'),
         body=Bare('mend', _WHICH, strict=True),
     ),

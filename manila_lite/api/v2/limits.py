@@ -10,7 +10,6 @@ from manila_lite.api.framework import fields
 from manila_lite.api.framework.call import Call, Plain
 from manila_lite.api.framework.fields import INTEGER, Schema
 from manila_lite.api.request import Request
-from manila_lite.policies import quotas as rules
 
 
 def show(req: Request) -> dict[str, Any]:
@@ -63,4 +62,4 @@ class _Absolute(Plain):
         return fields.document({str(self.key): fields.document({'rate': rates, 'absolute': absolute})})
 
 
-OPS = [Call('GET', '/limits', show, rules.GET_LIMITS, _Absolute(INTEGER, 'limits'))]
+OPS = [Call('GET', '/limits', show, 'limits:index', _Absolute(INTEGER, 'limits'))]

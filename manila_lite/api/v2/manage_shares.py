@@ -12,7 +12,6 @@ from manila_lite.api.framework.shapes import NAME
 from manila_lite.api.request import Request
 from manila_lite.api.v2.shares import SHARE, load_related
 from manila_lite.api.v2.snapshots import SNAPSHOT
-from manila_lite.policies import manage_shares as rules
 
 
 def first_path(value: Any) -> Any:
@@ -107,7 +106,7 @@ OPS = [
             name='manage',
             then=loaded(load_related),
         ),
-        rules.MANAGE,
+        'share:manage',
         One(SHARE),
         old_path='/os-share-manage',
         body=_SHARE,
@@ -117,7 +116,7 @@ OPS = [
         'POST',
         '/os-share-unmanage/{share_id}/unmanage',
         _UNMANAGE_PLAIN,
-        rules.UNMANAGE,
+        'share:unmanage',
         ok=202,
         until='2.6',
         states=_NOT_NOW,
@@ -126,7 +125,7 @@ OPS = [
         'POST',
         '/shares/{share_id}/action',
         _UNMANAGE_PLAIN,
-        rules.UNMANAGE,
+        'share:unmanage',
         ok=202,
         since='2.7',
         until='2.48',
@@ -137,7 +136,7 @@ OPS = [
         'POST',
         '/shares/{share_id}/action',
         act('Unmanage a share.', actions.unmanage_share, path('share_id'), name='unmanage'),
-        rules.UNMANAGE,
+        'share:unmanage',
         ok=202,
         since='2.49',
         action='unmanage',
@@ -154,7 +153,7 @@ OPS = [
             then=_without_pairs,
             on_servers=False,
         ),
-        rules.MANAGE_SNAPSHOT,
+        'share_snapshot:manage_snapshot',
         One(SNAPSHOT),
         ok=202,
         since='2.12',
@@ -166,7 +165,7 @@ OPS = [
         'POST',
         '/snapshots/manage',
         act('Manage an existing snapshot of a share.', actions.manage_snapshot, BODY, then=_without_pairs),
-        rules.MANAGE_SNAPSHOT,
+        'share_snapshot:manage_snapshot',
         One(SNAPSHOT),
         ok=202,
         since='2.49',
@@ -183,7 +182,7 @@ OPS = [
             name='unmanage_plain_snapshot',
             on_servers=False,
         ),
-        rules.UNMANAGE_SNAPSHOT,
+        'share_snapshot:unmanage_snapshot',
         ok=202,
         since='2.12',
         until='2.48',
@@ -194,7 +193,7 @@ OPS = [
         'POST',
         '/snapshots/{snapshot_id}/action',
         act('Unmanage a snapshot.', actions.unmanage_snapshot, path('snapshot_id')),
-        rules.UNMANAGE_SNAPSHOT,
+        'share_snapshot:unmanage_snapshot',
         ok=202,
         since='2.49',
         action='unmanage',

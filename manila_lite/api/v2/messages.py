@@ -11,7 +11,6 @@ from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import messages
 from manila_lite.db.queries.messages import Detail
-from manila_lite.policies import messages as rules
 
 _AGAIN = 'Try again, or ask the operator with the request id {request_id}.'
 _SMALLER = 'Ask for less, or ask the operator for more space.'
@@ -113,7 +112,7 @@ OPS = [
         'GET',
         '/messages',
         read('List user messages.', messages.list_messages, CTX, QUERY, PAGING, name='index'),
-        rules.GET_ALL,
+        'message:get_all',
         Many(MESSAGE, paged=True),
         since='2.37',
         query=FILTERS,
@@ -122,9 +121,9 @@ OPS = [
         'GET',
         '/messages/{message_id}',
         read('Show one user message.', messages.get, CTX, path('message_id'), name='show'),
-        rules.GET,
+        'message:get',
         One(MESSAGE),
         since='2.37',
     ),
-    Call('DELETE', '/messages/{message_id}', delete, rules.DELETE, ok=204, since='2.37'),
+    Call('DELETE', '/messages/{message_id}', delete, 'message:delete', ok=204, since='2.37'),
 ]

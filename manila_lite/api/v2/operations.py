@@ -12,7 +12,6 @@ from manila_lite.api.request import Request
 from manila_lite.db.queries import ensure, evacuation, operation_views
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries.operations import STATES
-from manila_lite.policies import operations as rules
 
 #: Fields of the progress that are shown, for kinds of operations that have them.
 PROGRESS = ('percent', 'bytes_done', 'bytes_total', 'done', 'total', 'seconds_left')
@@ -72,7 +71,7 @@ def _number(value: Any) -> int | None:
 
 def error(row: Any, req: Request) -> str | None:
     """Read the error of the operation, or of its last try. Only callers with the policy see the backend's own words."""
-    if row.error is None or req.may(rules.SEE_INSIDE):
+    if row.error is None or req.may('operation:see_inside'):
         text: str | None = row.error
         return text
     failure = operation_views.data(row).failure
@@ -82,7 +81,7 @@ def error(row: Any, req: Request) -> str | None:
 def index(req: Request) -> list[Any]:
     """List operations, the newest first."""
     filters = dict(req.query)
-    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS)
+    project_id = related.choose_project(req, filters, 'operation:list_all_projects')
     with req.ctx.db.reader() as conn:
         return operation_views.list_operations(conn, req.ctx, filters, req.page, project_id=project_id)
 
@@ -126,8 +125,8 @@ OPERATION = View(
         Field('updated_at', NULL_TIME),
         Field('next_run_at', TIME),
         Field('finished_at', NULL_TIME),
-        Field('host', _TEXT, rule=rules.SEE_INSIDE),
-        Field('report', _REPORT, read=report, rule=rules.SEE_INSIDE),
+        Field('host', _TEXT, rule='operation:see_inside'),
+        Field('report', _REPORT, read=report, rule='operation:see_inside'),
     ),
     'operations',
 )
@@ -143,12 +142,12 @@ FILTERS = (
 )
 
 OPS = [
-    Call('GET', '/operations', index, rules.INDEX, Many(OPERATION, paged=True), query=FILTERS),
+    Call('GET', '/operations', index, 'operation:index', Many(OPERATION, paged=True), query=FILTERS),
     Call(
         'GET',
         '/operations/{operation_id}',
         read('Show one operation.', operation_views.get, CTX, path('operation_id'), name='show'),
-        rules.SHOW,
+        'operation:show',
         One(OPERATION),
     ),
 ]

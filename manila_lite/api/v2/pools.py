@@ -10,7 +10,6 @@ from manila_lite.api.framework.call import Call, Field, Many
 from manila_lite.api.framework.fields import View
 from manila_lite.api.framework.handlers import QUERY, act
 from manila_lite.api.request import Request
-from manila_lite.policies import pools as rules
 from manila_lite.values import pools
 
 
@@ -62,7 +61,7 @@ OPS = [
         'GET',
         '/scheduler-stats/pools',
         act('List the names of pools.', actions.list_pools, QUERY, name='index'),
-        rules.INDEX,
+        'scheduler_stats:pools:index',
         Many(POOL),
         query=FILTERS,
     ),
@@ -70,7 +69,7 @@ OPS = [
         'GET',
         '/scheduler-stats/pools/detail',
         act('List pools with details.', actions.list_pools, QUERY, name='detail'),
-        rules.DETAIL,
+        'scheduler_stats:pools:detail',
         Many(DETAIL),
         query=FILTERS,
     ),

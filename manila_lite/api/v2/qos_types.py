@@ -18,7 +18,6 @@ from manila_lite.db import models
 from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import qos_types
-from manila_lite.policies import qos_types as rules
 
 
 def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
@@ -74,7 +73,7 @@ OPS = [
         'GET',
         _ALL,
         read('List QoS types.', qos_types.list_types, QUERY, PAGING, name='index', load=_load),
-        rules.INDEX,
+        'qos_type:index',
         Many(QOS_TYPE, paged=True),
         since=_SINCE,
         query=_FILTERS,
@@ -83,7 +82,7 @@ OPS = [
         'GET',
         _ONE,
         read('Show one QoS type.', qos_types.get, path('qos_type_id'), name='show', load=_load),
-        rules.SHOW,
+        'qos_type:show',
         One(QOS_TYPE),
         since=_SINCE,
     ),
@@ -91,7 +90,7 @@ OPS = [
         'POST',
         _ALL,
         act('Create a QoS type.', actions.create, BODY, then=with_pairs),
-        rules.CREATE,
+        'qos_type:create',
         One(QOS_TYPE),
         since=_SINCE,
         once=True,
@@ -107,7 +106,7 @@ OPS = [
             BODY,
             then=loaded(_load),
         ),
-        rules.UPDATE,
+        'qos_type:update',
         One(QOS_TYPE),
         since=_SINCE,
         body=Body('qos_type', (Field('description', NAME),), strict=True),
@@ -116,28 +115,33 @@ OPS = [
         'DELETE',
         _ONE,
         act('Delete a QoS type.', actions.delete, path('qos_type_id')),
-        rules.DELETE,
+        'qos_type:delete',
         ok=204,
         since=_SINCE,
     ),
     Call(
-        'GET', f'{_ONE}/specs', SPECS.named('get_specs'), rules.GET_SPECS, Plain(PAIRS, 'specs'), since=_SINCE
+        'GET',
+        f'{_ONE}/specs',
+        SPECS.named('get_specs'),
+        'qos_types_spec:index',
+        Plain(PAIRS, 'specs'),
+        since=_SINCE,
     ),
     Call(
         'POST',
         f'{_ONE}/specs',
         SPECS.named('set_specs'),
-        rules.CREATE_SPEC,
+        'qos_types_spec:create',
         Plain(PAIRS, 'specs'),
         since=_SINCE,
         body=Body('specs', free=_SPECS),
     ),
-    Call('GET', _KEY, SPECS.named('get_spec'), rules.GET_SPEC, Plain(PAIRS), since=_SINCE),
+    Call('GET', _KEY, SPECS.named('get_spec'), 'qos_types_spec:show', Plain(PAIRS), since=_SINCE),
     Call(
         'PUT',
         _KEY,
         SPECS.named('set_spec'),
-        rules.UPDATE_SPEC,
+        'qos_types_spec:update',
         Plain(PAIRS),
         since=_SINCE,
         body=Bare('body', free=_SPECS),
@@ -146,7 +150,7 @@ OPS = [
         'DELETE',
         _KEY,
         act('Delete one spec of a QoS type.', actions.delete_spec, path('qos_type_id'), path('key')),
-        rules.DELETE_SPEC,
+        'qos_types_spec:delete',
         ok=204,
         since=_SINCE,
     ),

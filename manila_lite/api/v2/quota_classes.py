@@ -10,7 +10,6 @@ from manila_lite.api.framework.fields import INTEGER
 from manila_lite.api.request import Request
 from manila_lite.api.v2.quota_sets import RESOURCES, Limits
 from manila_lite.db.queries import quotas
-from manila_lite.policies import quotas as rules
 
 
 def show(req: Request) -> dict[str, Any]:
@@ -37,12 +36,12 @@ _SET = '/quota-class-sets/{class_name}'
 _OLD = '/os-quota-class-sets/{class_name}'
 
 OPS = [
-    Call('GET', _SET, show, rules.GET_CLASS, Limits(INTEGER, 'quota_class_set'), old_path=_OLD),
+    Call('GET', _SET, show, 'quota_class_set:show', Limits(INTEGER, 'quota_class_set'), old_path=_OLD),
     Call(
         'PUT',
         _SET,
         update,
-        rules.UPDATE_CLASS,
+        'quota_class_set:update',
         Limits(INTEGER, 'quota_class_set', named=False),
         body=_BODY,
         old_path=_OLD,

@@ -12,10 +12,9 @@ from manila_lite.api.framework.fields import INTEGER, Schema
 from manila_lite.api.request import Request
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import quotas
-from manila_lite.policies import quotas as rules
 
 
-def _project(req: Request, rule: str = rules.GET) -> str:
+def _project(req: Request, rule: str = 'quota_set:show') -> str:
     """Return the project of the URL.
 
     :raises errors.Forbidden: the rule does not allow the caller to use its quotas.
@@ -64,7 +63,7 @@ def update(req: Request) -> dict[str, Any]:
     }
     return actions.update(
         req.ctx,
-        _project(req, rules.UPDATE),
+        _project(req, 'quota_set:update'),
         req.query.get('user_id'),
         req.query.get('share_type'),
         values,
@@ -75,7 +74,7 @@ def update(req: Request) -> dict[str, Any]:
 def delete(req: Request) -> None:
     """Reset limits of a project, or of a user or share type in it, to the defaults."""
     actions.delete(
-        req.ctx, _project(req, rules.DELETE), req.query.get('user_id'), req.query.get('share_type')
+        req.ctx, _project(req, 'quota_set:delete'), req.query.get('user_id'), req.query.get('share_type')
     )
 
 
@@ -168,15 +167,21 @@ _SET = '/quota-sets/{quota_project_id}'
 _OLD = '/os-quota-sets/{quota_project_id}'
 
 OPS = [
-    Call('GET', _SET, show, rules.GET, Limits(INTEGER, 'quota_set'), query=_WHOSE, old_path=_OLD),
+    Call('GET', _SET, show, 'quota_set:show', Limits(INTEGER, 'quota_set'), query=_WHOSE, old_path=_OLD),
     Call(
-        'GET', f'{_SET}/detail', detail, rules.GET, Limits(_DETAIL, 'quota_set'), since='2.25', query=_WHOSE
+        'GET',
+        f'{_SET}/detail',
+        detail,
+        'quota_set:show',
+        Limits(_DETAIL, 'quota_set'),
+        since='2.25',
+        query=_WHOSE,
     ),
     Call(
         'GET',
         f'{_SET}/defaults',
         defaults,
-        rules.GET,
+        'quota_set:show',
         Limits(INTEGER, 'quota_set'),
         old_path=f'{_OLD}/defaults',
     ),
@@ -184,11 +189,11 @@ OPS = [
         'PUT',
         _SET,
         update,
-        rules.UPDATE,
+        'quota_set:update',
         Limits(INTEGER, 'quota_set', named=False),
         query=_WHOSE,
         body=_BODY,
         old_path=_OLD,
     ),
-    Call('DELETE', _SET, delete, rules.DELETE, ok=202, query=_WHOSE, old_path=_OLD),
+    Call('DELETE', _SET, delete, 'quota_set:delete', ok=202, query=_WHOSE, old_path=_OLD),
 ]

@@ -7,7 +7,6 @@ from manila_lite.api.framework.fields import View
 from manila_lite.api.framework.handlers import PAGING, QUERY, read
 from manila_lite.api.framework.shapes import COUNT, ID, NULL_STRING, TIME
 from manila_lite.db.queries import request_notes
-from manila_lite.policies import request_notes as rules
 
 #: ``path`` is a template, such as ``/v2/shares/{share_id}``. ``slow`` and ``failed`` say how many of the ``requests`` were so.
 #: A note of several requests has no method, path, status and ids, and the longest of their times.
@@ -47,7 +46,7 @@ OPS = [
             PAGING,
             name='index',
         ),
-        rules.INDEX,
+        'request_note:index',
         Many(NOTE, paged=True),
         query=FILTERS,
         strict=True,

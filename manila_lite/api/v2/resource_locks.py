@@ -11,7 +11,6 @@ from manila_lite.api.framework.handlers import BODY, act, listing, path
 from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import resource_locks
-from manila_lite.policies import resource_locks as rules
 
 
 def show(req: Request) -> Any:
@@ -87,10 +86,10 @@ OPS = [
         listing(
             'List resource locks, the newest first.',
             resource_locks.list_locks,
-            rules.GET_ALL_PROJECTS,
+            'resource_lock:get_all_projects',
             count=resource_locks.count,
         ),
-        rules.GET_ALL,
+        'resource_lock:get_all',
         Many(LOCK, counted=True, paged=True),
         since='2.81',
         query=FILTERS,
@@ -99,17 +98,17 @@ OPS = [
         'POST',
         '/resource-locks',
         act('Lock a share or an access rule.', actions.create, BODY),
-        rules.CREATE,
+        'resource_lock:create',
         One(LOCK),
         since='2.81',
         body=Body('resource_lock', CREATE, strict=True),
     ),
-    Call('GET', _LOCK, show, rules.GET, One(LOCK), since='2.81'),
+    Call('GET', _LOCK, show, 'resource_lock:get', One(LOCK), since='2.81'),
     Call(
         'PUT',
         _LOCK,
         act('Change a resource lock.', actions.update, path('resource_lock_id'), BODY),
-        rules.UPDATE,
+        'resource_lock:update',
         One(LOCK),
         since='2.81',
         body=Body('resource_lock', CHANGE, strict=True),
@@ -118,7 +117,7 @@ OPS = [
         'DELETE',
         _LOCK,
         act('Delete a resource lock.', actions.delete, path('resource_lock_id')),
-        rules.DELETE,
+        'resource_lock:delete',
         ok=204,
         since='2.81',
     ),

@@ -13,7 +13,6 @@ from manila_lite.api.framework.shapes import ID, NAME, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import security_services, share_networks
-from manila_lite.policies import security_services as rules
 
 #: Clients show a status and filter by it; no other value ever existed.
 STATUS = 'new'
@@ -52,7 +51,7 @@ def detail(req: Request) -> list[Any]:
 def _list(conn: Connection, req: Request) -> list[Any]:
     """Return the services. Those of a share network that is not there are a 404, as in Manila."""
     filters = dict(req.query)
-    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS)
+    project_id = related.choose_project(req, filters, 'security_service:get_all_security_services')
     if related.finds_nothing(req) or filters.get('status') not in (None, STATUS):
         return []
     if filters.get('share_network_id') is not None:
@@ -128,25 +127,32 @@ OPS = [
         'GET',
         '/security-services',
         index,
-        rules.INDEX,
+        'security_service:index',
         Many(SUMMARY, paged=True, beside=LISTED.fields),
         query=FILTERS,
     ),
-    Call('GET', '/security-services/detail', detail, rules.DETAIL, Many(LISTED, paged=True), query=FILTERS),
+    Call(
+        'GET',
+        '/security-services/detail',
+        detail,
+        'security_service:detail',
+        Many(LISTED, paged=True),
+        query=FILTERS,
+    ),
     Call(
         'GET',
         _ONE,
         read(
             'Show one security service.', security_services.get, CTX, path('security_service_id'), name='show'
         ),
-        rules.SHOW,
+        'security_service:show',
         One(SERVICE),
     ),
     Call(
         'POST',
         '/security-services',
         act('Create a security service.', actions.create, BODY),
-        rules.CREATE,
+        'security_service:create',
         One(SERVICE),
         body=Body(
             'security_service', (Field('type', _TYPE, required=True), *_VALUES), missing=errors.Unprocessable
@@ -156,7 +162,7 @@ OPS = [
         'PUT',
         _ONE,
         act('Change a security service.', actions.update, path('security_service_id'), BODY),
-        rules.UPDATE,
+        'security_service:update',
         One(SERVICE),
         body=Body('security_service', (Field('type', _TYPE), *_VALUES), missing=errors.Unprocessable),
     ),
@@ -164,7 +170,7 @@ OPS = [
         'DELETE',
         _ONE,
         act('Delete a security service.', actions.delete, path('security_service_id')),
-        rules.DELETE,
+        'security_service:delete',
         ok=202,
     ),
 ]

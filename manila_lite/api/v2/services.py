@@ -12,7 +12,6 @@ from manila_lite.api.framework.handlers import act, field, optional
 from manila_lite.api.framework.shapes import BOOLEAN, NULL_STRING, NULL_TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import services
-from manila_lite.policies import services as rules
 from manila_lite.workflow.evacuation import MOST_AT_ONCE
 
 #: The header of an answer that names the operation which the request began: an addition to Manila's API.
@@ -135,7 +134,7 @@ _OFF = (
 _REASON = Field('disabled_reason', {'type': ['string', 'null'], 'maxLength': 255}, since='2.83')
 
 OPS = [
-    Call('GET', '/services', index, rules.INDEX, Many(SERVICE), old_path='/os-services', query=FILTERS),
+    Call('GET', '/services', index, 'service:index', Many(SERVICE), old_path='/os-services', query=FILTERS),
     Call(
         'PUT',
         '/services/enable',
@@ -147,7 +146,7 @@ OPS = [
             name='enable',
             disabled=False,
         ),
-        rules.UPDATE,
+        'service:update',
         Flat(SET),
         old_path='/os-services/enable',
         body=Bare('service', _WHICH),
@@ -164,7 +163,7 @@ OPS = [
             disabled=True,
             reason=optional('disabled_reason'),
         ),
-        rules.UPDATE,
+        'service:update',
         Flat(SET),
         old_path='/os-services/disable',
         body=Bare('service', (*_WHICH, _REASON)),
@@ -174,7 +173,7 @@ OPS = [
             'POST',
             path,
             handler,
-            rules.ENSURE_SHARES,
+            'service:ensure_shares',
             ok=202,
             since='2.86',
             body=Either('ensure_shares', _WHERE, strict=True),
@@ -187,7 +186,7 @@ OPS = [
         'POST',
         '/services/evacuate',
         evacuate,
-        rules.EVACUATE,
+        'service:evacuate',
         ok=202,
         body=Bare('evacuate', _OFF, strict=True),
         headers=(OPERATION,),
@@ -196,7 +195,7 @@ OPS = [
         'POST',
         '/services/stop-evacuation',
         act('Stop an evacuation: begin no more migrations.', actions.stop_evacuation, field('host')),
-        rules.EVACUATE,
+        'service:evacuate',
         ok=202,
         body=Bare('stop_evacuation', (Field('host', shapes.TEXT, required=True),), strict=True),
     ),

@@ -13,7 +13,6 @@ from manila_lite.api.framework.shapes import ID, NAME, NULL_STRING, NULL_TIME, T
 from manila_lite.api.request import Request
 from manila_lite.db.queries import share_backups
 from manila_lite.policies import base
-from manila_lite.policies import share_backups as rules
 
 
 def restore_to(req: Request) -> dict[str, Any]:
@@ -119,10 +118,10 @@ OPS = [
         listing(
             'List ids, names and statuses of share backups.',
             share_backups.list_backups,
-            rules.GET_ALL_PROJECTS,
+            'share_backup:get_all_project',
             count=share_backups.count,
         ),
-        rules.GET_ALL,
+        'share_backup:get_all',
         Many(SUMMARY, counted=True, paged=True, beside=BACKUP.fields),
         query=FILTERS,
     ),
@@ -132,11 +131,11 @@ OPS = [
         listing(
             'List share backups with details.',
             share_backups.list_backups,
-            rules.GET_ALL_PROJECTS,
+            'share_backup:get_all_project',
             name='detail',
             count=share_backups.count,
         ),
-        rules.GET_ALL,
+        'share_backup:get_all',
         Many(BACKUP, counted=True, paged=True),
         query=FILTERS,
     ),
@@ -144,14 +143,14 @@ OPS = [
         'GET',
         _ONE,
         read('Show one share backup.', share_backups.get, CTX, path('backup_id'), name='show'),
-        rules.GET,
+        'share_backup:get',
         One(BACKUP),
     ),
     _op(
         'POST',
         '/share-backups',
         act('Back up a share.', actions.create, BODY),
-        rules.CREATE,
+        'share_backup:create',
         One(BACKUP),
         ok=202,
         once=True,
@@ -162,7 +161,7 @@ OPS = [
         'PUT',
         _ONE,
         act('Change the name or description of a share backup.', actions.update, path('backup_id'), BODY),
-        rules.UPDATE,
+        'share_backup:update',
         One(BACKUP),
         body=Body('share_backup', _NAMES, missing=errors.Unprocessable),
     ),
@@ -170,7 +169,7 @@ OPS = [
         'DELETE',
         _ONE,
         act('Delete a share backup.', actions.delete, path('backup_id')),
-        rules.DELETE,
+        'share_backup:delete',
         ok=202,
         states=_BUSY,
     ),
@@ -178,7 +177,7 @@ OPS = [
         'POST',
         _ACTION,
         act('Restore a backup to its share.', actions.restore, path('backup_id'), then=_restored),
-        rules.RESTORE,
+        'share_backup:restore',
         _RESTORED,
         ok=202,
         until='2.90',
@@ -190,7 +189,7 @@ OPS = [
         'POST',
         _ACTION,
         restore_to,
-        rules.RESTORE,
+        'share_backup:restore',
         _RESTORED,
         ok=202,
         since='2.91',
@@ -202,7 +201,7 @@ OPS = [
         'POST',
         _ACTION,
         act('Set the status of a share backup.', actions.reset_status, path('backup_id'), field('status')),
-        rules.RESET_STATUS,
+        'share_backup:reset_status',
         ok=202,
         action='reset_status',
         body=Body('reset_status', (Field('status', STRING, required=True),)),

@@ -5,7 +5,6 @@ from manila_lite import errors
 from manila_lite.actions import share_bin as actions
 from manila_lite.api.framework.call import Call
 from manila_lite.api.framework.handlers import act, path
-from manila_lite.policies import shares as rules
 
 _ACTION = '/shares/{share_id}/action'
 
@@ -14,7 +13,7 @@ OPS = [
         'POST',
         _ACTION,
         act('Put a share into the recycle bin.', actions.soft_delete, path('share_id')),
-        rules.SOFT_DELETE,
+        'share:soft_delete',
         ok=202,
         action='soft_delete',
         since='2.69',
@@ -28,7 +27,7 @@ OPS = [
             actions.restore,
             path('share_id'),
         ),
-        rules.RESTORE,
+        'share:restore',
         ok=202,
         or_ok=200,
         action='restore',

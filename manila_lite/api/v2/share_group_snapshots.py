@@ -16,8 +16,6 @@ from manila_lite.api.v2.share_group_types import group_op as _op
 from manila_lite.api.v2.share_groups import COMMON_FILTERS
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_group_snapshots
-from manila_lite.policies import share_group_snapshots as rules
-from manila_lite.policies import share_groups
 
 #: Columns of a member's row that are shown unchanged.
 _AS_IT_IS = (
@@ -112,7 +110,7 @@ SUMMARY = View(
 )
 
 #: A key to sort by that is a field of the group.
-_BESIDE = (*SNAPSHOT.fields, Field('host', _TEXT, rule=share_groups.LIST_BY_HOST))
+_BESIDE = (*SNAPSHOT.fields, Field('host', _TEXT, rule='share_group:list_by_host'))
 
 _NAMES = (Field('name', NAME), Field('description', NAME))
 CREATE = (Field('share_group_id', shapes.REFERENCE, required=True), *_NAMES)
@@ -129,9 +127,9 @@ OPS = [
         listing(
             'List ids and names of share group snapshots.',
             share_group_snapshots.list_snapshots,
-            rules.LIST_ALL_PROJECTS,
+            'share_group_snapshot:list_all_projects',
         ),
-        rules.GET_ALL,
+        'share_group_snapshot:get_all',
         Many(SUMMARY, paged=True, beside=_BESIDE),
         query=FILTERS,
     ),
@@ -141,21 +139,27 @@ OPS = [
         listing(
             'List share group snapshots with details.',
             share_group_snapshots.list_snapshots,
-            rules.LIST_ALL_PROJECTS,
+            'share_group_snapshot:list_all_projects',
             name='detail',
             load=_load,
         ),
-        rules.GET_ALL,
+        'share_group_snapshot:get_all',
         Many(SNAPSHOT, paged=True, beside=_BESIDE),
         query=FILTERS,
     ),
-    _op('GET', _ONE, _SHOW, rules.GET, One(SNAPSHOT)),
-    _op('GET', f'{_ONE}/members', members, rules.GET, Plain(MEMBERS, 'share_group_snapshot_members')),
+    _op('GET', _ONE, _SHOW, 'share_group_snapshot:get', One(SNAPSHOT)),
+    _op(
+        'GET',
+        f'{_ONE}/members',
+        members,
+        'share_group_snapshot:get',
+        Plain(MEMBERS, 'share_group_snapshot_members'),
+    ),
     _op(
         'POST',
         '/share-group-snapshots',
         act('Take a snapshot of a share group.', actions.create, BODY, then=loaded(_load)),
-        rules.CREATE,
+        'share_group_snapshot:create',
         One(SNAPSHOT),
         ok=202,
         body=Body('share_group_snapshot', CREATE, missing=_MISSING),
@@ -171,7 +175,7 @@ OPS = [
             BODY,
             then=loaded(_load),
         ),
-        rules.UPDATE,
+        'share_group_snapshot:update',
         One(SNAPSHOT),
         body=Body('share_group_snapshot', _NAMES, missing=_MISSING),
     ),
@@ -179,7 +183,7 @@ OPS = [
         'DELETE',
         _ONE,
         act('Delete a share group snapshot.', actions.delete, path('share_group_snapshot_id')),
-        rules.DELETE,
+        'share_group_snapshot:delete',
         ok=202,
     ),
     _op(
@@ -192,7 +196,7 @@ OPS = [
             name='force_delete',
             force=True,
         ),
-        rules.FORCE_DELETE,
+        'share_group_snapshot:force_delete',
         ok=202,
         action='force_delete',
     ),
@@ -205,7 +209,7 @@ OPS = [
             path('share_group_snapshot_id'),
             field('status'),
         ),
-        rules.RESET_STATUS,
+        'share_group_snapshot:reset_status',
         ok=202,
         action='reset_status',
         body=Body('reset_status', (Field('status', _TEXT, required=True),)),

@@ -14,7 +14,6 @@ from manila_lite.api.framework.type_calls import SpecCalls, TypeCalls
 from manila_lite.api.request import Request
 from manila_lite.api.v2.share_types import Bare, is_public
 from manila_lite.db.queries import share_group_types
-from manila_lite.policies import share_group_types as rules
 
 
 def is_default(row: Any, req: Request) -> bool:
@@ -102,14 +101,21 @@ def group_op(*args: Any, **more: Any) -> Call:
 
 
 OPS = [
-    group_op('GET', '/share-group-types', TYPES.named('index'), rules.GET_ALL, Many(TYPE), query=_FILTERS),
-    group_op('GET', '/share-group-types/default', default, rules.DEFAULT, One(TYPE)),
-    group_op('GET', _ONE, TYPES.named('show'), rules.GET, One(TYPE)),
+    group_op(
+        'GET',
+        '/share-group-types',
+        TYPES.named('index'),
+        'share_group_type:index',
+        Many(TYPE),
+        query=_FILTERS,
+    ),
+    group_op('GET', '/share-group-types/default', default, 'share_group_type:default', One(TYPE)),
+    group_op('GET', _ONE, TYPES.named('show'), 'share_group_type:get', One(TYPE)),
     group_op(
         'POST',
         '/share-group-types',
         act('Create a share group type.', actions.create, BODY),
-        rules.CREATE,
+        'share_group_type:create',
         One(TYPE),
         body=_CREATE,
     ),
@@ -117,21 +123,21 @@ OPS = [
         'DELETE',
         _ONE,
         act('Delete a share group type.', actions.delete, path('share_group_type_id')),
-        rules.DELETE,
+        'share_group_type:delete',
         ok=204,
     ),
     group_op(
         'GET',
         f'{_ONE}/access',
         TYPES.named('list_access'),
-        rules.LIST_ACCESS,
+        'share_group_type:list_project_access',
         Plain(_ACCESS, 'share_group_type_access'),
     ),
     group_op(
         'POST',
         _ACTION,
         TYPES.named('add_access'),
-        rules.ADD_ACCESS,
+        'share_group_type:add_project_access',
         ok=202,
         action='addProjectAccess',
         body=_project('addProjectAccess'),
@@ -140,25 +146,34 @@ OPS = [
         'POST',
         _ACTION,
         TYPES.named('remove_access'),
-        rules.REMOVE_ACCESS,
+        'share_group_type:remove_project_access',
         ok=202,
         action='removeProjectAccess',
         body=_project('removeProjectAccess'),
     ),
     group_op(
-        'GET', f'{_ONE}/group-specs', SPECS.named('get_specs'), rules.GET_SPECS, Plain(PAIRS, 'group_specs')
+        'GET',
+        f'{_ONE}/group-specs',
+        SPECS.named('get_specs'),
+        'share_group_types_spec:index',
+        Plain(PAIRS, 'group_specs'),
     ),
     group_op(
         'POST',
         f'{_ONE}/group-specs',
         SPECS.named('set_specs'),
-        rules.CREATE_SPEC,
+        'share_group_types_spec:create',
         Plain(PAIRS, 'group_specs'),
         body=Body('group_specs', free=_SPECS),
     ),
-    group_op('GET', _KEY, SPECS.named('get_spec'), rules.GET_SPEC, Plain(PAIRS)),
+    group_op('GET', _KEY, SPECS.named('get_spec'), 'share_group_types_spec:show', Plain(PAIRS)),
     group_op(
-        'PUT', _KEY, SPECS.named('set_spec'), rules.UPDATE_SPEC, Plain(PAIRS), body=Bare('body', free=_SPECS)
+        'PUT',
+        _KEY,
+        SPECS.named('set_spec'),
+        'share_group_types_spec:update',
+        Plain(PAIRS),
+        body=Bare('body', free=_SPECS),
     ),
     group_op(
         'DELETE',
@@ -169,7 +184,7 @@ OPS = [
             path('share_group_type_id'),
             path('key'),
         ),
-        rules.DELETE_SPEC,
+        'share_group_types_spec:delete',
         ok=204,
     ),
 ]

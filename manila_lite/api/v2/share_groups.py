@@ -15,7 +15,6 @@ from manila_lite.api.request import Request
 from manila_lite.api.v2.share_group_types import group_op as _op
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_groups
-from manila_lite.policies import share_groups as rules
 
 
 def share_types_of(row: Any, req: Request) -> list[str]:
@@ -49,8 +48,8 @@ GROUP = View(
         Field('share_network_id', NULL_STRING),
         Field('share_types', {'type': 'array', 'items': ID}, read=share_types_of),
         Field('consistent_snapshot_support', _CONSISTENT, since='2.34'),
-        Field('host', NULL_STRING, rule=rules.LIST_BY_HOST, blank=True),
-        Field('share_server_id', NULL_STRING, rule=rules.LIST_BY_HOST),
+        Field('host', NULL_STRING, rule='share_group:list_by_host', blank=True),
+        Field('share_server_id', NULL_STRING, rule='share_group:list_by_host'),
     ),
     'share-groups',
 )
@@ -96,8 +95,10 @@ OPS = [
     _op(
         'GET',
         '/share-groups',
-        listing('List ids and names of share groups.', share_groups.list_groups, rules.LIST_ALL_PROJECTS),
-        rules.GET_ALL,
+        listing(
+            'List ids and names of share groups.', share_groups.list_groups, 'share_group:list_all_projects'
+        ),
+        'share_group:get_all',
         Many(SUMMARY, paged=True, beside=GROUP.fields),
         query=FILTERS,
     ),
@@ -107,11 +108,11 @@ OPS = [
         listing(
             'List share groups with details.',
             share_groups.list_groups,
-            rules.LIST_ALL_PROJECTS,
+            'share_group:list_all_projects',
             name='detail',
             load=_load,
         ),
-        rules.GET_ALL,
+        'share_group:get_all',
         Many(GROUP, paged=True),
         query=FILTERS,
     ),
@@ -119,14 +120,14 @@ OPS = [
         'GET',
         _ONE,
         read('Show one share group.', share_groups.get, CTX, path('share_group_id'), name='show', load=_load),
-        rules.GET,
+        'share_group:get',
         One(GROUP),
     ),
     _op(
         'POST',
         '/share-groups',
         act('Create a share group.', actions.create, BODY, then=loaded(_load)),
-        rules.CREATE,
+        'share_group:create',
         One(GROUP),
         ok=202,
         once=True,
@@ -142,7 +143,7 @@ OPS = [
             BODY,
             then=loaded(_load),
         ),
-        rules.UPDATE,
+        'share_group:update',
         One(GROUP),
         body=Body('share_group', _NAMES, missing=_MISSING),
     ),
@@ -150,7 +151,7 @@ OPS = [
         'DELETE',
         _ONE,
         act('Delete a share group.', actions.delete, path('share_group_id')),
-        rules.DELETE,
+        'share_group:delete',
         ok=202,
     ),
     _op(
@@ -163,7 +164,7 @@ OPS = [
             name='force_delete',
             force=True,
         ),
-        rules.FORCE_DELETE,
+        'share_group:force_delete',
         ok=202,
         action='force_delete',
     ),
@@ -173,7 +174,7 @@ OPS = [
         act(
             'Set the status of a share group.', actions.reset_status, path('share_group_id'), field('status')
         ),
-        rules.RESET_STATUS,
+        'share_group:reset_status',
         ok=202,
         action='reset_status',
         body=Body('reset_status', (Field('status', _TEXT, required=True),)),

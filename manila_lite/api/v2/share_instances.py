@@ -16,7 +16,6 @@ from manila_lite.api.request import Request
 from manila_lite.api.v2.shares import rules_status
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_instances, shares
-from manila_lite.policies import share_instances as rules
 
 
 def exports_of(row: Any, req: Request) -> list[str]:
@@ -127,7 +126,13 @@ _ONE = '/share_instances/{share_instance_id}'
 
 OPS = [
     Call(
-        'GET', '/share_instances', index, rules.INDEX, Many(INSTANCE, paged=True), since='2.3', query=FILTERS
+        'GET',
+        '/share_instances',
+        index,
+        'share_instance:index',
+        Many(INSTANCE, paged=True),
+        since='2.3',
+        query=FILTERS,
     ),
     Call(
         'GET',
@@ -140,16 +145,23 @@ OPS = [
             name='show',
             load=_load_exports,
         ),
-        rules.SHOW,
+        'share_instance:show',
         One(INSTANCE),
         since='2.3',
     ),
-    Call('GET', '/shares/{share_id}/instances', index_of_share, rules.INDEX, Many(INSTANCE), since='2.3'),
+    Call(
+        'GET',
+        '/shares/{share_id}/instances',
+        index_of_share,
+        'share_instance:index',
+        Many(INSTANCE),
+        since='2.3',
+    ),
     Call(
         'POST',
         f'{_ONE}/action',
         reset_status,
-        rules.RESET_STATUS,
+        'share_instance:reset_status',
         ok=202,
         since='2.3',
         action='reset_status',
@@ -159,7 +171,7 @@ OPS = [
         'POST',
         f'{_ONE}/action',
         force_delete,
-        rules.FORCE_DELETE,
+        'share_instance:force_delete',
         ok=202,
         since='2.3',
         action='force_delete',

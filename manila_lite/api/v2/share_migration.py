@@ -10,7 +10,6 @@ from manila_lite.api.framework.call import Body, Call, Field, Plain
 from manila_lite.api.framework.handlers import BODY, act, path
 from manila_lite.api.framework.shapes import NULL_STRING
 from manila_lite.api.request import Request
-from manila_lite.policies import share_migration as rules
 
 _SHARE = '/shares/{share_id}'
 _ACTION = f'{_SHARE}/action'
@@ -57,7 +56,7 @@ OPS = [
         'POST',
         _ACTION,
         act('Start the migration of a share.', actions.start, path('share_id'), BODY),
-        rules.START,
+        'share:migration_start',
         ok=202,
         or_ok=200,
         action='migration_start',
@@ -69,7 +68,7 @@ OPS = [
         'POST',
         _ACTION,
         act('Complete the migration of a share: the copy takes over.', actions.complete, path('share_id')),
-        rules.COMPLETE,
+        'share:migration_complete',
         ok=202,
         action='migration_complete',
         since=_SINCE,
@@ -79,7 +78,7 @@ OPS = [
         'POST',
         _ACTION,
         act('Cancel the migration of a share.', actions.cancel, path('share_id')),
-        rules.CANCEL,
+        'share:migration_cancel',
         ok=202,
         action='migration_cancel',
         since=_SINCE,
@@ -89,7 +88,7 @@ OPS = [
         'POST',
         _ACTION,
         act("Show the progress of a share's migration.", actions.progress, path('share_id')),
-        rules.PROGRESS,
+        'share:migration_get_progress',
         _SHORT,
         action='migration_get_progress',
         since=_SINCE,
@@ -99,10 +98,17 @@ OPS = [
         'POST',
         _ACTION,
         _PROGRESS_WITH_DETAILS,
-        rules.PROGRESS,
+        'share:migration_get_progress',
         _LONG,
         action='migration_get_progress',
         since='2.59',
     ),
-    Call('GET', f'{_SHARE}/migration-progress', _PROGRESS_WITH_DETAILS, rules.PROGRESS, _LONG, since='2.98'),
+    Call(
+        'GET',
+        f'{_SHARE}/migration-progress',
+        _PROGRESS_WITH_DETAILS,
+        'share:migration_get_progress',
+        _LONG,
+        since='2.98',
+    ),
 ]

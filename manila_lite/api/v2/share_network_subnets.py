@@ -19,8 +19,6 @@ from manila_lite.db import models
 from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_network_subnets, share_networks
-from manila_lite.policies import share_network_subnets as rules
-from manila_lite.policies.share_networks import SHOW_DETAILS
 
 #: What a user sees of a subnet in a default network: the ids that the user gave.
 _WANTED = {'neutron_net_id': 'wanted_net_id', 'neutron_subnet_id': 'wanted_subnet_id'}
@@ -87,7 +85,7 @@ PLACE = (
 )
 
 #: Rules of callers who see the value of a field; others see null.
-DETAILS = dict.fromkeys(('network_type', 'segmentation_id'), SHOW_DETAILS)
+DETAILS = dict.fromkeys(('network_type', 'segmentation_id'), 'share_network:show_network_details')
 
 
 def _subnet(*more: Field) -> View:
@@ -122,8 +120,8 @@ _ALL = '/share-networks/{share_network_id}/subnets'
 _ONE = f'{_ALL}/{{share_network_subnet_id}}'
 
 OPS = [
-    Call('GET', _ALL, index, rules.INDEX, Many(SUBNET), since='2.51'),
-    Call('GET', _ONE, show, rules.SHOW, One(SUBNET), since='2.51'),
+    Call('GET', _ALL, index, 'share_network_subnet:index', Many(SUBNET), since='2.51'),
+    Call('GET', _ONE, show, 'share_network_subnet:show', One(SUBNET), since='2.51'),
     Call(
         'POST',
         _ALL,
@@ -135,7 +133,7 @@ OPS = [
             then=with_pairs,
             several=since(versions.SEVERAL_SUBNETS),
         ),
-        rules.CREATE,
+        'share_network_subnet:create',
         One(SUBNET),
         since='2.51',
         body=Body('share-network-subnet', CREATE, keys=('share_network_subnet',)),
@@ -149,7 +147,7 @@ OPS = [
             path('share_network_id'),
             path('share_network_subnet_id'),
         ),
-        rules.DELETE,
+        'share_network_subnet:delete',
         ok=202,
         since='2.51',
     ),
@@ -158,7 +156,7 @@ OPS = [
         MetadataCalls(
             share_network_subnet_metadata, ('share_network_id', 'share_network_subnet_id'), push_argument
         ),
-        rules,
+        'share_network_subnet:{}_metadata',
         since='2.78',
     ),
 ]

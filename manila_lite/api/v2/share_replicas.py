@@ -19,8 +19,6 @@ from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import export_locations as places
 from manila_lite.db.queries import share_replicas, shares
-from manila_lite.policies import share_instances
-from manila_lite.policies import share_replicas as rules
 from manila_lite.policies.base import CONTEXT_IS_ADMIN
 
 
@@ -129,8 +127,8 @@ _PLACE = (
     Field('metadata', shapes.PAIRS, since='2.87', read=metadata_of),
     Field('replica_state', _STATE, read=state_of),
     Field('availability_zone', NULL_STRING, read=zone_of),
-    Field('share_instance_id', ID, rule=share_instances.SHOW),
-    Field('is_admin_only', BOOLEAN, rule=share_instances.SHOW),
+    Field('share_instance_id', ID, rule='share_instance:show'),
+    Field('is_admin_only', BOOLEAN, rule='share_instance:show'),
 )
 PLACE = View('export_location', 'export_locations', _PLACE)
 PLACE_IN_FULL = View(
@@ -189,11 +187,18 @@ OPS = [
         'GET',
         '/share-replicas',
         index,
-        rules.GET_ALL,
+        'share_replica:get_all',
         Many(SUMMARY, paged=True, beside=REPLICA.fields),
         query=FILTERS,
     ),
-    _op('GET', '/share-replicas/detail', detail, rules.GET_ALL, Many(REPLICA, paged=True), query=FILTERS),
+    _op(
+        'GET',
+        '/share-replicas/detail',
+        detail,
+        'share_replica:get_all',
+        Many(REPLICA, paged=True),
+        query=FILTERS,
+    ),
     _op(
         'GET',
         _ONE,
@@ -205,14 +210,14 @@ OPS = [
             name='show',
             load=_load,
         ),
-        rules.SHOW,
+        'share_replica:show',
         One(REPLICA),
     ),
     _op(
         'POST',
         '/share-replicas',
         act('Create a share replica.', actions.create, BODY, then=with_pairs),
-        rules.CREATE,
+        'share_replica:create',
         One(REPLICA),
         ok=202,
         states=_BUSY,
@@ -223,7 +228,7 @@ OPS = [
         'DELETE',
         _ONE,
         act('Delete a share replica.', actions.delete, path('share_replica_id')),
-        rules.DELETE,
+        'share_replica:delete',
         ok=202,
         states=_BUSY,
     ),
@@ -237,7 +242,7 @@ OPS = [
             name='force_delete',
             force=True,
         ),
-        rules.FORCE_DELETE,
+        'share_replica:force_delete',
         ok=202,
         action='force_delete',
         states=_BUSY,
@@ -246,7 +251,7 @@ OPS = [
         'POST',
         _ACTION,
         promote,
-        rules.PROMOTE,
+        'share_replica:promote',
         One(REPLICA),
         ok=202,
         or_ok=200,
@@ -264,7 +269,7 @@ OPS = [
             actions.resync,
             path('share_replica_id'),
         ),
-        rules.RESYNC,
+        'share_replica:resync',
         ok=202,
         or_ok=200,
         action='resync',
@@ -279,7 +284,7 @@ OPS = [
             path('share_replica_id'),
             field('status'),
         ),
-        rules.RESET_STATUS,
+        'share_replica:reset_status',
         ok=202,
         action='reset_status',
         states=_BUSY,
@@ -294,19 +299,24 @@ OPS = [
             path('share_replica_id'),
             field('replica_state'),
         ),
-        rules.RESET_REPLICA_STATE,
+        'share_replica:reset_replica_state',
         ok=202,
         action='reset_replica_state',
         body=Body('reset_replica_state', (Field('replica_state', _STATE, required=True),)),
     ),
-    _op('GET', _EXPORTS, exports, rules.EXPORT_INDEX, Many(PLACE), since='2.47'),
+    _op('GET', _EXPORTS, exports, 'share_replica_export_location:index', Many(PLACE), since='2.47'),
     _op(
         'GET',
         f'{_EXPORTS}/{{replica_export_location_id}}',
         export,
-        rules.EXPORT_SHOW,
+        'share_replica_export_location:show',
         One(PLACE_IN_FULL),
         since='2.47',
     ),
-    *metadata_ops(_ONE, MetadataCalls(actions.METADATA, ('share_replica_id',)), rules, since='2.95'),
+    *metadata_ops(
+        _ONE,
+        MetadataCalls(actions.METADATA, ('share_replica_id',)),
+        'share_replica:{}_share_replica_metadata',
+        since='2.95',
+    ),
 ]

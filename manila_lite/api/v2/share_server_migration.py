@@ -8,7 +8,6 @@ from manila_lite.api.framework import shapes
 from manila_lite.api.framework.call import Body, Call, Field, Plain
 from manila_lite.api.framework.handlers import BODY, act, optional, path
 from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_STRING
-from manila_lite.policies import share_server_migration as rules
 
 _ACTION = '/share-servers/{share_server_id}/action'
 _SINCE = '2.57'
@@ -52,7 +51,7 @@ OPS = [
             path('share_server_id'),
             BODY,
         ),
-        rules.CHECK,
+        'share_server:share_server_migration_check',
         Plain(_CHECKED),
         action='migration_check',
         since=_SINCE,
@@ -62,7 +61,7 @@ OPS = [
         'POST',
         _ACTION,
         act('Start the migration of a share server.', actions.start, path('share_server_id'), BODY),
-        rules.START,
+        'share_server:share_server_migration_start',
         ok=202,
         action='migration_start',
         since=_SINCE,
@@ -78,7 +77,7 @@ OPS = [
             path('share_server_id'),
             then=lambda req, target_id: {'destination_share_server_id': target_id},
         ),
-        rules.COMPLETE,
+        'share_server:share_server_migration_complete',
         Plain({'type': 'object', 'properties': {'destination_share_server_id': ID}}),
         action='migration_complete',
         since=_SINCE,
@@ -87,7 +86,7 @@ OPS = [
         'POST',
         _ACTION,
         act('Cancel the migration of a share server.', actions.cancel, path('share_server_id')),
-        rules.CANCEL,
+        'share_server:share_server_migration_cancel',
         ok=202,
         action='migration_cancel',
         since=_SINCE,
@@ -97,7 +96,7 @@ OPS = [
         'POST',
         _ACTION,
         act("Show the progress of a share server's migration.", actions.progress, path('share_server_id')),
-        rules.PROGRESS,
+        'share_server:share_server_migration_get_progress',
         Plain(_PROGRESS),
         action='migration_get_progress',
         since=_SINCE,
@@ -112,7 +111,7 @@ OPS = [
             path('share_server_id'),
             optional('task_state'),
         ),
-        rules.RESET_TASK_STATE,
+        'share_server:share_server_reset_task_state',
         ok=202,
         action='reset_task_state',
         since=_SINCE,

@@ -14,7 +14,6 @@ from manila_lite.api.framework.related import finds_nothing
 from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import share_servers
-from manila_lite.policies import share_servers as rules
 
 
 def subnets_of(row: Any, req: Request) -> list[str]:
@@ -132,14 +131,14 @@ MANAGED = (
 )
 
 OPS = [
-    Call('GET', '/share-servers', index, rules.INDEX, Many(LISTED), query=FILTERS),
-    Call('GET', _ONE, show, rules.SHOW, One(SERVER)),
-    Call('GET', f'{_ONE}/details', details, rules.DETAILS, Plain(shapes.PAIRS, 'details')),
+    Call('GET', '/share-servers', index, 'share_server:index', Many(LISTED), query=FILTERS),
+    Call('GET', _ONE, show, 'share_server:show', One(SERVER)),
+    Call('GET', f'{_ONE}/details', details, 'share_server:details', Plain(shapes.PAIRS, 'details')),
     Call(
         'DELETE',
         _ONE,
         act('Delete a share server that has no shares.', actions.delete, path('share_server_id')),
-        rules.DELETE,
+        'share_server:delete',
         ok=202,
         states=((errors.WrongState, 403),),
     ),
@@ -152,7 +151,7 @@ OPS = [
             path('share_server_id'),
             field('status'),
         ),
-        rules.RESET_STATUS,
+        'share_server:reset_status',
         ok=202,
         action='reset_status',
         since='2.49',
@@ -162,7 +161,7 @@ OPS = [
         'POST',
         '/share-servers/manage',
         act('Manage an existing share server of a backend.', actions.manage, BODY, then=_shown),
-        rules.MANAGE,
+        'share_server:manage_share_server',
         One(SERVER),
         ok=202,
         since='2.49',
@@ -173,7 +172,7 @@ OPS = [
         'POST',
         f'{_ONE}/action',
         act('Unmanage a share server.', actions.unmanage, path('share_server_id'), force=flag('force')),
-        rules.UNMANAGE,
+        'share_server:unmanage_share_server',
         ok=202,
         action='unmanage',
         since='2.49',

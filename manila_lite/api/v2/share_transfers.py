@@ -12,7 +12,6 @@ from manila_lite.api.framework.handlers import CTX, act, field, flag, path, read
 from manila_lite.api.framework.shapes import BOOLEAN, ID, NAME, NULL_STRING, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import share_transfers
-from manila_lite.policies import share_transfers as rules
 
 #: The only resource type that can be transferred.
 RESOURCE_TYPE = 'share'
@@ -26,7 +25,7 @@ def key_of(row: Any, req: Request) -> str:
 def index(req: Request) -> list[Any]:
     """List ids, names and shares of transfers."""
     filters = dict(req.query)
-    project_id = related.choose_project(req, filters, rules.GET_ALL_PROJECTS)
+    project_id = related.choose_project(req, filters, 'share_transfer:get_all_tenant')
     # An accepted transfer is deleted, so none has a destination.
     if (
         filters.get('resource_type') not in (None, RESOURCE_TYPE)
@@ -93,7 +92,7 @@ OPS = [
         'GET',
         '/share-transfers',
         index,
-        rules.GET_ALL,
+        'share_transfer:get_all',
         Many(SUMMARY, paged=True, beside=TRANSFER.fields),
         since=_SINCE,
         query=FILTERS,
@@ -102,7 +101,7 @@ OPS = [
         'GET',
         '/share-transfers/detail',
         detail,
-        rules.GET_ALL_DETAIL,
+        'share_transfer:get_all_detail',
         Many(TRANSFER, paged=True),
         since=_SINCE,
         query=FILTERS,
@@ -111,7 +110,7 @@ OPS = [
         'GET',
         _ONE,
         read('Show one transfer.', share_transfers.get, CTX, path('transfer_id'), name='show'),
-        rules.GET,
+        'share_transfer:get',
         One(TRANSFER),
         since=_SINCE,
     ),
@@ -119,7 +118,7 @@ OPS = [
         'POST',
         '/share-transfers',
         create,
-        rules.CREATE,
+        'share_transfer:create',
         One(CREATED),
         ok=202,
         since=_SINCE,
@@ -130,7 +129,7 @@ OPS = [
         'DELETE',
         _ONE,
         act('Withdraw a transfer.', actions.delete, path('transfer_id')),
-        rules.DELETE,
+        'share_transfer:delete',
         since=_SINCE,
     ),
     Call(
@@ -143,7 +142,7 @@ OPS = [
             field('auth_key'),
             clear_rules=flag('clear_access_rules'),
         ),
-        rules.ACCEPT,
+        'share_transfer:accept',
         ok=202,
         since=_SINCE,
         states=_BUSY,

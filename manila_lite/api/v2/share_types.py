@@ -16,7 +16,6 @@ from manila_lite.api.framework.shapes import BOOLEAN, ID, NAME, PAIRS
 from manila_lite.api.framework.type_calls import SpecCalls, TypeCalls
 from manila_lite.api.request import Request
 from manila_lite.db.queries import share_types
-from manila_lite.policies import share_types as rules
 
 #: Extra specs that older versions add to a type and do not delete.
 _ASSUMED = {type_extra_specs.SNAPSHOT_SUPPORT: 'True'}
@@ -196,9 +195,9 @@ def _project(action: str) -> Body:
 
 
 OPS = [
-    Call('GET', '/types', TYPES.named('index'), rules.GET_ALL, _Many(TYPE), query=_FILTERS),
-    Call('GET', '/types/default', default, rules.DEFAULT, _One(TYPE)),
-    Call('GET', _ONE, TYPES.named('show'), rules.GET, _One(TYPE)),
+    Call('GET', '/types', TYPES.named('index'), 'share_type:index', _Many(TYPE), query=_FILTERS),
+    Call('GET', '/types/default', default, 'share_type:default', _One(TYPE)),
+    Call('GET', _ONE, TYPES.named('show'), 'share_type:show', _One(TYPE)),
     Call(
         'POST',
         '/types',
@@ -209,7 +208,7 @@ OPS = [
             name='create_with_snapshots',
             defaults=_ASSUMED,
         ),
-        rules.CREATE,
+        'share_type:create',
         _One(TYPE),
         until='2.23',
         body=_CREATE,
@@ -218,18 +217,24 @@ OPS = [
         'POST',
         '/types',
         act('Create a share type.', actions.create, BODY, defaults={}),
-        rules.CREATE,
+        'share_type:create',
         _One(TYPE),
         since='2.24',
         body=_CREATE,
     ),
-    Call('PUT', _ONE, update, rules.UPDATE, _One(TYPE), since='2.50', body=_UPDATE),
-    Call('DELETE', _ONE, act('Delete a share type.', actions.delete, path('type_id')), rules.DELETE, ok=202),
+    Call('PUT', _ONE, update, 'share_type:update', _One(TYPE), since='2.50', body=_UPDATE),
+    Call(
+        'DELETE',
+        _ONE,
+        act('Delete a share type.', actions.delete, path('type_id')),
+        'share_type:delete',
+        ok=202,
+    ),
     Call(
         'GET',
         f'{_ONE}/share_type_access',
         TYPES.named('list_access'),
-        rules.LIST_ACCESS,
+        'share_type:list_project_access',
         Plain(_ACCESS, 'share_type_access'),
         old_path=f'{_ONE}/os-share-type-access',
     ),
@@ -237,7 +242,7 @@ OPS = [
         'POST',
         _ACTION,
         TYPES.named('add_access'),
-        rules.ADD_ACCESS,
+        'share_type:add_project_access',
         ok=202,
         action='addProjectAccess',
         old_action='addProjectAccess',
@@ -247,26 +252,35 @@ OPS = [
         'POST',
         _ACTION,
         TYPES.named('remove_access'),
-        rules.REMOVE_ACCESS,
+        'share_type:remove_project_access',
         ok=202,
         action='removeProjectAccess',
         old_action='removeProjectAccess',
         body=_project('removeProjectAccess'),
     ),
     Call(
-        'GET', f'{_ONE}/extra_specs', SPECS.named('get_specs'), rules.GET_SPECS, Plain(PAIRS, 'extra_specs')
+        'GET',
+        f'{_ONE}/extra_specs',
+        SPECS.named('get_specs'),
+        'share_types_extra_spec:index',
+        Plain(PAIRS, 'extra_specs'),
     ),
     Call(
         'POST',
         f'{_ONE}/extra_specs',
         SPECS.named('set_specs'),
-        rules.CREATE_SPEC,
+        'share_types_extra_spec:create',
         Plain(PAIRS, 'extra_specs'),
         body=Body('extra_specs', free=_SPECS),
     ),
-    Call('GET', _KEY, SPECS.named('get_spec'), rules.GET_SPEC, Plain(PAIRS)),
+    Call('GET', _KEY, SPECS.named('get_spec'), 'share_types_extra_spec:show', Plain(PAIRS)),
     Call(
-        'PUT', _KEY, SPECS.named('set_spec'), rules.UPDATE_SPEC, Plain(PAIRS), body=Bare('body', free=_SPECS)
+        'PUT',
+        _KEY,
+        SPECS.named('set_spec'),
+        'share_types_extra_spec:update',
+        Plain(PAIRS),
+        body=Bare('body', free=_SPECS),
     ),
     Call(
         'DELETE',
@@ -279,7 +293,7 @@ OPS = [
             name='delete_spec_but_snapshots',
             needed=_NEEDED | set(_ASSUMED),
         ),
-        rules.DELETE_SPEC,
+        'share_types_extra_spec:delete',
         until='2.23',
         ok=202,
     ),
@@ -293,7 +307,7 @@ OPS = [
             path('key'),
             needed=_NEEDED,
         ),
-        rules.DELETE_SPEC,
+        'share_types_extra_spec:delete',
         since='2.24',
         ok=202,
     ),

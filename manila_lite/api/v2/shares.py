@@ -20,7 +20,6 @@ from manila_lite.db import models
 from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_replicas, shares
-from manila_lite.policies import shares as rules
 
 # Reading rows -----------------------------------------------------------------------------------
 
@@ -78,13 +77,13 @@ def detail(req: Request) -> list[Any]:
 
 def _list(req: Request, *, detail: bool) -> list[Any]:
     filters = dict(req.query)
-    scope: dict[str, Any] = {'project_id': related.choose_project(req, filters, rules.LIST_ALL_PROJECTS)}
+    scope: dict[str, Any] = {'project_id': related.choose_project(req, filters, 'share:list_all_projects')}
     if filters.get('share_server_id') is not None and req.ctx.is_admin:
         scope['project_id'] = None  # all shares of the server, of any project
     public = filters.pop('is_public', None)
     if not _BY_EXPORT.isdisjoint(filters):
         filters['admin_exports'] = req.ctx.is_admin
-    scope['deferred'] = req.may(rules.LIST_DELETED)
+    scope['deferred'] = req.may('share:list_shares_in_deferred_deletion_states')
     with req.ctx.db.reader() as conn:
         rows = shares.list_shares(conn, filters, req.page, public=bool(public), **scope)
         if filters.get('with_count'):
@@ -110,7 +109,7 @@ def create(req: Request) -> Any:
 
 def reset_task_state(req: Request) -> None:
     """Set the task state of a share, or, without the right to do so, change nothing and name the ignored field."""
-    if not req.may(rules.RESET_TASK_STATE):
+    if not req.may('share:reset_task_state'):
         with req.ctx.db.reader() as conn:
             shares.get(conn, req.ctx, req.params['share_id'], own=True)
         req.ignored.append('reset_task_state.task_state')
@@ -121,7 +120,7 @@ def reset_task_state(req: Request) -> None:
 def extend(req: Request) -> None:
     """Extend a share."""
     force = bool(req.body.get('force'))
-    if force and not req.may(rules.FORCE_EXTEND):
+    if force and not req.may('share:force_extend'):
         raise errors.Forbidden("force: only administrators may extend past the pool's capacity.")
     actions.extend(req.ctx, req.params['share_id'], req.body['new_size'], force=force)
 
@@ -168,8 +167,8 @@ FIELDS = (
     Field('mount_point_name', NULL_STRING, since='2.84'),
     Field('encryption_key_ref', NULL_STRING, since='2.90'),
     Field('snapshot_inherit_share_access_support', BOOLEAN, since='2.99'),
-    Field('host', NULL_STRING, rule=rules.SHOW_HOST),
-    Field('share_server_id', NULL_STRING, rule=rules.SHOW_HOST),
+    Field('host', NULL_STRING, rule='share:show_host'),
+    Field('share_server_id', NULL_STRING, rule='share:show_host'),
 )
 
 SHARE = View('share', 'shares', FIELDS, 'shares')
@@ -229,9 +228,9 @@ FILTERS = (
     Field('status', {'type': 'string'}),
     Field('share_type_id', {'type': 'string'}),
     Field('snapshot_id', {'type': 'string'}),
-    Field('host', {'type': 'string'}, rule=rules.LIST_BY_HOST),
+    Field('host', {'type': 'string'}, rule='share:list_by_host'),
     Field('share_network_id', {'type': 'string'}),
-    Field('share_server_id', {'type': 'string'}, rule=rules.LIST_BY_SERVER),
+    Field('share_server_id', {'type': 'string'}, rule='share:list_by_share_server_id'),
     Field('is_public', shapes.FLAG, parse=shapes.flag),
     Field('metadata', {'type': 'string'}, parse=shapes.pairs),
     Field('extra_specs', {'type': 'string'}, parse=shapes.pairs, hidden=type_extra_specs.hidden),
@@ -272,25 +271,25 @@ OPS = [
         'GET',
         '/shares',
         index,
-        rules.GET_ALL,
+        'share:get_all',
         Many(SUMMARY, counted=True, paged=True, beside=FIELDS),
         query=FILTERS,
     ),
     Call(
-        'GET', '/shares/detail', detail, rules.GET_ALL, Many(SHARE, counted=True, paged=True), query=FILTERS
+        'GET', '/shares/detail', detail, 'share:get_all', Many(SHARE, counted=True, paged=True), query=FILTERS
     ),
     Call(
         'GET',
         '/shares/{share_id}',
         read('Show one share.', shares.get, CTX, path('share_id'), name='show', load=load_related),
-        rules.GET,
+        'share:get',
         One(SHARE),
     ),
     Call(
         'POST',
         '/shares',
         create,
-        rules.CREATE,
+        'share:create',
         One(SHARE),
         body=Body('share', CREATE, missing=errors.Unprocessable),
         once=True,
@@ -305,7 +304,7 @@ OPS = [
             BODY,
             then=loaded(load_related),
         ),
-        rules.UPDATE,
+        'share:update',
         One(SHARE),
         body=Body('share', UPDATE, missing=errors.Unprocessable),
     ),
@@ -313,7 +312,7 @@ OPS = [
         'DELETE',
         '/shares/{share_id}',
         act('Delete a share.', actions.delete, path('share_id'), group_id=query('share_group_id')),
-        rules.DELETE,
+        'share:delete',
         ok=202,
         states=_BUSY_DELETE,
         query=(Field('share_group_id', {'type': 'string'}),),
@@ -324,7 +323,7 @@ OPS = [
         act(
             'Delete a share in any status.', actions.delete, path('share_id'), name='force_delete', force=True
         ),
-        rules.FORCE_DELETE,
+        'share:force_delete',
         ok=202,
         action='force_delete',
         states=_BUSY_DELETE,
@@ -333,7 +332,7 @@ OPS = [
         'POST',
         _ACTION,
         act('Set the status of a share.', actions.reset_status, path('share_id'), field('status')),
-        rules.RESET_STATUS,
+        'share:reset_status',
         ok=202,
         action='reset_status',
         body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),), strict=True),
@@ -342,19 +341,19 @@ OPS = [
         'POST',
         _ACTION,
         reset_task_state,
-        rules.RESET_TASK_STATE,
+        'share:reset_task_state',
         ok=202,
         action='reset_task_state',
         since='2.22',
         # python-manilaclient sends it with each "share set".
-        courtesy=({'task_state': None}, rules.UPDATE),
+        courtesy=({'task_state': None}, 'share:update'),
         body=Body('reset_task_state', (Field('task_state', _TASK_STATE),), strict=True),
     ),
     Call(
         'POST',
         _ACTION,
         extend,
-        rules.EXTEND,
+        'share:extend',
         ok=202,
         action='extend',
         # Manila gives replicas too large the usual status, and the share itself another.
@@ -367,7 +366,7 @@ OPS = [
         'POST',
         _ACTION,
         act('Shrink a share.', actions.shrink, path('share_id'), field('new_size')),
-        rules.SHRINK,
+        'share:shrink',
         ok=202,
         action='shrink',
         states=_BUSY,
@@ -377,12 +376,17 @@ OPS = [
         'POST',
         _ACTION,
         act('Revert a share to its latest snapshot.', actions.revert, path('share_id'), field('snapshot_id')),
-        rules.REVERT,
+        'share:revert_to_snapshot',
         ok=202,
         action='revert',
         since='2.27',
         states=((errors.WrongState, 409), (errors.OverQuota, 403)),
         body=Body('revert', (Field('snapshot_id', shapes.REFERENCE, required=True),), strict=True),
     ),
-    *metadata_ops('/shares/{share_id}', MetadataCalls(actions, ('share_id',)), rules, shown=_ANY_SIZE),
+    *metadata_ops(
+        '/shares/{share_id}',
+        MetadataCalls(actions, ('share_id',)),
+        'share:{}_share_metadata',
+        shown=_ANY_SIZE,
+    ),
 ]

@@ -13,9 +13,6 @@ from manila_lite.api.framework.shapes import BOOLEAN, ID, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import snapshot_access, snapshot_instances, snapshots
-from manila_lite.policies import export_locations
-from manila_lite.policies import snapshot_instances as instance_rules
-from manila_lite.policies import snapshots as rules
 
 
 def index(req: Request) -> list[Any]:
@@ -93,8 +90,8 @@ _PLACE = (
     Field('path', STRING),
     Field('links', LINKS, read=_links),
     # The only instance of a snapshot has the id of the snapshot.
-    Field('share_snapshot_instance_id', ID, read='snapshot_id', rule=export_locations.SEE_INSTANCE),
-    Field('is_admin_only', BOOLEAN, rule=export_locations.SEE_INSTANCE),
+    Field('share_snapshot_instance_id', ID, read='snapshot_id', rule='context_is_admin'),
+    Field('is_admin_only', BOOLEAN, rule='context_is_admin'),
 )
 SUMMARY = View('share_snapshot_export_location', 'share_snapshot_export_locations', _PLACE)
 PLACE = View(
@@ -126,7 +123,7 @@ OPS = [
             BODY,
             ipv6=since(versions.IPV6_RULES),
         ),
-        rules.ALLOW,
+        'share_snapshot:allow_access',
         One(ACCESS),
         ok=202,
         since='2.32',
@@ -138,16 +135,30 @@ OPS = [
         'POST',
         f'{_ONE}/action',
         act('Remove an access rule of a snapshot.', actions.deny, path('snapshot_id'), field('access_id')),
-        rules.DENY,
+        'share_snapshot:deny_access',
         ok=202,
         since='2.32',
         action='deny_access',
         states=_BUSY,
         body=Body('deny_access', DENY, strict=True),
     ),
-    Call('GET', f'{_ONE}/access-list', index, rules.LIST_ACCESS, Many(ACCESS), since='2.32'),
-    Call('GET', _EXPORTS, exports, rules.EXPORTS, Many(SUMMARY), since='2.32'),
-    Call('GET', f'{_EXPORTS}/{_ID}', export, rules.EXPORT, One(PLACE), since='2.32'),
-    Call('GET', _OF_INSTANCE, instance_exports, instance_rules.EXPORTS, Many(SUMMARY), since='2.32'),
-    Call('GET', f'{_OF_INSTANCE}/{_ID}', instance_export, instance_rules.EXPORT, One(PLACE), since='2.32'),
+    Call('GET', f'{_ONE}/access-list', index, 'share_snapshot:access_list', Many(ACCESS), since='2.32'),
+    Call('GET', _EXPORTS, exports, 'share_snapshot_export_location:index', Many(SUMMARY), since='2.32'),
+    Call('GET', f'{_EXPORTS}/{_ID}', export, 'share_snapshot_export_location:show', One(PLACE), since='2.32'),
+    Call(
+        'GET',
+        _OF_INSTANCE,
+        instance_exports,
+        'share_snapshot_instance_export_location:index',
+        Many(SUMMARY),
+        since='2.32',
+    ),
+    Call(
+        'GET',
+        f'{_OF_INSTANCE}/{_ID}',
+        instance_export,
+        'share_snapshot_instance_export_location:show',
+        One(PLACE),
+        since='2.32',
+    ),
 ]

@@ -9,7 +9,6 @@ from manila_lite.api.framework.handlers import CTX, PAGING, QUERY, path, read
 from manila_lite.api.framework.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.request import Request
 from manila_lite.db.queries import snapshot_instances
-from manila_lite.policies import snapshot_instances as rules
 
 
 def reset_status(req: Request) -> None:
@@ -60,7 +59,7 @@ OPS = [
             PAGING,
             name='index',
         ),
-        rules.INDEX,
+        'share_snapshot_instance:index',
         Many(SUMMARY, paged=True, beside=INSTANCE.fields),
         since='2.19',
         query=FILTERS,
@@ -76,17 +75,17 @@ OPS = [
             PAGING,
             name='detail',
         ),
-        rules.DETAIL,
+        'share_snapshot_instance:detail',
         Many(INSTANCE, paged=True),
         since='2.19',
         query=FILTERS,
     ),
-    Call('GET', _ONE, _SHOW, rules.SHOW, One(INSTANCE), since='2.19'),
+    Call('GET', _ONE, _SHOW, 'share_snapshot_instance:show', One(INSTANCE), since='2.19'),
     Call(
         'POST',
         f'{_ONE}/action',
         reset_status,
-        rules.RESET_STATUS,
+        'share_snapshot_instance:reset_status',
         ok=202,
         since='2.19',
         action='reset_status',

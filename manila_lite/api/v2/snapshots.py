@@ -17,7 +17,6 @@ from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import snapshots
 from manila_lite.policies import base
-from manila_lite.policies import snapshots as rules
 
 # Lists ------------------------------------------------------------------------------------------
 
@@ -33,9 +32,14 @@ def detail(req: Request) -> list[Any]:
 
 
 def _list(req: Request, load: related.Load | None = None) -> list[Any]:
-    filters = {**req.query, 'deferred': req.may(rules.LIST_DELETED)}
+    filters = {**req.query, 'deferred': req.may('share_snapshot:list_snapshots_in_deferred_deletion_states')}
     return related.list_of_project(
-        req, filters, rules.LIST_ALL_PROJECTS, rows=snapshots.list_snapshots, count=snapshots.count, load=load
+        req,
+        filters,
+        'share_snapshot:list_all_projects',
+        rows=snapshots.list_snapshots,
+        count=snapshots.count,
+        load=load,
     )
 
 
@@ -109,7 +113,7 @@ OPS = [
         'GET',
         '/snapshots',
         index,
-        rules.GET_ALL,
+        'share_snapshot:get_all_snapshots',
         Many(SUMMARY, counted=True, paged=True, beside=SNAPSHOT.fields),
         query=FILTERS,
     ),
@@ -117,7 +121,7 @@ OPS = [
         'GET',
         '/snapshots/detail',
         detail,
-        rules.GET_ALL,
+        'share_snapshot:get_all_snapshots',
         Many(SNAPSHOT, counted=True, paged=True),
         query=FILTERS,
     ),
@@ -125,14 +129,14 @@ OPS = [
         'GET',
         _ONE,
         read('Show one snapshot.', snapshots.get, CTX, path('snapshot_id'), name='show', load=_load),
-        rules.GET,
+        'share_snapshot:get_snapshot',
         One(SNAPSHOT),
     ),
     Call(
         'POST',
         '/snapshots',
         act('Take a snapshot.', actions.create, BODY, then=with_pairs),
-        rules.CREATE,
+        'share:create_snapshot',
         One(SNAPSHOT),
         ok=202,
         states=_BUSY,
@@ -149,7 +153,7 @@ OPS = [
             BODY,
             then=loaded(_load),
         ),
-        rules.UPDATE,
+        'share:snapshot_update',
         One(SNAPSHOT),
         body=Body('snapshot', _NAMES, missing=errors.Unprocessable),
     ),
@@ -157,7 +161,7 @@ OPS = [
         'DELETE',
         _ONE,
         act('Delete a snapshot.', actions.delete, path('snapshot_id')),
-        rules.DELETE,
+        'share:delete_snapshot',
         ok=202,
         states=_BUSY_DELETE,
     ),
@@ -171,7 +175,7 @@ OPS = [
             name='force_delete',
             force=True,
         ),
-        rules.FORCE_DELETE,
+        'share_snapshot:force_delete',
         ok=202,
         action='force_delete',
         states=_BUSY_DELETE,
@@ -180,10 +184,12 @@ OPS = [
         'POST',
         _ACTION,
         act('Set the status of a snapshot.', actions.reset_status, path('snapshot_id'), field('status')),
-        rules.RESET_STATUS,
+        'share_snapshot:reset_status',
         ok=202,
         action='reset_status',
         body=Body('reset_status', (Field('status', _TEXT, required=True),)),
     ),
-    *metadata_ops(_ONE, MetadataCalls(actions.METADATA, ('snapshot_id',)), rules, since='2.73'),
+    *metadata_ops(
+        _ONE, MetadataCalls(actions.METADATA, ('snapshot_id',)), 'share_snapshot:{}_metadata', since='2.73'
+    ),
 ]

@@ -3,8 +3,8 @@
 
 import ast
 import functools
-import importlib
 import pathlib
+import re
 from collections import Counter
 
 import testtools
@@ -18,6 +18,9 @@ from manila_lite.policies import base
 _CODE = pathlib.Path(manila_lite.__file__).parent
 _RECORD = pathlib.Path(__file__).parent / 'policies.yaml'
 _PERSONAS = {rule.name for rule in base.PERSONAS}
+#: The form of a rule's name, and its first part: the kind of resource.
+_FORM = re.compile(r'[a-z_]+(:[a-z_]+)+')
+_KINDS = {rule.name.partition(':')[0] for rule in policies.list_rules() if ':' in rule.name}
 #: Names of functions that ask for a rule by its name.
 _ASKING = {'can', 'may'}
 
@@ -26,30 +29,15 @@ def modules():
     """Yield the syntax tree of each module of the product; siblings have rules of their own."""
     for path in sorted(_CODE.rglob('*.py')):
         if not {'tests', 'policies', 'siblings'} & set(path.relative_to(_CODE).parts):
-            yield path, ast.parse(path.read_text())
+            yield ast.parse(path.read_text())
 
 
-def names_in(path, tree):
-    """Yield the names of rules in a module: constants of ``manila_lite.policies``, and literal names in calls."""
-    known, constants = {}, {}
+def names_in(tree):
+    """Yield the names of rules in a module: texts of their form, and names in questions for a rule."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == 'manila_lite.policies':
-            known.update(
-                {
-                    alias.asname or alias.name: importlib.import_module(f'manila_lite.policies.{alias.name}')
-                    for alias in node.names
-                }
-            )
-        elif isinstance(node, ast.ImportFrom) and (node.module or '').startswith('manila_lite.policies.'):
-            module = importlib.import_module(node.module)
-            constants.update(
-                {alias.asname or alias.name: getattr(module, alias.name) for alias in node.names}
-            )
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in known:
-            yield getattr(known[node.value.id], node.attr, f'{path.name}: {node.value.id}.{node.attr}')
-        elif isinstance(node, ast.Name) and node.id in constants:
-            yield constants[node.id]
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if _FORM.fullmatch(node.value) and node.value.partition(':')[0] in _KINDS:
+                yield node.value
         elif (
             isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ASKING
         ):
@@ -64,8 +52,8 @@ def names_in(path, tree):
 def used():
     """Return the names of all rules that code mentions."""
     found = {op.policy for op in OPS}
-    for path, tree in modules():
-        found.update(name for name in names_in(path, tree) if isinstance(name, str))
+    for tree in modules():
+        found.update(names_in(tree))
     return found
 
 

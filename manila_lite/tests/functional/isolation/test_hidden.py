@@ -5,7 +5,6 @@ import json
 
 from manila_lite.api import versions
 from manila_lite.db import models
-from manila_lite.policies import shares, snapshots
 from manila_lite.tests.functional import queries, walking, world
 
 #: What is hidden with a share, a snapshot and a share network whose deletion is deferred, by parameters of paths.
@@ -44,7 +43,13 @@ class Hiding(walking.WalkTest):
 
     @classmethod
     def setUpClass(cls):
-        policy = walking.opened(cls, (shares.LIST_DELETED, snapshots.LIST_DELETED))
+        policy = walking.opened(
+            cls,
+            (
+                'share:list_shares_in_deferred_deletion_states',
+                'share_snapshot:list_snapshots_in_deferred_deletion_states',
+            ),
+        )
         cls.EXTRA = f'{policy}[quota]\nshares = -1\ngigabytes = -1\n'
         super().setUpClass()
 

@@ -6,7 +6,6 @@ import testtools
 
 from manila_lite.api.events.audience import Audience
 from manila_lite.api.events.digests import Digests
-from manila_lite.policies import pools, services
 
 _CENSUS = {
     ('share_network', 'n1', 'a'),
@@ -16,7 +15,10 @@ _CENSUS = {
 }
 _READER = Audience('a', False, False, frozenset(), 99, ('', ''), None)
 _ADMIN = dataclasses.replace(
-    _READER, is_admin=True, everybody=True, allowed=frozenset((pools.DETAIL, services.INDEX))
+    _READER,
+    is_admin=True,
+    everybody=True,
+    allowed=frozenset(('scheduler_stats:pools:detail', 'service:index')),
 )
 
 

@@ -7,7 +7,6 @@ import testtools
 
 from manila_lite import errors
 from manila_lite.api.framework.metadata import MetadataCalls, metadata_ops
-from manila_lite.policies import shares as rules
 
 
 class _Actions:
@@ -39,11 +38,12 @@ class Metadata(testtools.TestCase):
     def test_metadata_calls_are_named_after_their_resource(self):
         found = {
             (op.method, op.path, op.name, op.policy)
-            for op in metadata_ops('/shares/{share_id}', self.calls, rules)
+            for op in metadata_ops('/shares/{share_id}', self.calls, 'share:{}_share_metadata')
         }
         self.assertEqual(6, len(found))
         self.assertIn(
-            ('POST', '/shares/{share_id}/metadata/{key}', 'set_metadata_item', rules.UPDATE_METADATA), found
+            ('POST', '/shares/{share_id}/metadata/{key}', 'set_metadata_item', 'share:update_share_metadata'),
+            found,
         )
 
     def test_merge_keeps_other_pairs_and_replace_removes_them(self):
