@@ -5,7 +5,7 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import engine, errors, states
+from manila_lite import errors, states
 from manila_lite.actions import access_targets, resource_locks, share_bin
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
@@ -70,9 +70,8 @@ def allow(
         key_values.insert(conn, access_rule_metadata, access_id, metadata, ctx.conf)
         row = access.get(conn, resource_locks.lookup_context(ctx), access_id)
         resource_locks.lock_rule(conn, ctx, row, wanted)
-        wake = _begin_sync(conn, ctx, share)
-    wake.send(ctx)
-    return row, metadata
+        _begin_sync(conn, ctx, share)
+        return row, metadata
 
 
 def _must_have_no_broken_replica(conn: Connection, share: Row[Any], despite_replicas: bool) -> None:
@@ -100,10 +99,8 @@ def _get_changeable_share(conn: Connection, ctx: RequestContext, share_id: str) 
     return share
 
 
-def _begin_sync(conn: Connection, ctx: RequestContext, share: Row[Any]) -> engine.Wake:
+def _begin_sync(conn: Connection, ctx: RequestContext, share: Row[Any]) -> None:
     """Begin the operation that sends all queued rules of the share to its backend.
-
-    Return the wake-up to send after the commit.
 
     :raises errors.WrongState: the share is on no backend.
     """
@@ -111,7 +108,7 @@ def _begin_sync(conn: Connection, ctx: RequestContext, share: Row[Any]) -> engin
         raise errors.WrongState(f'Share {share.id} is on no backend, so its access rules cannot be applied.')
     # The worker writes these rows in the same order, so two transactions never wait for each other.
     transitions.set_rules_status(conn, share.instance_id, states.Rules.SYNCING)
-    return apply_rules(conn, ctx, share.id, share.host, owner=share.project_id)
+    apply_rules(conn, ctx, share.id, share.host, owner=share.project_id)
 
 
 def deny(
@@ -148,22 +145,21 @@ def deny(
             )
         resource_locks.check_deny(conn, ctx, rule, unrestrict=unrestrict)
         transitions.begin(conn, states.ACCESS, 'revoke', access_id)
-        wake = _begin_sync(conn, ctx, share)
-    wake.send(ctx)
+        _begin_sync(conn, ctx, share)
 
 
-def deny_all(conn: Connection, ctx: RequestContext, share: Row[Any]) -> list[engine.Wake]:
-    """Queue all rules of the share for removal. Return the wake-up, if there are rules.
+def deny_all(conn: Connection, ctx: RequestContext, share: Row[Any]) -> None:
+    """Queue all rules of the share for removal.
 
     The caller has locked the share (``access.lock``).
 
     :raises errors.Forbidden: a rule has a resource lock that the caller may not lift.
     """
     resource_locks.check_deny_all(conn, ctx, share.id)
-    going = transitions.begin_many(
+    if transitions.begin_many(
         conn, states.ACCESS, 'revoke', [rule.id for rule in access.of_share(conn, share.id)]
-    )
-    return [_begin_sync(conn, ctx, share)] if going else []
+    ):
+        _begin_sync(conn, ctx, share)
 
 
 def change_level(ctx: RequestContext, access_id: str, level: str) -> Row[Any]:
@@ -186,10 +182,8 @@ def change_level(ctx: RequestContext, access_id: str, level: str) -> Row[Any]:
             return rule
         resource_locks.check_change(conn, ctx, rule)
         transitions.begin(conn, states.ACCESS, 'update', access_id, access_level=level)
-        wake = _begin_sync(conn, ctx, share)
-        rule = access.get(conn, looking, access_id)
-    wake.send(ctx)
-    return rule
+        _begin_sync(conn, ctx, share)
+        return access.get(conn, looking, access_id)
 
 
 def _share_must_be_out(conn: Connection, ctx: RequestContext, rule: Row[Any]) -> None:

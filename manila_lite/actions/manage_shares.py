@@ -109,11 +109,10 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
         )
         shares.set_export_locations(conn, instance['id'], [values.ExportLocation(path)])
         row = shares.get(conn, ctx, share_id)
-        wake = share_actions.begin_at_backend(
+        share_actions.begin_at_backend(
             conn, ctx, 'share.manage', row, ManageShare(export_path=path, options=_options(wanted))
         )
     notifications.emit(ctx, 'share.manage.start', {'share_id': share_id, 'host': host, 'export_path': path})
-    wake.send(ctx)
     return row
 
 
@@ -248,9 +247,8 @@ def unmanage_share(ctx: RequestContext, share_id: str, *, on_servers: bool = Tru
             )
         if share.share_server_id:  # deleting the server would delete the share's data
             share_server_queries.update(conn, share.share_server_id, is_auto_deletable=False)
-        wake = share_actions.begin_at_backend(conn, ctx, 'share.unmanage', share)
+        share_actions.begin_at_backend(conn, ctx, 'share.unmanage', share)
     notifications.emit(ctx, 'share.unmanage.start', {'share_id': share_id, 'host': share.host})
-    wake.send(ctx)
 
 
 def _must_be_manageable(share: Row[Any], on_servers: bool) -> None:
@@ -307,12 +305,10 @@ def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_server
             },
             'manage',
         )
-        wake = snapshot_actions.begin_at_backend(
+        snapshot_actions.begin_at_backend(
             conn, ctx, 'snapshot.manage', snapshot_id, share, ManageSnapshot(options=_options(wanted))
         )
-        row = snapshots.get(conn, ctx, snapshot_id)
-    wake.send(ctx)
-    return row
+        return snapshots.get(conn, ctx, snapshot_id)
 
 
 def unmanage_snapshot(ctx: RequestContext, snapshot_id: str, *, on_servers: bool = True) -> None:
@@ -330,5 +326,4 @@ def unmanage_snapshot(ctx: RequestContext, snapshot_id: str, *, on_servers: bool
         share_guards.must_have_no_replicas(conn, share)
         snapshot_actions.must_not_be_in_use(conn, snapshot_id)
         transitions.begin(conn, states.SNAPSHOT, 'unmanage', snapshot_id)
-        wake = snapshot_actions.begin_at_backend(conn, ctx, 'snapshot.unmanage', snapshot_id, share)
-    wake.send(ctx)
+        snapshot_actions.begin_at_backend(conn, ctx, 'snapshot.unmanage', snapshot_id, share)

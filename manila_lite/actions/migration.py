@@ -77,7 +77,7 @@ class Requests(Generic[M, D]):
         with ctx.db.writer() as conn:
             move = self.examine(conn, ctx, resource_id, wanted)
             begun = self.begin(conn, ctx, asked, move, support)
-            wake = engine.begin(
+            engine.begin(
                 conn,
                 ctx,
                 self.migrations.kind,
@@ -90,7 +90,6 @@ class Requests(Generic[M, D]):
                 owner=begun.owner,
             )
             self.migrations.announce(ctx, resource_id, begun.data, Phase.COPY, 'start')
-        wake.send(ctx)
 
     def try_out(self, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> tuple[M, Answer]:
         """Return the planned move, and what the backend says that it supports. Change nothing.
@@ -158,11 +157,10 @@ class Requests(Generic[M, D]):
                     code='not_migrating',
                 )
             self._target_must_be_up(conn, ctx, op, data)
-            rows.make_due(conn, op.id)
+            _make_due(conn, ctx, op)
             begun = dataclasses.replace(data, cut=True)
             self.migrations.announce(ctx, resource_id, begun, Phase.COMPLETE, 'start')
-        _wake(ctx, op)
-        return data.target
+            return data.target
 
     def _target_must_be_up(self, conn: Connection, ctx: RequestContext, op: Any, data: D) -> None:
         """Refuse a cut-over for which nobody is there. Before the first one, the migration can be cancelled by force."""
@@ -200,9 +198,8 @@ class Requests(Generic[M, D]):
                     f'state is {row.task_state or "none"}.',
                     code='not_migrating',
                 )
-            rows.make_due(conn, op.id)
+            _make_due(conn, ctx, op)
             self.migrations.announce(ctx, resource_id, data, Phase.CANCEL, 'start')
-        _wake(ctx, op)
 
     def reset_task_state(self, ctx: RequestContext, resource_id: str, value: str | None) -> None:
         """Set the task state by hand. A migration that is under way notices it, and ends.
@@ -211,7 +208,6 @@ class Requests(Generic[M, D]):
 
         :raises errors.WrongState: its cut-over failed, so both sides have data, and only the task state says so.
         """
-        wakes: list[engine.Wake] = []
         with ctx.db.writer() as conn:
             row, op = self.get(conn, ctx, resource_id), self.migrations.last(conn, resource_id)
             if self._is_half_done(row, op) and value != Migration.ERROR:
@@ -222,13 +218,10 @@ class Requests(Generic[M, D]):
                 )
             if self._is_under_way(op, resource_id):
                 if value == Migration.CANCELLED and not Reached.from_json(op.data).cut:
-                    wakes = self.migrations.cancel_by_force(conn, self.migrations.work(op, ctx))
+                    self.migrations.cancel_by_force(conn, self.migrations.work(op, ctx))
                 else:
-                    rows.make_due(conn, op.id)
-                    wakes = [_wake_of(op)]
+                    _make_due(conn, ctx, op)
             self.migrations.set_task_state(conn, resource_id, value)
-        for wake in wakes:
-            wake.send(ctx)
 
     def _is_half_done(self, row: Row[Any], op: Any) -> bool:
         return bool(
@@ -278,13 +271,10 @@ def _must_be_cancellable(data: Migrate | None, task_state: str | None) -> None:
         )
 
 
-def _wake(ctx: RequestContext, op: Any) -> None:
-    """Wake the worker that has the operation."""
-    _wake_of(op).send(ctx)
-
-
-def _wake_of(op: Any) -> engine.Wake:
-    return engine.Wake(op.topic, op.host, op.id, op.lane)
+def _make_due(conn: Connection, ctx: RequestContext, op: Any) -> None:
+    """Have the worker that has the operation go on at once."""
+    rows.make_due(conn, op.id)
+    engine.wake_up(ctx, op.topic, op.host, op.id, op.lane)
 
 
 def task_state(value: str | None, also: Iterable[str] = ()) -> str | None:

@@ -43,7 +43,6 @@ def ask(ctx: RequestContext, begin: Callable[[Any], engine.Wake], host: str) -> 
 def _await_answer(ctx: RequestContext, begin: Callable[[Any], engine.Wake]) -> Any:
     """Return the row of the check operation when it has ended or the timeout is over. The row is deleted by then."""
     wake = _begin(ctx, begin)
-    wake.send(ctx)
     end = time.monotonic() + ctx.conf.api.migration_check_timeout
     while (row := _get(ctx, wake.operation_id)).state == rows.OPEN and time.monotonic() < end:
         time.sleep(_LOOK)

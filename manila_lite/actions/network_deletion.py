@@ -11,7 +11,6 @@ from manila_lite import errors, states
 from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import operations, share_server_migration, share_server_queries
-from manila_lite.engine import Wake
 from manila_lite.workflow.share_servers import remove_server
 
 _DELETE = states.SHARE_SERVER['delete']
@@ -67,9 +66,10 @@ def objections_of(
     )
 
 
-def remove_unused(conn: Connection, ctx: RequestContext, servers: Iterable[Row[Any]]) -> list[Wake]:
-    """Begin to delete share servers to which nothing objects. Return the wake-ups to send after the commit."""
-    return [remove_server(conn, ctx, server) for server in _remaining(servers)]
+def remove_unused(conn: Connection, ctx: RequestContext, servers: Iterable[Row[Any]]) -> None:
+    """Begin to delete share servers to which nothing objects."""
+    for server in _remaining(servers):
+        remove_server(conn, ctx, server)
 
 
 def _remaining(servers: Iterable[Row[Any]]) -> list[Row[Any]]:

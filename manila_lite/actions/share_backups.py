@@ -55,10 +55,9 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
                 'restore_progress': '0',
             },
         )
-        wake = _begin(conn, ctx, share_backups.CREATE, backup_id, share)
+        _begin(conn, ctx, share_backups.CREATE, backup_id, share)
         row = share_backups.get(conn, ctx, backup_id)
     backup_workflow.announce(ctx, row, 'create.start')
-    wake.send(ctx)
     return row
 
 
@@ -100,8 +99,8 @@ def _must_have_no_snapshots(conn: Connection, share_id: str) -> None:
         )
 
 
-def _begin(conn: Connection, ctx: RequestContext, kind: str, backup_id: str, share: Row[Any]) -> engine.Wake:
-    return engine.begin(
+def _begin(conn: Connection, ctx: RequestContext, kind: str, backup_id: str, share: Row[Any]) -> None:
+    engine.begin(
         conn,
         ctx,
         kind,
@@ -147,10 +146,9 @@ def restore(ctx: RequestContext, backup_id: str, target_id: str | None = None) -
                 code='share_too_small',
             )
         resource_locks.refuse_overwriting(conn, ctx, share.id)
-        wake = _begin(conn, ctx, share_backups.RESTORE, backup_id, share)
+        _begin(conn, ctx, share_backups.RESTORE, backup_id, share)
         row = share_backups.get(conn, ctx, backup_id)
     backup_workflow.announce(ctx, row, 'restore.start')
-    wake.send(ctx)
     return row
 
 
@@ -170,7 +168,7 @@ def delete(ctx: RequestContext, backup_id: str) -> None:
     with ctx.db.writer() as conn:
         row = share_backups.get(conn, ctx, backup_id)
         transitions.begin(conn, _BACKUP, 'delete', backup_id)
-        wake = engine.begin(
+        engine.begin(
             conn,
             ctx,
             share_backups.DELETE,
@@ -183,7 +181,6 @@ def delete(ctx: RequestContext, backup_id: str) -> None:
             owner=row.project_id,
         )
     backup_workflow.announce(ctx, row, 'delete.start')
-    wake.send(ctx)
 
 
 def reset_status(ctx: RequestContext, backup_id: str, status: str) -> None:

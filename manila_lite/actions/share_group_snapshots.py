@@ -74,9 +74,8 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
                 for share in members
             ],
         )
-        wake = _begin(conn, ctx, 'create', group_snapshot_id, group)
+        _begin(conn, ctx, 'create', group_snapshot_id, group)
         row = share_group_snapshots.get(conn, ctx, group_snapshot_id)
-    wake.send(ctx)
     notifications.emit(
         ctx,
         'share_group_snapshot.create.start',
@@ -98,10 +97,8 @@ def _must_be_snapshottable(conn: Connection, share: Row[Any]) -> None:
         )
 
 
-def _begin(
-    conn: Connection, ctx: RequestContext, verb: str, group_snapshot_id: str, group: Row[Any]
-) -> engine.Wake:
-    return engine.begin(
+def _begin(conn: Connection, ctx: RequestContext, verb: str, group_snapshot_id: str, group: Row[Any]) -> None:
+    engine.begin(
         conn,
         ctx,
         f'share_group_snapshot.{verb}',
@@ -144,8 +141,7 @@ def delete(ctx: RequestContext, group_snapshot_id: str, *, force: bool = False) 
                 f'Share {new_share_id} is being created from share group snapshot {group_snapshot_id}; '
                 'wait until it is available.'
             )
-        wake = _begin(conn, ctx, 'delete', group_snapshot_id, group)
-    wake.send(ctx)
+        _begin(conn, ctx, 'delete', group_snapshot_id, group)
     notifications.emit(
         ctx, 'share_group_snapshot.delete.start', {'share_group_snapshot_id': group_snapshot_id}
     )

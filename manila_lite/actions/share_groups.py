@@ -75,25 +75,21 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
             },
         )
         share_groups.set_share_types(conn, group_id, [share_type.id for share_type in chosen_types])
-        wakes = [
-            engine.begin(
-                conn,
-                ctx,
-                'share_group.create',
-                'share_group',
-                group_id,
-                mutex_key=group_id,
-                topic='share' if source else 'scheduler',
-                host=source.host if source else '',
-                unique_key=f'share_group:{group_id}',
-                data=CreateGroup(zone=zone, named_subnets=named),
-            )
-        ]
+        engine.begin(
+            conn,
+            ctx,
+            'share_group.create',
+            'share_group',
+            group_id,
+            mutex_key=group_id,
+            topic='share' if source else 'scheduler',
+            host=source.host if source else '',
+            unique_key=f'share_group:{group_id}',
+            data=CreateGroup(zone=zone, named_subnets=named),
+        )
         row = share_groups.get(conn, ctx, group_id)
         if source:
-            wakes += _shares_of(conn, ctx, wanted['source_share_group_snapshot_id'], row)
-    for wake in wakes:
-        wake.send(ctx)
+            _begin_shares(conn, ctx, wanted['source_share_group_snapshot_id'], row)
     notifications.emit(
         ctx, 'share_group.create.start', {'share_group_id': group_id, 'share_group_type_id': group_type.id}
     )
@@ -229,9 +225,8 @@ def _must_be_offered(
         share_requests.must_have_subnet(conn, network_id, *zone, named=named)
 
 
-def _shares_of(conn: Connection, ctx: RequestContext, snapshot_id: str, group: Row[Any]) -> list[engine.Wake]:
+def _begin_shares(conn: Connection, ctx: RequestContext, snapshot_id: str, group: Row[Any]) -> None:
     """Begin a share of the new group for every member of the group snapshot."""
-    wakes = []
     for member, share in share_group_snapshots.with_shares(conn, snapshot_id):
         share_type = share_types.get(conn, ctx.elevated(), share.share_type_id)
         if not share.create_share_from_snapshot_support:
@@ -249,7 +244,7 @@ def _shares_of(conn: Connection, ctx: RequestContext, snapshot_id: str, group: R
             share_requests.abilities(share_type),
             {},
         )
-        _, wake = share_actions.begin_create(
+        share_actions.begin_create(
             conn,
             ctx,
             {'name': share.name, 'description': share.description},
@@ -258,8 +253,6 @@ def _shares_of(conn: Connection, ctx: RequestContext, snapshot_id: str, group: R
             group,
             member.id,
         )
-        wakes.append(wake)
-    return wakes
 
 
 def update(ctx: RequestContext, group_id: str, values: Mapping[str, Any]) -> Row[Any]:
@@ -280,7 +273,7 @@ def delete(ctx: RequestContext, group_id: str, *, force: bool = False) -> None:
         row = share_groups.get(conn, ctx, group_id)
         superseding.begin_delete(conn, states.SHARE_GROUP, group_id, _LIFE, force=force)
         share_group_membership.must_be_empty(conn, group_id)
-        wake = engine.begin(
+        engine.begin(
             conn,
             ctx,
             'share_group.delete',
@@ -291,7 +284,6 @@ def delete(ctx: RequestContext, group_id: str, *, force: bool = False) -> None:
             unique_key=f'share_group:{group_id}',
             owner=row.project_id,
         )
-    wake.send(ctx)
     notifications.emit(ctx, 'share_group.delete.start', {'share_group_id': group_id})
 
 

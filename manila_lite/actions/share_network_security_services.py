@@ -67,16 +67,13 @@ def _change(ctx: RequestContext, network_id: str, service_id: str, current_id: s
         if current_id:
             share_networks.detach(conn, network_id, current_id)
         share_networks.attach(conn, network_id, service_id)
-        wakes = share_server_updates.begin(
+        share_server_updates.begin(
             conn,
             ctx,
             question,
             UpdateSecurityService(network_id=network_id, new_id=service_id, current_id=current_id),
         )
-        row = share_networks.get(conn, ctx, network_id)
-    for wake in wakes:
-        wake.send(ctx)
-    return row
+        return share_networks.get(conn, ctx, network_id)
 
 
 def _examined(

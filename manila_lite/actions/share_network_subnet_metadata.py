@@ -36,9 +36,8 @@ def set_metadata(
         change(conn, share_network_subnet_metadata, subnet_id, values, conf=ctx.conf)
         now = key_values.of(conn, share_network_subnet_metadata, subnet_id)
         changed = [key for key in before.keys() | now.keys() if before.get(key) != now.get(key)]
-        wakes = _push(conn, ctx, subnet_id, changed) if push else []
-    for wake in wakes:
-        wake.send(ctx)
+        if push:
+            _push(conn, ctx, subnet_id, changed)
     return now
 
 
@@ -50,9 +49,8 @@ def delete_metadata(ctx: RequestContext, network_id: str, subnet_id: str, key: s
     with ctx.db.writer() as conn:
         _get_own(conn, ctx, network_id, subnet_id)
         key_values.remove(conn, share_network_subnet_metadata, subnet_id, key)
-        wakes = _push(conn, ctx, subnet_id, [key]) if push else []
-    for wake in wakes:
-        wake.send(ctx)
+        if push:
+            _push(conn, ctx, subnet_id, [key])
 
 
 def _get_own(conn: Connection, ctx: RequestContext, network_id: str, subnet_id: str) -> Row[Any]:
@@ -60,27 +58,25 @@ def _get_own(conn: Connection, ctx: RequestContext, network_id: str, subnet_id: 
     return share_network_subnets.get(conn, network_id, subnet_id)
 
 
-def _push(conn: Connection, ctx: RequestContext, subnet_id: str, changed: Iterable[str]) -> list[engine.Wake]:
+def _push(conn: Connection, ctx: RequestContext, subnet_id: str, changed: Iterable[str]) -> None:
     """Begin an operation for each running server in the subnet that sends the metadata to it.
 
     A server with such an open operation gets no second one.
     """
     if not set(changed) & set(ctx.conf.driver_updatable_subnet_metadata):
-        return []
-    return [
-        engine.begin_once(
-            conn,
-            ctx,
-            'share_server.push_metadata',
-            'share_server',
-            server.id,
-            topic='share',
-            host=server.host,
-            mutex_key=f'server:{server.id}',
-            unique_key=f'metadata:{server.id}:{subnet_id}',
-            data=PushMetadata(subnet_id=subnet_id),
-            owner=server.project_id,
-        )
-        for server in share_server_queries.list_in_subnets(conn, (subnet_id,))
-        if server.status in share_server_queries.RUNNING
-    ]
+        return
+    for server in share_server_queries.list_in_subnets(conn, (subnet_id,)):
+        if server.status in share_server_queries.RUNNING:
+            engine.begin_once(
+                conn,
+                ctx,
+                'share_server.push_metadata',
+                'share_server',
+                server.id,
+                topic='share',
+                host=server.host,
+                mutex_key=f'server:{server.id}',
+                unique_key=f'metadata:{server.id}:{subnet_id}',
+                data=PushMetadata(subnet_id=subnet_id),
+                owner=server.project_id,
+            )

@@ -76,7 +76,7 @@ def create(
             else:
                 metadata = dict(wanted.get('metadata') or {})
                 subnet_id = insert(conn, network_id, zone_id, place, metadata)
-            wakes = share_server_updates.begin(
+            share_server_updates.begin(
                 conn, ctx, question, AddSubnet(network_id=network_id, subnet_id=subnet_id)
             )
             share_server_queries.add_to_subnet(conn, [server.id for server in question.servers], subnet_id)
@@ -89,8 +89,6 @@ def create(
             f'neutron_subnet_id: other requests took the free addresses of {place["neutron_subnet_id"]}.',
             code='changed_meanwhile',
         )
-    for wake in wakes:
-        wake.send(ctx)
     return row, metadata
 
 
@@ -380,10 +378,8 @@ def delete(ctx: RequestContext, network_id: str, subnet_id: str) -> None:
                 *network_deletion.objections_of(conn, ctx, servers, 'subnet_in_use'),
             ],
         )
-        wakes = network_deletion.remove_unused(conn, ctx, servers)
+        network_deletion.remove_unused(conn, ctx, servers)
         if servers:
             share_network_subnets.delete_for_owner(conn, subnet_id)
         else:
             share_network_subnets.delete(conn, subnet_id)
-    for wake in wakes:
-        wake.send(ctx)

@@ -103,13 +103,11 @@ def delete(ctx: RequestContext, network_id: str) -> None:
         network_deletion.must_be_free(
             f'Share network {network_id}', _objections(conn, ctx, network_id, servers)
         )
-        wakes = network_deletion.remove_unused(conn, ctx, servers)
+        network_deletion.remove_unused(conn, ctx, servers)
         if servers:
             share_networks.delete_for_owner(conn, network_id)
         else:
             share_networks.delete(conn, network_id)
-    for wake in wakes:
-        wake.send(ctx)
 
 
 def _objections(

@@ -85,7 +85,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
             },
         )
         key_values.insert(conn, share_instance_metadata, replica_id, metadata, ctx.conf)
-        wake = engine.begin(
+        engine.begin(
             conn,
             ctx,
             share_replicas.CREATE,
@@ -102,9 +102,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
                 only_host=share_requests.get_only_host(ctx, wanted.get('scheduler_hints') or {}),
             ),
         )
-        row = share_replicas.get(conn, ctx, replica_id)
-    wake.send(ctx)
-    return row, metadata
+        return share_replicas.get(conn, ctx, replica_id), metadata
 
 
 def _must_be_replicable(conn: Connection, share: Row[Any]) -> None:
@@ -204,7 +202,7 @@ def promote(ctx: RequestContext, replica_id: str, wait: int = 0) -> tuple[Any, b
         over = 'hand_over' if share.status == 'available' else 'fail_over'
         transitions.begin(conn, _SHARE, over, share.instance_id)
         transitions.begin(conn, _SHARE, 'promote', replica_id)
-        wake = engine.begin(
+        engine.begin(
             conn,
             ctx,
             share_replicas.PROMOTE,
@@ -219,9 +217,7 @@ def promote(ctx: RequestContext, replica_id: str, wait: int = 0) -> tuple[Any, b
                 share_id=share.id, over=over, quiesce=wait, mounted=share.replication_type == 'readable'
             ),
         )
-        row = share_replicas.get(conn, ctx, replica_id)
-    wake.send(ctx)
-    return row, True
+        return share_replicas.get(conn, ctx, replica_id), True
 
 
 def _must_be_placed(row: Row[Any]) -> None:
@@ -263,8 +259,7 @@ def resync(ctx: RequestContext, replica_id: str) -> bool:
                 f'Replica {replica_id} is {row.status}; to be resynchronized, it must be '
                 f'{" or ".join(replica_workflow.FOLLOWING)}.'
             )
-        wake = replica_workflow.resync(conn, ctx, row)
-    wake.send(ctx)
+        replica_workflow.resync(conn, ctx, row)
     return True
 
 
@@ -292,7 +287,7 @@ def delete(ctx: RequestContext, replica_id: str, *, force: bool = False) -> None
             rows.supersede(conn, replica_id, _LIFE)
         transitions.begin(conn, _SHARE, 'force_delete' if force else 'delete', replica_id)
         rows.supersede(conn, replica_id, (share_replicas.UPDATE, share_replicas.ACCESS))
-        wake = engine.begin(
+        engine.begin(
             conn,
             ctx,
             share_replicas.DELETE,
@@ -305,9 +300,8 @@ def delete(ctx: RequestContext, replica_id: str, *, force: bool = False) -> None
             owner=row.project_id,
             data=DeleteReplica(share_id=row.share_id, force=force, left=left),
         )
-        wakes = [wake, *(replica_workflow.put_back(conn, ctx, row.share_id, replica_id) if stopped else ())]
-    for wake in wakes:
-        wake.send(ctx)
+        if stopped:
+            replica_workflow.put_back(conn, ctx, row.share_id, replica_id)
 
 
 def _stop_promotion(conn: Connection, ctx: RequestContext, row: Row[Any]) -> bool:
@@ -339,9 +333,8 @@ def reset_status(ctx: RequestContext, replica_id: str, status: str) -> None:
         stopped = _stop_promotion(conn, ctx, row)
         rows.supersede(conn, replica_id, _LIFE)
         transitions.reset(conn, _SHARE, replica_id, status)
-        wakes = replica_workflow.put_back(conn, ctx, row.share_id, replica_id) if stopped else []
-    for wake in wakes:
-        wake.send(ctx)
+        if stopped:
+            replica_workflow.put_back(conn, ctx, row.share_id, replica_id)
 
 
 def reset_replica_state(ctx: RequestContext, replica_id: str, state: str) -> None:

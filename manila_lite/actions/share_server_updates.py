@@ -146,13 +146,13 @@ def begin_checks(ctx: RequestContext, question: UpdateCheck[Any]) -> None:
         known = _checks_by_host(conn, question)
         if question.request:
             _must_be_first(conn, question)
-        wakes = [_begin_check(conn, ctx, question, host) for host in question.hosts if host not in known]
-    for wake in wakes:
-        wake.send(ctx)
+        for host in question.hosts:
+            if host not in known:
+                _begin_check(conn, ctx, question, host)
 
 
-def _begin_check(conn: Connection, ctx: RequestContext, question: UpdateCheck[Any], host: str) -> engine.Wake:
-    return engine.begin(
+def _begin_check(conn: Connection, ctx: RequestContext, question: UpdateCheck[Any], host: str) -> None:
+    engine.begin(
         conn,
         ctx,
         question.change.ask,
@@ -308,9 +308,7 @@ def _read_checks(ctx: RequestContext, question: UpdateCheck[Any]) -> dict[str, A
         return _checks_by_host(conn, question)
 
 
-def begin(
-    conn: Connection, ctx: RequestContext, question: UpdateCheck[Any], data: ChangeServer
-) -> list[engine.Wake]:
+def begin(conn: Connection, ctx: RequestContext, question: UpdateCheck[Any], data: ChangeServer) -> None:
     """Begin the change: network and servers go to ``network_change``, with one operation for each server.
 
     Without servers nothing is done.
@@ -318,12 +316,12 @@ def begin(
     :raises errors.WrongState: one of the servers is not active any more.
     """
     if not question.servers:
-        return []
+        return
     server_ids = [server.id for server in question.servers]
     transitions.begin(conn, states.SHARE_NETWORK, 'change', question.network_id)
     if transitions.begin_many(conn, states.SHARE_SERVER, 'change', server_ids) != len(server_ids):
         raise errors.WrongState('The share servers changed in the meantime; try again.')
-    return [
+    for server in question.servers:
         engine.begin(
             conn,
             ctx,
@@ -337,8 +335,6 @@ def begin(
             data=data,
             owner=server.project_id,
         )
-        for server in question.servers
-    ]
 
 
 def must_be_unchanged(question: UpdateCheck[Any], now: UpdateCheck[Any]) -> None:

@@ -33,8 +33,7 @@ def delete(ctx: RequestContext, server_id: str) -> None:
     :raises errors.Conflict: the server has shares.
     """
     with ctx.db.writer() as conn:
-        wake = remove_server(conn, ctx, share_servers.get_visible(conn, ctx, server_id))
-    wake.send(ctx)
+        remove_server(conn, ctx, share_servers.get_visible(conn, ctx, server_id))
 
 
 def reset_status(ctx: RequestContext, server_id: str, status: str) -> None:
@@ -90,7 +89,7 @@ def manage(ctx: RequestContext, wanted: Mapping[str, Any]) -> str:
             [subnet.id],
             'manage',
         )
-        wake = _begin(
+        _begin(
             conn,
             ctx,
             'share_server.manage',
@@ -98,7 +97,6 @@ def manage(ctx: RequestContext, wanted: Mapping[str, Any]) -> str:
             service.host,
             ManageServer(identifier=identifier, options=options),
         )
-    wake.send(ctx)
     return server_id
 
 
@@ -131,8 +129,8 @@ def _get_subnet(conn: Connection, network_id: str, subnet_id: str | None, servic
 
 def _begin(
     conn: Connection, ctx: RequestContext, kind: str, server_id: str, host: str, data: OperationData
-) -> engine.Wake:
-    return engine.begin(
+) -> None:
+    engine.begin(
         conn,
         ctx,
         kind,
@@ -171,5 +169,4 @@ def unmanage(ctx: RequestContext, server_id: str, *, force: bool) -> None:
                 code='share_server_in_use',
             )
         transitions.begin(conn, states.SHARE_SERVER, 'unmanage', server_id)
-        wake = _begin(conn, ctx, 'share_server.unmanage', server_id, server.host, UnmanageServer(force=force))
-    wake.send(ctx)
+        _begin(conn, ctx, 'share_server.unmanage', server_id, server.host, UnmanageServer(force=force))

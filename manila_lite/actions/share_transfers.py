@@ -140,13 +140,9 @@ def accept(ctx: RequestContext, transfer_id: str, key: str, *, clear_rules: bool
         _must_fit(conn, ctx, share)
         share_transfers.give_share(conn, share.id, ctx.project_id, ctx.user_id)
         given = shares.get(conn, ctx.elevated(), share.id)
-        wakes = (
-            [*rules.deny_all(conn, ctx, given), *snapshot_rules.deny_all(conn, ctx, given)]
-            if clear_rules
-            else []
-        )
-    for wake in wakes:
-        wake.send(ctx)
+        if clear_rules:
+            rules.deny_all(conn, ctx, given)
+            snapshot_rules.deny_all(conn, ctx, given)
     _notify(ctx, 'accept', transfer)
 
 

@@ -56,9 +56,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
         group, wanted = share_group_membership.join(conn, ctx, wanted, share_type)
         wanted = {**wanted, 'encryption_key_ref': encryption.choose_key(wanted, share_type, source, group)}
         spec = share_requests.resolve(conn, ctx, wanted, share_type, source, named=named)
-        row, wake = begin_create(conn, ctx, wanted, share_type, spec, group)
-    wake.send(ctx)
-    return row, spec.metadata
+        return begin_create(conn, ctx, wanted, share_type, spec, group), spec.metadata
 
 
 def begin_create(
@@ -69,8 +67,8 @@ def begin_create(
     spec: share_requests.ShareRequest,
     group: Row[Any] | None = None,
     member: str | None = None,
-) -> tuple[Any, engine.Wake]:
-    """Begin a share, in ``creating``. Return its row, and the wake-up to send after the commit.
+) -> Any:
+    """Begin a share, in ``creating``. Return its row.
 
     ``group``: the group that it joins. ``member``: the member of a group snapshot that it is created from.
 
@@ -120,7 +118,7 @@ def begin_create(
             'replica_state': share_requests.replica_state(spec.abilities),
         },
     )
-    wake = engine.begin(
+    engine.begin(
         conn,
         ctx,
         'share.create',
@@ -147,7 +145,7 @@ def begin_create(
         one_share=spec.size,
         written=True,
     )
-    return shares.as_inserted(values, instance, share_type.name, spec.zone), wake
+    return shares.as_inserted(values, instance, share_type.name, spec.zone)
 
 
 def _source(
@@ -233,14 +231,10 @@ def delete(
         resource_locks.refuse_if_locked(conn, ctx, share_id)
         share_guards.must_have_no_snapshots(conn, share_id)
         share_guards.must_have_no_backups(conn, share_id)
-        left = [
-            share_migration_workflow.begin_release(conn, ctx, row)
-            for row in shares.list_second_instances(conn, share_id=share_id)
-            if row.status in states.SHARE['delete'].allowed
-        ]
-        wake = begin_at_backend(conn, ctx, kind, share)
-    for note in (wake, *left):
-        note.send(ctx)
+        for row in shares.list_second_instances(conn, share_id=share_id):
+            if row.status in states.SHARE['delete'].allowed:
+                share_migration_workflow.begin_release(conn, ctx, row)
+        begin_at_backend(conn, ctx, kind, share)
 
 
 def delete_second_instance(ctx: RequestContext, instance_id: str) -> bool:
@@ -249,13 +243,10 @@ def delete_second_instance(ctx: RequestContext, instance_id: str) -> bool:
     :raises errors.WrongState: the instance is being deleted already, or a migration needs it.
     """
     with ctx.db.writer() as conn:
-        wakes = [
-            share_migration_workflow.begin_release(conn, ctx, row)
-            for row in shares.list_second_instances(conn, instance_id=instance_id)
-        ]
-    for wake in wakes:
-        wake.send(ctx)
-    return bool(wakes)
+        instances = shares.list_second_instances(conn, instance_id=instance_id)
+        for instance in instances:
+            share_migration_workflow.begin_release(conn, ctx, instance)
+    return bool(instances)
 
 
 def reset_second_instance(ctx: RequestContext, instance_id: str, status: str) -> bool:
@@ -297,9 +288,9 @@ def _end_open_operations(conn: Connection, ctx: RequestContext, share: Row[Any])
 
 def begin_at_backend(
     conn: Connection, ctx: RequestContext, kind: str, share: Row[Any], data: OperationData | None = None
-) -> engine.Wake:
+) -> None:
     """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
-    return engine.begin(
+    engine.begin(
         conn,
         ctx,
         kind,
@@ -337,7 +328,7 @@ def extend(ctx: RequestContext, share_id: str, new_size: int, *, force: bool = F
         share_group_membership.must_have_settled_group(conn, share)
         _check_growth(conn, ctx, share, new_size)
         shares.update(conn, share_id, target_size=new_size)
-        wake = engine.begin(
+        engine.begin(
             conn,
             ctx,
             'share.extend',
@@ -350,7 +341,6 @@ def extend(ctx: RequestContext, share_id: str, new_size: int, *, force: bool = F
             unique_key=f'share:{share_id}',
             owner=share.project_id,
         )
-    wake.send(ctx)
 
 
 def _check_growth(conn: Connection, ctx: RequestContext, share: Row[Any], new_size: int) -> None:
@@ -381,10 +371,7 @@ def shrink(ctx: RequestContext, share_id: str, new_size: int) -> None:
         share_bin.must_still_be_out(conn, share_id)
         share_group_membership.must_have_settled_group(conn, share)
         shares.update(conn, share_id, target_size=new_size)
-        wake = begin_at_backend(
-            conn, ctx, 'share.shrink', share, ResizeShare(size=share.size, new_size=new_size)
-        )
-    wake.send(ctx)
+        begin_at_backend(conn, ctx, 'share.shrink', share, ResizeShare(size=share.size, new_size=new_size))
 
 
 def revert(ctx: RequestContext, share_id: str, snapshot_id: str) -> None:
@@ -416,10 +403,9 @@ def revert(ctx: RequestContext, share_id: str, snapshot_id: str) -> None:
         if snapshot.size > share.size:
             _check_growth(conn, ctx, share, snapshot.size)
         shares.update(conn, share_id, target_size=snapshot.size)
-        wake = begin_at_backend(
+        begin_at_backend(
             conn, ctx, 'share.revert', share, RevertShare(snapshot_id=snapshot_id, new_size=snapshot.size)
         )
-    wake.send(ctx)
 
 
 def _snapshot_of(conn: Connection, ctx: RequestContext, share_id: str, snapshot_id: str) -> Row[Any]:

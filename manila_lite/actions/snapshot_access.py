@@ -5,7 +5,7 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import engine, errors, states
+from manila_lite import errors, states
 from manila_lite.actions import access_targets
 from manila_lite.context import RequestContext
 from manila_lite.db.core import limits, transitions
@@ -53,10 +53,8 @@ def allow(ctx: RequestContext, snapshot_id: str, wanted: dict[str, Any], *, ipv6
             states.SNAPSHOT_ACCESS,
             {'id': rule_id, 'snapshot_id': snapshot_id, 'access_type': access_type, 'access_to': access_to},
         )
-        wake = snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host, share.project_id)
-        row = snapshot_access.get(conn, snapshot_id, rule_id)
-    wake.send(ctx)
-    return row
+        snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host, share.project_id)
+        return snapshot_access.get(conn, snapshot_id, rule_id)
 
 
 def _locked(conn: Connection, ctx: RequestContext, snapshot_id: str) -> tuple[Any, Any]:
@@ -107,8 +105,7 @@ def deny(ctx: RequestContext, snapshot_id: str, access_id: str) -> None:
                 f'Snapshot {snapshot_id} is {snapshot.status}; its access rules are deleted with it.'
             )
         transitions.begin(conn, states.SNAPSHOT_ACCESS, 'revoke', access_id)
-        wake = snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host, share.project_id)
-    wake.send(ctx)
+        snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host, share.project_id)
 
 
 def _rule(conn: Connection, snapshot: Row[Any], share: Row[Any], access_id: str) -> Row[Any]:
@@ -120,14 +117,12 @@ def _rule(conn: Connection, snapshot: Row[Any], share: Row[Any], access_id: str)
         raise
 
 
-def deny_all(conn: Connection, ctx: RequestContext, share: Row[Any]) -> list[engine.Wake]:
-    """Queue all rules of the share's snapshots for removal. Return the wake-ups.
+def deny_all(conn: Connection, ctx: RequestContext, share: Row[Any]) -> None:
+    """Queue all rules of the share's snapshots for removal.
 
     The caller has locked the share (``access.lock``).
     """
     rules = snapshot_access.of_share(conn, share.id) if share.host else []
     transitions.begin_many(conn, states.SNAPSHOT_ACCESS, 'revoke', [rule.id for rule in rules])
-    return [
+    for snapshot_id in sorted({rule.snapshot_id for rule in rules}):
         snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host, share.project_id)
-        for snapshot_id in sorted({rule.snapshot_id for rule in rules})
-    ]

@@ -60,7 +60,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
             },
         )
         key_values.insert(conn, snapshot_metadata, snapshot_id, metadata, ctx.conf)
-        wake = begin_at_backend(conn, ctx, 'snapshot.create', snapshot_id, share)
+        begin_at_backend(conn, ctx, 'snapshot.create', snapshot_id, share)
         quotas.check(
             conn,
             ctx.conf,
@@ -69,9 +69,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
             {'snapshots': 1, 'snapshot_gigabytes': share.size},
             written=True,
         )
-        row = snapshots.get(conn, ctx, snapshot_id)
-    wake.send(ctx)
-    return row, metadata
+        return snapshots.get(conn, ctx, snapshot_id), metadata
 
 
 def _check_share(conn: Connection, share: Row[Any], allowed: tuple[str, ...]) -> None:
@@ -91,9 +89,9 @@ def begin_at_backend(
     snapshot_id: str,
     share: Row[Any],
     data: OperationData | None = None,
-) -> engine.Wake:
+) -> None:
     """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
-    return engine.begin(
+    engine.begin(
         conn,
         ctx,
         kind,
@@ -140,8 +138,7 @@ def delete(ctx: RequestContext, snapshot_id: str, *, force: bool = False) -> Non
                 snapshot_id,
                 **({'deletion_deferred': True} if verb == 'defer' else {}),
             )
-        wake = begin_at_backend(conn, ctx, kind, snapshot_id, share)
-    wake.send(ctx)
+        begin_at_backend(conn, ctx, kind, snapshot_id, share)
 
 
 def must_not_be_in_use(conn: Connection, snapshot_id: str) -> None:

@@ -15,7 +15,7 @@
   the same number of tries: ``manila-manage doctor`` shows it.
 """
 
-from manila_lite.engine.begin import Wake, backend_of, begin, begin_once
+from manila_lite.engine.begin import Wake, backend_of, begin, begin_once, wake_up
 from manila_lite.engine.plans import EXCLUSIVE, FAST, PLACE, WORK, Plan, Step, Work
 from manila_lite.engine.runner import Runner
 
@@ -32,4 +32,5 @@ __all__ = [
     'backend_of',
     'begin',
     'begin_once',
+    'wake_up',
 ]

@@ -25,10 +25,8 @@ class Wake:
     lane: str | None = None
 
     def send(self, ctx: context.RequestContext) -> None:
-        """Tell the worker as soon as the row is committed. Never fails: a lost wake-up costs one poll interval."""
-        ctx.db.afterwards(
-            functools.partial(ctx.bus.wake, self.topic, self.host or None, self.operation_id, self.lane)
-        )
+        """Tell the worker. Never fails: a lost wake-up costs one poll interval."""
+        ctx.bus.wake(self.topic, self.host or None, self.operation_id, self.lane)
 
 
 def begin(
@@ -46,7 +44,7 @@ def begin(
     lane: str = WORK,
     owner: str | None = None,
 ) -> Wake:
-    """Insert the operation in the caller's transaction. Return the wake-up to send after the commit.
+    """Insert the operation in the caller's transaction. Its worker is told after the commit. Return the wake-up.
 
     ``owner``: the project of the resource; without it, the caller's. The operation belongs to it whoever asked: it sees the
     operation and its events, its turns are used, and it gets the user messages.
@@ -74,7 +72,7 @@ def begin(
     except db_exception.DBDuplicateEntry:
         name = resource_type.replace('_', ' ')
         raise errors.WrongState(f'Another operation on {name} {resource_id} has not ended.') from None
-    return Wake(topic, backend_of(host), operation_id, lane)
+    return wake_up(ctx, topic, host, operation_id, lane)
 
 
 def begin_once(
@@ -93,7 +91,7 @@ def begin_once(
     """Have the open operation with this key run once more before it ends, or begin it if none is open."""
     operation_id = rows.request_rerun(conn, unique_key)
     if operation_id is not None:
-        return Wake(topic, backend_of(host), operation_id, lane)
+        return wake_up(ctx, topic, host, operation_id, lane)
     return begin(
         conn,
         ctx,
@@ -106,6 +104,13 @@ def begin_once(
         lane=lane,
         **more,
     )
+
+
+def wake_up(ctx: context.RequestContext, topic: str, host: str, operation_id: str, lane: str) -> Wake:
+    """Have the worker told after the commit that the operation waits in this queue. Return the wake-up."""
+    wake = Wake(topic, backend_of(host), operation_id, lane)
+    ctx.db.afterwards(functools.partial(wake.send, ctx))
+    return wake
 
 
 def begin_many_once(

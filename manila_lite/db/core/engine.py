@@ -163,7 +163,7 @@ class Database:
         @event.listens_for(engine, 'begin')
         def begun(conn: Connection) -> None:
             # A deferred BEGIN that becomes a writer later is refused at once under contention.
-            prepared.send(conn, 'BEGIN IMMEDIATE' if getattr(self._own, 'writing', False) else 'BEGIN')
+            prepared.send(conn, 'BEGIN' if getattr(self._own, 'later', None) is None else 'BEGIN IMMEDIATE')
 
     def writer(self) -> contextlib.AbstractContextManager[Connection]:
         """Open a transaction: everything written through the connection is committed together at the end, or nothing is."""
@@ -199,15 +199,14 @@ class Database:
                 yield whole
             finally:
                 self._own.whole = None
-        whole.committed()
 
     def afterwards(self, call: Callable[[], None]) -> None:
-        """Call ``call`` after this thread's writes are committed: now, unless it writes ``together``."""
-        whole = self._whole()
-        if whole is None:
+        """Call ``call`` after this thread's transaction is committed, if it is writing; else now. Without a commit, never."""
+        later: list[Callable[[], None]] | None = getattr(self._own, 'later', None)
+        if later is None:
             call()
         else:
-            whole.later(call)
+            later.append(call)
 
     def _whole(self) -> UnitOfWork | None:
         return getattr(self._own, 'whole', None)
@@ -218,14 +217,17 @@ class Database:
         # SQLite has one writer, and lets others sleep and retry: threads of one process queue up here instead. A thread
         # that waited for the whole timeout tries all the same, and gets SQLite's own error.
         queues = engine.dialect.name == 'sqlite' and self._turn.acquire(timeout=_BUSY_TIMEOUT_MS / 1000)
-        self._own.writing = True
+        later: list[Callable[[], None]] = []
+        self._own.later = later
         try:
             with _interrupts(), engine.connect() as conn, _ended(conn), conn.begin():
                 yield conn
         finally:
-            self._own.writing = False
+            self._own.later = None
             if queues:
                 self._turn.release()
+        for call in later:
+            call()
 
     @contextlib.contextmanager
     def _read_only(self) -> Iterator[Connection]:

@@ -15,7 +15,6 @@ class UnitOfWork:
 
     def __init__(self, begin: Callable[[], Connection]):
         self._begin = begin
-        self._afterwards: list[Callable[[], None]] = []
         self.begun = False
 
     @functools.cached_property
@@ -31,12 +30,3 @@ class UnitOfWork:
         conn = self.connection
         with savepoint(conn):
             yield conn
-
-    def later(self, call: Callable[[], None]) -> None:
-        """Make the call after the commit. Without a commit, it is never made."""
-        self._afterwards.append(call)
-
-    def committed(self) -> None:
-        """Make the calls that waited for the commit."""
-        for call in self._afterwards:
-            call()

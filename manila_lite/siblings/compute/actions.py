@@ -85,8 +85,7 @@ def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
             nics = [_nic(conn, server_id, *one) for one in nets]
             store.update_server(conn, server_id, spec=spec | {'nics': nics})
         row = store.server(conn, server_id)
-        wake = _begin_operation(conn, ctx, row, 'create', {})
-    wake.send(ctx)
+        _begin_operation(conn, ctx, row, 'create', {})
     return row
 
 
@@ -129,9 +128,9 @@ def _fits(ctx: RequestContext, spec: Mapping[str, Any]) -> None:
 
 def _begin_operation(
     conn: Connection, ctx: RequestContext, row: Any, verb: str, data: Mapping[str, Any]
-) -> engine.Wake:
+) -> None:
     store.add_event(conn, row, verb, ctx=ctx)
-    return engine.begin(
+    engine.begin(
         conn,
         ctx,
         f'server.{verb}',
@@ -165,8 +164,7 @@ def begin(
     with ctx.db.writer() as conn:
         transitions.begin(conn, SERVER, verb, row.id, **({} if spec is None else {'spec': dict(spec)}))
         _check_shares(verb, store.attachments(conn, (row.id,)))
-        wake = _begin_operation(conn, ctx, row, verb, data | also(conn))
-    wake.send(ctx)
+        _begin_operation(conn, ctx, row, verb, data | also(conn))
 
 
 def _check_shares(verb: str, attached: list[Any]) -> None:
@@ -203,8 +201,7 @@ def delete(ctx: RequestContext, row: Any) -> None:
         transitions.begin_many(conn, ATTACHMENT, 'detach', attached)
         for resource_id in (row.id, *attached):
             work.supersede(conn, resource_id, KINDS)
-        wake = _begin_operation(conn, ctx, row, 'delete', {})
-    wake.send(ctx)
+        _begin_operation(conn, ctx, row, 'delete', {})
 
 
 #: Kinds of operations that are dropped when a server is deleted.
@@ -288,7 +285,6 @@ def _read_console(ctx: RequestContext, row: Any, length: int | None) -> Any:
             lane=engine.FAST,
             data={'length': length},
         )
-    wake.send(ctx)
     end = time.monotonic() + ctx.conf.compute.console_timeout
     while time.monotonic() < end:
         with ctx.db.reader() as conn:

@@ -56,8 +56,7 @@ def attach(ctx: RequestContext, who: Mapping[str, str], row: Any, share_id: str,
             share_proto=share.protocol.upper(),
         )
         attachment = store.attachment(conn, row.id, share_id)
-        wake = _begin_operation(conn, ctx, row, 'attach', made['id'], share_id)
-    wake.send(ctx)
+        _begin_operation(conn, ctx, row, 'attach', made['id'], share_id)
     return attachment
 
 
@@ -73,15 +72,14 @@ def detach(ctx: RequestContext, row: Any, share_id: str) -> None:
             _check_status(store.server(conn, row.id), _DETACH)
         attachment = store.attachment(conn, row.id, share_id)
         transitions.begin(conn, ATTACHMENT, 'detach', attachment.id, fault=None)
-        wake = _begin_operation(conn, ctx, row, 'detach', attachment.id, share_id)
-    wake.send(ctx)
+        _begin_operation(conn, ctx, row, 'detach', attachment.id, share_id)
 
 
 def _begin_operation(
     conn: Connection, ctx: RequestContext, row: Any, verb: str, attachment_id: str, share_id: str
-) -> engine.Wake:
+) -> None:
     store.add_event(conn, row, f'share_{verb}', f'share {share_id}', ctx)
-    return engine.begin(
+    engine.begin(
         conn,
         ctx,
         f'attachment.{verb}',

@@ -82,7 +82,6 @@ def delete(ctx: RequestContext, name: str) -> None:
             raise errors.NotFound.of('image', name)
         if not row.ready and store.with_open_operation(conn, (row.server_id,)):
             raise errors.Conflict(f'Image {name} is being created.', code='wrong_state')
-        wake = engine.begin_once(
+        engine.begin_once(
             conn, ctx, KIND, 'image', row.id, topic=TOPIC, host=row.host, unique_key=f'image:{row.id}'
         )
-    wake.send(ctx)

@@ -97,8 +97,7 @@ class Reconciler:
         with self._services.db.writer() as conn:
             transitions.begin(conn, SERVER, verb, row.id)
             store.add_event(conn, row, verb, 'the server was found to run no more')
-            wake = self._begin(conn, f'server.{verb}', 'server', row.id, row.id)
-        wake.send(self._ctx)
+            self._begin(conn, f'server.{verb}', 'server', row.id, row.id)
 
     def _fail_broken_shares(self, row: Any, attached: list[Any]) -> None:
         with self._services.db.writer() as conn:
@@ -150,7 +149,7 @@ class Reconciler:
             if store.with_open_operation(conn, [row.id]):
                 return
             if row.status == 'deleting':
-                wake = self._begin(conn, 'server.delete', 'server', row.id, row.id)
+                self._begin(conn, 'server.delete', 'server', row.id, row.id)
             else:
                 transitions.settle(
                     conn,
@@ -160,8 +159,6 @@ class Reconciler:
                     'error',
                     fault='The operation was stopped for an administrator to examine.',
                 )
-                return
-        wake.send(self._ctx)
 
     def _redrive(self, row: Any) -> None:
         verb = 'attach' if row.status == 'attaching' else 'detach'
@@ -174,13 +171,13 @@ class Reconciler:
                     row.id,
                     row.server_id,
                     server_id=row.server_id,
-                ).send(self._ctx)
+                )
 
     def _begin(
         self, conn: Connection, kind: str, resource_type: str, resource_id: str, mutex_key: str, **data: Any
-    ) -> engine.Wake:
+    ) -> None:
         work.supersede(conn, resource_id, (*KINDS, 'server.delete'))  # operations that were set aside
-        return engine.begin(
+        engine.begin(
             conn,
             self._ctx,
             kind,

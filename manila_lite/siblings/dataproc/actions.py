@@ -38,9 +38,9 @@ def unique_key(cluster_id: str) -> str:
     return f'cluster:{cluster_id}'
 
 
-def converge(conn: Connection, ctx: RequestContext, cluster_id: str) -> engine.Wake:
-    """Begin the operation of a cluster, or ask an open one for another round. Returns the wake-up to send after the commit."""
-    return engine.begin_once(
+def converge(conn: Connection, ctx: RequestContext, cluster_id: str) -> None:
+    """Begin the operation of a cluster, or ask an open one for another round."""
+    engine.begin_once(
         conn, ctx, KIND, 'cluster', cluster_id, topic=TOPIC, host='', unique_key=unique_key(cluster_id)
     )
 
@@ -83,8 +83,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any], who: Mapping[str, str
             },
         )
         store.add_groups(conn, 'cluster_id', cluster_id, groups)
-        wake = converge(conn, ctx, cluster_id)
-    wake.send(ctx)
+        converge(conn, ctx, cluster_id)
     return cluster_id
 
 
@@ -123,18 +122,15 @@ def update(ctx: RequestContext, cluster_id: str, wanted: Mapping[str, Any], who:
         groups = templates.copied(store.groups(conn, 'cluster_id', (cluster_id,)).get(cluster_id, []))
     if 'shares' in own:
         own['known_shares'] = templates.check_shares(ctx, who, own['shares'], groups, exports=True)
-    wake = None
     with store.refuse_duplicate_name('cluster', own.get('name')), ctx.db.writer() as conn:
         store.get(conn, 'cluster', cluster_id, ctx.project_id, own=True)
         if 'shares' in own:
             transitions.begin(
                 conn, states.CLUSTER, 'update', cluster_id, status_description=None, fault=None, **own
             )
-            wake = converge(conn, ctx, cluster_id)
+            converge(conn, ctx, cluster_id)
         else:
             store.update(conn, 'cluster', cluster_id, own)
-    if wake is not None:
-        wake.send(ctx)
 
 
 def scale(ctx: RequestContext, cluster_id: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> None:
@@ -171,8 +167,7 @@ def scale(ctx: RequestContext, cluster_id: str, wanted: Mapping[str, Any], who: 
         for group_id, count in counts.items():
             store.resize(conn, group_id, count)
         store.add_groups(conn, 'cluster_id', cluster_id, new)
-        wake = converge(conn, ctx, cluster_id)
-    wake.send(ctx)
+        converge(conn, ctx, cluster_id)
 
 
 def _before(conn: Connection, cluster_id: str, there: list[Any]) -> dict[str, Any]:
@@ -218,5 +213,4 @@ def delete(ctx: RequestContext, cluster_id: str) -> None:
             transitions.begin(
                 conn, states.CLUSTER, 'delete', cluster_id, status_description=None, fault=None, scaling=None
             )
-        wake = converge(conn, ctx, cluster_id)
-    wake.send(ctx)
+        converge(conn, ctx, cluster_id)

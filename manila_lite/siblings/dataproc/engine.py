@@ -80,7 +80,6 @@ class Engine:
 
         Also reconciles grants, and removes nodes that no cluster needs.
         """
-        ctx = context.admin(self.services)
         with self.services.db.reader() as conn:
             clusters = [
                 row
@@ -88,7 +87,7 @@ class Engine:
                 if self._needs_check(conn, row)
             ]
         for row in clusters:
-            self._begin_converge(ctx, row)
+            self._begin_converge(row)
         self.tools.grants.reconcile()
         self._sweep()
 
@@ -120,7 +119,7 @@ class Engine:
     def _late(self) -> datetime.datetime:
         return timeutils.utcnow() - datetime.timedelta(seconds=self.tools.conf.check_interval / 2)
 
-    def _begin_converge(self, ctx: context.RequestContext, row: Any) -> None:
+    def _begin_converge(self, row: Any) -> None:
         owner = context.RequestContext(
             project_id=row.project_id,
             roles=['admin', 'member', 'reader'],
@@ -129,7 +128,5 @@ class Engine:
             overwrite=False,
         )
         with self.services.db.writer() as conn:
-            if rows.is_open(conn, actions.unique_key(row.id)):
-                return
-            wake = actions.converge(conn, owner, row.id)
-        wake.send(ctx)
+            if not rows.is_open(conn, actions.unique_key(row.id)):
+                actions.converge(conn, owner, row.id)

@@ -72,6 +72,23 @@ class TogetherTest(testtools.TestCase):
             self.write(8)
             self.assertTrue(whole.begun)
 
-    def test_callback_outside_a_unit_of_work_runs_at_once(self):
+    def test_callback_in_a_transaction_runs_after_its_commit(self):
+        with self.db.writer() as conn:
+            conn.execute(TABLE.insert().values(number=1))
+            self.db.afterwards(lambda: self.said.append(self.numbers(self.other)))
+            self.assertEqual([], self.said)
+        self.assertEqual([[1]], self.said)
+
+    def test_callback_in_a_transaction_that_fails_never_runs(self):
+        def work():
+            with self.db.writer():
+                self.db.afterwards(lambda: self.said.append('never'))
+                raise ZeroDivisionError
+
+        self.assertRaises(ZeroDivisionError, work)
+        self.write(1)
+        self.assertEqual([], self.said)
+
+    def test_callback_outside_a_transaction_runs_at_once(self):
         self.db.afterwards(lambda: self.said.append('now'))
         self.assertEqual(['now'], self.said)
