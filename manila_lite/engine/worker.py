@@ -97,7 +97,7 @@ class Worker:
 
     def _server(self) -> Server:
         endpoint = Operations(lambda ids: self.runner.wake(), self.runner.wake)
-        return Server(self.services.conf, self.binary, self.identity, [endpoint], services=self.services)
+        return Server(self.services.conf, self.binary, self.identity, [endpoint])
 
     def work(self) -> None:
         """Start to claim and run operations of the queue, unless the worker was stopped meanwhile.

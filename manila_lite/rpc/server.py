@@ -11,7 +11,6 @@ from oslo_config import cfg
 from oslo_messaging.rpc import dispatcher as oslo_dispatcher
 from oslo_messaging.rpc import server as oslo_server
 
-from manila_lite import context
 from manila_lite.rpc import transport
 
 LOG = logging.getLogger(__name__)
@@ -34,34 +33,23 @@ class Dispatcher(oslo_dispatcher.RPCDispatcher):  # type: ignore[misc]  # oslo.m
         super().__init__(*args, **kwargs)
         self._unknown: set[str] = set()
 
-    def dispatch(self, incoming: Any) -> Any:
-        """Return the answer of the endpoint.
-
-        :raises ExpectedException: no endpoint here understands the message; a caller gets the cause.
-        """
+    def dispatch(self, incoming: Any) -> None:
+        """Pass the message to the endpoint. Nobody waits for an answer."""
         try:
-            return super().dispatch(incoming)
+            super().dispatch(incoming)
         except (oslo_messaging.UnsupportedVersion, oslo_messaging.NoSuchMethod) as unknown:
             if str(unknown) not in self._unknown:
                 self._unknown.add(str(unknown))
                 LOG.warning(
                     'A message of another version is dropped, the work is found by polling: %s', unknown
                 )
-            raise oslo_messaging.ExpectedException from unknown
 
 
 class Server:
     """Endpoints that listen on a topic, for ``host`` and for any host. Make it after the fork."""
 
     def __init__(
-        self,
-        conf: cfg.ConfigOpts,
-        topic: str,
-        host: str,
-        endpoints: list[Any],
-        *,
-        services: context.Services | None = None,
-        threads: int = 4,
+        self, conf: cfg.ConfigOpts, topic: str, host: str, endpoints: list[Any], *, threads: int = 4
     ):
         self.name = f'{topic} as {host}'
         self._threads = threads
@@ -69,7 +57,7 @@ class Server:
         self._server = RpcServer(
             transport.get_transport(conf),
             oslo_messaging.Target(topic=topic, server=host),
-            Dispatcher(endpoints, transport.ContextSerializer(services)),
+            Dispatcher(endpoints, oslo_messaging.NoOpSerializer()),
         )
         self._starter: threading.Thread | None = None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One transport per process and URL, and the form of a request context on the wire."""
+"""One transport per process and URL, and the form of a request context in notifications."""
 
 import os
 from typing import Any
@@ -8,10 +8,7 @@ import oslo_messaging
 from oslo_config import cfg
 from oslo_messaging.notify import notifier
 
-from manila_lite import context, errors
-
-#: Exceptions of these modules arrive at a caller with their own class, not as RemoteError.
-EXCEPTION_MODULES = ['manila_lite.errors', 'oslo_messaging.exceptions', 'oslo_messaging.rpc.client']
+from manila_lite import errors
 
 #: Our defaults for RabbitMQ. Newer brokers have no other replicated queues, and no queues that a restart removes.
 _RABBIT = {'rabbit_quorum_queue': True, 'rabbit_transient_quorum_queue': True}
@@ -64,7 +61,7 @@ def get_transport(conf: cfg.ConfigOpts) -> Any:
     key = (os.getpid(), str(url_of(conf)))
     if key not in _transports:
         try:
-            _transports[key] = oslo_messaging.get_rpc_transport(conf, allowed_remote_exmods=EXCEPTION_MODULES)
+            _transports[key] = oslo_messaging.get_rpc_transport(conf)
         except oslo_messaging.MessagingException as bad:
             raise errors.BadConfig(f'transport_url: {bad}') from None
     return _transports[key]
@@ -77,18 +74,10 @@ def cleanup() -> None:
 
 
 class ContextSerializer(oslo_messaging.NoOpSerializer):  # type: ignore[misc]  # oslo.messaging has no types
-    """The form of a request context on the bus: a dict. The caller's token is left out, for no receiver needs it."""
-
-    def __init__(self, services: context.Services | None = None):
-        super().__init__()
-        self._services = services
+    """The form of a request context in notifications: a dict. The caller's token is left out, for no receiver needs it."""
 
     def serialize_context(self, ctxt: Any) -> dict[str, Any]:
         """Return ``ctxt``, a request context or already a dict, as a dict without its token."""
         values = dict(ctxt if isinstance(ctxt, dict) else ctxt.to_dict())
         values.pop('auth_token', None)
         return values
-
-    def deserialize_context(self, ctxt: dict[str, Any]) -> context.RequestContext:
-        """Return a request context with the services of this process, and log with its request id from here on."""
-        return context.RequestContext.from_dict(ctxt, services=self._services)

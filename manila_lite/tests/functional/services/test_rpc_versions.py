@@ -44,12 +44,10 @@ class Versions(base.BusTestCase):
         self.addCleanup(running.stop, 5)
         return running
 
-    def send(self, message, *, topic='manila-share', host='host@backend', call=False):
+    def send(self, message, *, topic='manila-share', host='host@backend'):
         """Send a message unchanged through the transport."""
         target = oslo_messaging.Target(topic=topic, server=host)
-        return transport.get_transport(self.conf)._send(
-            target, {}, message, wait_for_reply=call, timeout=waiting.LIMIT if call else None
-        )
+        return transport.get_transport(self.conf)._send(target, {}, message)
 
     def received(self):
         return self.got.get(timeout=waiting.LIMIT)
@@ -153,8 +151,3 @@ class Newer(Versions):
         self.works_still()
         running.stop(waiting.LIMIT)
         self.assertEqual(1, len(self.log.output.splitlines()), self.log.output)
-
-    def test_call_of_another_major_version_returns_an_error(self):
-        self.serve()
-        error = self.assertRaises(oslo_messaging.RemoteError, self.send, self.wake('2.0'), call=True)
-        self.assertIn('2.0', str(error))

