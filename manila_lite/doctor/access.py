@@ -8,24 +8,22 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import access, operations
-from manila_lite.doctor.finding import Mend, RepairContext
+from manila_lite.doctor.finding import RepairContext
 from manila_lite.operation_data.access import ApplyRules
 from manila_lite.workflow.access import apply_rules
 
 
-def rules_mender(share_id: str) -> Mend:
-    """Return the mender of a share's access rules, and of their summary status, if no operation will end them."""
-
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        return mend_rules(conn, repair, share_id, once_more=True)
-
-    return mend
-
-
 def mend_rules(
-    conn: Connection, repair: RepairContext, share_id: str, *, once_more: bool, data: ApplyRules | None = None
+    conn: Connection,
+    repair: RepairContext,
+    share_id: str,
+    *,
+    once_more: bool = True,
+    data: ApplyRules | None = None,
 ) -> str | None:
-    """Mend as ``rules_mender`` would, at once. ``once_more``: the backend may be told again."""
+    """Mend a share's access rules, and their summary status, if no operation will end them.
+    ``once_more``: the backend may be told again.
+    """
     access.lock(conn, share_id)
     row, pending = shares.find_share(conn, share_id), access.pending_rules(conn, share_id)
     is_under_way = operations.is_open(conn, access.unique_key(share_id))

@@ -3,7 +3,7 @@
 
 import dataclasses
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from manila_lite import context
@@ -35,6 +35,22 @@ class RepairContext:
             services=self.services,
             overwrite=False,
         )
+
+
+def one_each(rows: Iterable[Row[Any]]) -> list[Row[Any]]:
+    """Return one row for each resource: beside its open operation there may be parked ones."""
+    chosen: dict[str, Row[Any]] = {}
+    for row in rows:
+        if row.id not in chosen or row.operation_state == 'open':
+            chosen[row.id] = row
+    return list(chosen.values())
+
+
+def outlook(row: Row[Any]) -> tuple[str, bool]:
+    """Return what will end the transient status of a row with its operation, and whether it will not end well."""
+    if row.operation_id is None:
+        return 'no operation will end this', True
+    return f'see its operation {row.operation_id} ({row.operation_kind})', row.operation_state == 'parked'
 
 
 #: Mends a finding in the given transaction; returns a description, or None if the resource moved by itself meanwhile.

@@ -4,6 +4,7 @@
 import collections
 import dataclasses
 import datetime
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -92,14 +93,14 @@ def _judge(op: Row[Any], world: _World) -> _Verdict:
         return _Verdict(
             f'is parked: {op.error or "nobody can carry it out"}',
             wrong=True,
-            mend=recovery.parked_operation_mender(op),
+            mend=functools.partial(recovery.mend_parked, op=op),
         )
     down = _nobody(op, world)
     if down and op.host and stuck_migrations.is_cancellable(op):
         return _Verdict(
             f'{down}, or cancel it: manila-manage migration cancel --force {op.resource_id}',
             wrong=True,
-            mend=stuck_migrations.mender(op) if op.id in world.unwanted else None,
+            mend=functools.partial(stuck_migrations.cancel, op=op) if op.id in world.unwanted else None,
         )
     if op.owner:
         return _claimed(op, world)
@@ -173,20 +174,24 @@ def _nobody(op: Row[Any], world: _World) -> str | None:
 
 
 def _free(op: Row[Any]) -> Mend:
-    return _going(op, shares.drop_claim, 'its claim is free again')
+    return functools.partial(_go_on, op=op, change=shares.drop_claim, said='its claim is free again')
 
 
 def _hasten(op: Row[Any]) -> Mend:
-    return _going(op, shares.make_due, 'is due now, and its worker was told')
+    return functools.partial(
+        _go_on, op=op, change=shares.make_due, said='is due now, and its worker was told'
+    )
 
 
-def _going(op: Row[Any], change: Callable[[Connection, Any], bool], said: str) -> Mend:
-    """Return the mender that changes the operation, if it did not change since, and wakes its worker."""
-
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        if not change(conn, op):
-            return None
-        repair.wakes.append(Wake(op.topic, op.host, op.id, op.lane))
-        return said
-
-    return mend
+def _go_on(
+    conn: Connection,
+    repair: RepairContext,
+    op: Row[Any],
+    change: Callable[[Connection, Any], bool],
+    said: str,
+) -> str | None:
+    """Change the operation, if it did not change since, and wake its worker."""
+    if not change(conn, op):
+        return None
+    repair.wakes.append(Wake(op.topic, op.host, op.id, op.lane))
+    return said

@@ -3,6 +3,7 @@
 those of the rows.
 """
 
+import functools
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,7 @@ from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.maintenance import orphans
 from manila_lite.db.queries import quota_sums, quotas
-from manila_lite.doctor.finding import Finding, Mend, RepairContext
+from manila_lite.doctor.finding import Finding, RepairContext
 
 #: Number of keys that a line names.
 _NAMED = 3
@@ -29,15 +30,12 @@ def find_sizes(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
             about='share',
             project_id=row.project_id,
             age=repair.age(row.since),
-            mend=_drop(row),
+            mend=functools.partial(_drop, row=row),
         )
 
 
-def _drop(row: Row[Any]) -> Mend:
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        return f'counts with its {row.size} GiB' if shares.clear_stale_target_size(conn, row.id) else None
-
-    return mend
+def _drop(conn: Connection, repair: RepairContext, row: Row[Any]) -> str | None:
+    return f'counts with its {row.size} GiB' if shares.clear_stale_target_size(conn, row.id) else None
 
 
 def find_triggers(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
@@ -49,15 +47,12 @@ def find_triggers(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
             'missing',
             'usage does not change with the rows: a trigger is missing',
             wrong=True,
-            mend=_make(name),
+            mend=functools.partial(_make, name=name),
         )
 
 
-def _make(name: str) -> Mend:
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        return 'made' if quota_sums.make_trigger(conn, name) else None
-
-    return mend
+def _make(conn: Connection, repair: RepairContext, name: str) -> str | None:
+    return 'made' if quota_sums.make_trigger(conn, name) else None
 
 
 def find_sums(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
@@ -72,16 +67,13 @@ def find_sums(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
             f'usage is not that of the rows: {resources}',
             wrong=True,
             project_id=project_id,
-            mend=_add(project_id),
+            mend=functools.partial(_add, project_id=project_id),
         )
 
 
-def _add(project_id: str) -> Mend:
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        quotas.lock(conn, project_id)
-        return 'usage is counted from the rows' if quota_sums.add_missing(conn, project_id) else None
-
-    return mend
+def _add(conn: Connection, repair: RepairContext, project_id: str) -> str | None:
+    quotas.lock(conn, project_id)
+    return 'usage is counted from the rows' if quota_sums.add_missing(conn, project_id) else None
 
 
 def find_orphans(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
@@ -96,14 +88,11 @@ def find_orphans(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
                 f'{len(keys)} left',
                 f'{kind.why}: {named}',
                 wrong=kind.harmful,
-                mend=_clean(kind),
+                mend=functools.partial(_clean, kind=kind),
             )
 
 
-def _clean(kind: orphans.Orphans) -> Mend:
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        count = kind.clean(conn)
-        done = f'{kind.clear} is empty now' if kind.clear else 'deleted'
-        return f'{count} rows: {done}' if count else None
-
-    return mend
+def _clean(conn: Connection, repair: RepairContext, kind: orphans.Orphans) -> str | None:
+    count = kind.clean(conn)
+    done = f'{kind.clear} is empty now' if kind.clear else 'deleted'
+    return f'{count} rows: {done}' if count else None

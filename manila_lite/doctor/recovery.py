@@ -12,7 +12,7 @@ from manila_lite.db.queries import access, messages, shares, snapshots
 from manila_lite.db.queries.messages import Detail
 from manila_lite.doctor import access as access_questions
 from manila_lite.doctor import failed_cutovers, share_servers
-from manila_lite.doctor.finding import Mend, RepairContext
+from manila_lite.doctor.finding import RepairContext
 from manila_lite.doctor.recovery_table import REDO, Redo, read_data
 from manila_lite.engine.begin import begin
 from manila_lite.operation_data import OperationData
@@ -39,41 +39,33 @@ _WITH_OTHERS = {
 }
 
 
-def stuck_resource_mender(resource_type: str, resource_id: str) -> Mend:
-    """Return the mender of a status without an operation, of a share or snapshot."""
+def mend_status(
+    conn: Connection, repair: RepairContext, *, resource_type: str, resource_id: str
+) -> str | None:
+    """End a status without an operation, of a share or snapshot."""
+    row = _take(conn, resource_type, resource_id)
+    if row is None:
+        return None
+    return _end(conn, repair, resource_type, row, share_findings.last_operation(conn, resource_id))
 
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        row = _take(conn, resource_type, resource_id)
-        return (
-            _end(conn, repair, resource_type, row, share_findings.last_operation(conn, resource_id))
-            if row
-            else None
+
+def mend_parked(conn: Connection, repair: RepairContext, op: Row[Any]) -> str | None:
+    """Begin another operation like the parked one, or end the status of its resource."""
+    if failed_cutovers.is_cut(op):
+        return failed_cutovers.fail(conn, repair, op.id)
+    if not share_findings.delete_parked(conn, op.id):
+        return None
+    data = read_data(op, OperationData)
+    first = data is None or not data.begun_again
+    if op.kind == access.SYNC:
+        said = access_questions.mend_rules(
+            conn, repair, op.resource_id, once_more=first, data=ApplyRules(begun_again=True)
         )
-
-    return mend
-
-
-def parked_operation_mender(op: Row[Any]) -> Mend:
-    """Return the mender of a parked operation: it begins another like it, or ends the status of the resource."""
-
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        if failed_cutovers.is_cut(op):
-            return failed_cutovers.fail(conn, repair, op.id)
-        if not share_findings.delete_parked(conn, op.id):
-            return None
-        data = read_data(op, OperationData)
-        first = data is None or not data.begun_again
-        if op.kind == access.SYNC:
-            said = access_questions.mend_rules(
-                conn, repair, op.resource_id, once_more=first, data=ApplyRules(begun_again=True)
-            )
-        elif op.resource_type == 'share_server':
-            said = share_servers.replace(conn, repair, op, first)
-        else:
-            said = _replace(conn, repair, op, data, first)
-        return f'{said or "nothing waits for it"}; the parked operation is gone'
-
-    return mend
+    elif op.resource_type == 'share_server':
+        said = share_servers.replace(conn, repair, op, first)
+    else:
+        said = _replace(conn, repair, op, data, first)
+    return f'{said or "nothing waits for it"}; the parked operation is gone'
 
 
 def _replace(

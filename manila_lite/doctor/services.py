@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Services that are down, backends that report no pools, and pools whose figures are wrong."""
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import ensure, migration_promises, operations, services
-from manila_lite.doctor.finding import Finding, Mend, RepairContext
+from manila_lite.doctor.finding import Finding, RepairContext
 
 #: Reports that a backend may miss before its figures count as old.
 _MISSED = 3
@@ -48,19 +49,16 @@ def find_left_ensuring(conn: Connection, repair: RepairContext) -> Iterator[Find
             about=row.binary,
             age=repair.age(row.updated_at),
             owner=row.lease_owner,
-            mend=_not_ensuring(row.host),
+            mend=functools.partial(_end_ensuring, host=row.host),
         )
 
 
-def _not_ensuring(host: str) -> Mend:
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        known = services.set_ensuring(conn, host, False)
-        if known and operations.is_open(conn, ensure.unique_key(host)):
-            services.set_ensuring(conn, host, True)
-            return None
-        return 'it says so no more' if known else None
-
-    return mend
+def _end_ensuring(conn: Connection, repair: RepairContext, host: str) -> str | None:
+    known = services.set_ensuring(conn, host, False)
+    if known and operations.is_open(conn, ensure.unique_key(host)):
+        services.set_ensuring(conn, host, True)
+        return None
+    return 'it says so no more' if known else None
 
 
 def _down(repair: RepairContext, row: Row[Any]) -> Finding:
@@ -107,7 +105,7 @@ def find_pools(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
                 wrong=True,
                 about=row.backend_host,
                 age=age,
-                mend=_recount(row),
+                mend=functools.partial(_recount, row=row),
             )
         if services.is_up(row, conf.service_down_time):
             yield Finding(
@@ -121,11 +119,8 @@ def find_pools(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
             )
 
 
-def _recount(row: Row[Any]) -> Mend:
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        promised = services.promises_of_pools(conn, row.backend_host).get(row.host, services.Promised())
-        if not shares.correct_promises(conn, row, promised.unseen, promised.provisioned):
-            return None
-        return f'{promised.unseen:g} GiB are claimed'
-
-    return mend
+def _recount(conn: Connection, repair: RepairContext, row: Row[Any]) -> str | None:
+    promised = services.promises_of_pools(conn, row.backend_host).get(row.host, services.Promised())
+    if not shares.correct_promises(conn, row, promised.unseen, promised.provisioned):
+        return None
+    return f'{promised.unseen:g} GiB are claimed'

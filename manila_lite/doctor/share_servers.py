@@ -2,6 +2,7 @@
 """Share servers, their networks and their addresses, where no operation ends their status."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,7 +22,7 @@ from manila_lite.db.queries import (
 )
 from manila_lite.db.queries import share_server_migration as share_server_migration_queries
 from manila_lite.db.queries.messages import Action, Detail
-from manila_lite.doctor.finding import Finding, Mend, RepairContext
+from manila_lite.doctor.finding import Finding, Mend, RepairContext, one_each, outlook
 from manila_lite.doctor.recovery_table import read_data
 from manila_lite.engine.begin import begin
 from manila_lite.operation_data import OperationData
@@ -89,24 +90,13 @@ REDO: dict[str, Redo] = {
 
 def find_servers(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield share servers in a transient status, each with the operation that ends it, if there is one."""
-    chosen: dict[str, Row[Any]] = {}
-    for row in rows.list_servers(conn):  # beside the open operation there may be parked ones
-        if row.id not in chosen or row.operation_state == 'open':
-            chosen[row.id] = row
-    for row in chosen.values():
-        why, wrong = 'no operation will end this', True
-        if row.operation_id:
-            why, wrong = (
-                f'see its operation {row.operation_id} ({row.operation_kind})',
-                row.operation_state == 'parked',
-            )
+    for row in one_each(rows.list_servers(conn)):
         left = (row.lease_expires_at - repair.now).total_seconds() if row.lease_expires_at else None
         yield Finding(
             _SERVER,
             row.id,
             row.state,
-            why,
-            wrong,
+            *outlook(row),
             about=row.host,
             project_id=row.project_id,
             age=repair.age(row.since),
@@ -114,7 +104,7 @@ def find_servers(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
             owner=row.owner,
             lease_left=left,
             error=row.error,
-            mend=None if row.operation_id else _stuck(row.id),
+            mend=None if row.operation_id else functools.partial(_mend_status, server_id=row.id),
         )
 
 
@@ -122,7 +112,8 @@ def find_in_error(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield share servers in error that have shares. They are served as far as possible, but get no more shares."""
     backends = {row.host for row in services.list_backends(conn)}
     for row in rows.list_in_error(conn):
-        why, mend = 'clients may still use its shares, but it gets no new ones', None
+        why = 'clients may still use its shares, but it gets no new ones'
+        mend: Mend | None = None
         if row.operation_id:
             why = f'see its operation {row.operation_id} ({row.operation_kind})'
         elif operations.is_open(conn, ensure_queries.unique_key(row.host)):
@@ -130,7 +121,7 @@ def find_in_error(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
         elif row.host not in backends:
             why += '; no share manager has its backend'
         else:
-            mend = serve_again(row.host)
+            mend = functools.partial(serve_again, host=row.host)
         yield Finding(
             _SERVER,
             row.id,
@@ -144,31 +135,24 @@ def find_in_error(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
         )
 
 
-def serve_again(host: str) -> Mend:
-    """Return the mender that has the backend ensure its shares at once, and sets its servers in error to active if they run.
+def serve_again(conn: Connection, repair: RepairContext, host: str) -> str | None:
+    """Have the backend ensure its shares at once, and set its servers in error to active if they run.
 
-    It does nothing while the backend is being ensured.
+    Do nothing while the backend is being ensured.
     """
-
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        if operations.is_open(conn, ensure_queries.unique_key(host)):
-            return None
-        heal = [row.id for row in rows.list_in_error(conn) if row.host == host and not row.operation_id]
-        repair.wakes.append(
-            ensure_workflow.ask_once(conn, context.admin(repair.services), host, START, heal=heal)
-        )
-        more = f'; active again if they run: share servers {", ".join(heal)}' if heal else ''
-        return f'{ensure_queries.KIND} was begun for {host}{more}'
-
-    return mend
+    if operations.is_open(conn, ensure_queries.unique_key(host)):
+        return None
+    heal = [row.id for row in rows.list_in_error(conn) if row.host == host and not row.operation_id]
+    repair.wakes.append(
+        ensure_workflow.ask_once(conn, context.admin(repair.services), host, START, heal=heal)
+    )
+    more = f'; active again if they run: share servers {", ".join(heal)}' if heal else ''
+    return f'{ensure_queries.KIND} was begun for {host}{more}'
 
 
-def _stuck(server_id: str) -> Mend:
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        row = _take(conn, server_id)
-        return _end(conn, repair, row, shares.last_operation(conn, server_id)) if row else None
-
-    return mend
+def _mend_status(conn: Connection, repair: RepairContext, server_id: str) -> str | None:
+    row = _take(conn, server_id)
+    return _end(conn, repair, row, shares.last_operation(conn, server_id)) if row else None
 
 
 def replace(conn: Connection, repair: RepairContext, op: Row[Any], first: bool) -> str | None:
@@ -247,14 +231,14 @@ def find_networks(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield networks in transition, and networks whose owner deleted them and that wait until their servers are gone."""
     for row in rows.list_networks(conn):
         if row.deletion_deferred:
-            waits, state, mend = row.servers, 'going', _sweep(row.id)
+            waits, state, mend = row.servers, 'going', _sweep
             why = (
                 f'goes with the last of its {errors.count(waits, "share server")}'
                 if waits
                 else 'its share servers are gone'
             )
         else:
-            waits, state, mend = row.changing, row.state, _settle(row.id)
+            waits, state, mend = row.changing, row.state, _settle
             why = f'{waits} of its share servers change' if waits else 'none of its share servers changes'
         yield Finding(
             _NETWORK,
@@ -264,26 +248,20 @@ def find_networks(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
             wrong=not waits,
             project_id=row.project_id,
             age=repair.age(row.since),
-            mend=None if waits else mend,
+            mend=None if waits else functools.partial(mend, network_id=row.id),
         )
 
 
-def _settle(network_id: str) -> Mend:
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        in_change = share_networks.lock(conn, network_id, ('network_change',))
-        if not in_change or share_server_queries.is_any_changing(conn, network_id):
-            return None
-        transitions.finish(conn, states.SHARE_NETWORK, 'change', network_id)
-        return 'is active again'
-
-    return mend
+def _settle(conn: Connection, repair: RepairContext, network_id: str) -> str | None:
+    in_change = share_networks.lock(conn, network_id, ('network_change',))
+    if not in_change or share_server_queries.is_any_changing(conn, network_id):
+        return None
+    transitions.finish(conn, states.SHARE_NETWORK, 'change', network_id)
+    return 'is active again'
 
 
-def _sweep(network_id: str) -> Mend:
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        return 'is gone' if share_networks.delete_if_without_servers(conn, network_id) else None
-
-    return mend
+def _sweep(conn: Connection, repair: RepairContext, network_id: str) -> str | None:
+    return 'is gone' if share_networks.delete_if_without_servers(conn, network_id) else None
 
 
 def find_subnets(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
@@ -305,7 +283,7 @@ def find_subnets(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
             about=row.host,
             project_id=row.project_id,
             age=repair.age(row.since),
-            mend=_complete(row.server_id, row.id) if mendable else None,
+            mend=functools.partial(_complete, row=row) if mendable else None,
         )
 
 
@@ -325,24 +303,18 @@ def find_lacking(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
                 project_id=row.project_id,
                 error=row.error,
                 age=repair.age(row.updated_at or row.created_at),
-                mend=_complete(row.server_id, row.id) if wrong else None,
+                mend=functools.partial(_complete, row=row) if wrong else None,
             )
 
 
-def _complete(server_id: str, subnet_id: str) -> Mend:
-    """Return the mender that gives the server its addresses, as if the subnet were added now."""
-
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        lacking = share_network_subnets.list_lacking(conn, server_id=server_id, subnet_id=subnet_id)
-        wake = (
-            subnets_workflow.complete(conn, context.admin(repair.services), lacking[0]) if lacking else None
-        )
-        if wake is None:
-            return None
-        repair.wakes.append(wake)
-        return f'{subnets_workflow.ADD} was begun for share server {server_id}'
-
-    return mend
+def _complete(conn: Connection, repair: RepairContext, row: Row[Any]) -> str | None:
+    """Give the server its addresses in a subnet (the row of both), as if the subnet were added now."""
+    lacking = share_network_subnets.list_lacking(conn, server_id=row.server_id, subnet_id=row.id)
+    wake = subnets_workflow.complete(conn, context.admin(repair.services), lacking[0]) if lacking else None
+    if wake is None:
+        return None
+    repair.wakes.append(wake)
+    return f'{subnets_workflow.ADD} was begun for share server {row.server_id}'
 
 
 # Addresses, and servers that backends hold --------------------------------------------------------

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shares, snapshots and access rules in a transient status, with and without the operation that will end it."""
 
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from manila_lite import errors, states
@@ -11,7 +12,7 @@ from manila_lite.db.doctor import shares as share_findings
 from manila_lite.db.queries import operations, shares
 from manila_lite.db.queries import share_migration as share_migration_queries
 from manila_lite.doctor import access, recovery, recovery_table, share_servers
-from manila_lite.doctor.finding import Finding, Mend, RepairContext
+from manila_lite.doctor.finding import Finding, Mend, RepairContext, one_each, outlook
 from manila_lite.operation_data.ensure import EnsureShares
 from manila_lite.workflow import share_migration as share_migration_workflow
 
@@ -23,7 +24,7 @@ def find_shares(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
         repair,
         resource_type,
         share_findings.list_shares(conn),
-        lambda row: recovery.stuck_resource_mender(resource_type, row.id),
+        lambda row: functools.partial(recovery.mend_status, resource_type=resource_type, resource_id=row.id),
     )
     for row in share_findings.list_shares_without_rule_operation(conn):
         yield Finding(
@@ -35,14 +36,14 @@ def find_shares(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
             about=row.host or '',
             project_id=row.project_id,
             age=repair.age(row.since),
-            mend=access.rules_mender(row.id),
+            mend=functools.partial(access.mend_rules, share_id=row.id),
         )
 
 
 def find_secondary_instances(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield second instances of shares: the targets of migrations under way, and instances left over."""
     for row in share_findings.list_second_instances(conn):
-        mend: Mend | None = _release(row.id)
+        mend: Mend | None = functools.partial(_release, instance_id=row.id)
         why = f'of share {row.share_id}: nothing will end this'
         if row.operation_id is not None:
             why, mend = (
@@ -64,25 +65,19 @@ def find_secondary_instances(conn: Connection, repair: RepairContext) -> Iterato
         )
 
 
-def _release(instance_id: str) -> Mend:
-    """Return the mender that has the backend delete its part of a second instance."""
-
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        for row in shares.list_second_instances(conn, instance_id=instance_id):
-            verb = next(
-                (verb for verb in ('receive', 'delete') if states.SHARE[verb].during == row.status), None
-            )
-            if verb:
-                transitions.fail(conn, states.SHARE, verb, instance_id)
-            for now in shares.list_second_instances(conn, instance_id=instance_id):
-                try:
-                    repair.wakes.append(share_migration_workflow.begin_release(conn, repair.owner(now), now))
-                except errors.WrongState:
-                    return None
-                return f'{share_migration_queries.RELEASE} was begun'
-        return None
-
-    return mend
+def _release(conn: Connection, repair: RepairContext, instance_id: str) -> str | None:
+    """Have the backend delete its part of a second instance."""
+    for row in shares.list_second_instances(conn, instance_id=instance_id):
+        verb = next((verb for verb in ('receive', 'delete') if states.SHARE[verb].during == row.status), None)
+        if verb:
+            transitions.fail(conn, states.SHARE, verb, instance_id)
+        for now in shares.list_second_instances(conn, instance_id=instance_id):
+            try:
+                repair.wakes.append(share_migration_workflow.begin_release(conn, repair.owner(now), now))
+            except errors.WrongState:
+                return None
+            return f'{share_migration_queries.RELEASE} was begun'
+    return None
 
 
 def find_not_served(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
@@ -103,7 +98,7 @@ def find_not_served(conn: Connection, repair: RepairContext) -> Iterator[Finding
                 project_id=row.project_id,
                 age=repair.age(op.finished_at),
                 error=op.error,
-                mend=share_servers.serve_again(op.host),
+                mend=functools.partial(share_servers.serve_again, host=op.host),
             )
 
 
@@ -123,7 +118,7 @@ def find_mount_options(conn: Connection, repair: RepairContext) -> Iterator[Find
                 wrong=True,
                 about=row.host,
                 project_id=row.project_id,
-                mend=share_servers.serve_again(row.host.partition('#')[0]),
+                mend=functools.partial(share_servers.serve_again, host=row.host.partition('#')[0]),
             )
 
 
@@ -134,7 +129,7 @@ def find_snapshots(conn: Connection, repair: RepairContext) -> Iterator[Finding]
         repair,
         resource_type,
         share_findings.list_snapshots(conn),
-        lambda row: recovery.stuck_resource_mender(resource_type, row.id),
+        lambda row: functools.partial(recovery.mend_status, resource_type=resource_type, resource_id=row.id),
     )
 
 
@@ -144,33 +139,21 @@ def find_rules(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
         repair,
         states.ACCESS.resource_name,
         share_findings.list_rules(conn),
-        lambda row: access.rules_mender(row.share_id),
+        lambda row: functools.partial(access.mend_rules, share_id=row.share_id),
     )
 
 
-def _all(repair: RepairContext, resource_name: str, rows: Iterable[Row[Any]], mend: Any) -> Iterator[Finding]:
-    chosen: dict[str, Row[Any]] = {}
-    for row in rows:  # beside the open operation there may be parked ones
-        if row.id not in chosen or row.operation_state == 'open':
-            chosen[row.id] = row
-    for row in chosen.values():
-        yield _one(repair, resource_name, row, mend(row))
-
-
-def _one(repair: RepairContext, resource_name: str, row: Row[Any], mend: Mend) -> Finding:
-    if row.operation_id is None:
-        why, wrong = 'no operation will end this', True
-    else:
-        why = f'see its operation {row.operation_id} ({row.operation_kind})'
-        wrong = row.operation_state == 'parked'
-    return Finding(
-        resource_name,
-        row.id,
-        row.state,
-        why,
-        wrong,
-        about=row.host or '',
-        project_id=row.project_id,
-        age=repair.age(row.since),
-        mend=None if row.operation_id else mend,
-    )
+def _all(
+    repair: RepairContext, resource_name: str, rows: Iterable[Row[Any]], mend: Callable[[Row[Any]], Mend]
+) -> Iterator[Finding]:
+    for row in one_each(rows):
+        yield Finding(
+            resource_name,
+            row.id,
+            row.state,
+            *outlook(row),
+            about=row.host or '',
+            project_id=row.project_id,
+            age=repair.age(row.since),
+            mend=None if row.operation_id else mend(row),
+        )

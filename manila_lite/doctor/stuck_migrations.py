@@ -4,6 +4,7 @@
 The source of the former can be freed without the target.
 """
 
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from manila_lite import context, errors
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import migrations as migration_rows
 from manila_lite.db.queries import operations
-from manila_lite.doctor.finding import Finding, Mend, RepairContext
+from manila_lite.doctor.finding import Finding, RepairContext
 from manila_lite.doctor.recovery_table import read_data
 from manila_lite.operation_data.migrations import Reached
 from manila_lite.states import Migration
@@ -36,22 +37,18 @@ def unwanted(conn: Connection, ops: Iterable[Row[Any]]) -> set[str]:
     return {mine[resource_id] for resource_id, task_state in task_states.items() if task_state in _UNWANTED}
 
 
-def mender(op: Row[Any]) -> Mend:
-    """Return the mender of an unwanted migration: it is cancelled by force."""
-
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        row = operations.get(conn, op.id)
-        if row is None or op.id not in unwanted(conn, [op]):
-            return None
-        migrations = _MIGRATIONS[op.kind]
-        work = migrations.work(row, context.of_operation(row, repair.services))
-        try:
-            repair.wakes.extend(migrations.cancel_by_force(conn, work))
-        except errors.WrongState:
-            return None
-        return 'it is cancelled without its destination, which deletes the copy when it is up'
-
-    return mend
+def cancel(conn: Connection, repair: RepairContext, op: Row[Any]) -> str | None:
+    """Cancel an unwanted migration by force."""
+    row = operations.get(conn, op.id)
+    if row is None or op.id not in unwanted(conn, [op]):
+        return None
+    migrations = _MIGRATIONS[op.kind]
+    work = migrations.work(row, context.of_operation(row, repair.services))
+    try:
+        repair.wakes.extend(migrations.cancel_by_force(conn, work))
+    except errors.WrongState:
+        return None
+    return 'it is cancelled without its destination, which deletes the copy when it is up'
 
 
 def find_ended(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
@@ -66,18 +63,16 @@ def find_ended(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
                 wrong=True,
                 project_id=row.project_id,
                 age=repair.age(row.since),
-                mend=_forget(migrations, row.id),
+                mend=functools.partial(_forget, migrations=migrations, resource_id=row.id),
             )
 
 
-def _forget(migrations: Migrations[Any], resource_id: str) -> Mend:
-    """Return the mender that clears the task state."""
-
-    def mend(conn: Connection, repair: RepairContext) -> str | None:
-        for row in migration_rows.list_ended(conn, migrations.resource_type, resource_id):
-            if not migrations.swap_task_state(conn, resource_id, (row.task_state,), None):
-                return None
-            return 'has no task state any more'
-        return None
-
-    return mend
+def _forget(
+    conn: Connection, repair: RepairContext, migrations: Migrations[Any], resource_id: str
+) -> str | None:
+    """Clear the task state."""
+    for row in migration_rows.list_ended(conn, migrations.resource_type, resource_id):
+        if not migrations.swap_task_state(conn, resource_id, (row.task_state,), None):
+            return None
+        return 'has no task state any more'
+    return None
