@@ -16,7 +16,7 @@
 """
 
 from manila_lite.engine.begin import Wake, backend_of, begin, begin_once, wake_up
-from manila_lite.engine.plans import EXCLUSIVE, FAST, PLACE, WORK, Plan, Step, Work
+from manila_lite.engine.plans import EXCLUSIVE, FAST, PLACE, WORK, Plan, Step, Work, nothing
 from manila_lite.engine.runner import Runner
 
 __all__ = [
@@ -32,5 +32,6 @@ __all__ = [
     'backend_of',
     'begin',
     'begin_once',
+    'nothing',
     'wake_up',
 ]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts of an operation: work, steps and plans."""
 
+import contextlib
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from oslo_utils import timeutils
@@ -71,6 +72,16 @@ class Work(Generic[Data_co]):
         """
         rows.move(conn, self.op.id, self.op.owner, owner=self.op.owner)
 
+    @contextlib.contextmanager
+    def writer(self) -> Iterator[Connection]:
+        """Open a transaction that holds the operation from its beginning to its end.
+
+        :raises errors.LostClaim: another worker has taken the operation over.
+        """
+        with self.ctx.db.writer() as conn:
+            self.hold(conn)
+            yield conn
+
     def save(self, conn: Connection) -> None:
         """Hold the claim as ``hold`` does, and save ``data``. A worker that goes on with the step has all its tries."""
         rows.move(conn, self.op.id, self.op.owner, data=self.data.to_json(), attempts=1)
@@ -128,6 +139,10 @@ def pass_on_many(conn: Connection, works: Sequence[Work[Any]], topic: str, host:
     )
     for work in works:
         work.send, work.passed = (topic, host), True
+
+
+def nothing(*_: Any) -> None:
+    """Do nothing: a step without anything at a backend, or an end that is written, or seen, elsewhere."""
 
 
 #: The form of a step's name, and the most characters of all names of one plan, with a blank between them.

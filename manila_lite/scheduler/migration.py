@@ -6,7 +6,7 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import shares
-from manila_lite.engine import PLACE, Plan, Step, Work
+from manila_lite.engine import PLACE, Plan, Step, Work, nothing
 from manila_lite.operation_data.migrations import Migrate
 from manila_lite.scheduler import destinations, grace_period
 from manila_lite.workflow.migration import M, Migrations, store_refusal
@@ -33,8 +33,7 @@ def claim(work: Work[Migrate]) -> None:
     :raises errors.NoValidHost: the pools of the backend do not pass every filter.
     :raises errors.Again: other requests were faster, or the backend is restarted; nothing is claimed.
     """
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
+    with work.writer() as conn:
         for found in _candidates(conn, work):
             if destinations.claim(conn, work.service, found):
                 work.data.pool, work.data.pools = found.name, found.names
@@ -65,15 +64,11 @@ def _candidates(conn: Connection, work: Work[Migrate]) -> list[destinations.Dest
         raise errors.Again(grace_period.LOOK_AGAIN) from None
 
 
-def _no_end(conn: Connection, work: Work[Migrate]) -> None:
-    """Do nothing: operations that were passed on end elsewhere."""
-
-
 def _plans(migrations: Migrations[M]) -> list[Plan[M]]:
     """Return the plans of check and migration of one resource type."""
     return [
-        Plan(migrations.check_kind, (Step(fits, name=PLACE),), _no_end, store_refusal, data=migrations.data),
-        Plan(migrations.kind, (Step(claim, name=PLACE),), _no_end, migrations.give_up, data=migrations.data),
+        Plan(migrations.check_kind, (Step(fits, name=PLACE),), nothing, store_refusal, data=migrations.data),
+        Plan(migrations.kind, (Step(claim, name=PLACE),), nothing, migrations.give_up, data=migrations.data),
     ]
 
 

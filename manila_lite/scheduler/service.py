@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scheduler: it picks a pool for a share, claims capacity by a conditional UPDATE, and passes the operation on."""
 
+import dataclasses
 import datetime
 import math
 from typing import Any
@@ -24,7 +25,7 @@ from manila_lite.db.queries import (
     snapshots,
 )
 from manila_lite.db.queries import services as rows
-from manila_lite.engine import PLACE, Plan, Step, Work
+from manila_lite.engine import PLACE, Plan, Step, Work, nothing
 from manila_lite.engine.worker import Worker
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.shares import CreateShare, ResizeShare
@@ -43,6 +44,7 @@ from manila_lite.scheduler import share_groups as share_group_placement
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PlacementRequest, PoolState
 from manila_lite.scheduler.placement import Placement, why_none
+from manila_lite.workflow.verbs import notify, share_instance, share_row, verb_plan
 
 LOG = log.getLogger(__name__)
 
@@ -59,9 +61,8 @@ def place(work: Work[CreateShare]) -> None:
     :raises errors.Again: other requests were faster at every suitable pool, or a backend that just started may yet
         report one.
     """
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
-        share = _share(conn, work)
+    with work.writer() as conn:
+        share = share_row(conn, work)
         chosen = choose_or_wait(conn, work, _request(conn, work, share))
         shares.update_instance(
             conn,
@@ -121,13 +122,6 @@ def _may_report(conn: Connection, work: Work[Any]) -> bool:
 def _may_return(conn: Connection, work: Work[Any], request: PlacementRequest) -> bool:
     """Say whether a pool would suit the request, which is young, whose backend is down, but was up a moment ago."""
     return bool(work.service.placement.place(request, grace_period.pools(conn, work)).candidates)
-
-
-def _share(conn: Connection, work: Work[Any]) -> Any:
-    try:
-        return shares.get(conn, work.ctx, work.resource_id)
-    except errors.NotFound as gone:
-        raise errors.Final(str(gone)) from None
 
 
 def _request(conn: Connection, work: Work[CreateShare], share: Any) -> PlacementRequest:
@@ -195,24 +189,6 @@ def _claim(conn: Connection, candidates: list[PoolState], request: PlacementRequ
     return None
 
 
-def not_placed(conn: Connection, work: Work[Any], error: Exception) -> None:
-    """Set the share to error, and tell its owner which filter refused it and why."""
-    try:
-        share = shares.get(conn, work.ctx, work.resource_id)
-    except errors.NotFound:
-        return
-    transitions.fail(conn, states.SHARE, 'create', share.instance_id)
-    messages.create(
-        conn,
-        work.ctx,
-        'SHARE',
-        share.id,
-        messages.Action.ALLOCATE_HOST,
-        messages.Detail.of(error),
-        str(error),
-    )
-
-
 def grow(work: Work[ResizeShare]) -> None:
     """Claim the capacity that the share grows by on its pool, and pass the operation on to its backend. Both are one
     transaction, since a report in between would forget the claim.
@@ -221,9 +197,8 @@ def grow(work: Work[ResizeShare]) -> None:
     :raises errors.Again: other requests were faster, or the pool was just reported anew.
     """
     more = work.data.growth
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
-        share = _share(conn, work)
+    with work.writer() as conn:
+        share = share_row(conn, work)
         request = PlacementRequest(
             size=more,
             proto=share.share_proto,
@@ -248,85 +223,53 @@ def grow(work: Work[ResizeShare]) -> None:
 
 def not_grown(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Make the share available again, as it was before, and tell its owner why it did not grow."""
-    try:
-        share = shares.get(conn, work.ctx, work.resource_id)
-    except errors.NotFound:
-        return
-    shares.update(conn, share.id, target_size=None)
-    transitions.finish(conn, states.SHARE, 'extend', share.instance_id)
-    messages.create(
-        conn, work.ctx, 'SHARE', share.id, messages.Action.EXTEND, messages.Detail.of(error), str(error)
-    )
-
-
-def _nothing(work: Work[Any]) -> None:
-    """Do nothing: a share that never had a backend leaves nothing behind."""
-
-
-def removed(conn: Connection, work: Work[Any]) -> None:
-    """Delete the share's row."""
-    shares.delete(conn, work.resource_id)
-
-
-def not_removed(conn: Connection, work: Work[Any], error: Exception) -> None:
-    """Keep the share, so that it can be deleted again, and tell its owner why it is not deleted."""
-    try:
-        share = shares.get(conn, work.ctx, work.resource_id)
-    except errors.NotFound:
-        return
-    transitions.fail(conn, states.SHARE, 'delete', share.instance_id)
-    messages.create(
-        conn,
-        work.ctx,
-        'SHARE',
-        share.id,
-        messages.Action.DELETE,
-        messages.Detail.UNKNOWN_ERROR,
-        errors.user_text(error),
-    )
-
-
-def snapshot_not_removed(conn: Connection, work: Work[Any], error: Exception) -> None:
-    """Keep the snapshot, so that it can be deleted again, and tell its owner why it is not deleted."""
-    transitions.fail(conn, states.SNAPSHOT, 'delete', work.resource_id)
-    messages.create(
-        conn,
-        work.ctx,
-        'SHARE_SNAPSHOT',
-        work.resource_id,
-        messages.Action.DELETE,
-        messages.Detail.UNKNOWN_ERROR,
-        errors.user_text(error),
-    )
-
-
-def snapshot_removed(conn: Connection, work: Work[Any]) -> None:
-    """Delete the snapshot's row."""
-    transitions.finish(conn, states.SNAPSHOT, 'delete', work.resource_id)
-
-
-def _no_end(conn: Connection, work: Work[Any], error: Exception | None = None) -> None:
-    """Do nothing: operations that were passed on end elsewhere."""
+    instance_id = share_instance(conn, work)
+    if instance_id is not None:
+        shares.update(conn, work.resource_id, target_size=None)
+        transitions.finish(conn, states.SHARE, 'extend', instance_id)
+        notify(conn, work, 'SHARE', messages.Action.EXTEND, messages.Detail.UNKNOWN_ERROR, error)
 
 
 PLANS: list[Plan[Any]] = [
-    Plan(
-        'share.create', (Step(place, many=batch_placement.place_many),), _no_end, not_placed, data=CreateShare
+    dataclasses.replace(
+        verb_plan(
+            'share.create',
+            CreateShare,
+            states.SHARE,
+            'create',
+            Step(place, many=batch_placement.place_many),
+            row_id=share_instance,
+            action=messages.Action.ALLOCATE_HOST,
+        ),
+        done=nothing,
     ),
     Plan(
         'share.extend',
         (Step(grow, name=PLACE, many=batch_placement.grow_many),),
-        _no_end,
+        nothing,
         not_grown,
         data=ResizeShare,
     ),
-    Plan('share.delete', (Step(_nothing, name=PLACE),), removed, not_removed, data=OperationData),
-    Plan(
+    # A share or snapshot that never had a backend leaves nothing behind.
+    dataclasses.replace(
+        verb_plan(
+            'share.delete',
+            OperationData,
+            states.SHARE,
+            'delete',
+            Step(nothing, name=PLACE),
+            row_id=share_instance,
+            action=messages.Action.DELETE,
+        ),
+        done=lambda conn, work: shares.delete(conn, work.resource_id),
+    ),
+    verb_plan(
         'snapshot.delete',
-        (Step(_nothing, name=PLACE),),
-        snapshot_removed,
-        snapshot_not_removed,
-        data=OperationData,
+        OperationData,
+        states.SNAPSHOT,
+        'delete',
+        Step(nothing, name=PLACE),
+        action=messages.Action.DELETE,
     ),
     *migration.PLANS,
     *evacuation.PLANS,

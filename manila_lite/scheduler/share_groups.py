@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Placing share groups: on a pool that satisfies every share type of the group, and its group type."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 from oslo_log import log
 
 from manila_lite import errors, extra_specs, states
-from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_group_type_specs, share_type_extra_specs
-from manila_lite.db.queries import messages, share_groups, share_server_queries
-from manila_lite.engine import PLACE, Plan, Step, Work, backend_of
+from manila_lite.db.queries import share_groups, share_server_queries
+from manila_lite.db.queries.messages import Action
+from manila_lite.engine import PLACE, Plan, Step, Work, backend_of, nothing
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.share_groups import CreateGroup
-from manila_lite.rpc import notifications
 from manila_lite.scheduler.interface import PlacementRequest, PoolState
+from manila_lite.workflow.verbs import verb_plan
 
 LOG = log.getLogger(__name__)
 
@@ -41,8 +43,7 @@ def plans(choose: Callable[[Connection, Work[Any], PlacementRequest], PoolState]
         :raises errors.NoValidHost: no pool is suitable.
         :raises errors.Again: a backend that just started may yet report one.
         """
-        with work.ctx.db.writer() as conn:
-            work.hold(conn)
+        with work.writer() as conn:
             group = share_groups.find(conn, work.resource_id)
             if group is None:
                 raise errors.Final(f'Share group {work.resource_id} is gone.')
@@ -58,8 +59,28 @@ def plans(choose: Callable[[Connection, Work[Any], PlacementRequest], PoolState]
             LOG.info('%s: share group, placed on %s', group.id, chosen.host)
 
     return [
-        Plan('share_group.create', (Step(place),), _no_end, not_placed, data=CreateGroup),
-        Plan('share_group.delete', (Step(_nothing, name=PLACE),), removed, not_removed, data=OperationData),
+        dataclasses.replace(
+            verb_plan(
+                'share_group.create',
+                CreateGroup,
+                states.SHARE_GROUP,
+                'create',
+                Step(place),
+                action=Action.ALLOCATE_HOST,
+                told=('error',),
+            ),
+            done=nothing,
+        ),
+        # Backends hold nothing of a group.
+        verb_plan(
+            'share_group.delete',
+            OperationData,
+            states.SHARE_GROUP,
+            'delete',
+            Step(nothing, name=PLACE),
+            action=Action.DELETE,
+            told=('end',),
+        ),
     ]
 
 
@@ -97,51 +118,3 @@ def _consistency(asked: str) -> str | None:
         return _EITHER if asked == 'pool' or extra_specs.is_true(asked, strict=True) else None
     except ValueError:
         return asked
-
-
-def not_placed(conn: Connection, work: Work[Any], error: Exception) -> None:
-    """Set the group to error, and tell its owner which filter refused it and why."""
-    transitions.fail(conn, states.SHARE_GROUP, 'create', work.resource_id)
-    messages.create(
-        conn,
-        work.ctx,
-        'SHARE_GROUP',
-        work.resource_id,
-        messages.Action.ALLOCATE_HOST,
-        messages.Detail.of(error),
-        errors.user_text(error),
-    )
-    notifications.emit(
-        work.ctx,
-        'share_group.create.error',
-        {'share_group_id': work.resource_id, 'error': errors.reason(error, work.ctx.request_id)},
-        '',
-    )
-
-
-def _nothing(work: Work[Any]) -> None:
-    """Do nothing: backends hold nothing of a group."""
-
-
-def removed(conn: Connection, work: Work[Any]) -> None:
-    """Delete the group's row."""
-    transitions.finish(conn, states.SHARE_GROUP, 'delete', work.resource_id)
-    notifications.emit(work.ctx, 'share_group.delete.end', {'share_group_id': work.resource_id}, '')
-
-
-def not_removed(conn: Connection, work: Work[Any], error: Exception) -> None:
-    """Keep the group, so that it can be deleted again, and tell its owner why it is not deleted."""
-    transitions.fail(conn, states.SHARE_GROUP, 'delete', work.resource_id)
-    messages.create(
-        conn,
-        work.ctx,
-        'SHARE_GROUP',
-        work.resource_id,
-        messages.Action.DELETE,
-        messages.Detail.UNKNOWN_ERROR,
-        errors.user_text(error),
-    )
-
-
-def _no_end(conn: Connection, work: Work[Any]) -> None:
-    """Do nothing: operations that were passed on end elsewhere."""

@@ -12,7 +12,7 @@ from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import share_replicas, share_server_queries, shares
-from manila_lite.engine import PLACE, Plan, Step, Work, backend_of
+from manila_lite.engine import PLACE, Plan, Step, Work, backend_of, nothing
 from manila_lite.operation_data.share_replicas import CreateReplica, DeleteReplica
 from manila_lite.scheduler.interface import PlacementRequest, PoolState
 from manila_lite.workflow import share_replicas as replica_workflow
@@ -30,8 +30,7 @@ def plans(choose: Callable[[Connection, Work[Any], PlacementRequest], PoolState]
         :raises errors.Again: other requests were faster at every suitable pool, or a backend that just started may yet
             report one.
         """
-        with work.ctx.db.writer() as conn:
-            work.hold(conn)
+        with work.writer() as conn:
             request = _request(conn, work)
             chosen = choose(conn, work, request)
             shares.update_instance(
@@ -48,11 +47,11 @@ def plans(choose: Callable[[Connection, Work[Any], PlacementRequest], PoolState]
             )
 
     return [
-        Plan(share_replicas.CREATE, (Step(place),), _no_end, replica_workflow.not_made, data=CreateReplica),
+        Plan(share_replicas.CREATE, (Step(place),), nothing, replica_workflow.not_made, data=CreateReplica),
         Plan(
             share_replicas.DELETE,
-            (Step(_nothing, name=PLACE),),
-            _removed,
+            (Step(nothing, name=PLACE),),  # a replica that never had a backend leaves nothing behind
+            lambda conn, work: transitions.finish(conn, states.SHARE, 'delete', work.resource_id),
             replica_workflow.not_deleted,
             data=DeleteReplica,
         ),
@@ -80,16 +79,3 @@ def _request(conn: Connection, work: Work[CreateReplica]) -> PlacementRequest:
             conn, row.share_network_id, named=work.data.named_subnets
         ),
     )
-
-
-def _nothing(work: Work[Any]) -> None:
-    """Do nothing: a replica that never had a backend leaves nothing behind."""
-
-
-def _removed(conn: Connection, work: Work[Any]) -> None:
-    """Delete the replica's row."""
-    transitions.finish(conn, states.SHARE, 'delete', work.resource_id)
-
-
-def _no_end(conn: Connection, work: Work[Any]) -> None:
-    """Do nothing: operations that were passed on end elsewhere."""

@@ -7,9 +7,8 @@ from manila_lite import errors, states
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import access, messages, share_backups
+from manila_lite.db.queries import access, share_backups
 from manila_lite.db.queries import operations as rows
-from manila_lite.engine.plans import Work
 from manila_lite.operation_data.access import ApplyRules
 from manila_lite.rpc import notifications
 from manila_lite.workflow.access import apply_rules
@@ -68,26 +67,6 @@ def withdraw(conn: Connection, ctx: RequestContext, backup: Any) -> None:
     instance = share_backups.instance_of(conn, share_id) if backup.copy_client else None
     if instance is not None and instance.host:
         shut_out(conn, ctx, share_id, instance.host, backup.project_id)
-
-
-def notify(
-    conn: Connection,
-    work: Work[Any],
-    action: messages.Action,
-    error: Exception,
-    resource_type: str = RESOURCE,
-    resource_id: str | None = None,
-) -> None:
-    """Tell the owner why the work on a backup failed."""
-    messages.create(
-        conn,
-        work.ctx,
-        resource_type,
-        resource_id or work.resource_id,
-        action,
-        messages.Detail.of(error),
-        errors.user_text(error),
-    )
 
 
 def announce(

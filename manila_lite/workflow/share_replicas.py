@@ -7,7 +7,7 @@ Callers that begin work on replicas lock the share's instances (``db.access.lock
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from manila_lite import context, errors, states
+from manila_lite import context, states
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import (
@@ -27,6 +27,7 @@ from manila_lite.engine.plans import FAST, Work
 from manila_lite.operation_data.share_replicas import CreateReplica, OnReplica, PromoteReplica
 from manila_lite.workflow import ensure
 from manila_lite.workflow import snapshot_access as snapshot_access_workflow
+from manila_lite.workflow.verbs import notify
 
 #: The statuses of replicas that are kept up to date.
 FOLLOWING = ('available', 'error')
@@ -111,13 +112,6 @@ def apply_rules(conn: Connection, ctx: context.RequestContext, share_id: str) ->
 # Ends -----------------------------------------------------------------------------------------------
 
 
-def notify(conn: Connection, work: Work[Any], action: Action, error: Exception) -> None:
-    """Tell the owner of the share why the work on its replica failed."""
-    messages.create(
-        conn, work.ctx, RESOURCE, work.resource_id, action, Detail.of(error), errors.user_text(error)
-    )
-
-
 def not_made(conn: Connection, work: Work[CreateReplica], error: Exception) -> None:
     """Set the replica to error, and tell its owner why."""
     access.lock(conn, work.data.share_id)
@@ -127,13 +121,13 @@ def not_made(conn: Connection, work: Work[CreateReplica], error: Exception) -> N
         transitions.fail(conn, _SHARE, 'create', work.resource_id)
         transitions.set_replica_state(conn, work.resource_id, states.Replica.ERROR)
         action = Action.CREATE if work.op.topic == 'share' else Action.ALLOCATE_HOST
-        notify(conn, work, action, error)
+        notify(conn, work, RESOURCE, action, Detail.UNKNOWN_ERROR, error)
 
 
 def not_deleted(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Set the replica to error, so that it can be deleted again, and tell its owner why."""
     transitions.fail(conn, _SHARE, 'delete', work.resource_id)
-    notify(conn, work, Action.DELETE, error)
+    notify(conn, work, RESOURCE, Action.DELETE, Detail.UNKNOWN_ERROR, error)
 
 
 def not_promoted(conn: Connection, work: Work[PromoteReplica], error: Exception) -> None:
@@ -144,7 +138,7 @@ def not_promoted(conn: Connection, work: Work[PromoteReplica], error: Exception)
     transitions.fail(conn, _SHARE, 'promote', work.resource_id)
     transitions.fail(conn, _SHARE, work.data.over, active.instance_id)
     put_back(conn, work.ctx, share_id, work.resource_id)
-    notify(conn, work, Action.PROMOTE, error)
+    notify(conn, work, RESOURCE, Action.PROMOTE, Detail.UNKNOWN_ERROR, error)
 
 
 def put_back(conn: Connection, ctx: context.RequestContext, share_id: str, replica_id: str) -> list[Wake]:

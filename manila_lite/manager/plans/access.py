@@ -6,7 +6,7 @@ it ends: no rule waits for a later request, and none is lost when the process di
 """
 
 import dataclasses
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from typing import Any
 
 from oslo_log import log
@@ -17,9 +17,10 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, operations, resource_locks, share_backups, share_server_migration
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.manager.plans.task import as_share, notify, share_instance, share_row
+from manila_lite.manager.plans.task import as_share
 from manila_lite.operation_data.access import ApplyRules
 from manila_lite.workflow import share_replicas, snapshot_access
+from manila_lite.workflow.verbs import notify, share_instance, share_row
 
 LOG = log.getLogger(__name__)
 
@@ -51,10 +52,7 @@ def sync(work: Work[ApplyRules]) -> None:
             raise errors.Again(MOVED_SOON)
         work.read_again(conn)
         rules = access.pending_rules(conn, row.id)
-        for queued, verb in _VERBS.items():
-            named = [rule.id for rule in rules if rule.state == queued]
-            if named:
-                transitions.begin_many(conn, states.ACCESS, verb, named)
+        begin_queued(conn, states.ACCESS, rules)
         share = as_share(conn, row)
         copy_clients = access.copy_clients_of(conn, (row.id,))
         wanted = access.rules_in_force(conn, (row.id,), copy_clients).get(row.id, [])
@@ -161,10 +159,7 @@ def synced(conn: Connection, work: Work[ApplyRules]) -> None:
                     else f'Rule {rule.access_type} {rule.access_to}: {refused[rule.id]}'
                 ),
             )
-    _settle(conn, rules, refused)
-    if refused:
-        # The backend no longer grants a rule that it refuses, even if it granted it before.
-        transitions.settle(conn, states.ACCESS, refused, 'active', 'error')
+    settle(conn, states.ACCESS, rules, refused)
     if any(result.access_key for result in results.values()):
         # A key opens the share: it is kept with its rule, and nowhere else.
         operations.move(
@@ -182,18 +177,28 @@ def _keep_keys_of_copy_clients(conn: Connection, results: Mapping[str, values.Ru
             access.set_key_of_copy_client(conn, instance_id, result.access_key)
 
 
-def _settle(conn: Connection, rules: Iterable[Any], refused: Container[str]) -> None:
-    for verb in ('apply', 'change', 'deny'):
-        row = states.ACCESS[verb]
+def begin_queued(conn: Connection, machine: states.StateMachine, rules: Iterable[Any]) -> None:
+    """Take the queued ones among the rules to the backend."""
+    for queued, verb in _VERBS.items():
+        if named := [rule.id for rule in rules if rule.state == queued]:
+            transitions.begin_many(conn, machine, verb, named)
+
+
+def settle(
+    conn: Connection, machine: states.StateMachine, rules: Iterable[Any], refused: Collection[str]
+) -> None:
+    """End the verbs that took the rules to the backend. It grants a rule that it refuses no more, even if it did before."""
+    for row in (machine.verbs[verb] for verb in _VERBS.values() if verb in machine.verbs):
         mine = [rule.id for rule in rules if rule.state == row.during]
-        bad = [rule_id for rule_id in mine if rule_id in refused]
         good = [rule_id for rule_id in mine if rule_id not in refused]
         if good and row.ok:
-            transitions.settle(conn, states.ACCESS, good, row.during, row.ok)
+            transitions.settle(conn, machine, good, row.during, row.ok)
         elif good:
-            transitions.remove(conn, states.ACCESS, good, row.during)
-        if bad:
-            transitions.settle(conn, states.ACCESS, bad, row.during, row.fail)
+            transitions.remove(conn, machine, good, row.during)
+        if bad := [rule_id for rule_id in mine if rule_id in refused]:
+            transitions.settle(conn, machine, bad, row.during, row.fail)
+    if refused:
+        transitions.settle(conn, machine, refused, 'active', 'error')
 
 
 def not_synced(conn: Connection, work: Work[ApplyRules], error: Exception) -> None:
@@ -202,10 +207,9 @@ def not_synced(conn: Connection, work: Work[ApplyRules], error: Exception) -> No
     if share_instance(conn, work) is None:
         return
     rules = access.pending_rules(conn, work.resource_id)
-    for queued, verb in _VERBS.items():
-        transitions.begin_many(conn, states.ACCESS, verb, [rule.id for rule in rules if rule.state == queued])
+    begin_queued(conn, states.ACCESS, rules)
     again = access.pending_rules(conn, work.resource_id)
-    _settle(conn, again, {rule.id for rule in again})
+    settle(conn, states.ACCESS, again, {rule.id for rule in again})
     summarise(conn, work)
     if again or not work.data.quiet:
         notify(conn, work, 'SHARE', Action.UPDATE_ACCESS_RULES, Detail.UNKNOWN_ERROR, error)

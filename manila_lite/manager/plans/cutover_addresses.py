@@ -98,8 +98,7 @@ def _begin(work: Work[MigrateServer], migration: values.ServerMigration, taken: 
     """Give the copy the addresses that are ``taken``, and tell the source's backend. Return the id of its operation."""
     source = migration.source.id
     key = f'addresses:{source}'
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
+    with work.writer() as conn:
         allocations.set_owner(conn, migration.target.id, taken)
         wake = begin_once(
             conn,

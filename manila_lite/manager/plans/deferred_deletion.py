@@ -3,56 +3,44 @@
 from time to time; only administrators see them, so no user is told.
 """
 
+import functools
 from typing import Any
 
 from oslo_log import log
 
 from manila_lite import context, engine, errors, states
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_bin
-from manila_lite.engine import Plan, Step, Work
+from manila_lite.engine import Plan, Step
 from manila_lite.manager.plans import shares
 from manila_lite.manager.plans import snapshots as snapshot_plans
-from manila_lite.manager.plans.task import share_instance
 from manila_lite.operation_data import OperationData
+from manila_lite.workflow.verbs import share_instance, verb_plan
 
 LOG = log.getLogger(__name__)
 
 _SHARE, _SNAPSHOT = states.SHARE['defer'], states.SNAPSHOT['defer']
 
 
-def _share_gone(conn: Connection, work: Work[Any]) -> None:
-    instance = share_instance(conn, work)
-    if instance is not None:
-        shares.gone(conn, work, instance, _SHARE.during)
-
-
-def _share_left(conn: Connection, work: Work[Any], error: Exception) -> None:
-    instance = share_instance(conn, work)
-    if instance is not None:
-        transitions.fail(conn, states.SHARE, 'defer', instance)
-
-
-def _snapshot_gone(conn: Connection, work: Work[Any]) -> None:
-    snapshot_plans.deleted(
-        conn, work, work.resource_id
-    )  # while its row still names the share whose replicas have it
-    transitions.finish(conn, states.SNAPSHOT, 'defer', work.resource_id)
-
-
-def _snapshot_left(conn: Connection, work: Work[Any], error: Exception) -> None:
-    transitions.fail(conn, states.SNAPSHOT, 'defer', work.resource_id)
-
-
-PLANS = [
-    Plan('share.deferred_delete', (Step(shares.delete),), _share_gone, _share_left, data=OperationData),
-    Plan(
+PLANS: list[Plan[Any]] = [
+    verb_plan(
+        'share.deferred_delete',
+        OperationData,
+        states.SHARE,
+        'defer',
+        Step(shares.delete),
+        row_id=share_instance,
+        on_done=functools.partial(shares.gone, during=_SHARE.during),
+        action=None,
+    ),
+    verb_plan(
         'snapshot.deferred_delete',
-        (Step(snapshot_plans.delete),),
-        _snapshot_gone,
-        _snapshot_left,
-        data=OperationData,
+        OperationData,
+        states.SNAPSHOT,
+        'defer',
+        Step(snapshot_plans.delete),
+        on_done=snapshot_plans.deleted,
+        action=None,
     ),
 ]
 
@@ -60,8 +48,9 @@ PLANS = [
 # New tries --------------------------------------------------------------------------------------
 
 
-def try_again(services: context.Services, host: str) -> None:
+def try_again(manager: Any) -> None:
     """Try once more to delete what could not be deleted at the backend: snapshots before their shares."""
+    services, host = manager.services, manager.host
     with services.db.reader() as conn:
         left = [
             *(('snapshot', row) for row in share_bin.list_deferred_snapshots(conn, host, _SNAPSHOT.fail)),

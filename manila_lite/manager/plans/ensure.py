@@ -81,8 +81,7 @@ class Run:
             if not is_new:  # it was requested again meanwhile, for all shares
                 data.narrow, data.only, data.server_ids, data.dry_run = False, None, None, False
             data.configuration = self._reread()
-        with self._db.writer() as conn:
-            self.work.hold(conn)
+        with self.work.writer() as conn:
             marked = ensure_queries.list_ensuring_instances(conn, self.host)
             transitions.settle(conn, states.SHARE, marked, _MARK.during, str(_MARK.ok))
             if is_due:
@@ -125,8 +124,7 @@ class Run:
         self.manager.servers_run()
         well = [server_id for server_id in data.heal if server_id not in data.servers]
         if well:
-            with self._db.writer() as conn:
-                self.work.hold(conn)
+            with self.work.writer() as conn:
                 share_server_updates.heal(conn, self.work, well)
                 data.heal = [server_id for server_id in data.heal if server_id in data.servers]
                 self.work.save(conn)
@@ -233,8 +231,7 @@ class Run:
         """
         if not self.manager.worker.runner.may_claim():
             raise errors.Again(0.0)
-        with self._db.writer() as conn:
-            self.work.hold(conn)
+        with self.work.writer() as conn:
             rows = self._next(conn)
             marks = self._changes_statuses
             free = [row.instance_id for row in rows if marks and row.status in _MARK.allowed]

@@ -10,7 +10,6 @@ source is up and has deleted its copy. An administrator who knows that nobody ca
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import errors
@@ -23,15 +22,13 @@ from manila_lite.db.queries import (
     snapshot_access,
     snapshots,
 )
-from manila_lite.engine import Plan, Step, Work, backend_of
+from manila_lite.engine import Plan, Step, Work, backend_of, nothing
 from manila_lite.manager.plans.task import as_shares, as_snapshots
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.left_copies import Left
 from manila_lite.operation_data.migrations import CloseShare, Migrate
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import M, Migrations
-
-LOG = log.getLogger(__name__)
 
 #: Seconds between looks whether the source's backend has done its part. Nobody can use the share meanwhile.
 _LOOK = 0.1
@@ -52,8 +49,7 @@ def close(work: Work[M], migrations: Migrations[M]) -> None:
     """
     data = work.data
     if data.closing_since is None:
-        with work.ctx.db.writer() as conn:
-            work.hold(conn)
+        with work.writer() as conn:
             knows_how = _knows_how(conn, data.source_host)
             wake = migrations.close(conn, work.ctx, work.resource_id, data) if knows_how else None
         data.closing = wake.operation_id if wake else None
@@ -127,17 +123,13 @@ def _close(work: Work[Any], moving: list[Any]) -> None:
         driver.update_access(share, [])
 
 
-def _nothing(conn: Connection, work: Work[Any], *_: Exception) -> None:
-    """Store nothing: the migration sees the end of the operation."""
-
-
 PLANS: list[Plan[Any]] = [
-    Plan(share_migration.CLOSE, (Step(close_share, name='close'),), _nothing, _nothing, data=CloseShare),
+    Plan(share_migration.CLOSE, (Step(close_share, name='close'),), nothing, nothing, data=CloseShare),
     Plan(
         share_server_migration.CLOSE,
         (Step(close_server, name='close'),),
-        _nothing,
-        _nothing,
+        nothing,
+        nothing,
         data=OperationData,
     ),
 ]

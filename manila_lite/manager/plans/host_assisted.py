@@ -106,8 +106,7 @@ def _complete(work: Work[MigrateShare], migration: values.ShareMigration) -> val
 def _cancel(work: Work[MigrateShare], migration: values.ShareMigration) -> None:
     """Stop the copy, and delete the target. The source is told when its own rules are applied anew."""
     work.service.moves.clear(migration.id)
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
+    with work.writer() as conn:
         shares.update_instance(conn, migration.id, copy_client=None, copy_client_key=None)
     copied_snapshots.delete(work.service.driver, migration.snapshots, {migration.source.id: migration.target})
     work.service.driver.delete_share(migration.target)

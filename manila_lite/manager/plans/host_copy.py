@@ -94,8 +94,7 @@ def _tell(
     detail: messages.Detail,
     text: str,
 ) -> None:
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
+    with work.writer() as conn:
         messages.create_many(conn, work.ctx, resource_type, owners, action, detail, text)
 
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Managing and unmanaging of share servers that exist at the backend."""
 
+import dataclasses
+import functools
 from typing import Any
 
 from oslo_log import log
 
-from manila_lite import errors, states, values
-from manila_lite.db.core import key_values, transitions
+from manila_lite import states, values
+from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.doctor import share_servers as share_server_findings
 from manila_lite.db.models import share_server_details
@@ -16,36 +18,24 @@ from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import admin_network, adopted_addresses
 from manila_lite.manager.plans import share_servers as share_server_plans
-from manila_lite.manager.plans.task import notify
+from manila_lite.manager.plans.task import able_driver
 from manila_lite.network import load as plugins
 from manila_lite.operation_data.share_servers import ManageServer, UnmanageServer
+from manila_lite.workflow.verbs import verb_plan
 
 LOG = log.getLogger(__name__)
 
-
-def _driver(work: Work[Any]) -> Any:
-    """Return the backend's driver.
-
-    :raises errors.Final: it can neither manage nor unmanage share servers.
-    """
-    driver = work.service.driver
-    if values.Ability.MANAGE_SERVERS not in abilities_of(driver):
-        raise errors.Final(f'Backend {work.service.host} can neither manage nor unmanage share servers.')
-    return driver
-
-
-def _server(work: Work[Any]) -> values.ShareServer:
-    with work.ctx.db.reader() as conn:
-        return share_server_plans.load_server(conn, work)
-
+_CANNOT = 'neither manage nor unmanage share servers'
 
 # Managing -----------------------------------------------------------------------------------------
 
 
 def register_addresses(work: Work[ManageServer]) -> None:
     """Register the addresses that the server has as used by it, in its share network and in that of administrators."""
-    driver = _driver(work)
-    addresses = driver.find_server(_server(work), work.data.identifier, work.data.options)
+    driver = able_driver(work, values.Ability.MANAGE_SERVERS, _CANNOT)
+    addresses = driver.find_server(
+        share_server_plans.load_here(work), work.data.identifier, work.data.options
+    )
     with work.ctx.db.reader() as conn:
         [subnet] = share_server_queries.subnets_of(conn, (work.resource_id,))[work.resource_id]
     admins, needs = admin_network.find(work), (driver.ALLOCATIONS_PER_SUBNET, driver.ADMIN_ALLOCATIONS)
@@ -71,32 +61,24 @@ def manage(work: Work[ManageServer]) -> None:
     """Take the server over at the backend."""
     with share_server_plans.alone(work.resource_id):
         work.data.details = dict(
-            _driver(work).manage_server(_server(work), work.data.identifier, work.data.options)
+            able_driver(work, values.Ability.MANAGE_SERVERS, _CANNOT).manage_server(
+                share_server_plans.load_here(work), work.data.identifier, work.data.options
+            )
         )
 
 
 def give_back(work: Work[Any]) -> None:
     """Let go of the server at the backend."""
     with share_server_plans.alone(work.resource_id):
-        _driver(work).unmanage_server(_server(work))
+        able_driver(work, values.Ability.MANAGE_SERVERS, _CANNOT).unmanage_server(
+            share_server_plans.load_here(work)
+        )
 
 
-def managed(conn: Connection, work: Work[ManageServer]) -> None:
-    """Set the server to active, and store its driver's details and the backend's abilities."""
-    key_values.replace(conn, share_server_details, work.resource_id, work.data.details)
-    transitions.finish(
-        conn,
-        states.SHARE_SERVER,
-        'manage',
-        work.resource_id,
-        **share_server_capabilities.reported(conn, work.service.host),
-    )
-
-
-def not_managed(conn: Connection, work: Work[Any], error: Exception) -> None:
-    """Set the server to ``manage_error``, and tell the user why."""
-    transitions.fail(conn, states.SHARE_SERVER, 'manage', work.resource_id)
-    notify(conn, work, 'SHARE_SERVER', Action.MANAGE_SERVER, Detail.SERVER_NOT_MANAGED, error)
+def managed(conn: Connection, work: Work[ManageServer], server_id: str) -> dict[str, Any]:
+    """Store the driver's details of the server. Return the backend's abilities."""
+    key_values.replace(conn, share_server_details, server_id, work.data.details)
+    return dict(share_server_capabilities.reported(conn, work.service.host))
 
 
 # Unmanaging ---------------------------------------------------------------------------------------
@@ -110,17 +92,6 @@ def release(work: Work[UnmanageServer]) -> None:
         if not work.data.force:
             raise
         LOG.warning('%s: unmanaged by force, though the backend failed: %s', work.resource_id, bad)
-
-
-def unmanaged(conn: Connection, work: Work[Any]) -> None:
-    """Delete the server's row."""
-    share_server_plans.removed(conn, work, 'unmanage')
-
-
-def not_unmanaged(conn: Connection, work: Work[Any], error: Exception) -> None:
-    """Set the server to ``unmanage_error``, and tell the user why."""
-    transitions.fail(conn, states.SHARE_SERVER, 'unmanage', work.resource_id)
-    notify(conn, work, 'SHARE_SERVER', Action.UNMANAGE_SERVER, Detail.SERVER_NOT_UNMANAGED, error)
 
 
 # Unknown servers ----------------------------------------------------------------------------------
@@ -139,18 +110,28 @@ def strays(manager: Any) -> dict[str, list[str]]:
 
 
 PLANS: list[Plan[Any]] = [
-    Plan(
+    verb_plan(
         'share_server.manage',
-        (Step(register_addresses, unregister_addresses), Step(manage, give_back)),
-        managed,
-        not_managed,
-        data=ManageServer,
+        ManageServer,
+        states.SHARE_SERVER,
+        'manage',
+        Step(register_addresses, unregister_addresses),
+        Step(manage, give_back),
+        on_done=managed,
+        action=Action.MANAGE_SERVER,
+        detail=Detail.SERVER_NOT_MANAGED,
     ),
-    Plan(
-        'share_server.unmanage',
-        (Step(release), Step(unregister_addresses)),
-        unmanaged,
-        not_unmanaged,
-        data=UnmanageServer,
+    dataclasses.replace(
+        verb_plan(
+            'share_server.unmanage',
+            UnmanageServer,
+            states.SHARE_SERVER,
+            'unmanage',
+            Step(release),
+            Step(unregister_addresses),
+            action=Action.UNMANAGE_SERVER,
+            detail=Detail.SERVER_NOT_UNMANAGED,
+        ),
+        done=functools.partial(share_server_plans.removed, verb='unmanage'),
     ),
 ]

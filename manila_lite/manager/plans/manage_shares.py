@@ -13,26 +13,16 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import quotas, share_server_queries, shares, snapshots
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import abilities_of
-from manila_lite.engine import Plan, Work
+from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import snapshot_access
-from manila_lite.manager.plans.task import load_share, load_snapshot, share_instance, verb_plan
+from manila_lite.manager.plans.task import able_driver, load_share, load_snapshot
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.shares import ManageShare
 from manila_lite.operation_data.snapshots import ManageSnapshot
 from manila_lite.rpc import notifications
+from manila_lite.workflow.verbs import share_instance, snapshot_id, verb_plan
 
 LOG = log.getLogger(__name__)
-
-
-def _driver(work: Work[Any], ability: values.Ability, what: str) -> Any:
-    """Return the backend's driver.
-
-    :raises errors.Final: it does not have the ability.
-    """
-    driver = work.service.driver
-    if ability not in abilities_of(driver):
-        raise errors.Final(f'Backend {work.service.host} can neither manage nor unmanage {what}.')
-    return driver
 
 
 def _size(resource: Any) -> int:
@@ -59,7 +49,7 @@ def _without_share(
 
 def manage(work: Work[ManageShare]) -> None:
     """Take the share over at the backend, and keep its size and export locations."""
-    driver = _driver(work, values.Ability.MANAGE_SHARES, 'shares')
+    driver = able_driver(work, values.Ability.MANAGE_SHARES, 'neither manage nor unmanage shares')
     resource = driver.manage_share(load_share(work), work.data.export_path, work.data.options)
     work.data.size, work.data.exports = _size(resource), list(resource.export_locations)
 
@@ -97,7 +87,9 @@ def not_managed(conn: Connection, work: Work[ManageShare], instance_id: str) -> 
 
 def unmanage(work: Work[Any]) -> None:
     """Let go of the share at the backend, with no access rule in force."""
-    _driver(work, values.Ability.MANAGE_SHARES, 'shares').unmanage_share(load_share(work))
+    able_driver(work, values.Ability.MANAGE_SHARES, 'neither manage nor unmanage shares').unmanage_share(
+        load_share(work)
+    )
 
 
 def unmanaged(conn: Connection, work: Work[Any], instance_id: str) -> None:
@@ -130,13 +122,9 @@ def _emit(work: Work[Any], event: str, export_path: str | None = None, size: int
 # Snapshots ----------------------------------------------------------------------------------------
 
 
-def _snapshot_row(conn: Connection, work: Work[Any]) -> str | None:
-    return work.resource_id if snapshots.with_share(conn, work.resource_id) else None
-
-
 def manage_snapshot(work: Work[ManageSnapshot]) -> None:
     """Take the snapshot over at the backend, and keep its size and location."""
-    driver = _driver(work, values.Ability.MANAGE_SNAPSHOTS, 'snapshots')
+    driver = able_driver(work, values.Ability.MANAGE_SNAPSHOTS, 'neither manage nor unmanage snapshots')
     resource = driver.manage_snapshot(load_snapshot(work, work.resource_id), work.data.options)
     work.data.size, work.data.location = _size(resource), resource.provider_location
     snapshot_access.first(work)
@@ -154,7 +142,7 @@ def snapshot_managed(conn: Connection, work: Work[ManageSnapshot], snapshot_id: 
 
 def unmanage_snapshot(work: Work[Any]) -> None:
     """Let go of the snapshot at the backend."""
-    driver = _driver(work, values.Ability.MANAGE_SNAPSHOTS, 'snapshots')
+    driver = able_driver(work, values.Ability.MANAGE_SNAPSHOTS, 'neither manage nor unmanage snapshots')
     driver.unmanage_snapshot(load_snapshot(work, work.resource_id))
 
 
@@ -164,10 +152,9 @@ PLANS: list[Plan[Any]] = [
         ManageShare,
         states.SHARE,
         'manage',
-        manage,
+        Step(manage, _without_share(values.Ability.MANAGE_SHARES, unmanage)),
         on_done=managed,
         on_failed=not_managed,
-        undo=_without_share(values.Ability.MANAGE_SHARES, unmanage),
         row_id=share_instance,
         action=Action.MANAGE,
         detail=Detail.NOT_MANAGED,
@@ -177,7 +164,7 @@ PLANS: list[Plan[Any]] = [
         OperationData,
         states.SHARE,
         'unmanage',
-        unmanage,
+        Step(unmanage),
         on_done=unmanaged,
         on_failed=not_unmanaged,
         row_id=share_instance,
@@ -189,10 +176,9 @@ PLANS: list[Plan[Any]] = [
         ManageSnapshot,
         states.SNAPSHOT,
         'manage',
-        manage_snapshot,
+        Step(manage_snapshot, _without_share(values.Ability.MANAGE_SNAPSHOTS, unmanage_snapshot)),
         on_done=snapshot_managed,
-        undo=_without_share(values.Ability.MANAGE_SNAPSHOTS, unmanage_snapshot),
-        row_id=_snapshot_row,
+        row_id=snapshot_id,
         action=Action.MANAGE,
         detail=Detail.NOT_MANAGED,
     ),
@@ -201,8 +187,8 @@ PLANS: list[Plan[Any]] = [
         OperationData,
         states.SNAPSHOT,
         'unmanage',
-        unmanage_snapshot,
-        row_id=_snapshot_row,
+        Step(unmanage_snapshot),
+        row_id=snapshot_id,
         action=Action.UNMANAGE,
         detail=Detail.NOT_UNMANAGED,
     ),

@@ -154,8 +154,7 @@ class Steps(Generic[M]):
         :raises Cancelled: the migration was cancelled.
         :raises errors.Final: an administrator set another state by hand.
         """
-        with work.ctx.db.writer() as conn:
-            work.hold(conn)
+        with work.writer() as conn:
             if self.migrations.swap_task_state(conn, work.resource_id, _FROM[state], state):
                 return True
             now = self.migrations.task_state(conn, work.resource_id)
@@ -266,8 +265,7 @@ class Steps(Generic[M]):
     def _complete(self, work: Work[M]) -> bool:
         """Begin the cut-over, unless the migration was cancelled just before. Say whether it begins."""
         ready = of(work, Migration.COPIED)
-        with work.ctx.db.writer() as conn:
-            work.hold(conn)
+        with work.writer() as conn:
             if not self.migrations.swap_task_state(conn, work.resource_id, (ready,), COMPLETION[ready]):
                 return False
             begun = dataclasses.replace(work.data, cut=True)

@@ -15,15 +15,16 @@ from manila_lite.db.queries import (
     share_server_queries,
     shares,
 )
-from manila_lite.engine import Plan, Step, Work
+from manila_lite.engine import Plan, Step, Work, nothing
 from manila_lite.manager.plans import former_exports, share_servers
 from manila_lite.manager.plans.migration import SOON
 from manila_lite.manager.plans.share_server_values import load
-from manila_lite.manager.plans.task import notify, to_driver_share
+from manila_lite.manager.plans.task import to_driver_share
 from manila_lite.operation_data import OperationData, left_copies
 from manila_lite.operation_data.left_copies import Left, ReleaseServer, ReleaseShare
 from manila_lite.operation_data.migrations import ApplyServerRules
 from manila_lite.workflow import share_server_migration as share_server_migration_workflow
+from manila_lite.workflow.verbs import notify
 
 # Access rules of a share server ---------------------------------------------------------------------
 
@@ -97,14 +98,6 @@ def readdress(work: Work[Any]) -> None:
         raise errors.ManilaLiteError(result.error)
 
 
-def readdressed(conn: Connection, work: Work[Any]) -> None:
-    """Store nothing: the migration sees the end of the operation."""
-
-
-def not_readdressed(conn: Connection, work: Work[Any], error: Exception) -> None:
-    """Store nothing: the migration sees the failure, and tells the operator."""
-
-
 # Copies ---------------------------------------------------------------------------------------------
 
 
@@ -156,9 +149,7 @@ def not_deleted(conn: Connection, work: Work[ReleaseShare], error: Exception) ->
 
 PLANS: list[Plan[Any]] = [
     Plan(share_server_migration.RULES, (Step(apply_rules),), applied, not_applied, data=ApplyServerRules),
-    Plan(
-        share_server_migration.READDRESS, (Step(readdress),), readdressed, not_readdressed, data=OperationData
-    ),
+    Plan(share_server_migration.READDRESS, (Step(readdress),), nothing, nothing, data=OperationData),
     Plan(
         share_server_migration.RELEASE,
         (

@@ -15,7 +15,7 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, share_backups, shares
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries.messages import Action
+from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.backups.backup_jobs import BackupJobs
 from manila_lite.drivers.backups.backup_jobs_driver import BackupJobsDriver
 from manila_lite.drivers.backups.nfs_backups import NfsBackups
@@ -26,6 +26,7 @@ from manila_lite.manager.plans.task import as_share
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.share_backups import CopyBackup
 from manila_lite.workflow import share_backups as backup_workflow
+from manila_lite.workflow.verbs import notify
 
 LOG = log.getLogger(__name__)
 
@@ -220,7 +221,7 @@ def created(conn: Connection, work: Work[Any]) -> None:
 def not_created(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Set the backup to error, put the share back to its status, and tell the owner why."""
     _ended(conn, work, 'create', error)
-    backup_workflow.notify(conn, work, Action.CREATE, error)
+    notify(conn, work, backup_workflow.RESOURCE, Action.CREATE, Detail.UNKNOWN_ERROR, error)
 
 
 def _ended(conn: Connection, work: Work[Any], verb: str, error: Exception | None = None) -> None:
@@ -257,7 +258,7 @@ def restored(conn: Connection, work: Work[CopyBackup]) -> None:
 def not_restored(conn: Connection, work: Work[CopyBackup], error: Exception) -> None:
     """End the restore as failed: the share may hold data of both, the backup is as good as before. Tell the owner why."""
     _ended(conn, work, 'restore', error)
-    backup_workflow.notify(conn, work, Action.RESTORE_BACKUP, error, 'SHARE', work.data.share_id)
+    notify(conn, work, 'SHARE', Action.RESTORE_BACKUP, Detail.UNKNOWN_ERROR, error, work.data.share_id)
 
 
 # Deleting -------------------------------------------------------------------------------------------
@@ -276,7 +277,7 @@ def deleted(conn: Connection, work: Work[Any]) -> None:
 def not_deleted(conn: Connection, work: Work[Any], error: Exception) -> None:
     """Let the backup be deleted again, and tell its owner why it is not deleted."""
     _ended(conn, work, 'delete', error)
-    backup_workflow.notify(conn, work, Action.DELETE, error)
+    notify(conn, work, backup_workflow.RESOURCE, Action.DELETE, Detail.UNKNOWN_ERROR, error)
 
 
 PLANS: list[Plan[Any]] = [

@@ -4,16 +4,15 @@
 from typing import Any
 
 from manila_lite import errors, states, values
-from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations, share_group_snapshots, share_groups
-from manila_lite.db.queries.messages import Action, Detail
+from manila_lite.db.queries.messages import Action
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.manager.plans.task import as_snapshots, notify
+from manila_lite.manager.plans.task import as_snapshots
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.share_groups import CreateGroupSnapshot
-from manila_lite.rpc import notifications
+from manila_lite.workflow.verbs import verb_plan
 
 #: Seconds between looks whether other work on the shares has ended.
 _LOOK_AGAIN = 0.5
@@ -55,56 +54,37 @@ def delete_snapshots(work: Work[Any]) -> None:
         work.service.driver.delete_snapshot(member)
 
 
-def taken(conn: Connection, work: Work[CreateGroupSnapshot]) -> None:
-    """Set the group snapshot to available, and store its locations at the backend."""
+def taken(conn: Connection, work: Work[CreateGroupSnapshot], group_snapshot_id: str) -> None:
+    """Store the locations of the members at the backend."""
     share_group_snapshots.set_locations(conn, work.data.locations)
-    transitions.finish(conn, states.SHARE_GROUP_SNAPSHOT, 'create', work.resource_id)
-    _emit(work, 'create.end')
 
 
-def not_taken(conn: Connection, work: Work[Any], error: Exception) -> None:
-    """Set the group snapshot to error, and tell its owner why."""
-    transitions.fail(conn, states.SHARE_GROUP_SNAPSHOT, 'create', work.resource_id)
-    notify(conn, work, 'SHARE_GROUP_SNAPSHOT', Action.CREATE, Detail.UNKNOWN_ERROR, error)
-    _emit(work, 'create.error', error=errors.reason(error, work.ctx.request_id))
-
-
-def deleted(conn: Connection, work: Work[Any]) -> None:
-    """Delete the group snapshot's row, and have the freed capacity reported."""
-    transitions.finish(conn, states.SHARE_GROUP_SNAPSHOT, 'delete', work.resource_id)
+def deleted(conn: Connection, work: Work[Any], group_snapshot_id: str) -> None:
+    """Have the freed capacity reported."""
     work.service.report_soon()
-    _emit(work, 'delete.end')
-
-
-def not_deleted(conn: Connection, work: Work[Any], error: Exception) -> None:
-    """Keep the group snapshot, so that it can be deleted again, and tell its owner why it is not deleted."""
-    transitions.fail(conn, states.SHARE_GROUP_SNAPSHOT, 'delete', work.resource_id)
-    notify(conn, work, 'SHARE_GROUP_SNAPSHOT', Action.DELETE, Detail.UNKNOWN_ERROR, error)
-    _emit(work, 'delete.error', error=errors.reason(error, work.ctx.request_id))
-
-
-def _emit(work: Work[Any], event: str, **more: Any) -> None:
-    notifications.emit(
-        work.ctx,
-        f'share_group_snapshot.{event}',
-        {'share_group_snapshot_id': work.resource_id, **more},
-        work.op.host,
-    )
 
 
 PLANS: list[Plan[Any]] = [
-    Plan(
+    verb_plan(
         'share_group_snapshot.create',
-        (Step(quiesce), Step(take_snapshots, delete_snapshots)),
-        taken,
-        not_taken,
-        data=CreateGroupSnapshot,
+        CreateGroupSnapshot,
+        states.SHARE_GROUP_SNAPSHOT,
+        'create',
+        Step(quiesce),
+        Step(take_snapshots, delete_snapshots),
+        on_done=taken,
+        action=Action.CREATE,
+        told=('end', 'error'),
     ),
-    Plan(
+    verb_plan(
         'share_group_snapshot.delete',
-        (Step(quiesce), Step(delete_snapshots)),
-        deleted,
-        not_deleted,
-        data=OperationData,
+        OperationData,
+        states.SHARE_GROUP_SNAPSHOT,
+        'delete',
+        Step(quiesce),
+        Step(delete_snapshots),
+        on_done=deleted,
+        action=Action.DELETE,
+        told=('end', 'error'),
     ),
 ]

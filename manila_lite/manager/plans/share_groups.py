@@ -4,15 +4,13 @@
 from typing import Any
 
 from manila_lite import errors, states
-from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_groups
-from manila_lite.db.queries.messages import Action, Detail
+from manila_lite.db.queries.messages import Action
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import share_servers
-from manila_lite.manager.plans.task import notify
 from manila_lite.operation_data.share_groups import CreateGroup
-from manila_lite.rpc import notifications
+from manila_lite.workflow.verbs import verb_plan
 
 #: Seconds between looks at shares that are being created.
 _LOOK_AGAIN = 0.5
@@ -66,25 +64,15 @@ def wait_for_shares(work: Work[Any]) -> None:
         )
 
 
-def created(conn: Connection, work: Work[Any]) -> None:
-    """Set the group to available."""
-    transitions.finish(conn, states.SHARE_GROUP, 'create', work.resource_id)
-    notifications.emit(work.ctx, 'share_group.create.end', {'share_group_id': work.resource_id}, work.op.host)
-
-
-def not_created(conn: Connection, work: Work[Any], error: Exception) -> None:
-    """Set the group to error, and tell its owner why."""
-    transitions.fail(conn, states.SHARE_GROUP, 'create', work.resource_id)
-    notify(conn, work, 'SHARE_GROUP', Action.CREATE, Detail.UNKNOWN_ERROR, error)
-    reason = errors.reason(error, work.ctx.request_id)
-    notifications.emit(
-        work.ctx,
-        'share_group.create.error',
-        {'share_group_id': work.resource_id, 'error': reason},
-        work.op.host,
-    )
-
-
 PLANS: list[Plan[Any]] = [
-    Plan('share_group.create', (Step(provide), Step(wait_for_shares)), created, not_created, data=CreateGroup)
+    verb_plan(
+        'share_group.create',
+        CreateGroup,
+        states.SHARE_GROUP,
+        'create',
+        Step(provide),
+        Step(wait_for_shares),
+        action=Action.CREATE,
+        told=('end', 'error'),
+    )
 ]

@@ -19,11 +19,12 @@ from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import host_assisted, migration_source, share_servers
 from manila_lite.manager.plans.migration import DriverCalls, Steps
 from manila_lite.manager.plans.share_server_values import load
-from manila_lite.manager.plans.task import as_share, share_row
+from manila_lite.manager.plans.task import as_share
 from manila_lite.operation_data.left_copies import ClearShare
 from manila_lite.operation_data.migrations import MigrateShare, MovedShare
 from manila_lite.states import Migration
 from manila_lite.workflow.share_migration import SHARES, second_instance
+from manila_lite.workflow.verbs import share_row
 
 
 def driver_calls(work: Work[Any]) -> DriverCalls:

@@ -5,11 +5,11 @@ from manila_lite import errors, values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import abilities_of
-from manila_lite.engine import Plan, Step, Work
+from manila_lite.engine import Plan, Step, Work, nothing
 from manila_lite.manager.plans import share_servers
 from manila_lite.manager.plans.share_server_values import load
-from manila_lite.manager.plans.task import notify
 from manila_lite.operation_data.share_servers import PushMetadata
+from manila_lite.workflow.verbs import notify
 
 
 def push(work: Work[PushMetadata]) -> None:
@@ -31,10 +31,6 @@ def push(work: Work[PushMetadata]) -> None:
                 )
 
 
-def pushed(conn: Connection, work: Work[PushMetadata]) -> None:
-    """Do nothing: the metadata are stored already."""
-
-
 def not_pushed(conn: Connection, work: Work[PushMetadata], error: Exception) -> None:
     """Tell the user who changed the metadata why the server does not act by it. The server stays as it was."""
     notify(
@@ -48,4 +44,4 @@ def not_pushed(conn: Connection, work: Work[PushMetadata], error: Exception) -> 
     )
 
 
-PLANS = [Plan('share_server.push_metadata', (Step(push),), pushed, not_pushed, data=PushMetadata)]
+PLANS = [Plan('share_server.push_metadata', (Step(push),), nothing, not_pushed, data=PushMetadata)]

@@ -22,10 +22,10 @@ from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers import networks
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import share_server_updates, share_servers
-from manila_lite.manager.plans.task import notify
 from manila_lite.network import load as plugins
 from manila_lite.network.interface import Subnet
 from manila_lite.operation_data.share_servers import AddSubnet, CheckSubnet
+from manila_lite.workflow.verbs import notify
 
 #: Fields of a subnet that the network plugin needs to know it again.
 _OF_PLUGIN = (
@@ -100,8 +100,7 @@ def give_back(work: Work[AddSubnet]) -> None:
 
 def _leave(work: Work[AddSubnet]) -> None:
     share_servers.free(work, work.data.subnet_id)
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
+    with work.writer() as conn:
         share_server_queries.remove_from_subnet(conn, work.resource_id, work.data.subnet_id)
 
 

@@ -23,7 +23,7 @@ from manila_lite.db.queries import (
     shares,
 )
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries.messages import Action
+from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work, backend_of
 from manila_lite.manager.plans import share_servers
@@ -37,6 +37,7 @@ from manila_lite.operation_data.share_replicas import (
 )
 from manila_lite.workflow import share_replicas as replica_workflow
 from manila_lite.workflow.access import apply_rules
+from manila_lite.workflow.verbs import notify
 
 LOG = log.getLogger(__name__)
 
@@ -155,8 +156,7 @@ def update(work: Work[OnReplica]) -> None:
     """Bring the replica up to date with the active one, as far as that can be reached."""
     work.data.result = None
     as_of = timeutils.utcnow()
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
+    with work.writer() as conn:
         work.read_again(conn)
         row = share_replicas.as_share(conn, work.resource_id)
     if row is not None and row.status in replica_workflow.FOLLOWING:
@@ -190,7 +190,7 @@ def not_updated(conn: Connection, work: Work[OnReplica], error: Exception) -> No
         return
     transitions.set_replica_state(conn, work.resource_id, states.Replica.ERROR)
     if transitions.settle(conn, _SHARE, (work.resource_id,), 'available', 'error'):
-        replica_workflow.notify(conn, work, Action.UPDATE, error)
+        notify(conn, work, replica_workflow.RESOURCE, Action.UPDATE, Detail.UNKNOWN_ERROR, error)
 
 
 def apply_rules_readonly(work: Work[OnReplica]) -> None:
@@ -215,7 +215,7 @@ def rules_applied(conn: Connection, work: Work[OnReplica]) -> None:
 def rules_not_applied(conn: Connection, work: Work[OnReplica], error: Exception) -> None:
     """Mark the replica's rules as failed, and tell the owner why. The share is not affected."""
     if _show_rules(conn, work, states.Rules.ERROR):
-        replica_workflow.notify(conn, work, Action.UPDATE_ACCESS_RULES, error)
+        notify(conn, work, replica_workflow.RESOURCE, Action.UPDATE_ACCESS_RULES, Detail.UNKNOWN_ERROR, error)
 
 
 def _show_rules(conn: Connection, work: Work[OnReplica], status: states.Rules) -> bool:
@@ -225,11 +225,11 @@ def _show_rules(conn: Connection, work: Work[OnReplica], status: states.Rules) -
     return follows
 
 
-def update_all(services: context.Services, host: str) -> None:
+def update_all(manager: Any) -> None:
     """Have all replicas at the backend brought up to date."""
-    ctx = context.admin(services)
+    ctx = context.admin(manager.services)
     with ctx.db.reader() as conn:
-        waiting = share_replicas.list_non_active_at(conn, host, replica_workflow.FOLLOWING)
+        waiting = share_replicas.list_non_active_at(conn, manager.host, replica_workflow.FOLLOWING)
     for row in waiting:
         ctx.project_id, ctx.user_id = row.project_id, row.user_id
         with ctx.db.writer() as conn:

@@ -17,10 +17,11 @@ from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import share_servers
 from manila_lite.manager.plans.share_server_values import load
-from manila_lite.manager.plans.task import notify, to_driver_share
+from manila_lite.manager.plans.task import to_driver_share
 from manila_lite.operation_data.share_servers import ChangeServer, CheckServers
 from manila_lite.workflow import access as access_workflow
 from manila_lite.workflow import snapshot_access
+from manila_lite.workflow.verbs import notify
 
 Question = TypeVar('Question', bound=CheckServers)
 Change = TypeVar('Change', bound=ChangeServer)

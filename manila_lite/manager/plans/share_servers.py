@@ -28,11 +28,11 @@ from manila_lite.drivers.interface import CAPABILITIES, abilities_of
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import admin_network, allocated_addresses
 from manila_lite.manager.plans.share_server_values import load
-from manila_lite.manager.plans.task import notify, share_row
 from manila_lite.network import load as plugins
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.share_servers import CreateServer
 from manila_lite.workflow.share_servers import remove_server
+from manila_lite.workflow.verbs import notify, share_row
 
 LOG = log.getLogger(__name__)
 
@@ -79,8 +79,7 @@ def serve(
     :raises errors.Again: the server is being created, or the network is changing.
     :raises errors.Final: the network has no subnet here, or its server could not be created.
     """
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
+    with work.writer() as conn:
         row = read(conn, work)
         server_id, wake = (
             (row.share_server_id, None) if row.share_server_id else _find_or_make(conn, work, row, request)
@@ -229,7 +228,8 @@ def load_server(conn: Connection, work: Work[Any]) -> values.ShareServer:
     return server
 
 
-def _server(work: Work[Any]) -> values.ShareServer:
+def load_here(work: Work[Any]) -> values.ShareServer:
+    """Do as ``load_server`` in a transaction of its own."""
     with work.ctx.db.reader() as conn:
         return load_server(conn, work)
 
@@ -242,13 +242,13 @@ def alone(server_id: str) -> Any:
 def configure(work: Work[CreateServer]) -> None:
     """Set the server up at the backend."""
     with alone(work.resource_id):
-        work.data.details = dict(work.service.driver.setup_server(_server(work)))
+        work.data.details = dict(work.service.driver.setup_server(load_here(work)))
 
 
 def teardown(work: Work[Any]) -> None:
     """Remove the server at the backend."""
     with alone(work.resource_id):
-        work.service.driver.teardown_server(_server(work))
+        work.service.driver.teardown_server(load_here(work))
 
 
 def made(conn: Connection, work: Work[CreateServer]) -> None:
@@ -313,6 +313,8 @@ def _remove(ctx: context.RequestContext, server: Any) -> None:
 
 def free_leftovers(manager: Any) -> None:
     """Free everything that the network plugins hold for deleted servers."""
+    if not manager.driver.HANDLES_SHARE_SERVERS:
+        return
     allocated_addresses.free_leftovers(manager.services, plugins.make(manager.services.conf))
     admin_network.free_leftovers(manager)
 

@@ -5,7 +5,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import errors, states, values
@@ -13,23 +12,19 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, services, share_server_queries, shares, snapshots
 from manila_lite.db.queries.messages import Action, Detail
-from manila_lite.engine import Plan, Work
+from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import share_servers
 from manila_lite.manager.plans.task import (
     load_member,
     load_share,
     load_snapshot,
-    notify,
     prepare_changes,
     prepare_shares,
-    share_instance,
-    verb_plan,
 )
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.shares import CreateShare, NewSize, ResizeShare, RevertShare
 from manila_lite.workflow import share_replicas
-
-LOG = log.getLogger(__name__)
+from manila_lite.workflow.verbs import notify, share_instance, verb_plan
 
 
 def create(work: Work[CreateShare]) -> None:
@@ -74,8 +69,7 @@ def try_elsewhere(work: Work[CreateShare]) -> None:
     """
     share = load_share(work)
     work.service.driver.delete_share(share)
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
+    with work.writer() as conn:
         row = shares.find_by_instance(conn, share.id)
         if row is not None and row.host:  # not so if a process died between this and passing it on
             shares.update_instance(conn, share.id, host=None, share_server_id=None)
@@ -257,12 +251,10 @@ PLANS: list[Plan[Any]] = [
             CreateShare,
             states.SHARE,
             'create',
-            create,
-            undo=try_elsewhere,
+            Step(create, try_elsewhere),
             on_done=created,
             row_id=share_instance,
             action=Action.CREATE,
-            detail=Detail.UNKNOWN_ERROR,
         ),
         prepare=prepare_shares,
         done_many=all_created,
@@ -273,11 +265,10 @@ PLANS: list[Plan[Any]] = [
             OperationData,
             states.SHARE,
             'delete',
-            delete,
+            Step(delete),
             on_done=deleted,
             row_id=share_instance,
             action=Action.DELETE,
-            detail=Detail.UNKNOWN_ERROR,
         ),
         prepare=prepare_deletions,
         done_many=all_deleted,
@@ -288,7 +279,7 @@ PLANS: list[Plan[Any]] = [
             ResizeShare,
             states.SHARE,
             'extend',
-            extend,
+            Step(extend),
             on_done=resized,
             on_failed=not_resized,
             row_id=share_instance,
@@ -304,7 +295,7 @@ PLANS: list[Plan[Any]] = [
             ResizeShare,
             states.SHARE,
             'shrink',
-            shrink,
+            Step(shrink),
             on_done=resized,
             on_failed=not_resized,
             row_id=share_instance,
@@ -317,11 +308,10 @@ PLANS: list[Plan[Any]] = [
         RevertShare,
         states.SHARE,
         'revert',
-        revert,
+        Step(revert),
         on_done=reverted,
         on_failed=not_reverted,
         row_id=share_instance,
         action=Action.REVERT_TO_SNAPSHOT,
-        detail=Detail.UNKNOWN_ERROR,
     ),
 ]

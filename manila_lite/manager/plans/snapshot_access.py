@@ -1,27 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Snapshots that clients mount: exported at the backend by their access rules, on the fast lane."""
 
-from collections.abc import Container
 from typing import Any
 
 from oslo_log import log
 
 from manila_lite import errors, states, values
-from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, snapshot_access, snapshots
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.manager.plans.access import DELETED_SOON, MOVED_SOON, must_cover_all
-from manila_lite.manager.plans.task import load_snapshot, notify
+from manila_lite.manager.plans.access import DELETED_SOON, MOVED_SOON, begin_queued, must_cover_all, settle
+from manila_lite.manager.plans.task import load_snapshot
 from manila_lite.operation_data.access import ApplySnapshotRules
 from manila_lite.operation_data.export_locations import Exported
+from manila_lite.workflow.verbs import notify
 
 LOG = log.getLogger(__name__)
 
-_MACHINE = states.SNAPSHOT_ACCESS
-#: Queued state and the verb that takes a rule from it to the backend.
-_VERBS = {'queued_to_apply': 'apply', 'queued_to_deny': 'deny'}
 _GOING = frozenset(states.SNAPSHOT[verb].during for verb in ('delete', 'unmanage', 'defer'))
 #: Statuses of a share that a host may copy, with its snapshots.
 _COPIED = frozenset(states.SHARE[verb].during for verb in ('migrate', 'server_migrate'))
@@ -82,10 +78,7 @@ def serve(work: Work[ApplySnapshotRules]) -> None:
         _must_stand(row, share)
         work.read_again(conn)
         rules = snapshot_access.pending_rules(conn, row.id)
-        for queued, verb in _VERBS.items():
-            named = [rule.id for rule in rules if rule.state == queued]
-            if named:
-                transitions.begin_many(conn, _MACHINE, verb, named)
+        begin_queued(conn, states.SNAPSHOT_ACCESS, rules)
         wanted = _wanted(conn, row, share)
         for copy_client in access.copy_clients_of(conn, (share.id,)) if share.status in _COPIED else ():
             if copy_client.rule is not None:
@@ -138,22 +131,8 @@ def served(conn: Connection, work: Work[ApplySnapshotRules]) -> None:
             Detail.UNSUPPORTED_CLIENT_ACCESS,
             errors.Final(f'Rule {own[rule_id].access_type} {own[rule_id].access_to}: {refused[rule_id]}'),
         )
-    _settle(conn, [own[rule_id] for rule_id in work.data.seen if rule_id in own], refused)
-    if refused:
-        transitions.settle(conn, _MACHINE, refused, 'active', 'error')
-
-
-def _settle(conn: Connection, rules: list[Any], refused: Container[str]) -> None:
-    for verb in _VERBS.values():
-        row = _MACHINE[verb]
-        mine = [rule.id for rule in rules if rule.state == row.during]
-        good = [rule_id for rule_id in mine if rule_id not in refused]
-        if good and row.ok:
-            transitions.settle(conn, _MACHINE, good, row.during, row.ok)
-        elif good:
-            transitions.remove(conn, _MACHINE, good, row.during)
-        if bad := [rule_id for rule_id in mine if rule_id in refused]:
-            transitions.settle(conn, _MACHINE, bad, row.during, row.fail)
+    seen = [own[rule_id] for rule_id in work.data.seen if rule_id in own]
+    settle(conn, states.SNAPSHOT_ACCESS, seen, refused)
 
 
 def not_served(conn: Connection, work: Work[Any], error: Exception) -> None:
@@ -163,10 +142,9 @@ def not_served(conn: Connection, work: Work[Any], error: Exception) -> None:
         return
     access.lock(conn, rows[0].share_id)
     rules = snapshot_access.pending_rules(conn, work.resource_id)
-    for queued, verb in _VERBS.items():
-        transitions.begin_many(conn, _MACHINE, verb, [rule.id for rule in rules if rule.state == queued])
+    begin_queued(conn, states.SNAPSHOT_ACCESS, rules)
     again = snapshot_access.pending_rules(conn, work.resource_id)
-    _settle(conn, again, {rule.id for rule in again})
+    settle(conn, states.SNAPSHOT_ACCESS, again, {rule.id for rule in again})
     notify(conn, work, 'SHARE_SNAPSHOT', Action.UPDATE_ACCESS_RULES, Detail.UNKNOWN_ERROR, error)
 
 

@@ -10,16 +10,13 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import snapshot_access as snapshot_rules
 from manila_lite.db.queries import snapshots
-from manila_lite.db.queries.messages import Action, Detail
-from manila_lite.engine import Plan, Work
+from manila_lite.db.queries.messages import Action
+from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import shares, snapshot_access
-from manila_lite.manager.plans.task import as_snapshots, load_snapshot, verb_plan
+from manila_lite.manager.plans.task import as_snapshots, load_snapshot
 from manila_lite.operation_data import OperationData
 from manila_lite.operation_data.snapshots import CreateSnapshot
-
-
-def _row(conn: Connection, work: Work[Any]) -> str | None:
-    return work.resource_id if snapshots.with_share(conn, work.resource_id) else None
+from manila_lite.workflow.verbs import snapshot_id, verb_plan
 
 
 class _Loaded(NamedTuple):
@@ -112,11 +109,10 @@ PLANS: list[Plan[Any]] = [
             CreateSnapshot,
             states.SNAPSHOT,
             'create',
-            create,
+            Step(create),
             on_done=created,
-            row_id=_row,
+            row_id=snapshot_id,
             action=Action.CREATE,
-            detail=Detail.UNKNOWN_ERROR,
         ),
         prepare=prepare,
         done_many=all_created,
@@ -127,11 +123,10 @@ PLANS: list[Plan[Any]] = [
             OperationData,
             states.SNAPSHOT,
             'delete',
-            delete,
+            Step(delete),
             on_done=deleted,
-            row_id=_row,
+            row_id=snapshot_id,
             action=Action.DELETE,
-            detail=Detail.UNKNOWN_ERROR,
         ),
         prepare=prepare,
         done_many=all_deleted,

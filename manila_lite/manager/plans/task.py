@@ -1,104 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Building blocks of the share manager: plans that turn an operation into a driver call, and its result into a status.
+"""Shares and snapshots as drivers see them, read from their rows."""
 
-``verb_plan`` makes the plan of a verb of ``states.py``: one idempotent step; the status, and perhaps a user message,
-are written in the transaction that ends the operation.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from manila_lite import errors, states, values
-from manila_lite.db.core import key_values, transitions
+from manila_lite import errors, values
+from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
-from manila_lite.db.queries import messages, qos_types, share_group_snapshots, shares, snapshots
-from manila_lite.engine import Plan, Step, Work
-from manila_lite.engine.plans import Data
+from manila_lite.db.queries import qos_types, share_group_snapshots, shares, snapshots
+from manila_lite.drivers.interface import abilities_of
+from manila_lite.engine import Work
 from manila_lite.manager.plans import share_server_values
-
-#: The resource types in user messages, by type.
-_RESOURCES = {states.SHARE.resource_type: 'SHARE', states.SNAPSHOT.resource_type: 'SHARE_SNAPSHOT'}
-
-#: Writes further changes at the end of an operation on the row of this id; may return values to set with its status.
-Ending = Callable[[Connection, Work[Data], str], dict[str, Any] | None]
+from manila_lite.workflow.verbs import share_row
 
 
-def verb_plan(
-    kind: str,
-    data: type[Data],
-    machine: states.StateMachine,
-    verb: str,
-    do: Callable[[Work[Data]], None],
-    *,
-    row_id: Callable[[Connection, Work[Data]], str | None],
-    action: messages.Action,
-    detail: messages.Detail,
-    on_done: Ending[Data] | None = None,
-    on_failed: Ending[Data] | None = None,
-    undo: Callable[[Work[Data]], None] | None = None,
-) -> Plan[Data]:
-    """Return the plan of one verb: ``do`` at the backend, then the verb's *ok* or *fail* status.
+def able_driver(work: Work[Any], ability: values.Ability, cannot: str) -> Any:
+    """Return the backend's driver. ``cannot``: the end of the message for a backend without the ability.
 
-    ``on_done`` and ``on_failed`` write further changes; ``detail`` is for the message if the error names none.
+    :raises errors.Final: it does not have the ability.
     """
-
-    def done(conn: Connection, work: Work[Data]) -> None:
-        resource_id = row_id(conn, work)
-        if resource_id is None:
-            return
-        values = on_done(conn, work, resource_id) if on_done else None
-        transitions.finish(conn, machine, verb, resource_id, **values or {})
-
-    def failed(conn: Connection, work: Work[Data], error: Exception) -> None:
-        resource_id = row_id(conn, work)
-        if resource_id is None:
-            return
-        values = on_failed(conn, work, resource_id) if on_failed else None
-        transitions.fail(conn, machine, verb, resource_id, **values or {})
-        notify(conn, work, _RESOURCES[machine.resource_type], action, detail, error)
-
-    return Plan(kind, (Step(do, undo),), done, failed, data=data)
-
-
-def notify(
-    conn: Connection,
-    work: Work[Any],
-    resource_type: str,
-    action: messages.Action,
-    detail: messages.Detail,
-    error: Exception,
-    resource_id: str | None = None,
-) -> None:
-    """Tell the owner of the operation's resource, or of the named resource, why it failed."""
-    messages.create(
-        conn,
-        work.ctx,
-        resource_type,
-        resource_id or work.resource_id,
-        action,
-        messages.Detail.of(error, detail),
-        errors.user_text(error),
-    )
-
-
-def share_row(conn: Connection, work: Work[Any]) -> Any:
-    """Return the row of the operation's share.
-
-    :raises errors.Final: it is gone.
-    """
-    try:
-        return shares.get(conn, work.ctx, work.resource_id)
-    except errors.NotFound as gone:
-        raise errors.Final(str(gone)) from None
-
-
-def share_instance(conn: Connection, work: Work[Any]) -> str | None:
-    """Return the instance id of the operation's share, or None if the share is gone."""
-    try:
-        return str(shares.get(conn, work.ctx, work.resource_id).instance_id)
-    except errors.NotFound:
-        return None
+    driver = work.service.driver
+    if ability not in abilities_of(driver):
+        raise errors.Final(f'Backend {work.service.host} can {cannot}.')
+    return driver
 
 
 def as_share(conn: Connection, row: Any, *, size: int | None = None) -> values.Share:
@@ -239,20 +164,3 @@ def load_member(work: Work[Any], member_id: str) -> values.Snapshot:
         if rows is None:
             raise errors.Final(f'Share group snapshot member {member_id} is gone.')
         return as_snapshots(conn, [rows])[0]
-
-
-__all__ = [
-    'as_share',
-    'as_shares',
-    'as_snapshots',
-    'load_member',
-    'load_share',
-    'load_snapshot',
-    'notify',
-    'prepare_changes',
-    'prepare_shares',
-    'share_instance',
-    'share_row',
-    'to_driver_share',
-    'verb_plan',
-]

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The share manager of one backend: its driver, its queue, its reports."""
 
+import functools
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -167,17 +169,20 @@ class ShareManager:
             self.driver, self.section, self.driver.backend.state_dir.resolve()
         )
         self.moves = ShareMoves(self.driver.backend.state_dir.resolve(), conf, self.section)
-        for copies in filter(None, (share_backups.copies_of(self), self.moves)):
-            copies.may_run = self._holds_lease
         zone = self.section.backend_availability_zone or conf.storage_availability_zone
         self._take_up(Worker(services, 'share', self.host, self.host, zone, PLANS, self))
+        for copies in filter(None, (share_backups.copies_of(self), self.moves)):
+            copies.may_run = self.backend_lease.held
         self.worker.every(conf.capability_interval, self._report)
-        self.worker.every(_CLEAN_EVERY, self._remove_unused)
-        self.worker.every(_LEFTOVERS_EVERY, self._free_leftovers)
-        self.worker.every(conf.periodic_deferred_delete_interval, self._delete_deferred)
-        self.worker.every(self.section.replica_state_update_interval, self._update_replicas)
-        self.worker.every(_COPIES_EVERY, self._clean_backups)
         self.worker.every(_COPIES_EVERY, self._clean_moves)
+        for seconds, work in (
+            (_CLEAN_EVERY, share_servers.remove_unused),
+            (_LEFTOVERS_EVERY, share_servers.free_leftovers),
+            (conf.periodic_deferred_delete_interval, deferred_deletion.try_again),
+            (self.section.replica_state_update_interval, share_replicas.update_all),
+            (_COPIES_EVERY, share_backups.clean),
+        ):
+            self.worker.every(seconds, functools.partial(self._work_if_may, work))
 
     def _take_up(self, worker: Worker, environment: Environment = REAL) -> None:
         """Set up the backend lease, events and threads of the worker. The simulation passes another environment."""
@@ -228,9 +233,6 @@ class ShareManager:
         for thread in self._threads:
             thread.join()  # while it is at the backend, no other process may be
         self.backend_lease.stop()
-
-    def _holds_lease(self) -> bool:
-        return self.backend_lease.held()
 
     def _may_work(self) -> bool:
         end = self._ready_until
@@ -344,31 +346,15 @@ class ShareManager:
                 if self.backend_lease.hold(conn) and not end.is_set():
                     rows.store_report(conn, self.host, pools, before)
 
-    def _remove_unused(self) -> None:
-        if self._may_work():
-            share_servers.remove_unused(self)
-
-    def _delete_deferred(self) -> None:
-        if self._may_work():
-            deferred_deletion.try_again(self.services, self.host)
-
-    def _update_replicas(self) -> None:
-        if self._may_work():
-            share_replicas.update_all(self.services, self.host)
-
-    def _clean_backups(self) -> None:
-        if self._may_work():
-            share_backups.clean(self)
-
     def _clean_moves(self) -> None:
         if self._may_work():
             host_assisted.clean(self)
         elif self.backend_lease.is_on_another_machine():
             host_assisted.leave(self)
 
-    def _free_leftovers(self) -> None:
-        if self.driver.HANDLES_SHARE_SERVERS and self._may_work():
-            share_servers.free_leftovers(self)
+    def _work_if_may(self, work: Callable[['ShareManager'], None]) -> None:
+        if self._may_work():
+            work(self)
 
     def _as_row(self, pool: Any, more: dict[str, Any]) -> dict[str, Any]:
         capabilities = {

@@ -70,8 +70,7 @@ def _power_off_hard(work: Work) -> None:
 @_exclusive
 def _cut_power(work: Work) -> None:
     work.service.driver.power_off(server_of(_row(work)), hard=True)
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
+    with work.writer() as conn:
         share_plans.mark_shares_inactive(conn, work.resource_id)
 
 

@@ -50,8 +50,7 @@ def _claim(work: Work) -> None:
 def claim(work: Work, attachment_id: str, statuses: tuple[str, ...]) -> None:
     """Claim a grant for the attachment, if it exists in one of the statuses and has none."""
     host = work.service
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
+    with work.writer() as conn:
         row = store.find_attachment(conn, attachment_id)
         if row is None or row.grant_id or row.status not in statuses:
             return
@@ -116,8 +115,7 @@ def _retried_forever(step: Callable[[Work], None]) -> Callable[[Work], None]:
         except Exception as bad:
             if not isinstance(bad, (errors.Again, errors.Unavailable)):
                 LOG.exception('%s: cannot be undone yet', work.resource_id)
-            with work.ctx.db.writer() as conn:
-                work.hold(conn)
+            with work.writer() as conn:
                 note_fault(conn, work, f'Tried again until it works: {_reason(bad)}')
             after = work.service.conf.compute.retry_interval
             raise errors.Again(min(after, bad.after) if isinstance(bad, errors.Again) else after) from bad
@@ -160,8 +158,7 @@ def _unmount(work: Work) -> None:
         if server is not None and server.status == 'error':
             # A server in error may still run.
             host.driver.power_off(server_of(server), hard=True)
-            with work.ctx.db.writer() as conn:
-                work.hold(conn)
+            with work.writer() as conn:
                 mark_shares_inactive(conn, server.id)
         host.unmount(share_of(row), row.server_id)
 
@@ -217,8 +214,7 @@ def prepare(work: Work) -> None:
     for row in attached(work):
         with _recording_fault(work, row):
             if row.status == 'error':
-                with work.ctx.db.writer() as conn:
-                    work.hold(conn)
+                with work.writer() as conn:
                     transitions.begin(conn, ATTACHMENT, 'retry', row.id, fault=None)
             claim(work, row.id, ('inactive',))
             with _retry_until_timeout(work):
@@ -253,8 +249,7 @@ def _refresh(work: Work, row: Any) -> None:
     work.service.unmount(
         share_of(row), row.server_id
     )  # the next write replaces the location that was mounted
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
+    with work.writer() as conn:
         store.update_attachment(conn, row.id, export_location=path)
         store.add_event(
             conn,
@@ -299,8 +294,7 @@ def _recording_fault(work: Work, row: Any) -> Iterator[None]:
         raise
     except Exception as bad:
         if isinstance(bad, errors.Final) or work.tries >= work.service.conf.operations.max_attempts:
-            with work.ctx.db.writer() as conn:
-                work.hold(conn)
+            with work.writer() as conn:
                 transitions.fail(conn, ATTACHMENT, 'start', row.id, fault=message_for_owner(bad))
                 store.add_event(
                     conn,

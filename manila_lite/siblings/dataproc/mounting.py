@@ -31,8 +31,7 @@ def _as_mount(row: Any) -> Mount:
 
 def unmount(work: Work) -> None:
     """Unmount shares that are no longer wanted on a node, or wanted at another path or level. The row says why one stays."""
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
+    with work.writer() as conn:
         going = _unwanted(conn, work)
         for mount in going:
             transitions.begin(
@@ -166,8 +165,7 @@ def prepare(work: Work) -> None:
     if steps.living_cluster(work) is None:
         return
     looks.find_lost(work)
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
+    with work.writer() as conn:
         _add_missing(conn, work)
     mounts = [mount for _, rows in steps.mounts_by_node(work, _MOUNTING) for mount in rows]
     if mounts:

@@ -29,8 +29,7 @@ def show_progress(work: Work, verb: str, total: int) -> None:
     """Show a step in the cluster's progress, for ``total`` nodes or mounts, and in its status while the cluster is
     being changed.
     """
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
+    with work.writer() as conn:
         row = store.find_cluster(conn, work.resource_id)
         if row is None:
             return
@@ -99,8 +98,7 @@ def for_each(work: Work, items: Iterable[Any], do: Callable[[Any], float | None]
 
 def write(work: Work, do: Callable[[Connection], Any]) -> None:
     """Call ``do`` in a transaction, while the operation is ours."""
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
+    with work.writer() as conn:
         do(conn)
 
 

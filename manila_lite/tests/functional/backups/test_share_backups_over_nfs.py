@@ -10,6 +10,7 @@ import testtools
 
 from manila_lite.db.queries import operations, share_backups
 from manila_lite.drivers.dummy.store import Store
+from manila_lite.manager.plans import share_backups as backup_plans
 from manila_lite.tests import process
 from manila_lite.tests.functional.backups.test_share_backups import BackingUp
 
@@ -97,7 +98,7 @@ class OverNfs(LetIn):
         # No message: the owner did not ask for this rule, and cannot remove it.
         self.assertEqual([], self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages'])
         go_on()
-        self.service.managers['alpha']._clean_backups()
+        self.service.managers['alpha']._work_if_may(backup_plans.clean)
         self.until(share, [])
         process.until(lambda: self.copy_client(backup) is None, 'that is known', lambda: '')
 
@@ -109,7 +110,7 @@ class OverNfs(LetIn):
         def look(*, due=False):
             if due:
                 tries[share['id']] = 0.0, tries[share['id']][1]
-            manager._clean_backups()
+            manager._work_if_may(backup_plans.clean)
             self.is_told(share)
             return self.times_told(share), tries[share['id']][1]
 
@@ -123,9 +124,9 @@ class OverNfs(LetIn):
             self.assertEqual((told, longer), look())
         go_on()
         tries[share['id']] = 0.0, pause
-        manager._clean_backups()
+        manager._work_if_may(backup_plans.clean)
         process.until(lambda: self.copy_client(backup) is None, 'that is known', lambda: '')
-        manager._clean_backups()
+        manager._work_if_may(backup_plans.clean)
         self.assertNotIn(share['id'], tries)
 
     def times_told(self, share):

@@ -22,7 +22,7 @@ from manila_lite.db.queries import (
 )
 from manila_lite.drivers.dummy.driver import DummyDriver
 from manila_lite.host_copy import share_moves
-from manila_lite.manager.plans import host_copy
+from manila_lite.manager.plans import host_copy, share_backups
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.migrations import test_host_assisted, test_share_server_migration
@@ -771,9 +771,9 @@ class Stayed(CopiedServers):
         self.assertEqual([(_CLIENT, 'rw'), (_ME, 'ro')], self.rules('alpha', shares[0]))
         self.service.knob('alpha', '')
         manager = self.service.managers['alpha']
-        manager._clean_backups()
+        manager._work_if_may(share_backups.clean)
         self.has_stayed(server, shares, 'migration_cancelled', 'live')
-        manager._clean_backups()
+        manager._work_if_may(share_backups.clean)
         self.assertEqual({}, manager.shut_out_tries)
 
     def test_source_is_writable_again_although_its_last_try_to_be_readonly_failed(self):

@@ -66,7 +66,7 @@ class Looks(refused.Refusing):
 
     def test_servers_are_kept_by_a_process_without_the_backend_lease(self):
         self.unused_for(self.idents[0], 2 * _INTERVAL)
-        self.manager._remove_unused()
+        self.manager._work_if_may(share_servers.remove_unused)
         self.assertEqual(['active', 'active'], self.statuses())
 
     def test_server_that_gets_a_share_during_the_cleanup_is_kept(self):
@@ -90,5 +90,5 @@ class Timer(served.ServedTest):
         self.user.ok('DELETE', f'/shares/{share["id"]}')
         self.service.conf.set_override('unused_share_server_cleanup_interval', 0)
         self.addCleanup(self.service.conf.clear_override, 'unused_share_server_cleanup_interval')
-        self.service.managers['alpha']._remove_unused()
+        self.service.managers['alpha']._work_if_may(share_servers.remove_unused)
         self.assertNotIn('active', [server.status for server in self.servers(network)])
