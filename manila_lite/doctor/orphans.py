@@ -11,6 +11,7 @@ from typing import Any
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.maintenance import orphans
+from manila_lite.db.models import quota_triggers
 from manila_lite.db.queries import quota_sums, quotas
 from manila_lite.doctor.finding import Finding, RepairContext
 
@@ -40,7 +41,7 @@ def _drop(conn: Connection, repair: RepairContext, row: Row[Any]) -> str | None:
 
 def find_triggers(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield the triggers of quotas that the database lacks."""
-    for name in quota_sums.list_absent_triggers(conn):
+    for name in quota_triggers.absent(conn):
         yield Finding(
             'quota',
             name,

@@ -68,7 +68,7 @@ def _settle(work: Work[Evacuate]) -> None:
         there = _still_there(conn, work.data)
     for resource_id, what in list(moving.items()):
         op = last.get(resource_id)
-        if op is not None and queries.is_under_way(op):
+        if op is not None and op.state == operations.OPEN:
             what.percent = (Reached.from_json(op.data).progress or Progress()).percent
             continue
         del moving[resource_id]
@@ -132,7 +132,7 @@ def _take(work: Work[Evacuate], row: Any, op: Any) -> None:
     type_ = queries.TYPES[row.rank]
     if type_ in _STAYS:
         _stays(work, row.id, _STAYS[type_].format(id=row.id, host=row.host))
-    elif op is not None and queries.is_under_way(op):
+    elif op is not None and op.state == operations.OPEN:
         # Begun by this evacuation just before a crash, or by one that was stopped.
         migration = Migrate.from_json(op.data)
         if migration.evacuation and not work.data.dry_run:

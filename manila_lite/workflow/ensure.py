@@ -58,7 +58,7 @@ def request(ctx: context.RequestContext, host: str, part: Part) -> str:
             raise errors.Conflict(
                 f'The shares on host {host} are being ensured already.', code='already_ensuring'
             )
-        busy = ensure.count_unavailable_shares(conn, host) if ctx.conf.ensure_shares_strict else 0
+        busy = ensure.count_shares(conn, host, without=('available',)) if ctx.conf.ensure_shares_strict else 0
         if busy:
             raise errors.Conflict(
                 f'Host {host} has {errors.count(busy, "share")} not available.', code='shares_not_available'

@@ -202,11 +202,11 @@ def second_instance(conn: Connection, instance_id: str) -> Any:
 def _change_places(conn: Connection, data: MigrateShare, source: Any, target: Any) -> None:
     """Put the second instance, a row, in the place of the first."""
     transitions.finish(conn, states.SHARE, 'receive', target.instance_id)
-    share_migration.place(conn, source.instance_id, secondary=True, cast_rules_to_readonly=False)
-    share_migration.place(
+    shares.update_instance(conn, source.instance_id, is_secondary=True, cast_rules_to_readonly=False)
+    shares.update_instance(
         conn,
         target.instance_id,
-        secondary=False,
+        is_secondary=False,
         copy_client=None,
         copy_client_key=None,
         progress=source.progress,

@@ -12,17 +12,28 @@ from manila_lite import errors
 
 
 def conditions(
-    filters: Mapping[str, Any], columns: Any, equal: Iterable[str], parts: Iterable[str] = ()
+    filters: Mapping[str, Any],
+    columns: Any,
+    equal: Iterable[str],
+    parts: Iterable[str] = (),
+    project_id: Any = None,
 ) -> list[Any]:
     """Return the conditions of filters: columns named in ``equal`` equal their filter, and columns in ``parts`` contain
-    theirs, whose name ends in ``~``. A filter that is None does not count.
+    theirs, whose name ends in ``~``; and ``created_since`` and ``created_before`` are times. A filter that is None does not
+    count. ``project_id``: only of this project.
     """
     return [
+        *([] if project_id is None else [columns['project_id'] == project_id]),
         *(columns[key] == filters[key] for key in equal if filters.get(key) is not None),
         *(
             columns[key].icontains(filters[f'{key}~'], autoescape=True)
             for key in parts
             if filters.get(f'{key}~') is not None
+        ),
+        *(
+            compare(columns['created_at'], filters[key])
+            for key, compare in (('created_since', operator.ge), ('created_before', operator.le))
+            if filters.get(key) is not None
         ),
     ]
 

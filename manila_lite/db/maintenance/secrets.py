@@ -43,18 +43,6 @@ def store_check(conn: Connection, value: str) -> bool:
     return insert_ignore(conn, _checks, {'id': _CHECK, 'value': value})
 
 
-def count_unencrypted(conn: Connection) -> dict[str, int]:
-    """Return how many secrets are not encrypted, by kind."""
-    return {
-        kind: conn.execute(
-            sa.select(sa.func.count())
-            .select_from(column.table)
-            .where(column.is_not(None), column.not_like('$fernet$%'))
-        ).scalar_one()
-        for kind, column in COLUMNS.items()
-    }
-
-
 def list_after(conn: Connection, kind: str, after: str, limit: int) -> list[Secret]:
     """Return the next secrets of a kind in the order of their ids."""
     column, row_id = COLUMNS[kind], COLUMNS[kind].table.c.id

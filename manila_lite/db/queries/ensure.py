@@ -127,8 +127,3 @@ def lock_instances(conn: Connection, instance_ids: Iterable[str]) -> dict[str, s
         _instances.c.id.in_(tuple(instance_ids)), ~_instances.c.is_secondary
     )
     return dict(conn.execute(query.order_by(_instances.c.id).with_for_update(skip_locked=True)).all())
-
-
-def count_unavailable_shares(conn: Connection, host: str) -> int:
-    """Return how many shares of a backend are not available."""
-    return count_shares(conn, host, ('available',))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that has to leave a backend, or all backends of a host, in a fixed order, and its evacuations."""
 
-import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +9,6 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
 from manila_lite.db.queries import hosts, share_migration, share_server_migration, share_servers
-from manila_lite.db.queries.operations import OPEN
 from manila_lite.operation_data.evacuation import START, Evacuate
 
 KIND = 'service.evacuate'
@@ -177,17 +175,6 @@ def last_migrations(conn: Connection, resource_ids: Iterable[str]) -> dict[str, 
     return {row.resource_id: row for row in rows}
 
 
-def is_under_way(row: Row[Any]) -> bool:
-    """Say whether a migration, a row of ``last_migrations``, has not ended."""
-    return bool(row.state == OPEN)
-
-
-@functools.cache
-def _idle() -> sa.ColumnElement[bool]:
-    """Return the condition that the server has no shares at all."""
-    return ~sa.exists().where(_instances.c.share_server_id == _servers.c.id)
-
-
 def list_empty_servers(conn: Connection, host: str, limit: int) -> list[Row[Any]]:
     """Return share servers on the host that have no shares, may be deleted automatically, and are in a status for it."""
     return list(
@@ -197,7 +184,7 @@ def list_empty_servers(conn: Connection, host: str, limit: int) -> list[Row[Any]
                 hosts.below(_servers.c.host, host),
                 _servers.c.is_auto_deletable,
                 _servers.c.status.in_(('active', 'error')),
-                _idle(),
+                ~sa.exists().where(_instances.c.share_server_id == _servers.c.id),
             )
             .order_by(_servers.c.id)
             .limit(limit)

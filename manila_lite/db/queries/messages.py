@@ -221,14 +221,7 @@ def list_messages(
     conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page
 ) -> list[Row[Any]]:
     """Return the caller's messages; ``created_since`` and ``created_before`` are datetimes."""
-    query = _visible(ctx)
-    for key in _EQUAL:
-        if filters.get(key) is not None:
-            query = query.where(_messages.c[key] == filters[key])
-    if filters.get('created_since'):
-        query = query.where(_messages.c.created_at >= filters['created_since'])
-    if filters.get('created_before'):
-        query = query.where(_messages.c.created_at <= filters['created_before'])
+    query = _visible(ctx).where(*paging.conditions(filters, _messages.c, _EQUAL))
     return list(conn.execute(page.apply(query, _SORTABLE, tie=_messages.c.id)).all())
 
 

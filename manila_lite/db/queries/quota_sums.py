@@ -127,11 +127,6 @@ def fold(conn: Connection, project_id: str, surplus: int) -> None:
 # Doubt ----------------------------------------------------------------------------------------
 
 
-def list_absent_triggers(conn: Connection) -> list[str]:
-    """Return the names of the triggers that the database lacks."""
-    return quota_triggers.absent(conn)
-
-
 def make_trigger(conn: Connection, name: str) -> bool:
     """Make a trigger that the database lacks. Say whether it did."""
     if name not in quota_triggers.absent(conn):

@@ -80,12 +80,7 @@ def _of_project(project_id: str | None) -> list[sa.ColumnElement[bool]]:
 
 
 def _conditions(filters: dict[str, Any], project_id: str | None) -> list[sa.ColumnElement[bool]]:
-    where = [*_of_project(project_id), *paging.conditions(filters, _FIELDS, _EQUAL, ('lock_reason',))]
-    if filters.get('created_since') is not None:
-        where.append(_locks.c.created_at >= filters['created_since'])
-    if filters.get('created_before') is not None:
-        where.append(_locks.c.created_at <= filters['created_before'])
-    return where
+    return [*_of_project(project_id), *paging.conditions(filters, _FIELDS, _EQUAL, ('lock_reason',))]
 
 
 def list_locks(

@@ -56,19 +56,17 @@ def list_services(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
 ) -> list[Row[Any]]:
     """Return security services of a project (None: of all)."""
-    query = sa.select(_services).where(
-        *(_services.c[key] == filters[key] for key in _EQUAL if filters.get(key) is not None)
-    )
-    if project_id is not None:
-        query = query.where(_services.c.project_id == project_id)
+    where = paging.conditions(filters, _services.c, _EQUAL, project_id=project_id)
     if filters.get('share_network_id') is not None:
-        query = query.where(
+        where.append(
             sa.exists().where(
                 _used.c.security_service_id == _services.c.id,
                 _used.c.share_network_id == filters['share_network_id'],
             )
         )
-    return list(conn.execute(page.apply(query, SORTABLE, tie=_services.c.id)).all())
+    return list(
+        conn.execute(page.apply(sa.select(_services).where(*where), SORTABLE, tie=_services.c.id)).all()
+    )
 
 
 def networks_of(conn: Connection, service_ids: Iterable[str], *, seen: bool = False) -> dict[str, list[str]]:

@@ -108,11 +108,9 @@ _EQUAL = ('share_id', 'name', 'description', 'status', 'size', 'host', 'backup_t
 
 
 def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select[Any]:
-    where = paging.conditions(filters, _backups.c, _EQUAL, ('name', 'description'))
+    where = paging.conditions(filters, _backups.c, _EQUAL, ('name', 'description'), project_id)
     if filters.get('topic') is not None:
         where.append(_TOPIC.element == filters['topic'])
-    if project_id is not None:
-        where.append(_backups.c.project_id == project_id)
     return _select().where(*where)
 
 

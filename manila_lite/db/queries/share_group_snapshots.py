@@ -46,9 +46,7 @@ def list_snapshots(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
 ) -> list[Row[Any]]:
     """Return group snapshots of a project (None: of all)."""
-    where = paging.conditions(filters, _snapshots.c, _EQUAL, ('name', 'description'))
-    if project_id is not None:
-        where.append(_snapshots.c.project_id == project_id)
+    where = paging.conditions(filters, _snapshots.c, _EQUAL, ('name', 'description'), project_id)
     query = sa.select(_snapshots).join(_groups, _groups.c.id == _snapshots.c.share_group_id).where(*where)
     return list(conn.execute(page.apply(query, SORTABLE, tie=_snapshots.c.id)).all())
 

@@ -60,11 +60,9 @@ def list_groups(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
 ) -> list[Row[Any]]:
     """Return groups of a project (None: of all)."""
-    where = paging.conditions(filters, _groups.c, _EQUAL, ('name', 'description'))
+    where = paging.conditions(filters, _groups.c, _EQUAL, ('name', 'description'), project_id)
     if filters.get('host') is not None:
         where.append(hosts.below(_groups.c.host, filters['host']))
-    if project_id is not None:
-        where.append(_groups.c.project_id == project_id)
     return list(conn.execute(page.apply(select().where(*where), SORTABLE, tie=_groups.c.id)).all())
 
 

@@ -68,8 +68,7 @@ def list_instances(
     conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page
 ) -> list[Row[Any]]:
     """Return instances as ``get`` does; filters by columns, ``project_id`` and export location (id or path)."""
-    wanted = [column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None]
-    query = _select().where(*_mine(ctx), *wanted)
+    query = _select().where(*_mine(ctx), *paging.conditions(filters, _EQUAL, _EQUAL))
     for key, column in _EXPORT.items():
         if filters.get(key) is not None:
             query = query.where(

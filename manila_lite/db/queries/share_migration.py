@@ -78,10 +78,3 @@ def comes_to(conn: Connection, server_id: str) -> str | None:
         .where(_instances.c.share_server_id == server_id, _instances.c.is_secondary)
         .limit(1)
     ).scalar()
-
-
-def place(conn: Connection, instance_id: str, *, secondary: bool, **values: Any) -> None:
-    """Make the instance the share's main or second instance, and set ``values``."""
-    conn.execute(
-        _instances.update().where(_instances.c.id == instance_id).values(is_secondary=secondary, **values)
-    )

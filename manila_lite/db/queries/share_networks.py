@@ -72,12 +72,8 @@ _EQUAL = ('id', 'name', 'description', 'status')
 _OF_SUBNETS = ('neutron_net_id', 'neutron_subnet_id', 'network_type', 'segmentation_id', 'cidr', 'ip_version')
 
 
-def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
-    where = paging.conditions(filters, _networks.c, _EQUAL, ('name', 'description'))
-    if filters.get('created_since') is not None:
-        where.append(_networks.c.created_at >= filters['created_since'])
-    if filters.get('created_before') is not None:
-        where.append(_networks.c.created_at <= filters['created_before'])
+def _conditions(filters: dict[str, Any], project_id: str | None) -> list[sa.ColumnElement[bool]]:
+    where = paging.conditions(filters, _networks.c, _EQUAL, ('name', 'description'), project_id)
     if filters.get('security_service_id') is not None:
         where.append(
             sa.exists().where(
@@ -104,9 +100,7 @@ def list_networks(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
 ) -> list[Row[Any]]:
     """Return share networks of a project (None: of all)."""
-    query = select().where(*_conditions(filters))
-    if project_id is not None:
-        query = query.where(_networks.c.project_id == project_id)
+    query = select().where(*_conditions(filters, project_id))
     return list(conn.execute(page.apply(query, SORTABLE, tie=_networks.c.id)).all())
 
 

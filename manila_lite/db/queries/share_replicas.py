@@ -67,11 +67,9 @@ def list_replicas(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
 ) -> list[Row[Any]]:
     """Return replicas of shares of a project (None: of all), including active ones."""
-    query = _select().where(~_shares.c.deletion_deferred)
-    if project_id is not None:
-        query = query.where(_shares.c.project_id == project_id)
-    query = query.where(
-        *(column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None),
+    query = _select().where(
+        ~_shares.c.deletion_deferred,
+        *paging.conditions(filters, _EQUAL | {'project_id': _shares.c.project_id}, _EQUAL, (), project_id),
         *key_values.matching(models.share_instance_metadata, _instances.c.id, filters.get('metadata') or {}),
     )
     return list(conn.execute(page.apply(query, SORTABLE, tie=_instances.c.id)).all())

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context, states
 from manila_lite.db import models
-from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core import key_values, paging, transitions
 from manila_lite.db.core.rows import get_row
 
 _servers = models.share_servers
@@ -64,11 +64,7 @@ def list_servers(
     conn: Connection, filters: dict[str, Any], *, project_id: str | None = None
 ) -> list[Row[Any]]:
     """Return share servers of a project (None: of all), newest first. ``share_network`` is an id or a name."""
-    query = select().where(
-        *(column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None)
-    )
-    if project_id is not None:
-        query = query.where(_networks.c.project_id == project_id)
+    query = select().where(*paging.conditions(filters, _EQUAL, _EQUAL, (), project_id))
     if filters.get('share_network') is not None:
         query = query.where(
             sa.or_(_networks.c.id == filters['share_network'], _networks.c.name == filters['share_network'])

@@ -47,12 +47,10 @@ def list_transfers(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
 ) -> list[Row[Any]]:
     """Return the transfers that a project offers (None: that any project offers)."""
-    query = sa.select(_transfers).where(
-        *(column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None)
+    where = paging.conditions(
+        filters, _EQUAL | {'project_id': _transfers.c.project_id}, _EQUAL, (), project_id
     )
-    if project_id is not None:
-        query = query.where(_transfers.c.project_id == project_id)
-    return list(conn.execute(page.apply(query, SORTABLE, tie=_transfers.c.id)))
+    return list(conn.execute(page.apply(sa.select(_transfers).where(*where), SORTABLE, tie=_transfers.c.id)))
 
 
 class Expired(NamedTuple):

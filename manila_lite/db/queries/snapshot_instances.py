@@ -35,10 +35,6 @@ SORTABLE = {column.name: column for column in _all.c}
 _EQUAL = {name: _all.c[name] for name in ('id', 'snapshot_id', 'share_id', 'share_instance_id', 'status')}
 
 
-def _select() -> sa.Select[Any]:
-    return sa.select(_all)
-
-
 def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
     return [] if ctx.is_admin else [_all.c.project_id == ctx.project_id, ~_all.c.deletion_deferred]
 
@@ -49,7 +45,7 @@ def get(conn: Connection, ctx: context.RequestContext, instance_id: str) -> Row[
     :raises errors.NotFound: there is none.
     """
     return get_row(
-        conn, _select().where(_all.c.id == instance_id, *_mine(ctx)), 'snapshot instance', instance_id
+        conn, sa.select(_all).where(_all.c.id == instance_id, *_mine(ctx)), 'snapshot instance', instance_id
     )
 
 
@@ -57,6 +53,5 @@ def list_instances(
     conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page
 ) -> list[Row[Any]]:
     """Return instances as ``get`` does; filters by columns."""
-    wanted = [column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None]
-    query = _select().where(*_mine(ctx), *wanted)
+    query = sa.select(_all).where(*_mine(ctx), *paging.conditions(filters, _EQUAL, _EQUAL))
     return list(conn.execute(page.apply(query, SORTABLE, tie=_all.c.id)).all())

@@ -121,12 +121,10 @@ _EQUAL = ('name', 'description', 'status', 'share_id', 'size', 'user_id')
 
 def _listed(filters: dict[str, Any], project_id: Any) -> sa.Select[Any]:
     query = sa.select(_snapshots).where(
-        *paging.conditions(filters, _snapshots.c, _EQUAL, ('name', 'description'))
+        *paging.conditions(filters, _snapshots.c, _EQUAL, ('name', 'description'), project_id)
     )
     if not filters.get('deferred'):
         query = query.where(~_snapshots.c.deletion_deferred)
-    if project_id is not None:
-        query = query.where(_snapshots.c.project_id == project_id)
     used = sa.exists().where(_shares.c.snapshot_id == _snapshots.c.id)
     if filters.get('usage') in ('used', 'unused'):
         query = query.where(used if filters['usage'] == 'used' else ~used)
