@@ -64,7 +64,7 @@ def _safe(check: Callable[['Checks'], Result]) -> Callable[['Checks'], Result]:
     def guarded(checks: 'Checks') -> Result:
         try:
             return check(checks)
-        except (cfg.Error, ValueError) as bad:
+        except (cfg.Error, errors.BadConfig, ValueError) as bad:
             return Result(Code.FAILURE, setup.told(bad))
 
     return guarded
@@ -234,12 +234,9 @@ class Checks(upgradecheck.UpgradeCommands):
     @_with_schema
     def _secrets(self, db: Database) -> Result:
         """Check that secrets in the database are encrypted with keys of this host, and that a key manager can be loaded."""
-        try:
-            counts = renewal.count_secrets(CONF, db)
-            encryption.check(CONF)
-            key_manager.check(CONF)
-        except errors.BadConfig as bad:
-            return Result(Code.FAILURE, str(bad))
+        counts = renewal.count_secrets(CONF, db)
+        encryption.check(CONF)
+        key_manager.check(CONF)
         lost, plain = (
             sum(counted[state] for counted in counts.values()) for state in (renewal.LOST, renewal.PLAIN)
         )
@@ -283,10 +280,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _logins(self) -> Result:
         """Check that nobody is an administrator without a login from other machines."""
-        try:
-            auth.check_listener(CONF, CONF.osapi_share_listen, 'osapi_share_listen')
-        except errors.BadConfig as bad:
-            return Result(Code.FAILURE, str(bad))
+        auth.check_listener(CONF, CONF.osapi_share_listen, 'osapi_share_listen')
         return Result(Code.SUCCESS)
 
     def _options(self) -> Result:
@@ -301,18 +295,12 @@ class Checks(upgradecheck.UpgradeCommands):
         """Check that every enabled backend can be started as configured."""
         if not CONF.enabled_share_backends:
             return Result(Code.WARNING, 'enabled_share_backends names no backend on this host')
-        try:
-            check_backends(CONF)
-        except errors.BadConfig as bad:
-            return Result(Code.FAILURE, str(bad))
+        check_backends(CONF)
         return Result(Code.SUCCESS)
 
     def _network_plugin(self) -> Result:
         """Check that the network plugin can work as configured. No network service is contacted."""
-        try:
-            plugins.make(CONF)
-        except errors.BadConfig as bad:
-            return Result(Code.FAILURE, str(bad))
+        plugins.make(CONF)
         return Result(Code.SUCCESS)
 
     def _default_type(self) -> Result:

@@ -24,41 +24,21 @@ class Thread(Protocol):
 class Environment:
     """The real environment."""
 
-    def name(self) -> str:
-        """Return a name for a worker of this process that no other worker has."""
-        return process_names.worker_name()
-
-    def process(self) -> str:
-        """Return the name of this process."""
-        return process_names.name()
-
-    def is_dead(self, owner: str) -> bool:
-        """Say whether the process of a worker of that name is known to have ended."""
-        return process_names.is_dead(owner)
-
-    def monotonic(self) -> float:
-        """Return seconds by a clock that is never set."""
-        return time.monotonic()
-
-    def boottime(self) -> float:
-        """Return seconds by a clock that is never set, and goes on while the machine sleeps."""
-        return boottime()
-
-    def thread_time(self) -> float:
-        """Return the seconds of processor time that this thread has used."""
-        return time.thread_time()
-
-    def lock(self) -> threading.Lock:
-        """Return a new lock, not held."""
-        return threading.Lock()
-
-    def event(self) -> threading.Event:
-        """Return a new event, not set."""
-        return threading.Event()
-
-    def condition(self) -> threading.Condition:
-        """Return a new condition, with a lock of its own."""
-        return threading.Condition()
+    #: A name for a worker of this process that no other worker has.
+    name = staticmethod(process_names.worker_name)
+    #: The name of this process.
+    process = staticmethod(process_names.name)
+    #: Whether the process of a worker of that name is known to have ended.
+    is_dead = staticmethod(process_names.is_dead)
+    #: Seconds by a clock that is never set; ``boottime`` goes on while the machine sleeps.
+    monotonic = staticmethod(time.monotonic)
+    boottime = staticmethod(boottime)
+    #: Seconds of processor time that this thread has used.
+    thread_time = staticmethod(time.thread_time)
+    #: A new lock, not held; a new event, not set; a new condition, with a lock of its own.
+    lock = threading.Lock
+    event = threading.Event
+    condition = threading.Condition
 
     def executor(self, count: int, name: str) -> concurrent.futures.Executor:
         """Return an executor with this number of threads."""

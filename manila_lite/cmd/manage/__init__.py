@@ -7,6 +7,7 @@ Exit status: 0 success, 1 a problem was found or the command was refused, 2 the 
 import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
 
 import argparse
+import contextlib
 import logging
 import os
 import sys
@@ -75,7 +76,8 @@ def _run(argv: Sequence[str]) -> int:
     if args.category != 'db' or args.command != 'sync':
         logging.getLogger('alembic').setLevel(logging.WARNING)  # alembic logs each revision that it runs
     try:
-        status: int = args.body(Call(conf, Database(conf, hurried=True), args))
+        with contextlib.ExitStack() as ended:
+            status: int = args.body(Call(conf, Database(conf, hurried=True), args, ended))
     except errors.BadConfig:
         raise
     except errors.ManilaLiteError as refused:

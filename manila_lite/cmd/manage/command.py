@@ -2,6 +2,7 @@
 """A command of ``manila-manage``: its arguments, and the output of its results."""
 
 import argparse
+import contextlib
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -24,13 +25,17 @@ class Call:
     conf: cfg.ConfigOpts
     db: Database
     args: argparse.Namespace
+    ended: contextlib.ExitStack
 
     def services(self) -> context.Services:
-        """Return the services of a process. They include a bus, which the caller closes."""
+        """Return the services of a process. They include a bus, which is closed when the command has ended."""
         from manila_lite.rpc import transport  # most commands need no bus
 
         transport.set_defaults(self.conf, 'inproc://')
-        return dataclasses.replace(setup.services(self.conf), db=self.db)
+        services = dataclasses.replace(setup.services(self.conf), db=self.db)
+        self.ended.callback(transport.cleanup)
+        self.ended.callback(services.bus.close)
+        return services
 
     def show(self, heads: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
         """Print the rows in the format of ``--format``: as a table of the ``heads``, or with all their values.

@@ -12,7 +12,6 @@ from manila_lite import context, doctor, errors
 from manila_lite.cmd import log_lines
 from manila_lite.cmd.manage.command import FORMAT, GOOD, WRONG, Call, Command, argument, natural
 from manila_lite.db.maintenance import schema_revisions
-from manila_lite.rpc import transport
 
 LOG = log.getLogger(__name__)
 
@@ -54,8 +53,6 @@ def _fix(call: Call, services: context.Services) -> bool:
         results = [_mend(services, finding) for finding in findings]
         if True not in results:
             break
-    services.bus.close()
-    transport.cleanup()
     return None in results
 
 

@@ -41,15 +41,11 @@ def start(call: Call) -> int:
     host, pool = workflow.backend_and_pool(call.args.host)
     if pool and (call.args.share or call.args.server):
         raise errors.Invalid('host: cannot name a pool beside --share or --server.')
-    services_of = call.services()
-    try:
-        operation_id = workflow.request(
-            context.admin(services_of),
-            host,
-            workflow.Part(call.args.share, call.args.server, pool, call.args.dry_run),
-        )
-    finally:
-        services_of.bus.close()
+    operation_id = workflow.request(
+        context.admin(call.services()),
+        host,
+        workflow.Part(call.args.share, call.args.server, pool, call.args.dry_run),
+    )
     print(f'operation {operation_id}', file=sys.stderr, flush=True)
     return show(call, operation_id)
 

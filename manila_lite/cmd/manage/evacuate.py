@@ -3,7 +3,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TextIO
 
 from oslo_utils import uuidutils
@@ -115,17 +115,9 @@ def _begin(call: Call, *, dry_run: bool) -> str:
         at_once=args.at_once,
         dry_run=dry_run,
     )
-    operation_id = str(_with_bus(call, lambda ctx: workflow.request(ctx, args.host, wish)))
+    operation_id = str(workflow.request(context.admin(call.services()), args.host, wish))
     print(f'operation {operation_id}', file=sys.stderr, flush=True)
     return operation_id
-
-
-def _with_bus(call: Call, do: Callable[[context.RequestContext], Any]) -> Any:
-    services = call.services()
-    try:
-        return do(context.admin(services))
-    finally:
-        services.bus.close()
 
 
 def follow(call: Call) -> int:
@@ -149,7 +141,7 @@ def stop(call: Call) -> int:
 
     Those that are under way go on. The backends stay disabled: "openstack share service set --enable" enables them.
     """
-    _with_bus(call, lambda ctx: workflow.stop(ctx, call.args.host))
+    workflow.stop(context.admin(call.services()), call.args.host)
     print(
         f'{call.args.host} is not evacuated any further. Migrations that are under way go on; its backends stay disabled.'
     )

@@ -22,8 +22,7 @@ def follow(call: Call) -> int:
 
     Exit status 130: Ctrl-C was pressed.
     """
-    services = call.services()
-    watcher = Watcher(services, call.args.project)
+    watcher = Watcher(call.services(), call.args.project)
     try:
         while True:
             began = time.monotonic()
@@ -33,8 +32,6 @@ def follow(call: Call) -> int:
             time.sleep(max(began + call.args.every - time.monotonic(), 0.0))
     except KeyboardInterrupt:
         return STOPPED
-    finally:
-        services.bus.close()
 
 
 class Watcher:

@@ -13,7 +13,6 @@ from manila_lite.db.queries import operation_views, share_migration, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import share_server_migration as share_server_migration_queries
 from manila_lite.operation_data.migrations import Reached
-from manila_lite.rpc import transport
 from manila_lite.states import COMPLETION, Migration
 from manila_lite.workflow.migration import Cancelled, Migrations, figures
 from manila_lite.workflow.share_migration import SHARES
@@ -137,17 +136,13 @@ def cancel(call: Call) -> int:
     has begun cannot be cancelled.
     """
     services = call.services()
-    try:
-        with call.db.writer() as conn:
-            op = _get_open(conn, call.args.id)
-            migrations = _MIGRATIONS[op.kind]
-            work = migrations.work(op, context.of_operation(op, services))
-            wakes = migrations.cancel_by_force(conn, work)
-        for wake in wakes:
-            wake.send(work.ctx)
-    finally:
-        services.bus.close()
-        transport.cleanup()
+    with call.db.writer() as conn:
+        op = _get_open(conn, call.args.id)
+        migrations = _MIGRATIONS[op.kind]
+        work = migrations.work(op, context.of_operation(op, services))
+        wakes = migrations.cancel_by_force(conn, work)
+    for wake in wakes:
+        wake.send(work.ctx)
     print(f'The migration of {call.args.id} is cancelled. Its destination deletes the copy when it is up.')
     return GOOD
 

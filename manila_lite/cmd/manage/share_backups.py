@@ -10,7 +10,6 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import hosts, services, share_backups
 from manila_lite.db.queries import operations as rows
-from manila_lite.rpc import transport
 from manila_lite.workflow import share_backups as backup_workflow
 
 _FORCE = ' Add --force to do it anyway.'
@@ -61,18 +60,14 @@ def _check(call: Call, conn: Connection, old: str, new: str) -> None:
 
 def delete(call: Call) -> int:
     """Delete the record of a backup. Its data in the export stays there."""
-    backup_id, reached = call.args.backup, call.services()
-    try:
-        with call.db.writer() as conn:
-            backup = share_backups.find(conn, backup_id)
-            if backup is None:
-                raise errors.NotFound.of('share backup', backup_id)
-            if not call.args.force:
-                _refuse(conn, backup)
-            _forget(conn, context.admin(reached), backup)
-    finally:
-        reached.bus.close()
-        transport.cleanup()
+    backup_id, ctx = call.args.backup, context.admin(call.services())
+    with call.db.writer() as conn:
+        backup = share_backups.find(conn, backup_id)
+        if backup is None:
+            raise errors.NotFound.of('share backup', backup_id)
+        if not call.args.force:
+            _refuse(conn, backup)
+        _forget(conn, ctx, backup)
     print(
         f'The record of backup {backup_id} is gone. Nothing else was touched: {backup_id} may still be a directory in the '
         f'export of type {backup.backup_type}, or at {backup.host}.'

@@ -8,12 +8,11 @@ import importlib.util
 import runpy
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from manila_lite import context, errors
 from manila_lite.cmd.manage.command import GOOD, WRONG, Call, Command, argument, one_of
-from manila_lite.rpc import transport
 
 Names = dict[str, Any]
 
@@ -50,31 +49,23 @@ def script(call: Call) -> int:
     except OSError as bad:
         raise errors.Invalid(f'{path}: {bad.strerror}') from None
     sys.argv[:] = [path]
-    with _names(call) as names:
-        try:
-            runpy.run_path(path, init_globals=names, run_name='__main__')
-        except Exception:
-            traceback.print_exc()  # show the script's author where any error happened
-            return WRONG
+    try:
+        runpy.run_path(path, init_globals=_names(call), run_name='__main__')
+    except Exception:
+        traceback.print_exc()  # show the script's author where any error happened
+        return WRONG
     return GOOD
 
 
-@contextlib.contextmanager
-def _names(call: Call) -> Iterator[Names]:
-    services = call.services()
-    try:
-        yield {'conf': call.conf, 'db': call.db, 'ctx': context.admin(services)}
-    finally:
-        services.bus.close()
-        transport.cleanup()
+def _names(call: Call) -> Names:
+    return {'conf': call.conf, 'db': call.db, 'ctx': context.admin(call.services())}
 
 
 def _interact(call: Call, kind: str) -> int:
     if not _is_installed(kind):
         raise errors.NotFound(f'{kind} is not installed: the package is called {kind}')
     sys.excepthook = sys.__excepthook__  # the log's hook would write each mistyped name as CRITICAL
-    with _names(call) as names:
-        _SHELLS[kind](names)
+    _SHELLS[kind](_names(call))
     return GOOD
 
 

@@ -21,16 +21,12 @@ def show(call: Call) -> int:
     A terminal shows a page with bars, and is then as it was before. Other output gets one overview as plain text. Exit
     status 130: Ctrl-C was pressed.
     """
-    services = call.services()
-    try:
-        looker = Looker(services)
-        console = Console(file=sys.stdout)
-        if call.args.once or not sys.stdout.isatty() or console.is_dumb_terminal:
-            print(plain(looker.read()))
-            return GOOD
-        return _follow(looker, console, call.args.every)
-    finally:
-        services.bus.close()
+    looker = Looker(call.services())
+    console = Console(file=sys.stdout)
+    if call.args.once or not sys.stdout.isatty() or console.is_dumb_terminal:
+        print(plain(looker.read()))
+        return GOOD
+    return _follow(looker, console, call.args.every)
 
 
 def _follow(looker: Looker, console: Console, every: float) -> int:
