@@ -3,7 +3,6 @@
 
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster, find_way
 from manila_lite.drivers.cephfs.cluster.identity import Identity
-from manila_lite.drivers.cephfs.lifecycle import Lifecycle
 from manila_lite.drivers.cephfs.locks import Locks
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.drivers.cephfs.protocols.table import protocol_of
@@ -40,4 +39,3 @@ class Services:
         self.managed_shares = ManagedShares(subvolumes, pools, protocol, sizes, locks)
         self.snapshots = Snapshots(subvolumes, objects, self.shares)
         self.managed_snapshots = ManagedSnapshots(subvolumes, self.snapshots)
-        self.lifecycle = Lifecycle(cluster, subvolumes, trees, objects, pools, protocol)

@@ -2,44 +2,105 @@
 """The linux driver: each share of a pool is mounted separately, and exported by one file server or by that of its share
 server.
 
-``services.py`` makes the services that do the work, and ``abilities`` gives each call to its service.
+``services.py`` makes the services that do the work; the table here gives each call to its service.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from manila_lite import values
-from manila_lite.drivers.interface import Backend
-from manila_lite.drivers.linux.abilities.backups import LinuxBackups
-from manila_lite.drivers.linux.abilities.failover import LinuxFailover
-from manila_lite.drivers.linux.abilities.migrations import LinuxServerMigration, LinuxShareMigration
-from manila_lite.drivers.linux.abilities.replicas import LinuxReplication
-from manila_lite.drivers.linux.abilities.servers import LinuxServerManagement
-from manila_lite.drivers.linux.abilities.shares import LinuxResizing
-from manila_lite.drivers.linux.abilities.snapshots import LinuxSnapshotManagement, LinuxSnapshots
+from manila_lite.drivers.backups.backup_jobs import BackupJobs
+from manila_lite.drivers.backups.backup_jobs_driver import BackupJobsDriver
+from manila_lite.drivers.interface import (
+    AddsSubnets,
+    Backend,
+    Clones,
+    ConsistentSnapshots,
+    ManagesServers,
+    ManagesSnapshots,
+    MigratesServers,
+    MigratesShares,
+    MountsSnapshots,
+    Replicates,
+    Resizes,
+    Reverts,
+    Snapshots,
+    SpansSubnets,
+)
 from manila_lite.drivers.linux.failover import check as failover
+from manila_lite.drivers.linux.lifecycle import LinuxLifecycle
 from manila_lite.drivers.linux.options import OPTIONS, wants_directory
 from manila_lite.drivers.linux.protocols import check
+from manila_lite.drivers.linux.replication.network_moves import NetworkMoves
+from manila_lite.drivers.linux.replication.share_replicas import TYPES
+from manila_lite.drivers.linux.replication.share_server_migration import ServerMigrations
+from manila_lite.drivers.passing_on import passes_on
 
 
+@passes_on(
+    {
+        'create_share': 'shares.create',
+        'delete_share': 'shares.delete',
+        'update_access': 'access.update',
+        'ensure_shares': 'ensuring.ensure',
+        'inspect_shares': 'ensuring.inspect',
+        'extend_share': 'shares.extend',
+        'shrink_share': 'shares.shrink',
+        'manage_share': 'managed_shares.manage',
+        'unmanage_share': 'managed_shares.unmanage',
+        'create_snapshot': 'snapshots.create',
+        'delete_snapshot': 'snapshots.delete',
+        'serve_snapshot': 'snapshots.serve',
+        'create_share_from_snapshot': 'shares.create_from_snapshot',
+        'revert_to_snapshot': 'shares.revert',
+        'create_group_snapshot': 'group_snapshots.create',
+        'manage_snapshot': 'managed_snapshots.manage',
+        'unmanage_snapshot': 'managed_snapshots.unmanage',
+        'held_servers': 'share_servers.held',
+        'setup_server': 'server_setup.set_up',
+        'ensure_servers': 'server_setup.ensure',
+        'check_update_share_server_network_allocations': 'server_setup.check_subnet',
+        'update_share_server_network_allocations': 'server_setup.add_subnet',
+        'find_server': 'managed_servers.addresses',
+        'manage_server': 'managed_servers.manage',
+        'unmanage_server': 'managed_servers.unmanage',
+        'share_migration_check_compatibility': 'share_migrations.check',
+        'share_migration_start': 'share_migrations.start',
+        'share_migration_continue': 'share_migrations.proceed',
+        'share_migration_get_progress': 'share_migrations.progress',
+        'share_migration_complete': 'share_migrations.complete',
+        'share_migration_cancel': 'share_migrations.cancel',
+        'create_replica': 'replicas.create',
+        'update_replica': 'replicas.update',
+        'promote_replica': 'replicas.promote',
+        'delete_replica': 'replicas.delete',
+    }
+)
 class LinuxDriver(
-    LinuxResizing,
-    LinuxSnapshots,
-    LinuxSnapshotManagement,
-    LinuxServerManagement,
-    LinuxServerMigration,
-    LinuxShareMigration,
-    LinuxReplication,
-    LinuxBackups,
-    LinuxFailover,
+    Resizes,
+    Snapshots,
+    MountsSnapshots,
+    Clones,
+    Reverts,
+    ConsistentSnapshots,
+    ManagesSnapshots,
+    SpansSubnets,
+    AddsSubnets,
+    ManagesServers,
+    MigratesServers,
+    MigratesShares,
+    Replicates,
+    BackupJobsDriver,
+    LinuxLifecycle,
 ):
-    """NFS and CIFS shares of this machine.
+    """NFS and CIFS shares of this machine. Only ``manage_share`` has a driver option, ``size`` in GiB.
 
     NFS clients see the share's size in ``df``, CIFS clients that of the pool. The share's size is enforced (EDQUOT).
     """
 
     OPTIONS = OPTIONS
     ACCESS_TYPES: ClassVar[Mapping[str, Sequence[str]]] = {'NFS': ('ip',), 'CIFS': ('user',)}
+    REPLICATION_TYPES = TYPES
 
     @classmethod
     def check(cls, backend: Backend) -> Sequence[values.Problem]:
@@ -48,3 +109,41 @@ class LinuxDriver(
             *check.problems(backend, needs_btrfs=not wants_directory(backend.conf)),
             *failover.problems(backend.conf),
         ]
+
+    @property
+    def copies(self) -> BackupJobs:
+        """The copies to and from backups."""
+        return self.services.backups
+
+    def teardown_server(self, server: values.ShareServer) -> None:
+        """Tear the server down, and delete the data that a migration of it took."""
+        self.services.server_migrations.clear_source(server.id)
+        self.services.server_setup.tear_down(server)
+
+    # Share servers that come from another backend, or from this one into another share network -----
+
+    def _moves(self, migration: values.ServerMigration) -> ServerMigrations | NetworkMoves:
+        is_here = migration.source_host == self.backend.host
+        return self.services.network_moves if is_here else self.services.server_migrations
+
+    def share_server_migration_check_compatibility(
+        self, migration: values.ServerMigration
+    ) -> values.MigrationSupport:
+        return self._moves(migration).check(migration)
+
+    def share_server_migration_start(self, migration: values.ServerMigration) -> None:
+        self._moves(migration).start(migration)
+
+    def share_server_migration_continue(self, migration: values.ServerMigration) -> bool:
+        return self._moves(migration).proceed(migration)
+
+    def share_server_migration_get_progress(
+        self, migration: values.ServerMigration
+    ) -> values.MigrationProgress:
+        return self._moves(migration).progress(migration)
+
+    def share_server_migration_complete(self, migration: values.ServerMigration) -> values.MigratedServer:
+        return self._moves(migration).complete(migration)
+
+    def share_server_migration_cancel(self, migration: values.ServerMigration) -> None:
+        self._moves(migration).cancel(migration)

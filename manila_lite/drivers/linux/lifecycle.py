@@ -1,82 +1,119 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The life of a backend: its pool and file servers come up, are kept up, and go."""
+"""The life of a backend: its pool and file servers come up, are kept up, and go, perhaps to another host."""
 
 import shutil
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from oslo_log import log
 
-from manila_lite import errors
-from manila_lite.drivers.linux.options import LinuxOptions
-from manila_lite.drivers.linux.pool.base import Pool
+from manila_lite import errors, values
+from manila_lite.drivers.interface import Backend, FailsOver, capabilities_of, replication_of
+from manila_lite.drivers.linux import report
 from manila_lite.drivers.linux.protocols import check
-from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers
-from manila_lite.drivers.linux.servers.share_servers import ShareServers
+from manila_lite.drivers.linux.services import Services
 from manila_lite.host.commands import CommandFailed
 
 LOG = log.getLogger(__name__)
 
 
-class Lifecycle:
-    """The life of one backend, whose state directory is ``state``."""
+class LinuxLifecycle(FailsOver):
+    """The calls about a whole backend."""
 
-    def __init__(
-        self,
-        host: str,
-        conf: LinuxOptions,
-        state: Path,
-        *,
-        pool: Pool,
-        protocol_servers: ProtocolServers,
-        share_servers: ShareServers,
-    ):
-        self._host = host
-        self._conf = conf
-        self._state = state
-        self._pool = pool
-        self._protocol_servers = protocol_servers
-        self._share_servers = share_servers
+    def __init__(self, backend: Backend):
+        super().__init__(backend)
+        self.services = Services(backend)
+        self.HANDLES_SHARE_SERVERS = backend.conf.driver_handles_share_servers
+        self.PROTOCOLS = self.services.exports.protocols
 
-    def set_up(self, protocols: frozenset[str]) -> None:
+    def setup(self) -> None:
         """Mount the pool and start the file servers, with the exports of an earlier run.
 
         :raises errors.Final: the pool or a file server does not work; with its error message.
         """
-        self._state.mkdir(parents=True, exist_ok=True)
-        self._state.chmod(0o700)
+        conf, state = self.backend.conf, self.services.state
+        state.mkdir(parents=True, exist_ok=True)
+        state.chmod(0o700)
         try:
-            self._pool.open()
+            self.services.pool.open()
         except (CommandFailed, OSError) as bad:
             raise errors.Final(
-                f'linux_pool_path = {self._conf.linux_pool_path} cannot be used as a pool: {bad}'
+                f'linux_pool_path = {conf.linux_pool_path} cannot be used as a pool: {bad}'
             ) from bad
-        if 'CIFS' not in protocols and self._conf.linux_cifs_users:
-            LOG.warning('%s serves NFS only: %s', self._host, check.lacks_for_cifs(self._conf))
+        if 'CIFS' not in self.PROTOCOLS and conf.linux_cifs_users:
+            LOG.warning('%s serves NFS only: %s', self.backend.host, check.lacks_for_cifs(conf))
         try:
-            if self._conf.driver_handles_share_servers:
-                self._share_servers.adopt()
+            if self.HANDLES_SHARE_SERVERS:
+                self.services.share_servers.adopt()
             else:
-                self._protocol_servers.start()
+                self.services.protocol_servers.start()
         except (CommandFailed, OSError) as bad:
             raise errors.Final(str(bad)) from bad
 
-    def restart_dead_servers(self) -> None:
-        """Start file servers again that died.
+    def shutdown(self) -> None:
+        """Stop all copies."""
+        self.services.copies.end_all()
+
+    def teardown(self, *, remove_data: bool = False) -> None:
+        """Stop and unmount everything of this backend; with ``remove_data``, delete its data too."""
+        self.services.protocol_servers.stop()
+        self.services.share_servers.halt()
+        self.services.pool.close(remove_data=remove_data)
+        if remove_data:
+            shutil.rmtree(self.services.state, ignore_errors=True)
+
+    def report(self) -> Sequence[values.Pool]:
+        """Return the one pool, and start file servers again that died.
 
         :raises CommandFailed: a server of a backend without share servers does not come up.
         """
-        if not self._conf.driver_handles_share_servers:
-            self._protocol_servers.restart_if_dead()
-        for protocol_servers in self._share_servers.protocol_servers():
+        if not self.HANDLES_SHARE_SERVERS:
+            self.services.protocol_servers.restart_if_dead()
+        for protocol_servers in self.services.share_servers.protocol_servers():
             try:
                 protocol_servers.restart_if_dead()
             except (CommandFailed, OSError) as bad:
                 LOG.error('One share server is not served: %s', bad)
+        return [
+            report.report(
+                self.backend.conf,
+                self.services.pool,
+                exports=self.services.exports,
+                has_qos=self.services.qos.is_supported,
+                capabilities=capabilities_of(self),
+                replication=replication_of(self, self.backend.conf.linux_replication_domain),
+            )
+        ]
 
-    def tear_down(self, *, remove_data: bool = False) -> None:
-        """Stop and unmount everything of this backend; with ``remove_data``, delete its data too."""
-        self._protocol_servers.stop()
-        self._share_servers.halt()
-        self._pool.close(remove_data=remove_data)
-        if remove_data:
-            shutil.rmtree(self._state, ignore_errors=True)
+    def fingerprint(self) -> Mapping[str, str]:
+        return report.fingerprint(self.backend.conf)
+
+    # A pool that other hosts can open, too, has a keeper ----------------------------------------------
+
+    @property
+    def fails_over(self) -> bool:
+        return self.services.keeper is not None
+
+    def take_up(self, until: float) -> None:
+        if self.services.keeper:
+            self.services.keeper.take_up(until)
+
+    def keep(self, until: float) -> bool:
+        return self.services.keeper is None or self.services.keeper.keep(until)
+
+    def presence(self) -> str:
+        return self.services.keeper.presence() if self.services.keeper else 'always'
+
+    def stand_back(self) -> None:
+        """Have nothing of the pool here, and forget all that was known of it: other hosts change it."""
+        if self.services.keeper:
+            self.services.copies.end_all()
+            self.services.keeper.stand_back()
+            self.services = Services(self.backend)
+
+    def let_go(self) -> None:
+        if self.services.keeper:
+            self.services.copies.end_all()
+            self.services.keeper.leave()
+
+    def obstacle(self) -> str:
+        return self.services.keeper.obstacle() if self.services.keeper else ''

@@ -5,7 +5,6 @@ import contextlib
 
 from manila_lite.drivers.interface import Backend
 from manila_lite.drivers.linux.backups.share_backups import ShareBackups
-from manila_lite.drivers.linux.lifecycle import Lifecycle
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool.make_pool import make_keeper, make_pool
 from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, exported, protocols
@@ -37,7 +36,7 @@ class Services:
         conf: LinuxOptions = backend.conf
         host, has_servers = backend.host, conf.driver_handles_share_servers
         # The kernel lists mounts by their real paths. By other paths, NFS-Ganesha and ``mounts`` would not find them.
-        state = backend.state_dir.resolve()
+        self.state = state = backend.state_dir.resolve()
 
         self.keeper = make_keeper(state, conf)
         self.pool = make_pool(state, conf, self.keeper)
@@ -90,7 +89,4 @@ class Services:
         )
         self.network_moves = NetworkMoves(
             storage=storage, exports=exports, access=self.access, servers=servers, setup=self.server_setup
-        )
-        self.lifecycle = Lifecycle(
-            host, conf, state, pool=self.pool, protocol_servers=self.protocol_servers, share_servers=servers
         )

@@ -21,13 +21,13 @@ class ManagedServers:
         self._servers = servers
         self._setup = setup
 
-    def addresses(self, server: values.ShareServer, identifier: str) -> Sequence[str]:
+    def addresses(self, server: values.ShareServer, identifier: str, *_: object) -> Sequence[str]:
         """Return the addresses from the server's note."""
         if notes.name(self._servers.folder(server.id)) == identifier:
             return [allocation.ip_address for allocation in server.allocations]
         return list(notes.of(self._manageable(identifier))['addresses'])
 
-    def manage(self, server: values.ShareServer, identifier: str) -> Mapping[str, str]:
+    def manage(self, server: values.ShareServer, identifier: str, *_: object) -> Mapping[str, str]:
         """Move the server's folder to its new id, and make its namespace and NFS server anew; those of the old id are
         removed. Returns details to store.
         """

@@ -46,13 +46,17 @@ class ServerSetup:
             # One broken server must not keep the others from being ensured.
             return values.ServerResult(error=str(bad))
 
-    def check_subnet(self, server: values.ShareServer, new: values.ServerNetwork) -> None:
+    def check_subnet(self, server: values.ShareServer, new: values.ServerNetwork, *_: object) -> None:
         """Check that the server runs, and that the new subnet overlaps with none of its subnets."""
         self._servers.protocol_server(server.id)
         networks.vet_new(server, new)
 
     def add_subnet(
-        self, server: values.ShareServer, new: values.ServerNetwork, shares: Sequence[values.Share]
+        self,
+        server: values.ShareServer,
+        new: values.ServerNetwork,
+        shares: Sequence[values.Share],
+        *_: object,
     ) -> values.ServerUpdate:
         """Add an interface to the namespace for each new address; the file servers listen on all addresses already."""
         self._servers.protocol_server(server.id)

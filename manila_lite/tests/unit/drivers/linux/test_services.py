@@ -12,9 +12,8 @@ from manila_lite import errors, values
 from manila_lite.conf import backend as backend_conf
 from manila_lite.drivers.interface import Backend, abilities_of
 from manila_lite.drivers.linux import report
-from manila_lite.drivers.linux.abilities.base import ComposedDriver
 from manila_lite.drivers.linux.driver import LinuxDriver
-from manila_lite.drivers.linux.lifecycle import Lifecycle
+from manila_lite.drivers.linux.lifecycle import LinuxLifecycle
 from manila_lite.drivers.linux.options import OPTIONS
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.pool.directory import Directory
@@ -82,11 +81,10 @@ class ServicesTest(testtools.TestCase):
         self.assertTrue(Services(both).qos.is_supported)
 
     def test_backend_tear_down_removes_its_data(self):
-        services = Services(self.backend())
-        self.assertIsInstance(services.lifecycle, Lifecycle)
-        services.pool.open()
-        services.pool.create('a', 1)
-        services.lifecycle.tear_down(remove_data=True)
+        driver = LinuxDriver(self.backend())
+        driver.services.pool.open()
+        driver.services.pool.create('a', 1)
+        driver.teardown(remove_data=True)
         self.assertEqual([], list(self.root.glob('**/a')))
 
     def test_report_of_a_directory_lacks_snapshots_and_size_limits(self):
@@ -139,4 +137,4 @@ class DriverTest(testtools.TestCase):
             values.Ability.MIGRATE_REPLICATED,
         }
         self.assertEqual(set(values.Ability) - lacking, abilities_of(LinuxDriver))
-        self.assertTrue(issubclass(LinuxDriver, ComposedDriver))
+        self.assertTrue(issubclass(LinuxDriver, LinuxLifecycle))
