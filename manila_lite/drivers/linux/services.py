@@ -79,6 +79,7 @@ class Services:
             host, conf, storage=storage, exports=exports, access=self.access, copies=self.copies
         )
         self.server_migrations = ServerMigrations(
+            host,
             conf,
             storage=storage,
             exports=exports,

@@ -12,7 +12,7 @@ from oslo_log import log
 
 from manila_lite import errors, values
 from manila_lite.drivers.file_servers import fencing
-from manila_lite.drivers.linux.replication import receiving_server
+from manila_lite.drivers.linux.replication import migrations, receiving_server
 from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 from manila_lite.drivers.linux.servers.share_servers import ShareServers
 from manila_lite.drivers.linux.shares.access import ShareAccess
@@ -47,14 +47,7 @@ class NetworkMoves:
             self._vet(planned)
         except errors.Final as bad:
             return values.MigrationSupport(False, reason=str(bad))
-        return values.MigrationSupport(
-            True,
-            writable=True,
-            nondisruptive=False,
-            preserve_snapshots=True,
-            migration_cancel=True,
-            migration_get_progress=True,
-        )
+        return migrations.support(writable=True)
 
     # Phase one --------------------------------------------------------------------------------
 

@@ -5,10 +5,10 @@ import dataclasses
 from collections.abc import Collection
 
 from manila_lite import errors, values
+from manila_lite.drivers.linux.replication.migrations import must_be_ids
 from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.drivers.linux.shares.snapshots import provider_location
-from manila_lite.host.ids import SAFE_ID
 
 
 def vet(migration: values.ServerMigration, protocols: Collection[str]) -> None:
@@ -18,14 +18,8 @@ def vet(migration: values.ServerMigration, protocols: Collection[str]) -> None:
     """
     if unserved := sorted({share.proto for share in migration.shares} - set(protocols)):
         raise errors.Final(f'This backend does not serve {", ".join(unserved)}.')
-    for resource_id in (
-        migration.id,
-        migration.source.id,
-        *(share.id for share in migration.shares),
-        *(snapshot.id for snapshot in migration.snapshots),
-    ):
-        if not SAFE_ID.fullmatch(resource_id):
-            raise errors.Final(f'{resource_id!r} is not an id.')
+    moving = (*migration.shares, *migration.snapshots)
+    must_be_ids(migration.id, migration.source.id, *(one.id for one in moving))
 
 
 def serve(

@@ -277,6 +277,16 @@ class BtrfsCopy:
         """Say whether the folder of the copy exists here."""
         return self._received.path.exists()
 
+    def must_be_new(self) -> None:
+        """Check that none of the shares and snapshots is here: the copy has not begun.
+
+        :raises errors.Final: one is.
+        """
+        old = [share for share in self._shares if self.landed(share)]
+        old += [one for taken in self._shares.values() for one in taken if self._pool.snapshot(one).exists()]
+        if old:
+            raise errors.Final(f'This backend has old data of {", ".join(old)}.')
+
     def begin(self) -> None:
         """Create the folder of the copy, so that ``begun`` is true."""
         self._received.make()

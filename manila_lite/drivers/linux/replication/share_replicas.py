@@ -17,6 +17,7 @@ from manila_lite import errors, values
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.replication import peer_session, transfer_folder
+from manila_lite.drivers.linux.replication.migrations import must_be_ids
 from manila_lite.drivers.linux.replication.replication import BtrfsCopy
 from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.drivers.linux.shares.exports import ShareExports
@@ -25,7 +26,6 @@ from manila_lite.drivers.linux.shares.snapshots import provider_location
 from manila_lite.drivers.linux.shares.storage import Storage
 from manila_lite.drivers.recent_sizes import RecentSizes
 from manila_lite.host.commands import CommandFailed
-from manila_lite.host.ids import SAFE_ID
 
 LOG = log.getLogger(__name__)
 
@@ -112,9 +112,7 @@ class ShareReplicas:
 
     def _copy(self, replica: values.Replica) -> BtrfsCopy:
         snapshot_ids = [snapshot.id for snapshot in replica.snapshots]
-        for resource_id in (replica.id, replica.active.id, *snapshot_ids):
-            if not SAFE_ID.fullmatch(resource_id):
-                raise errors.Final(f'{resource_id!r} is not an id.')
+        must_be_ids(replica.id, replica.active.id, *snapshot_ids)
         try:
             command: Sequence[str] = peer_session.command(replica.active_host, self._conf)
         except peer_session.Unknown as unknown:

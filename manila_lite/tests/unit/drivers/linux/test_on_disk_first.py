@@ -16,7 +16,7 @@ from manila_lite.drivers.backups.nfs_backups import NfsCopies
 from manila_lite.drivers.linux.backups.share_backups import ShareBackups
 from manila_lite.drivers.linux.driver import LinuxDriver
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
-from manila_lite.drivers.linux.replication import migration_source, receiving_server
+from manila_lite.drivers.linux.replication import migrations, receiving_server
 from manila_lite.drivers.linux.replication.replication import BtrfsCopy
 from manila_lite.drivers.linux.replication.share_replicas import ShareReplicas
 from manila_lite.drivers.linux.replication.transfer_folder import Received
@@ -56,7 +56,7 @@ class OrderTest(base.ReplicationTest):
             self.note_of(owner, name, COPIED, True)
         for owner, name in (
             (ShareAccess, 'update'),
-            (migration_source, 'tidy'),
+            (migrations, 'tidy'),
             (receiving_server, 'serve'),
             (ShareReplicas, '_release'),
             (ShareBackups, 'land'),

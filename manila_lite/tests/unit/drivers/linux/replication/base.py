@@ -55,6 +55,7 @@ class ReplicationTest(testtools.TestCase):
             HOST, PEERS, storage=storage, exports=exports, access=access, copies=copies
         )
         self.server_migrations = ServerMigrations(
+            HOST,
             PEERS,
             storage=storage,
             exports=exports,

@@ -5,7 +5,7 @@ import types
 import testtools
 
 from manila_lite import errors
-from manila_lite.drivers.linux.replication import migration_source
+from manila_lite.drivers.linux.replication import migrations
 from manila_lite.host.commands import CommandFailed
 
 
@@ -34,11 +34,11 @@ class _Copy:
         self.cleared.append('here')
 
 
-class MigrationSourceTest(testtools.TestCase):
+class MigrationsTest(testtools.TestCase):
     def objection(self, free, copy):
-        return migration_source.objection(
-            types.SimpleNamespace(capacity=lambda: (9.0, free)), lambda: copy, 'h@b'
-        )
+        pool = types.SimpleNamespace(capacity=lambda: (9.0, free))
+        mine = types.SimpleNamespace(_copy=lambda _: copy, _storage=types.SimpleNamespace(pool=pool))
+        return migrations.Migrations._objection(mine, types.SimpleNamespace(source_host='h@b'))
 
     def test_missing_space_or_a_missing_source_is_an_objection(self):
         self.assertEqual('', self.objection(1.5, _Copy()))
@@ -48,9 +48,9 @@ class MigrationSourceTest(testtools.TestCase):
     def test_data_here_is_deleted_even_if_the_source_is_away(self):
         for away, cleared in ((None, ['session', 'here']), (CommandFailed('away'), ['here'])):
             copy = _Copy(away)
-            migration_source.tidy(copy)
+            migrations.tidy(copy)
             self.assertEqual(cleared, copy.cleared)
         copy = _Copy()
         copy.begun = False
-        migration_source.tidy(copy)
+        migrations.tidy(copy)
         self.assertEqual([], copy.cleared)
