@@ -125,7 +125,6 @@ class Nfs(Client):
     PROGRAMS = {'mount': 'mount'}
 
     def admitted(self, share: values.Share) -> tuple[Admitted, ...]:
-        """Return the addresses that are configured, or that of the route to the share."""
         location = exports.location_of(share)
         if self._conf.data_node_access_ips:
             return tuple(Admitted('ip', str(address)) for address in self._conf.data_node_access_ips)
@@ -137,11 +136,9 @@ class Nfs(Client):
             ) from None
 
     def mount(self, side: Side, location: str, place: Path, level: str) -> None:
-        """See ``Client``."""
         copies.Copies.mount(location, place, 'nfs', self.options('nfs', level, side.share))
 
     def try_out(self, share: values.Share, location: str, place: Path) -> None:
-        """See ``Client``."""
         copies.Copies.mount(
             location, place, 'nfs', self.options('nfs', 'ro,retry=0', share), seconds=_TRY_SECONDS
         )
@@ -156,11 +153,9 @@ class Ceph(Client):
     has_snapshots_inside = True
 
     def admitted(self, share: values.Share) -> tuple[Admitted, ...]:
-        """Return the id of Ceph for this share."""
         return (Admitted('cephx', f'move-{self._name}-{share.id}'),)
 
     def mount(self, side: Side, location: str, place: Path, level: str) -> None:
-        """Mount with ceph-fuse."""
         if side.key is None:
             raise CommandFailed(f'{place}: the backend gave no key')
         [mine] = self.admitted(side.share)
@@ -168,7 +163,6 @@ class Ceph(Client):
         ceph_client.mount(location, place, level, mine.to, side.key)
 
     def content(self, side: Side, place: Path) -> Path:
-        """See ``Client``."""
         if side.snapshot is None:
             return place
         return ceph_client.snapshot(place, side.snapshot.provider_location or side.snapshot.id)
@@ -203,7 +197,6 @@ class Cifs(Client):
     }
 
     def admitted(self, share: values.Share) -> tuple[Admitted, ...]:
-        """Return the user."""
         user = self._conf.data_node_access_admin_user
         if not user:
             raise errors.Final(
@@ -212,11 +205,9 @@ class Cifs(Client):
         return (Admitted('user', user),)
 
     def mount(self, side: Side, location: str, place: Path, level: str) -> None:
-        """See ``Client``."""
         self._mount(side.share, location, place, level)
 
     def try_out(self, share: values.Share, location: str, place: Path) -> None:
-        """See ``Client``."""
         self._mount(share, location, place, 'ro', _TRY_SECONDS)
 
     def _mount(
@@ -242,7 +233,6 @@ class Cifs(Client):
             copies.Copies.mount(location.replace('\\', '/'), place, 'cifs', ','.join(words), seconds=seconds)
 
     def unmount(self, place: Path) -> None:
-        """See ``Client``."""
         private_files.forget(place)
         copies.unmount(place)
 

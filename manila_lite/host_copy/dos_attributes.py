@@ -53,7 +53,6 @@ class Messages(messages.Messages):
     """Those of getfattr and setfattr as well."""
 
     def heed(self, line: bytes) -> None:
-        """See ``messages.Messages``."""
         super().heed(line)
         for name in _NAMES:
             line = line.removeprefix(name)

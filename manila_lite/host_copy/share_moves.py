@@ -155,7 +155,6 @@ class ShareMoves(Copies):
     # Copying --------------------------------------------------------------------------------------
 
     def places(self, copy_id: str) -> tuple[Path, Path]:
-        """Return the mount points of both sides."""
         return self.folder / f'{copy_id}.from', self.folder / f'{copy_id}.to'
 
     def copy(self, source: Side, target: Side) -> rsync.Copy:
@@ -215,7 +214,6 @@ class ShareMoves(Copies):
         return self._losses.get(move_id, ())
 
     def release(self, copy_id: str) -> None:
-        """See ``Copies``."""
         self._losses.pop(copy_id, None)
 
     @property

@@ -31,7 +31,6 @@ class Neutron(NetworkPlugin):
     # Looking up -----------------------------------------------------------------------------------
 
     def describe(self, net_id: str, subnet_id: str, project_id: str | None) -> Subnet:
-        """Return a subnet of Neutron that belongs to the project or is shared with it."""
         with self._session.asked() as neutron:
             net = _get(neutron.get_network, net_id)
             if net is None or not self._may_use(neutron, net, project_id):
@@ -134,22 +133,18 @@ class Neutron(NetworkPlugin):
     # Freeing --------------------------------------------------------------------------------------
 
     def free(self, addresses: Iterable[Address]) -> None:
-        """Delete the ports."""
         with self._session.asked() as neutron:
             neutron_ports.delete(neutron, (address.port_id for address in addresses))
 
     def forget(self, owner: str, subnet_id: str | None = None) -> None:
-        """Delete all ports of the owner, also those that the caller does not know."""
         with self._session.asked() as neutron:
             neutron_ports.delete(neutron, [port.id for port in neutron_ports.of(neutron, owner, subnet_id)])
 
     def owners(self) -> set[str]:
-        """Return the owners of ports that this plugin made. Other deployments may use the same Neutron in the same way."""
         with self._session.asked() as neutron:
             return neutron_ports.owners(neutron)
 
     def hand_over(self, addresses: Iterable[Address], *, owner: str) -> None:
-        """Let the ports name the owner."""
         with self._session.asked() as neutron:
             for address in addresses:
                 neutron_ports.hand_over(neutron, address.port_id, owner)

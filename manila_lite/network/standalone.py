@@ -116,7 +116,6 @@ class Standalone(NetworkPlugin):
         return errors.BadConfig(f'[standalone_network] file = {self._file}: {why}')
 
     def describe(self, net_id: str, subnet_id: str, project_id: str | None) -> Subnet:
-        """Return a subnet of the file that the project may use."""
         visible = [
             place for place in self._places.values() if place.projects is None or project_id in place.projects
         ]
@@ -141,7 +140,6 @@ class Standalone(NetworkPlugin):
         return self._some_free(subnet, count, taken, owner)
 
     def must_have_room(self, subnet: Subnet, count: int, *, taken: Collection[str]) -> None:
-        """Count the free addresses."""
         self._some_free(subnet, count, taken, '')
 
     def _some_free(self, subnet: Subnet, count: int, taken: Collection[str], owner: str) -> list[Address]:

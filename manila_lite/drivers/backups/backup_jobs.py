@@ -74,7 +74,6 @@ class BackupJobs(copies.Copies, abc.ABC):
         return self.folder / f'{backup_id}.share'
 
     def places(self, copy_id: str) -> tuple[Path, ...]:
-        """Return the mount points of the export for backups, and of the share."""
         return self.folder / copy_id, self.share_place(copy_id)
 
     # Copying ----------------------------------------------------------------------------------

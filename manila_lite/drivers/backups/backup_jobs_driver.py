@@ -22,16 +22,13 @@ class BackupJobsDriver(BacksUp):
         self.copies.make(share, backup)
 
     def create_backup_continue(self, share: values.Share, backup: values.Backup) -> values.BackupProgress:
-        """Return the progress of the copy, and remove its leftovers when it is complete."""
         return self._progress(backup, self.copies.make(share, backup))
 
     def restore_backup(self, share: values.Share, backup: values.Backup) -> None:
-        """Start the copy, from the beginning if an earlier call started one. It goes on in the background."""
         self.copies.clear(backup.id)
         self.copies.restore(share, backup)
 
     def restore_backup_continue(self, share: values.Share, backup: values.Backup) -> values.BackupProgress:
-        """Return the progress of the copy, and remove its leftovers when it is complete."""
         return self._progress(backup, self.copies.restore(share, backup))
 
     def _progress(self, backup: values.Backup, percent: int) -> values.BackupProgress:
@@ -40,5 +37,4 @@ class BackupJobsDriver(BacksUp):
         return values.BackupProgress(percent)
 
     def delete_backup(self, backup: values.Backup) -> None:
-        """Stop any copy, and delete the backup from the export and its leftovers from the backend."""
         self.copies.delete(backup)

@@ -37,7 +37,6 @@ class NfsCopies(BackupJobs):
         return place
 
     def writable(self, share: values.Share, backup: values.Backup) -> Path:
-        """See ``BackupJobs``."""
         return self._mounted(share, backup, 'rw')
 
     def _mounted(self, share: values.Share, backup: values.Backup, level: str) -> Path:
@@ -73,7 +72,6 @@ class NfsBackups(BackupJobsDriver):
 
     @property
     def copies(self) -> NfsCopies:
-        """The copies to and from backups, by mounts on this host."""
         return self._copies
 
     def client_of(self, share: values.Share) -> str:

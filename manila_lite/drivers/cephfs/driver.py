@@ -79,7 +79,6 @@ class CephfsDriver(EnsuresOneByOne, Resizes, Snapshots, Clones, ManagesSnapshots
             raise errors.Final(str(refused)) from refused
 
     def shutdown(self) -> None:
-        """Close connections. Shares stay served."""
         self.services.protocol.shut_down()
         self.services.objects.close()
         self.services.cluster.close()

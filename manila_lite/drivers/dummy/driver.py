@@ -46,7 +46,6 @@ class DummyDriver(
 
     @classmethod
     def check(cls, backend: interface.Backend) -> Sequence[values.Problem]:
-        """Return invalid options, and a problem if the state directory cannot be written."""
         problems = [
             values.Problem(f'{name} is empty', 'name at least one')
             for name in ('dummy_pools', 'dummy_protocols', 'dummy_export_ips')
@@ -122,7 +121,6 @@ class DummyDriver(
             return {target.share.id: self._inspect(target) for target in targets}
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Return the export addresses from the options."""
         return {'addresses': ' '.join([*self.conf.dummy_export_ips, self.conf.dummy_admin_export_ip or ''])}
 
     @knobbed

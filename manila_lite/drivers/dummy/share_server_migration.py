@@ -51,7 +51,6 @@ class DummyMigration(DummyServers, interface.MigratesReplicated):
     def choose_share_server_compatible_for_migration(
         self, idle: Sequence[values.ShareServer], migration: values.ServerMigration
     ) -> str | None:
-        """Return the first idle server."""
         return idle[0].id if idle else None
 
     @knobbed

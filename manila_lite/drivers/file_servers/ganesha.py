@@ -84,14 +84,12 @@ class Ganesha(FileServer):
         self.exports = Exports(state, self._manager, fsal, mirror, most)
 
     def blocks(self, rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
-        """Return CLIENT blocks, and a result for every rule."""
         return ganesha_clients.blocks(rules)
 
     # Life -------------------------------------------------------------------------------------
 
     @property
     def daemons(self) -> Mapping[str, Daemon]:
-        """Return the D-Bus daemon and NFS-Ganesha."""
         return {'dbus-daemon': self._bus, 'ganesha.nfsd': self._server}
 
     @property
@@ -120,12 +118,10 @@ class Ganesha(FileServer):
 
     @property
     def needed(self) -> bool:
-        """Say whether NFS can be served here."""
         return not self._lacks
 
     @property
     def fits(self) -> bool:
-        """Say whether the server, if it runs, was started with the present options in the present namespace."""
         return self._server.mark == self._mark if self.needed else not self.running
 
     def _find(self) -> None:
@@ -194,14 +190,12 @@ class Ganesha(FileServer):
         return refused
 
     def withdraw(self, name: str) -> None:
-        """See ``Exports.withdraw``."""
         if self.needed:
             super().withdraw(name)
         else:
             self.exports.hold(name)
 
     def forget(self, name: str) -> None:
-        """See ``Exports.forget``."""
         if self.needed:
             super().forget(name)
         else:

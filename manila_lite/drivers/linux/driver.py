@@ -112,7 +112,6 @@ class LinuxDriver(
 
     @property
     def copies(self) -> BackupJobs:
-        """The copies to and from backups."""
         return self.services.backups
 
     def teardown_server(self, server: values.ShareServer) -> None:

@@ -50,7 +50,6 @@ class LinuxLifecycle(FailsOver):
             raise errors.Final(str(bad)) from bad
 
     def shutdown(self) -> None:
-        """Stop all copies."""
         self.services.copies.end_all()
 
     def teardown(self, *, remove_data: bool = False) -> None:

@@ -91,7 +91,6 @@ class CephFsal(Fsal):
 
     @property
     def plugins(self) -> Path:
-        """Return the folder of the plug-ins."""
         behind = plugin()
         return behind.parent if behind else Path('/usr/lib/ganesha')
 
@@ -103,7 +102,6 @@ class CephFsal(Fsal):
         return {**self._guard.env, 'CEPH_CONF': self._ceph_conf}
 
     def place(self) -> None:
-        """Put the guard in place."""
         self._guard.place()
 
     def wrap(self, words: Sequence[str]) -> list[str]:
@@ -142,7 +140,6 @@ class CephFsal(Fsal):
         return 'Attr_Expiration_Time = 0; '
 
     def recovery(self, state: Path) -> str:
-        """Return the settings for records in the cluster, or else in the server's own folder."""
         return (
             'RecoveryBackend = rados_ng;'
             if self._records
@@ -150,7 +147,6 @@ class CephFsal(Fsal):
         )
 
     def block(self, name: str) -> str:
-        """Return the FSAL block with the id and the key of the export."""
         key = self._key_of(name)
         return (
             f'FSAL {{ Name = CEPH; Filesystem = "{self._filesystem}"; User_Id = "{vet(key.auth_id)}"; '

@@ -36,7 +36,6 @@ class ObjectMirror(Mirror):
             self._texts = known
 
     def push(self, name: str, text: str | None) -> None:
-        """Change one export in the copy."""
         with self._lock:
             before = self._texts if self._texts is not None else self._read() or {}
             after = {other: kept for other, kept in before.items() if other != name} | (

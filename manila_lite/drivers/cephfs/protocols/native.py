@@ -46,7 +46,6 @@ class Native(Protocol):
         self._monitors: dict[int, tuple[str, ...]] = {}
 
     def set_up(self) -> None:
-        """Read the addresses of the monitors."""
         self._read_monitors()
 
     def keep_up(self) -> None:
@@ -79,7 +78,6 @@ class Native(Protocol):
         return {self.NAME: f'fs={name}'} if name else {}
 
     def capabilities(self) -> Mapping[str, Any]:
-        """Return which IP versions the monitors have."""
         return {
             'ipv4_support': 4 in self._monitors,
             'ipv6_support': 6 in self._monitors,
@@ -87,7 +85,6 @@ class Native(Protocol):
         }
 
     def dependencies(self) -> Mapping[str, str]:
-        """Return the addresses of the monitors, as read last."""
         return {'monitors': str(self._monitors)}
 
     # Access -----------------------------------------------------------------------------------
@@ -214,7 +211,6 @@ class Native(Protocol):
         return {told.get('active_name'), *(one.get('name') for one in told.get('standbys', ()))}
 
     def vet(self, rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
-        """Return the results of rules that are in force, and of those that cannot be."""
         wanted, results = self._sorted(rules)
         return results | {rule.id: values.RuleResult() for rule in wanted.values()}
 

@@ -34,7 +34,6 @@ class Nfs(NfsMounts):
 
     @classmethod
     def problems(cls, backend: Backend) -> Iterable[values.Problem]:
-        """Return what this machine lacks for NFS-Ganesha, and options without sense."""
         return check.problems(backend.conf)
 
     @functools.cached_property
@@ -76,7 +75,6 @@ class Nfs(NfsMounts):
             self.shut_down()
 
     def shut_down(self) -> None:
-        """Close the connection to the pool."""
         if self._objects:
             self._objects.close()
 
@@ -88,7 +86,6 @@ class Nfs(NfsMounts):
     # Exports ----------------------------------------------------------------------------------
 
     def admit(self, share: values.Share) -> None:
-        """Check that the gateway can export one more share."""
         self.gateway.admit(share.id)
 
     # Access -----------------------------------------------------------------------------------
@@ -96,7 +93,6 @@ class Nfs(NfsMounts):
     def apply(
         self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
     ) -> dict[str, values.RuleResult]:
-        """Export the share to exactly these clients, also for open sessions."""
         self.gateway.ensure()
         self.gateway.admit(share.id)
         self._keys.grant(share.id, subvolume)
@@ -122,7 +118,6 @@ class Nfs(NfsMounts):
     def defects(
         self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
     ) -> list[str]:
-        """Return what the share's export lacks, or the whole gateway."""
         if common := self.gateway.defects:
             return list(common)
         there = self._keys.ids(subvolume)
@@ -136,12 +131,10 @@ class Nfs(NfsMounts):
         )
 
     def forget(self, share: values.Share, subvolume: Subvolume) -> None:
-        """Remove the export, delete its key and end its sessions."""
         self.gateway.forget(share.id)
         self._keys.revoke(share.id, subvolume)
 
     def discard(self, share: values.Share) -> None:
-        """Remove the export, which leads nowhere."""
         self.gateway.forget(share.id)
 
 

@@ -28,12 +28,10 @@ class NfsCluster(NfsMounts):
 
     @classmethod
     def problems(cls, backend: Backend) -> Iterable[values.Problem]:
-        """Return options that are wrong."""
         return check.problems(backend.conf)
 
     @classmethod
     def problems_at(cls, cluster: Cluster, backend: Backend) -> Iterable[values.Problem]:
-        """Return why Ceph cannot serve by this NFS cluster."""
         return check.problems_at(cluster, backend.conf)
 
     @functools.cached_property
@@ -56,13 +54,11 @@ class NfsCluster(NfsMounts):
     # Access -----------------------------------------------------------------------------------
 
     def admit(self, share: values.Share) -> None:
-        """Check that the NFS cluster can have one more export."""
         self.gateways.admit(by_id(share))
 
     def apply(
         self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
     ) -> dict[str, values.RuleResult]:
-        """Export the share to exactly these clients, also for open sessions."""
         chosen, results = ganesha_clients.clients(rules)
         vet(subvolume.path)
         if self.gateways.serve(share.id, subvolume, mounted_as(share, subvolume), _clients(chosen)):
@@ -74,16 +70,13 @@ class NfsCluster(NfsMounts):
     def defects(
         self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]
     ) -> list[str]:
-        """Return the defects of the share's export."""
         chosen, _ = ganesha_clients.clients(rules)
         return self.gateways.defects_of(subvolume, mounted_as(share, subvolume), _clients(chosen))
 
     def forget(self, share: values.Share, subvolume: Subvolume) -> None:
-        """Remove the export with its id, and end the sessions of the id."""
         self.gateways.forget(share.id, mounted_as(share, subvolume), subvolume.name)
 
     def discard(self, share: values.Share) -> None:
-        """Remove the export, which leads nowhere."""
         for path in {
             by_id(share),
             *('/' + location.path.partition(':/')[2] for location in share.export_locations),

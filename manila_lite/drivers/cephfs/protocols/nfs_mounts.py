@@ -38,7 +38,6 @@ class NfsMounts(Protocol):
         return {} if conf.cephfs_nfs_cluster_id else {self.NAME: conf.cephfs_nfs_port}
 
     def capabilities(self) -> Mapping[str, Any]:
-        """Return which IP versions the NFS server has."""
         known = addresses(self.backend.conf)
         return {
             'ipv4_support': any(':' not in one for one in known),
@@ -47,7 +46,6 @@ class NfsMounts(Protocol):
         }
 
     def dependencies(self) -> Mapping[str, str]:
-        """Return which NFS server it is, and its addresses."""
         conf = self.backend.conf
         return {
             'nfs_cluster': conf.cephfs_nfs_cluster_id or '',
@@ -62,7 +60,6 @@ class NfsMounts(Protocol):
         return found.path if found and found.path else export_path
 
     def vet(self, rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
-        """Return a result for every rule."""
         return ganesha_clients.clients(rules)[1]
 
 

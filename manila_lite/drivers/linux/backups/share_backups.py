@@ -50,12 +50,10 @@ class ShareBackups(BackupJobs):
             self._shares.replace(share, path)
 
     def release(self, backup_id: str) -> None:
-        """See ``BackupJobs``."""
         if isinstance(self._pool, BtrfsPool):
             private_copies.drop(self._pool, backup_id)
 
     def kept(self) -> frozenset[str]:
-        """See ``BackupJobs``."""
         return (
             names_in(private_copies.folder(self._pool)) if isinstance(self._pool, BtrfsPool) else frozenset()
         )

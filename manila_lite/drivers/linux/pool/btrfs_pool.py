@@ -28,7 +28,6 @@ class BtrfsPool(base.Pool):
         self._size = size
 
     def open(self) -> None:
-        """Create the file system if necessary, mount it, and turn on the counting of usage."""
         on_device = self._source.is_block_device()
         if on_device:
             self._vet_device()
@@ -148,7 +147,6 @@ class BtrfsPool(base.Pool):
         return self.root / 'shares' / f'.{share_id}.old'
 
     def recover(self, share_id: str) -> None:
-        """Finish or undo a swap that died half way, and delete its leftovers."""
         share, draft, old = self.share(share_id), self._draft(share_id), self._old(share_id)
         if not share.exists() and old.exists():
             (draft if draft.exists() else old).rename(share)
@@ -156,7 +154,6 @@ class BtrfsPool(base.Pool):
         btrfs.delete(old)
 
     def create(self, share_id: str, size: int) -> None:
-        """Create an empty subvolume with a limit of ``size`` GiB."""
         self.recover(share_id)
         if self.share(share_id).exists():
             return
@@ -238,7 +235,6 @@ class BtrfsPool(base.Pool):
         return (*thawed, difference)
 
     def limit_difference(self, share_id: str, size: int, accepted: int | None = None) -> str:
-        """Return in words that the size that is enforced is neither ``size`` nor ``accepted`` GiB, or ''."""
         limit = btrfs.limit_of(self.root, self.share(share_id))
         if limit is not None and limit in (size * base.GIB, (accepted or size) * base.GIB):
             return ''
@@ -260,7 +256,6 @@ class BtrfsPool(base.Pool):
         return self._used(self.share(share_id))
 
     def measure(self, place: Path) -> tuple[int | None, int | None]:
-        """Return the subvolume's limit in bytes, or None, and how many bytes it holds now."""
         return btrfs.limit_of(self.root, place), self._used(place)
 
     def _used(self, place: Path) -> int:

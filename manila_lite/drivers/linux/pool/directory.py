@@ -20,7 +20,6 @@ class Directory(base.Pool):
     CAPABLE = False
 
     def open(self) -> None:
-        """Create the directory."""
         (self.root / 'shares').mkdir(parents=True, exist_ok=True)
         (self.root / 'shares').chmod(0o700)  # clients reach the shares through their own mounts
 
@@ -34,21 +33,17 @@ class Directory(base.Pool):
         return ()
 
     def close(self, *, remove_data: bool = False) -> None:
-        """Delete the shares if ``remove_data`` says so. There is nothing to unmount."""
         if remove_data:
             with contextlib.suppress(CommandFailed, OSError):
                 trees.remove(self.root / 'shares')
             shutil.rmtree(self.root / 'left', ignore_errors=True)
 
     def create(self, share_id: str, size: int) -> None:
-        """Create an empty directory."""
         self.share(share_id).mkdir(exist_ok=True)
         self.share(share_id).chmod(0o777)
 
     def measure(self, place: Path) -> tuple[int | None, int | None]:
-        """Return no limit and no usage: neither is known for a directory."""
         return None, None
 
     def purge(self, share_id: str) -> None:
-        """Delete the discarded directory with its files."""
         trees.remove(self._gone(share_id))

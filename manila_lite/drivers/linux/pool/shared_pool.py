@@ -38,13 +38,11 @@ class SharedPool(BtrfsPool):
         raise CommandFailed(f'the guard of the pool on {device} has just let go of it')
 
     def ensure(self) -> tuple[str, ...]:
-        """Mount the pool again, with a guard."""
         was_mounted = mounts.is_mounted(self.root)
         again = self._keeper.hold() and was_mounted
         return (*((_GUARDED_AGAIN,) if again else ()), *super().ensure())
 
     def close(self, *, remove_data: bool = False) -> None:
-        """Let go of the pool. With ``remove_data``, delete its shares and snapshots first."""
         if remove_data:
             self._remove_data()
         self._keeper.release()
