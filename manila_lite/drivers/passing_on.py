@@ -15,7 +15,8 @@ def passes_on(calls: Mapping[str, str]) -> Callable[[D], D]:
     def complete(driver: D) -> D:
         for call, method in calls.items():
             setattr(driver, call, _passed_on(attrgetter(f'services.{method}')))
-        return abc.update_abstractmethods(driver)
+        abc.update_abstractmethods(driver)
+        return driver
 
     return complete
 

@@ -5,7 +5,7 @@ import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from manila_lite import errors, values
 from manila_lite.host.commands import SECONDS, CommandFailed
@@ -48,16 +48,8 @@ class Admitted:
     to: str
 
 
-class ClientOptions(Protocol):
-    """The values of the options of ``conf/data.py`` about mounts."""
-
-    data_node_access_ips: Sequence[object]
-    data_node_access_admin_user: str | None
-    data_node_mount_options: Mapping[str, str]
-
-
 class Client:
-    """The client of one protocol. ``name`` tells this process from all others."""
+    """The client of one protocol. ``conf`` has the options of ``conf/data.py``; ``name`` tells this process from all others."""
 
     #: Programs and the packages that have them.
     PROGRAMS: Mapping[str, str] = {}
@@ -70,7 +62,7 @@ class Client:
     #: Whether a mount shows files as a directory of the file server does. Else both sides are mounted, or neither.
     shows_all = True
 
-    def __init__(self, conf: ClientOptions, name: str):
+    def __init__(self, conf: Any, name: str):
         self._conf = conf
         self._name = name
 

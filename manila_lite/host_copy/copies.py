@@ -10,7 +10,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import psutil
@@ -20,11 +20,11 @@ from manila_lite import errors
 from manila_lite.host import mounts, programs, sandbox
 from manila_lite.host.commands import SECONDS, CommandFailed
 from manila_lite.host.ids import SAFE_ID, vet_id
+from manila_lite.host.locks import Locks
 from manila_lite.host_copy import messages, rsync
 
 LOG = log.getLogger(__name__)
 
-_LOCKS = 64
 #: Seconds that a killed process gets to end.
 _END_SECONDS = 10.0
 #: Letters of a path and of a reason in a text for people.
@@ -46,7 +46,8 @@ class Copies:
         self.folder = folder
         self._running: dict[str, rsync.Copy] = {}
         self._failed: dict[str, int] = {}
-        self._locks = tuple(threading.RLock() for _ in range(_LOCKS))
+        #: Keeps other threads from starting, stopping or clearing a copy.
+        self._exclusive = Locks(threading.RLock).of
         self._halted = False
         #: Returns whether this process may work at the backend.
         self.may_run: Callable[[], bool] = lambda: True
@@ -130,12 +131,6 @@ class Copies:
         if copy := self._running.get(copy_id):
             copy.stop()
             del self._running[copy_id]
-
-    @contextlib.contextmanager
-    def _exclusive(self, copy_id: str) -> Iterator[None]:
-        """Keep other threads from starting, stopping or clearing the copy."""
-        with self._locks[hash(copy_id) % _LOCKS]:
-            yield
 
     def _begin(self, copy_id: str, begin: Callable[[], rsync.Copy]) -> rsync.Copy:
         end_others(self.places(copy_id))

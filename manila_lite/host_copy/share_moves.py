@@ -12,7 +12,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from oslo_log import log
 from oslo_utils import uuidutils
@@ -21,7 +21,7 @@ from manila_lite import errors, values
 from manila_lite.host import durable
 from manila_lite.host.commands import ENV, CommandFailed
 from manila_lite.host_copy import dos_attributes, exports, messages, rsync
-from manila_lite.host_copy.clients import CLIENTS, Admitted, Client, ClientOptions, Side, protocol_of
+from manila_lite.host_copy.clients import CLIENTS, Admitted, Client, Side, protocol_of
 from manila_lite.host_copy.copies import LETTERS, Copies, not_copied
 
 LOG = log.getLogger(__name__)
@@ -55,29 +55,14 @@ class CannotMount(CommandFailed):
     """A side of the move cannot be mounted; the text has the message of mount, for the operator."""
 
 
-class MoverOptions(ClientOptions, Protocol):
-    """The values of the options of ``conf/data.py``."""
-
-    data_node_local_exports: Sequence[str]
-    mount_tmp_location: str | None
-    check_hash: bool
-    data_check_sample: int
-    data_copy_bandwidth_limit: float
-    data_copy_apparent_ratio: float
-
-
-class MoveOptions(Protocol):
-    """The values of the options in the section of the destination's backend."""
-
-    migration_ignore_files: Sequence[str]
-
-
 class ShareMoves(Copies):
-    """Moves of shares to one backend. ``state`` is its own directory, by its real path; ``section`` has its options."""
+    """Moves of shares to one backend. ``state`` is its own directory, by its real path; ``section`` has its options,
+    and ``conf`` those of ``conf/data.py``.
+    """
 
     what = 'migration'
 
-    def __init__(self, state: Path, conf: MoverOptions, section: MoveOptions):
+    def __init__(self, state: Path, conf: Any, section: Any):
         super().__init__(
             (Path(conf.mount_tmp_location, 'manila_lite', state.name) if conf.mount_tmp_location else state)
             / 'moves'

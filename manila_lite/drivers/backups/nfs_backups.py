@@ -5,7 +5,7 @@ The backend has to grant this host access while a copy runs (``NfsBackups.client
 """
 
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from oslo_log import log
 
@@ -56,17 +56,10 @@ def location_of(share: values.Share) -> str:
     return exports.location_of(share)
 
 
-class NfsBackupOptions(Protocol):
-    """The values of the options for such backups, in the section of any backend."""
-
-    backup_share_mount_options: str
-    backup_client_ip: str | None
-
-
 class NfsBackups(BackupJobsDriver):
     """Backups for a backend whose driver cannot back up. ``section``: the backend's options."""
 
-    def __init__(self, state: Path, section: NfsBackupOptions):
+    def __init__(self, state: Path, section: Any):
         self._copies = NfsCopies(state, section.backup_share_mount_options)
         self._client = section.backup_client_ip
 

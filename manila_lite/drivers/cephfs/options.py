@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of the cephfs driver, in the section of its backend. Those that Manila's driver has too have its names."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from typing import Any
 
 from oslo_config import cfg
 
@@ -106,18 +105,5 @@ OPTIONS = (
 )
 
 
-class CephfsOptions(Protocol):
-    """The values of the options in the section of a cephfs backend."""
-
-    cephfs_conf_path: str | None
-    cephfs_cluster_name: str
-    cephfs_auth_id: str
-    cephfs_filesystem_name: str | None
-    cephfs_protocol_helper_type: str
-    cephfs_volume_mode: str
-    cephfs_subvolume_group: str | None
-    cephfs_data_pools: Sequence[str]
-    cephfs_reserved_auth_ids: Sequence[str]
-    cephfs_command_timeout: float
-    reserved_share_percentage: int
-    max_over_subscription_ratio: float
+#: The section of a cephfs backend: the values of these options, and of those of every backend.
+CephfsOptions = Any

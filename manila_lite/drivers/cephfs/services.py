@@ -3,7 +3,6 @@
 
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster, find_way
 from manila_lite.drivers.cephfs.cluster.identity import Identity
-from manila_lite.drivers.cephfs.locks import Locks
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.drivers.cephfs.protocols.table import protocol_of
 from manila_lite.drivers.cephfs.shares.access import ShareAccess
@@ -18,6 +17,7 @@ from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
 from manila_lite.drivers.cephfs.volumes.trees import Trees
 from manila_lite.drivers.interface import Backend
 from manila_lite.drivers.recent_sizes import RecentSizes
+from manila_lite.host.locks import Locks
 
 
 class Services:

@@ -4,8 +4,7 @@
 import dataclasses
 import errno
 import json
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from manila_lite import errors
 
@@ -46,25 +45,3 @@ class Answer:
             return json.loads(text) if text else None
         except (ValueError, RecursionError):
             return text
-
-
-class Way(Protocol):
-    """A way to send commands to a cluster. Each call returns within about ``seconds``.
-
-    :raises Away: there was no answer. It must be made anew after that, since a call may still hang.
-    """
-
-    def manager(self, command: Mapping[str, Any], seconds: float, content: bytes = b'') -> Answer:
-        """Send a command to the active manager, with the content of a file if it takes one."""
-
-    def monitor(self, command: Mapping[str, Any], seconds: float) -> Answer:
-        """Send a command to a monitor."""
-
-    def metadata_server(self, rank: str, command: Mapping[str, Any], seconds: float) -> Answer:
-        """Send a command to the metadata server with a rank, as ``filesystem:0``."""
-
-    def directory_size(self, filesystem: str, path: str, seconds: float) -> int | None:
-        """Return the bytes in a directory and below, as the file system counts them; None if this way cannot see them."""
-
-    def close(self) -> None:
-        """Close connections, without waiting for calls that hang."""

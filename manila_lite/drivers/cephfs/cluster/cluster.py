@@ -8,11 +8,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from manila_lite.drivers.cephfs.cluster import bindings
-from manila_lite.drivers.cephfs.cluster.answers import NOT_YET, Answer, Away, Refused, Way
+from manila_lite.drivers.cephfs.cluster.answers import NOT_YET, Answer, Away, Refused
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.cluster.library import Library
 from manila_lite.drivers.cephfs.cluster.program import Program
 from manila_lite.host.commands import ENV
+
+#: The ways to send commands to a cluster. Each call returns within about the seconds that it is given. After ``Away`` the way
+#: must be made anew, since a call may still hang.
+Way = Library | Program
 
 #: Seconds between two tries of a command that the cluster cannot do yet.
 _PAUSE, _PAUSE_MOST = 0.1, 1.0

@@ -13,7 +13,7 @@ from manila_lite.drivers.cephfs.cluster.deadline import Hangs, call
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 
 #: The library must write no files and no output of its own, whatever the configuration says for daemons.
-_QUIET = {
+QUIET = {
     'log_file': '',
     'log_to_file': 'false',
     'log_to_stderr': 'false',
@@ -85,7 +85,7 @@ class Library:
             name=mine.entity,
             clustername=mine.cluster,
             conffile=str(mine.conf_path),
-            conf={**_QUIET, 'client_mount_timeout': str(max(1, int(seconds)))},
+            conf={**QUIET, 'client_mount_timeout': str(max(1, int(seconds)))},
         )
         try:
             rados.connect()

@@ -8,19 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from manila_lite.drivers.cephfs.cluster import bindings
+from manila_lite.drivers.cephfs.cluster.library import QUIET
 from manila_lite.host.commands import ENV, CommandFailed
 
 _MISSING, _DENIED = 'No such file or directory', 'Operation not permitted'
 #: Objects are small; this is the most that is read of one.
 _MOST = 64 << 20
-#: The library must write no files and no output of its own, whatever the configuration says for daemons.
-_QUIET = {
-    'log_file': '',
-    'log_to_file': 'false',
-    'log_to_stderr': 'false',
-    'err_to_stderr': 'false',
-    'admin_socket': '',
-}
 
 
 class NotAllowed(CommandFailed):
@@ -118,7 +111,7 @@ class Objects:
             name=f'client.{self.auth_id}',
             clustername=self.cluster,
             conffile=self.ceph_conf,
-            conf=_QUIET | limits,
+            conf=QUIET | limits,
         )
         try:
             connection.connect()

@@ -2,8 +2,7 @@
 """The options of a CephFS backend that serves NFS. Those that Manila's driver has, too, mean the same."""
 
 import ipaddress
-from collections.abc import Sequence
-from typing import Protocol
+from typing import Any
 
 from oslo_config import cfg, types
 
@@ -99,22 +98,8 @@ OPTIONS = (
 )
 
 
-class NfsOptions(Protocol):
-    """The values of the options above."""
-
-    cephfs_ganesha_server_is_remote: bool
-    cephfs_nfs_cluster_id: str | None
-    cephfs_ganesha_server_ip: str | None
-    cephfs_ganesha_export_ips: Sequence[object]
-    ganesha_rados_store_enable: bool
-    ganesha_rados_store_pool_name: str | None
-    cephfs_nfs_interface: str | None
-    cephfs_nfs_netns: str | None
-    cephfs_nfs_port: int
-    cephfs_nfs_graceless: bool
-    cephfs_nfs_grace_period: int
-    cephfs_nfs_connections_per_address: int
-    cephfs_nfs_max_exports: int
+#: The section of a cephfs backend that serves NFS.
+NfsOptions = Any
 
 
 def addresses(conf: NfsOptions) -> list[str]:

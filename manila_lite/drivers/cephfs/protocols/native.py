@@ -17,7 +17,6 @@ from manila_lite import values
 from manila_lite.drivers.cephfs.cluster.answers import Refused
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.cluster.identity import Identity
-from manila_lite.drivers.cephfs.names import SAFE_AUTH_ID
 from manila_lite.drivers.cephfs.protocols import monitors
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol, tried_until_done
 from manila_lite.drivers.cephfs.volumes.auth_ids import AuthIds, noted
@@ -31,6 +30,8 @@ _LEVELS = {'rw': 'rw', 'ro': 'r'}
 _TAKEN = (
     'Ceph id {} is not free: it is in use by another project, or outside of this service. Choose another id.'
 )
+#: Auth ids that a rule may name: no quoting, no path and no option in any file or command.
+_SAFE_AUTH_ID = re.compile(r'[A-Za-z0-9_][A-Za-z0-9_-]{0,127}')
 _SAFE_TENANT = re.compile(r'[A-Za-z0-9_-]{1,64}')
 
 
@@ -153,7 +154,7 @@ class Native(Protocol):
             return f'A share of the protocol {self.NAME} is opened by rules of the type {_TYPE} only, not {rule.type}.'
         if rule.level not in _LEVELS:
             return f'There is no access level {rule.level} here, only rw and ro.'
-        if not SAFE_AUTH_ID.fullmatch(rule.to):
+        if not _SAFE_AUTH_ID.fullmatch(rule.to):
             return f'{rule.to!r} is no Ceph id for a rule: use 1 to 128 letters, digits, _ and -, and begin without a -.'
         if rule.to == self._own_id or self._is_reserved(rule.to):
             return _TAKEN.format(rule.to)

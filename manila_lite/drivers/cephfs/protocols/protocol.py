@@ -129,10 +129,6 @@ class Protocol(abc.ABC):
     def capabilities(self) -> Mapping[str, Any]:
         """Return the capabilities of the backend's pools that depend on the protocol."""
 
-    def follow(self, subvolume: Subvolume) -> None:
-        """Keep out who was shut out of the subvolume by an earlier process."""
-        self.evictions.follow(subvolume)
-
     def dependencies(self) -> Mapping[str, str]:
         """Return values that the exports of all shares depend on, as ``ShareDriver.fingerprint``. Must be quick."""
         return {}

@@ -9,11 +9,9 @@ from manila_lite.drivers.cephfs.protocols.nfs_cluster import NfsCluster
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 
 PROTOCOLS: dict[str, type[Protocol]] = {'CEPHFS': Native, 'NFS': Nfs}
-#: Those of a section that names an NFS cluster.
-_IN_NFS_CLUSTER: dict[str, type[Protocol]] = {'NFS': NfsCluster}
 
 
 def protocol_of(conf: Any) -> type[Protocol]:
     """Return the protocol of a section."""
-    known = PROTOCOLS | (_IN_NFS_CLUSTER if conf.cephfs_nfs_cluster_id else {})
-    return known[conf.cephfs_protocol_helper_type.upper()]
+    found = PROTOCOLS[conf.cephfs_protocol_helper_type.upper()]
+    return NfsCluster if found is Nfs and conf.cephfs_nfs_cluster_id else found

@@ -4,9 +4,9 @@
 from collections.abc import Mapping, Sequence
 
 from manila_lite import errors, values
-from manila_lite.drivers.cephfs.locks import Locks
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol, tried_until_done
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
+from manila_lite.host.locks import Locks
 
 
 class ShareAccess:

@@ -7,10 +7,10 @@ from oslo_log import log
 
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
-from manila_lite.drivers.cephfs.locks import Locks
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, Subvolume, Subvolumes
 from manila_lite.drivers.recent_sizes import RecentSizes
+from manila_lite.host.locks import Locks
 
 LOG = log.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class Ensuring:
         share = target.share
         with self._locks.of(share.id):
             subvolume = self._subvolumes.require(share)
-            self._protocol.follow(subvolume)
+            self._protocol.evictions.follow(subvolume)  # who was shut out by an earlier process
             limits = self._limit_again(share, subvolume)
             results, of_rules = self._rules_again(share, subvolume, target.rules)
         locations = tuple(self._protocol.export_locations(share, subvolume))

@@ -9,8 +9,6 @@ import math
 from collections.abc import Mapping
 
 from manila_lite import errors, values
-from manila_lite.drivers.cephfs.locks import Locks
-from manila_lite.drivers.cephfs.names import vet_id
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.shares.shares import is_unmanaged
 from manila_lite.drivers.cephfs.volumes.pools import Pools
@@ -23,6 +21,8 @@ from manila_lite.drivers.cephfs.volumes.subvolumes import (
     parts_of,
 )
 from manila_lite.drivers.recent_sizes import RecentSizes
+from manila_lite.host.ids import vet_id
+from manila_lite.host.locks import Locks
 
 _SIZE = 'size'
 _OPTIONS = frozenset({_SIZE})

@@ -4,9 +4,9 @@
 from collections.abc import Mapping
 
 from manila_lite import errors, values
-from manila_lite.drivers.cephfs.names import SAFE_NAME, vet_id
 from manila_lite.drivers.cephfs.shares.snapshots import Snapshots, is_unmanaged, name_of
 from manila_lite.drivers.cephfs.volumes.subvolumes import SNAPSHOT, UNMANAGED, Subvolumes
+from manila_lite.host.ids import SAFE_ID, vet_id
 
 
 class ManagedSnapshots:
@@ -23,7 +23,7 @@ class ManagedSnapshots:
             raise errors.Final(f'There is no driver option {min(options)} for snapshots.')
         share, name = snapshot.share, snapshot.provider_location or ''
         subvolume = self._subvolumes.require(share)
-        marks = self._snapshots.marks(subvolume.name, name) if SAFE_NAME.fullmatch(name) else None
+        marks = self._snapshots.marks(subvolume.name, name) if SAFE_ID.fullmatch(name) else None
         if marks is None:
             raise errors.Final(
                 f'Share {share.id} has no snapshot {name!r} in the file system {self._subvolumes.filesystem}.'

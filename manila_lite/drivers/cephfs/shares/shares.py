@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.answers import Refused
-from manila_lite.drivers.cephfs.locks import Locks
-from manila_lite.drivers.cephfs.names import vet_id
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.volumes.objects import Objects, namespace_of
@@ -16,6 +14,8 @@ from manila_lite.drivers.cephfs.volumes.pools import Pools
 from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, SHARE, UNMANAGED, Subvolume, Subvolumes
 from manila_lite.drivers.cephfs.volumes.trees import Trees
 from manila_lite.drivers.recent_sizes import RecentSizes
+from manila_lite.host.ids import vet_id
+from manila_lite.host.locks import Locks
 
 #: Seconds between two looks at a copy within a call, and until the next call.
 _LOOK, _LOOK_MOST, _LATER = 0.1, 0.5, 1.0

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.answers import Refused
-from manila_lite.drivers.cephfs.names import SAFE_NAME, vet_id
 from manila_lite.drivers.cephfs.shares.shares import Shares
 from manila_lite.drivers.cephfs.volumes.objects import Objects, namespace_of
 from manila_lite.drivers.cephfs.volumes.subvolumes import SNAPSHOT, UNMANAGED, Subvolume, Subvolumes
+from manila_lite.host.ids import SAFE_ID, vet_id
 
 #: Seconds until another try to delete a snapshot from which a share is being copied.
 _LATER = 2.0
@@ -69,7 +69,7 @@ class Snapshots:
         if subvolume is None:
             return None, None
         for name in {snapshot.id: None, name_of(snapshot): None}:
-            if SAFE_NAME.fullmatch(name) and self._is(snapshot, subvolume, name):
+            if SAFE_ID.fullmatch(name) and self._is(snapshot, subvolume, name):
                 return subvolume, name
         return subvolume, None
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 from manila_lite.drivers.cephfs.cluster.answers import Refused
-from manila_lite.drivers.cephfs.locks import Locks
 from manila_lite.drivers.cephfs.volumes.subvolumes import NOTED, Subvolumes
+from manila_lite.host.locks import Locks
 
 
 class AuthIds:

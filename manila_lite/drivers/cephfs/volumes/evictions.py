@@ -22,10 +22,10 @@ from oslo_log import log
 
 from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
-from manila_lite.drivers.cephfs.locks import Locks
 from manila_lite.drivers.cephfs.volumes.auth_ids import AuthIds, noted
 from manila_lite.drivers.cephfs.volumes.sessions import Session, Sessions, Unreadable
 from manila_lite.drivers.cephfs.volumes.subvolumes import TO_EVICT, Subvolume, Subvolumes
+from manila_lite.host.locks import Locks
 
 LOG = log.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from typing import Any
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.answers import Refused
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
-from manila_lite.drivers.cephfs.names import SAFE_NAME, vet_id
 from manila_lite.drivers.cephfs.options import CephfsOptions
+from manila_lite.host.ids import SAFE_ID, vet_id
 
 GIB = 1 << 30
 #: The default group, as it is in paths.
@@ -149,7 +149,7 @@ class Subvolumes:
 
     def get(self, name: str) -> Subvolume | None:
         """Return the subvolume of this name, whosever it is; None if there is none, or it is still being copied."""
-        if not SAFE_NAME.fullmatch(name):
+        if not SAFE_ID.fullmatch(name):
             return None
         try:
             info = self.ask('info', name)
@@ -253,7 +253,7 @@ def parts_of(path: str) -> tuple[str, ...] | None:
     if (
         first != 'volumes'
         or len(parts) not in (_PARTS - 1, _PARTS)
-        or not all(SAFE_NAME.fullmatch(part) for part in parts[1:])
+        or not all(SAFE_ID.fullmatch(part) for part in parts[1:])
     ):
         return None
     return tuple(parts)

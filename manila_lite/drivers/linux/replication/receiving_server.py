@@ -18,8 +18,8 @@ def vet(migration: values.ServerMigration, protocols: Collection[str]) -> None:
     """
     if unserved := sorted({share.proto for share in migration.shares} - set(protocols)):
         raise errors.Final(f'This backend does not serve {", ".join(unserved)}.')
-    moving = (*migration.shares, *migration.snapshots)
-    must_be_ids(migration.id, migration.source.id, *(one.id for one in moving))
+    shares, snapshots = (share.id for share in migration.shares), (one.id for one in migration.snapshots)
+    must_be_ids(migration.id, migration.source.id, *shares, *snapshots)
 
 
 def serve(

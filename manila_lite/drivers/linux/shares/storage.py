@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Access to the shares and snapshots that are in the pool."""
 
-import contextlib
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 from manila_lite import errors, values
 from manila_lite.drivers.linux.pool.base import Pool
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.host.ids import vet_id
-
-_LOCKS = 64
+from manila_lite.host.locks import Locks
 
 
 class Storage:
@@ -19,7 +15,8 @@ class Storage:
 
     def __init__(self, pool: Pool):
         self.pool = pool
-        self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
+        #: Keeps other threads from changing the name, mount or export of a share or snapshot.
+        self.exclusive = Locks().of
 
     @property
     def btrfs(self) -> BtrfsPool:
@@ -30,12 +27,6 @@ class Storage:
         if not isinstance(self.pool, BtrfsPool):
             raise errors.Final('A plain directory supports neither size limits nor snapshots.')
         return self.pool
-
-    @contextlib.contextmanager
-    def exclusive(self, resource_id: str) -> Iterator[None]:
-        """Keep other threads from changing the name, mount or export of this share or snapshot."""
-        with self._locks[hash(resource_id) % _LOCKS]:
-            yield
 
     def share_path(self, share_id: str) -> Path | None:
         """Return the share's path in the pool; None if the share is missing or unmanaged.
