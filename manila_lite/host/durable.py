@@ -5,18 +5,27 @@ import os
 from pathlib import Path
 
 from manila_lite.host.commands import run
+from manila_lite.host.descriptors import opened
 
 #: Seconds that it may take to write a file system to disk.
 WRITE_SECONDS = 600.0
 
 
-def replace(file: Path, text: str) -> None:
-    """Replace the file's text atomically; it is on the disk at the end."""
+def replace(file: Path, content: str) -> None:
+    """Replace the file's content atomically; it is on the disk at the end."""
     draft = file.with_name(f'{file.name}.new')
-    draft.write_text(text)
+    draft.write_text(content)
     sync(draft)
     os.replace(draft, file)
     sync(file.parent)
+
+
+def text(file: Path) -> str:
+    """Return the file's text, '' without the file."""
+    try:
+        return file.read_text()
+    except FileNotFoundError:
+        return ''
 
 
 def remove(file: Path) -> None:
@@ -28,11 +37,8 @@ def remove(file: Path) -> None:
 
 def sync(place: Path) -> None:
     """Write the content of a file, or the names in a directory, to the disk."""
-    fd = os.open(place, os.O_RDONLY)
-    try:
+    with opened(place) as fd:
         os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def write_out(place: Path) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from manila_lite.host.descriptors import opened
+
 T = TypeVar('T')
 _CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -25,12 +27,9 @@ def inside(place: Path, do: Callable[[], T]) -> T:
     """
 
     def call() -> T:
-        fd = os.open(place, os.O_RDONLY)
-        try:
+        with opened(place) as fd:
             if _libc.setns(fd, _CLONE_NEWNET):
                 raise OSError(ctypes.get_errno(), f'{place}: {os.strerror(ctypes.get_errno())}')
-        finally:
-            os.close(fd)
         return do()
 
     with concurrent.futures.ThreadPoolExecutor(1) as thread:

@@ -3,14 +3,11 @@
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
-from manila_lite.drivers.cephfs.cluster.cluster import Cluster, find_way
-from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.options import CephfsOptions
-from manila_lite.drivers.cephfs.volumes.objects import Objects
-from manila_lite.drivers.cephfs.volumes.pools import Pools
-from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
-from manila_lite.drivers.cephfs.volumes.trees import Trees
+from manila_lite.drivers.cephfs.services import Services
+from manila_lite.drivers.interface import Backend
 
 
 def flatten_trash(conf: CephfsOptions) -> int:
@@ -18,8 +15,8 @@ def flatten_trash(conf: CephfsOptions) -> int:
 
     :raises Away: monitors or metadata servers do not answer.
     """
-    with _cluster(conf) as (cluster, identity):
-        return Trees(cluster, Subvolumes(cluster, conf), identity).flatten_trash()
+    with _services(conf) as services:
+        return services.trees.flatten_trash()
 
 
 def strange_objects(conf: CephfsOptions) -> list[str]:
@@ -27,18 +24,15 @@ def strange_objects(conf: CephfsOptions) -> list[str]:
 
     :raises Away: monitors or metadata servers do not answer.
     """
-    with _cluster(conf) as (cluster, identity):
-        subvolumes = Subvolumes(cluster, conf)
-        objects = Objects(cluster, subvolumes, Pools(cluster, subvolumes, conf), identity)
-        objects.count()
-        return objects.problems()
+    with _services(conf) as services:
+        services.objects.count()
+        return services.objects.problems()
 
 
 @contextlib.contextmanager
-def _cluster(conf: CephfsOptions) -> Iterator[tuple[Cluster, Identity]]:
-    identity = Identity.of(conf)
-    cluster = Cluster(lambda: conf.cephfs_command_timeout, lambda: find_way(identity))
+def _services(conf: CephfsOptions) -> Iterator[Services]:
+    services = Services(Backend('', '', conf, Path()))
     try:
-        yield cluster, identity
+        yield services
     finally:
-        cluster.close()
+        services.cluster.close()

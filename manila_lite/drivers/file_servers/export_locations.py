@@ -52,6 +52,16 @@ def on(
     return at(share, users, ports) + [_location(share, address, ports, admin=True) for address in admins]
 
 
+def moved(share: values.Share, locations: Iterable[values.ExportLocation]) -> list[str]:
+    """Return in words that the share's paths have changed; nothing if the caller gave no known paths."""
+    known, now = [one.path for one in share.export_locations], [one.path for one in locations]
+    return (
+        [f'It was known as {", ".join(known)}; it is {", ".join(now)}.']
+        if known and sorted(known) != sorted(now)
+        else []
+    )
+
+
 def _location(
     share: values.Share,
     address: str,

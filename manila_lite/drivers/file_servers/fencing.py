@@ -29,10 +29,8 @@ def exclusive(home: Path) -> Iterator[None]:
 
 def by(home: Path) -> str:
     """Return the migration that took the server away, or ''."""
-    try:
-        return str(json.loads((home / _NOTE).read_text())['migration'])
-    except FileNotFoundError:
-        return ''
+    said = durable.text(home / _NOTE)
+    return str(json.loads(said)['migration']) if said else ''
 
 
 def note(home: Path, migration: str) -> None:

@@ -61,15 +61,16 @@ class Services:
             self.pool, servers, is_supported=has_servers and conf.max_shares_per_share_server == 1
         )
 
-        self.shares = Shares(storage, exports, qos, sizes)
-        self.access = ShareAccess(storage, exports, qos)
-        self.ensuring = Ensuring(storage, exports, qos, sizes)
-        self.snapshots = Snapshots(storage, exports)
-        self.group_snapshots = GroupSnapshots(storage, exports)
+        used = (storage, exports, qos, sizes)
+        self.shares = Shares(*used)
+        self.access = ShareAccess(*used)
+        self.ensuring = Ensuring(*used)
+        self.snapshots = Snapshots(*used)
+        self.group_snapshots = GroupSnapshots(*used)
         self.managed_shares = ManagedShares(
-            storage, exports, qos, sizes, lambda share_id: share_id in exported([state, *servers.folders()])
+            *used, is_exported=lambda share_id: share_id in exported([state, *servers.folders()])
         )
-        self.managed_snapshots = ManagedSnapshots(storage, exports)
+        self.managed_snapshots = ManagedSnapshots(*used)
 
         self.backups = ShareBackups(state, storage, self.shares)
         self.replicas = ShareReplicas(

@@ -6,7 +6,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from oslo_log import log
@@ -22,6 +22,7 @@ from manila_lite.drivers.cephfs.nfs.options import NfsOptions, addresses
 from manila_lite.drivers.file_servers import fencing
 from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
 from manila_lite.drivers.file_servers.ganesha import Ganesha
+from manila_lite.drivers.file_servers.ganesha_exports import SERVED
 from manila_lite.host.commands import CommandFailed
 from manila_lite.host.daemon import Daemon
 
@@ -116,19 +117,16 @@ class Gateway:
         self._keeper.stop()
         self.server.stop()
 
-    @property
-    def is_known(self) -> bool:
-        """Whether the server was started on this host, and not retired since."""
-        return (self._state / 'exports.d').exists()
-
     def retire(self) -> None:
-        """Remove the addresses, stop the server, and forget its exports."""
+        """Stop, and forget the exports, if the server was started on this host and not retired since."""
+        if not (self._state / SERVED).exists():
+            return
         self.stop()
         exports = self.server.exports
         exports.load()
         for name in exports.served():
             exports.discard(name)
-        for place in ('held', 'drafts', 'exports.d'):
+        for place in ('held', 'drafts', SERVED):
             shutil.rmtree(self._state / place)
 
     @property
@@ -215,12 +213,6 @@ class Gateway:
 
     # Exports ----------------------------------------------------------------------------------
 
-    def serve(
-        self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None
-    ) -> Mapping[int, str]:
-        """Export the path to exactly these clients; see ``Exports.put``."""
-        return self.server.export(name, path, clients, mounted_as)
-
     def admit(self, name: str) -> None:
         """Check that the server can have this export.
 
@@ -233,10 +225,6 @@ class Gateway:
                 f'{full} Delete shares, raise cephfs_nfs_max_exports if the host has memory to spare, or add a '
                 'backend on another host.'
             ) from full
-
-    def forget(self, name: str) -> None:
-        """Stop exporting this; its files are deleted."""
-        self.server.forget(name)
 
     def defects_of(
         self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None

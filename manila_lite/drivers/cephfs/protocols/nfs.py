@@ -65,8 +65,6 @@ class Nfs(NfsMounts):
 
         :raises errors.Final: the exports cannot be forgotten; with the error message.
         """
-        if not self.gateway.is_known:
-            return
         try:
             self.gateway.retire()
         except (CommandFailed, OSError) as bad:
@@ -111,7 +109,7 @@ class Nfs(NfsMounts):
     def _serve(
         self, share: values.Share, subvolume: Subvolume, blocks: Sequence[ganesha_clients.Block]
     ) -> Mapping[int, str]:
-        return self.gateway.serve(
+        return self.gateway.server.export(
             share.id, _path(subvolume), [block.text for block in blocks], mounted_as(share, subvolume)
         )
 
@@ -131,11 +129,11 @@ class Nfs(NfsMounts):
         )
 
     def forget(self, share: values.Share, subvolume: Subvolume) -> None:
-        self.gateway.forget(share.id)
+        self.gateway.server.forget(share.id)
         self._keys.revoke(share.id, subvolume)
 
     def discard(self, share: values.Share) -> None:
-        self.gateway.forget(share.id)
+        self.gateway.server.forget(share.id)
 
 
 def _objects(backend: Backend) -> Objects | None:

@@ -9,6 +9,7 @@ from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, Subvolume, Subvolumes
+from manila_lite.drivers.file_servers.export_locations import moved
 from manila_lite.drivers.recent_sizes import RecentSizes
 from manila_lite.host.locks import Locks
 
@@ -37,7 +38,7 @@ class Ensuring:
             results, of_rules = self._rules_again(share, subvolume, target.rules)
         locations = tuple(self._protocol.export_locations(share, subvolume))
         return values.EnsureResult(
-            locations, results, repaired=(*limits, *of_rules, *_moved(share, locations))
+            locations, results, repaired=(*limits, *of_rules, *moved(share, locations))
         )
 
     def _rules_again(
@@ -69,7 +70,7 @@ class Ensuring:
         return [
             *([limit] if limit else []),
             *self._protocol.defects(target.share, subvolume, target.rules),
-            *_moved(target.share, self._protocol.export_locations(target.share, subvolume)),
+            *moved(target.share, self._protocol.export_locations(target.share, subvolume)),
         ]
 
     def _limit_again(self, share: values.Share, subvolume: Subvolume) -> Sequence[str]:
@@ -85,13 +86,3 @@ class Ensuring:
             return None
         was = 'no limit' if subvolume.quota is None else f'a limit of {subvolume.quota / GIB:g} GiB'
         return f'It had {was}; it is {share.size} GiB.'
-
-
-def _moved(share: values.Share, locations: Sequence[values.ExportLocation]) -> list[str]:
-    """Return in words that the share's paths have changed; nothing if the caller gave no known paths."""
-    known, now = [one.path for one in share.export_locations], [one.path for one in locations]
-    return (
-        [f'It was known as {", ".join(known)}; it is {", ".join(now)}.']
-        if known and sorted(known) != sorted(now)
-        else []
-    )

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 
 from manila_lite import errors, values
+from manila_lite.drivers import recent_sizes
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.shares.shares import is_unmanaged
 from manila_lite.drivers.cephfs.volumes.pools import Pools
@@ -20,19 +21,20 @@ from manila_lite.drivers.cephfs.volumes.subvolumes import (
     Subvolumes,
     parts_of,
 )
-from manila_lite.drivers.recent_sizes import RecentSizes
 from manila_lite.host.ids import vet_id
 from manila_lite.host.locks import Locks
-
-_SIZE = 'size'
-_OPTIONS = frozenset({_SIZE})
 
 
 class ManagedShares:
     """The managing and unmanaging of one backend's shares."""
 
     def __init__(
-        self, subvolumes: Subvolumes, pools: Pools, protocol: Protocol, sizes: RecentSizes, locks: Locks
+        self,
+        subvolumes: Subvolumes,
+        pools: Pools,
+        protocol: Protocol,
+        sizes: recent_sizes.RecentSizes,
+        locks: Locks,
     ):
         self._subvolumes = subvolumes
         self._pools = pools
@@ -103,11 +105,7 @@ def _size(subvolume: Subvolume, options: Mapping[str, str]) -> int:
 
     :raises errors.Final: an option is invalid.
     """
-    if unknown := sorted(set(options) - _OPTIONS):
-        raise errors.Final(f'There is no driver option {unknown[0]} here, only {_SIZE}, in GiB.')
-    wanted = options.get(_SIZE)
-    if wanted is not None and not (wanted.isascii() and wanted.isdigit() and 0 < int(wanted) < 2**31):
-        raise errors.Final(f'{wanted!r} is not a size in GiB.')
+    wanted = recent_sizes.given(options)
     if subvolume.quota is None and wanted is not None:
-        return int(wanted)
+        return wanted
     return max(1, math.ceil((subvolume.quota or subvolume.used) / GIB))

@@ -16,6 +16,10 @@ from typing import Self
 from manila_lite.drivers.linux.failover.task import Files
 from manila_lite.host import commands
 from manila_lite.host.commands import CommandFailed
+from manila_lite.host.descriptors import opened
+
+#: How the lock is opened: also on a disk that has become read-only.
+_FLAGS = os.O_RDONLY | os.O_CREAT
 
 
 @contextlib.contextmanager
@@ -25,7 +29,7 @@ def change(files: Files, serving: str) -> Iterator[None]:
     :raises CommandFailed: this host may not serve any more.
     """
     _must_serve(files, serving)  # a guard that lets go kills whoever has the lock open
-    with _opened(files) as lock, commands.inherited_by(lock):
+    with opened(files.changes, _FLAGS) as lock, commands.inherited_by(lock):
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -78,18 +82,9 @@ class End:
     def has_come(self) -> bool:
         """Say whether no change is under way, and keep it so."""
         if self._lock is None:
-            self._lock = self._stack.enter_context(_opened(self._files))
+            self._lock = self._stack.enter_context(opened(self._files.changes, _FLAGS))
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True
-
-
-@contextlib.contextmanager
-def _opened(files: Files) -> Iterator[int]:
-    lock = os.open(files.changes, os.O_RDONLY | os.O_CREAT, 0o600)  # also on a disk that has become read-only
-    try:
-        yield lock
-    finally:
-        os.close(lock)

@@ -11,11 +11,8 @@ from manila_lite.drivers.linux.options import LinuxOptions, is_shared, wants_dir
 
 def problems(conf: LinuxOptions) -> Iterator[values.Problem]:
     """Yield every option that does not fit a shared pool."""
+    yield from _command(conf)
     if not is_shared(conf):
-        if conf.linux_fence_command:
-            yield values.Problem(
-                'linux_fence_command has no effect', 'set linux_pool_fence = command, or remove it'
-            )
         return
     wrong = f'not possible with linux_pool_fence = {conf.linux_pool_fence}'
     device = Path(conf.linux_pool_path)
@@ -54,7 +51,6 @@ def problems(conf: LinuxOptions) -> Iterator[values.Problem]:
     for is_wrong, what, hint in checks:
         if is_wrong:
             yield values.Problem(f'{what}: {wrong}', hint)
-    yield from _command(conf)
 
 
 def _command(conf: LinuxOptions) -> Iterator[values.Problem]:

@@ -22,6 +22,7 @@ from manila_lite.drivers.linux.failover.task import FailoverTask, Files
 from manila_lite.host import ip, mounts
 from manila_lite.host.commands import CommandFailed, run
 from manila_lite.host.daemon import Daemon
+from manila_lite.host.descriptors import opened
 
 #: Records of the daemons of a share server, in its folder.
 _RECORDS = ('*/ganesha.json', '*/bus.json')
@@ -156,10 +157,10 @@ def _unmount(task: FailoverTask) -> list[str]:
 def is_free(device: Path) -> bool:
     """Say whether no file system of this machine has the device, in any mount namespace."""
     try:
-        os.close(os.open(device, os.O_RDONLY | os.O_EXCL))
+        with opened(device, os.O_RDONLY | os.O_EXCL):
+            return True
     except OSError:
         return False
-    return True
 
 
 def _users(places: Sequence[str]) -> Iterator[psutil.Process]:

@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 
 from manila_lite.host.commands import CommandFailed
+from manila_lite.host.descriptors import opened
 
 #: Place and size of the mark, in bytes: one block of any disk.
 _AT, _SIZE = 48 << 10, 4096
@@ -84,11 +85,8 @@ def write(device: Path, mark: Mark) -> None:
     with mmap.mmap(-1, _SIZE) as buffer:  # aligned to a page, as the device requires it
         buffer[: len(block)] = block
         try:
-            fd = os.open(device, os.O_WRONLY | os.O_DIRECT | os.O_DSYNC)
-            try:
+            with opened(device, os.O_WRONLY | os.O_DIRECT | os.O_DSYNC) as fd:
                 os.pwritev(fd, [buffer], _AT)
-            finally:
-                os.close(fd)
         except OSError as bad:
             raise CommandFailed(f'{device} cannot be marked: {bad}') from bad
 
@@ -100,11 +98,8 @@ def _digest(text: bytes) -> bytes:
 def _read(device: Path) -> bytes:
     with mmap.mmap(-1, _SIZE) as buffer:
         try:
-            fd = os.open(device, os.O_RDONLY | os.O_DIRECT)
-            try:
+            with opened(device, os.O_RDONLY | os.O_DIRECT) as fd:
                 os.preadv(fd, [buffer], _AT)
-            finally:
-                os.close(fd)
         except OSError as bad:
             raise CommandFailed(f'{device} cannot be read: {bad}') from bad
         return bytes(buffer)

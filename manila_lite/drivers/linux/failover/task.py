@@ -65,41 +65,22 @@ class FailoverTask:
         return cls(**json.loads(file.read_text()))
 
 
-@dataclasses.dataclass(frozen=True)
 class Files:
     """The files in which share manager and guard tell each other how things are."""
 
-    folder: Path
-
-    @property
-    def serving(self) -> Path:
-        """There from the mount of the pool until the guard begins to let go. Its text differs for each guard."""
-        return self.folder / 'serving'
-
-    @property
-    def fenced(self) -> Path:
-        """There from the moment at which the guard begins, or is told, to let go, until the share manager has taken note."""
-        return self.folder / 'fenced'
-
-    @property
-    def changes(self) -> Path:
-        """The lock of changes: see ``changes.py``."""
-        return self.folder / 'changes.lock'
-
-    @property
-    def left(self) -> Path:
-        """Has the ids of share servers whose networks are still to be removed."""
-        return self.folder / 'left.json'
-
-    @property
-    def record(self) -> Path:
-        """Has the guard's pid."""
-        return self.folder / 'guard.json'
-
-    @property
-    def log(self) -> Path:
-        """The log of the guard."""
-        return self.folder / 'guard.log'
+    def __init__(self, folder: Path):
+        self.folder = folder
+        #: There from the mount of the pool until the guard begins to let go. Its text differs for each guard.
+        self.serving = folder / 'serving'
+        #: There from the moment at which the guard begins, or is told, to let go, until the share manager has taken note.
+        self.fenced = folder / 'fenced'
+        #: The lock of changes: see ``changes.py``.
+        self.changes = folder / 'changes.lock'
+        #: Has the ids of share servers whose networks are still to be removed.
+        self.left = folder / 'left.json'
+        #: Has the guard's pid.
+        self.record = folder / 'guard.json'
+        self.log = folder / 'guard.log'
 
     def token(self) -> str:
         """Return a name of this host, made at the first call, and of its boot: a copy of its disk is another host."""
@@ -117,10 +98,7 @@ class Files:
 
     def served_by(self) -> str:
         """Return the text of the guard that has the pool mounted, or ''."""
-        try:
-            return self.serving.read_text()
-        except FileNotFoundError:
-            return ''
+        return durable.text(self.serving)
 
     def allow_until(self, until: float) -> None:
         """Write the time until which this host may serve, in seconds since its boot."""

@@ -12,6 +12,8 @@ import sys
 import uuid
 from pathlib import Path
 
+from manila_lite.host.descriptors import opened
+
 #: Ioctls on a directory's file descriptor; see linux/btrfs.h.
 _IOC_QGROUP_LIMIT = (2 << 30) | (48 << 16) | (0x94 << 8) | 43
 _IOC_FS_INFO = (2 << 30) | (1024 << 16) | (0x94 << 8) | 31
@@ -92,11 +94,8 @@ def uuids(path: Path) -> tuple[str, str]:
 
 
 def _ioctl(path: Path, request: int, data: bytearray) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
+    with opened(path, os.O_RDONLY | os.O_DIRECTORY) as fd:
         fcntl.ioctl(fd, request, data)
-    finally:
-        os.close(fd)
 
 
 def fsid(pool: Path) -> uuid.UUID:

@@ -25,6 +25,7 @@ class BtrfsPool(base.Pool):
     def __init__(self, root: Path, source: Path, size: int):
         super().__init__(root)
         self._source = source
+        self._image_draft = source.with_name(f'{source.name}.new')
         self._size = size
 
     def open(self) -> None:
@@ -86,10 +87,6 @@ class BtrfsPool(base.Pool):
                 time.sleep(_PAUSE)
             else:
                 return
-
-    @property
-    def _image_draft(self) -> Path:
-        return self._source.with_name(self._source.name + '.new')
 
     def _make_image(self) -> None:
         if self._source.exists():
@@ -167,13 +164,8 @@ class BtrfsPool(base.Pool):
         """Create a share from the snapshot, with a limit of ``size`` GiB."""
         self.recover(share_id)
         if not self.share(share_id).exists():
-            self._from_snapshot(share_id, snapshot_id, size).rename(self.share(share_id))
-
-    def _from_snapshot(self, share_id: str, snapshot_id: str, size: int) -> Path:
-        source = self.snapshot(snapshot_id)
-        if not source.exists() or snapshot_id in self.unmanaged_snapshots:
-            raise errors.Final(f'Snapshot {snapshot_id} is not in the pool.')
-        return self._writable(share_id, source, size)
+            self.prepare_revert(share_id, snapshot_id, size)
+            self._draft(share_id).rename(self.share(share_id))
 
     def _writable(self, share_id: str, source: Path, size: int) -> Path:
         draft = self._draft(share_id)
@@ -194,7 +186,10 @@ class BtrfsPool(base.Pool):
         :raises errors.Final: the snapshot is not in the pool.
         """
         self.recover(share_id)
-        self._from_snapshot(share_id, snapshot_id, size)
+        source = self.snapshot(snapshot_id)
+        if not source.exists() or snapshot_id in self.unmanaged_snapshots:
+            raise errors.Final(f'Snapshot {snapshot_id} is not in the pool.')
+        self._writable(share_id, source, size)
 
     def prepare(self, share_id: str, source: Path, size: int) -> None:
         """Prepare a copy of the received subvolume ``source`` beside the share, with a limit of ``size`` GiB, for ``swap``."""

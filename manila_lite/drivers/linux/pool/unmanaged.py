@@ -5,12 +5,12 @@ A mark is a file ``left/shares/ID`` or ``left/snapshots/ID`` in the pool. A mark
 but is not found by its id any more, even by a call that is still running.
 """
 
-import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from manila_lite import errors
+from manila_lite.host import durable
 
 SHARES, SNAPSHOTS = 'shares', 'snapshots'
 
@@ -27,17 +27,7 @@ class Unmanaged:
     def add(self, resource_id: str, note: str = '') -> None:
         """Mark the resource as unmanaged, durably."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        draft = self._folder / f'.{resource_id}'
-        with draft.open('w') as file:
-            file.write(note)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(self._folder / resource_id)
-        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        durable.replace(self._folder / resource_id, note)
 
     def drop(self, resource_id: str) -> None:
         """Delete the mark."""
@@ -45,10 +35,7 @@ class Unmanaged:
 
     def note(self, resource_id: str) -> str:
         """Return the text of the mark, or ''."""
-        try:
-            return (self._folder / resource_id).read_text()
-        except FileNotFoundError:
-            return ''
+        return durable.text(self._folder / resource_id)
 
 
 def parts_of(path: str, root: Path, addresses: Iterable[str]) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ class NetworkMoves:
 
         :raises errors.Final: the cut-over has begun: the target may be the only server of the shares.
         """
-        if self._is_cut(migration):
+        if fencing.by(self._servers.folder(migration.source.id)) == migration.id:
             raise errors.Final(f'Migration {migration.id} can no longer be cancelled.')
         self._servers.drop(migration.target.id)
 
@@ -99,9 +99,6 @@ class NetworkMoves:
         return moved
 
     # Checks -----------------------------------------------------------------------------------
-
-    def _is_cut(self, migration: values.ServerMigration) -> bool:
-        return fencing.by(self._servers.folder(migration.source.id)) == migration.id
 
     def _vet(self, migration: values.ServerMigration) -> None:
         """Check that the server is here with the data of its shares.

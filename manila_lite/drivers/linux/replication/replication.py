@@ -53,7 +53,9 @@ class BtrfsCopy:
         self._received = transfer_folder.Received(pool.root, migration)
         self._session: PeerSession | None = None
         self._stopped = threading.Event()
-        self._total = self._came = self._had = self._most = 0
+        #: Number of bytes to copy, by the last count at the source.
+        self.total = 0
+        self._came = self._had = self._most = 0
         #: Number of streams that ended well.
         self.rounds = 0
 
@@ -67,7 +69,7 @@ class BtrfsCopy:
 
     def progress(self) -> values.MigrationProgress:
         """Return the progress of the copy. The sizes come from the pool's counters and are approximate."""
-        total = max(self._total, 1)
+        total = max(self.total, 1)
         done = total if self.rounds else min(self._had + self._came, total)
         return values.MigrationProgress(100 * done // total, done, total)
 
@@ -98,18 +100,13 @@ class BtrfsCopy:
         )
         weights = self._weights(answer)
         whole = self._received.whole()
-        self._total = sum(weights.values())
+        self.total = sum(weights.values())
         self._had = sum(
             weight
             for name, weight in weights.items()
             if name in whole or any(transfer_folder.number_of(name, other) for other in whole)
         )
         return answer
-
-    @property
-    def total(self) -> int:
-        """Number of bytes to copy, by the last count at the source."""
-        return self._total
 
     def _weights(self, answer: dict[str, Any]) -> dict[str, int]:
         """Return roughly how many bytes each share and snapshot adds to those before it."""

@@ -13,10 +13,7 @@ _NOTE, _NAME = 'not-ours.json', 'name'
 
 def of(home: Path) -> dict[str, Any]:
     """Return the identifier and the addresses of an unmanaged server; empty for a managed one."""
-    try:
-        note: dict[str, Any] = json.loads((home / _NOTE).read_text())
-    except FileNotFoundError:
-        return {}
+    note: dict[str, Any] = json.loads(durable.text(home / _NOTE) or '{}')
     return note
 
 
@@ -33,10 +30,7 @@ def drop(home: Path) -> None:
 
 def name(home: Path) -> str:
     """Return the identifier that ``rename`` gave the server, or ''."""
-    try:
-        return (home / _NAME).read_text()
-    except FileNotFoundError:
-        return ''
+    return durable.text(home / _NAME)
 
 
 def rename(home: Path, identifier: str) -> None:

@@ -28,10 +28,6 @@ class ServerSetup:
         self._servers.ensure(server)
         return _details(server)
 
-    def tear_down(self, server: values.ShareServer) -> None:
-        """Remove the file servers, the namespace, its interfaces, and bridges that no other server uses."""
-        self._servers.drop(server.id)
-
     def ensure(self, servers: Sequence[values.ShareServer]) -> Mapping[str, values.ServerResult]:
         """Bring back the namespace, the addresses and the file servers of each server; several at a time."""
         with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as workers:

@@ -6,19 +6,13 @@ from pathlib import Path
 
 from manila_lite import values
 from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer
-from manila_lite.drivers.linux.servers.qos import ShareQos
-from manila_lite.drivers.linux.shares.exports import ShareExports
-from manila_lite.drivers.linux.shares.storage import Storage, missing
+from manila_lite.drivers.linux.shares.share_service import ShareService
+from manila_lite.drivers.linux.shares.storage import missing
 from manila_lite.host.ids import vet_id
 
 
-class ShareAccess:
-    """The access rules of one backend's shares. Safe for threads."""
-
-    def __init__(self, storage: Storage, exports: ShareExports, qos: ShareQos):
-        self._storage = storage
-        self._exports = exports
-        self._qos = qos
+class ShareAccess(ShareService):
+    """The access rules of one backend's shares."""
 
     def update(
         self, share: values.Share, rules: Sequence[values.AccessRule]

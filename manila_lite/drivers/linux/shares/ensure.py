@@ -8,29 +8,25 @@ A file server is asked once for the exports and clients of all its shares. Each 
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from oslo_log import log
 
 from manila_lite import errors, values
+from manila_lite.drivers.file_servers.export_locations import moved
 from manila_lite.drivers.file_servers.ganesha_exports import Seen
 from manila_lite.drivers.linux.protocols.protocol_server import NOT_MOUNTED, ProtocolServer
-from manila_lite.drivers.linux.servers.qos import ShareQos
-from manila_lite.drivers.linux.shares.exports import ShareExports
-from manila_lite.drivers.linux.shares.storage import Storage
-from manila_lite.drivers.recent_sizes import RecentSizes
+from manila_lite.drivers.linux.shares.share_service import ShareService
 from manila_lite.host.commands import CommandFailed
 
 LOG = log.getLogger(__name__)
 
 
-class Ensuring:
-    """The ensuring of one backend's shares. Safe for threads."""
+class Ensuring(ShareService):
+    """The ensuring of one backend's shares."""
 
-    def __init__(self, storage: Storage, exports: ShareExports, qos: ShareQos, sizes: RecentSizes):
-        self._storage = storage
-        self._exports = exports
-        self._qos = qos
-        self._sizes = sizes
+    def __init__(self, *services: Any):
+        super().__init__(*services)
         self._pool_lock = threading.Lock()
 
     def ensure(self, targets: Sequence[values.EnsureTarget]) -> dict[str, values.EnsureResult]:
@@ -97,7 +93,7 @@ class Ensuring:
                 seen,
                 share.mount_point_name,
             )
-        yield from _moved(share, self._exports.locations(share))
+        yield from moved(share, self._exports.locations(share))
 
     def _mount(self) -> tuple[str, ...]:
         try:
@@ -161,7 +157,9 @@ class Ensuring:
     ) -> values.EnsureResult:
         share = target.share
         blocks, results = protocol_server.blocks(target.rules)
-        limits = (*self._limit_size(share), *self._qos.limit_again(share))
+        # A size that was just set here, and may not be stored yet, is kept.
+        limits = self._storage.pool.ensure_limit(share.id, share.size, self._sizes.get(share.id))
+        limits += self._qos.limit_again(share)
         with self._storage.exclusive(share.id):
             path = self._storage.share_path(share.id)
             if path is None:
@@ -177,13 +175,9 @@ class Ensuring:
             *common,
             *limits,
             *(repair for repair in of_export if repair not in common),
-            *_moved(share, locations),
+            *moved(share, locations),
         )
         return values.EnsureResult(locations, results, repaired=repairs)
-
-    def _limit_size(self, share: values.Share) -> tuple[str, ...]:
-        """Enforce the share's size. A size that was just set here, and may not be stored yet, is kept."""
-        return self._storage.pool.ensure_limit(share.id, share.size, self._sizes.get(share.id))
 
 
 def _by_protocol_server(targets: Iterable[values.EnsureTarget]) -> Iterable[list[values.EnsureTarget]]:
@@ -192,13 +186,3 @@ def _by_protocol_server(targets: Iterable[values.EnsureTarget]) -> Iterable[list
         server_id = target.share.server.id if target.share.server else ''
         groups.setdefault((server_id, target.share.proto), []).append(target)
     return groups.values()
-
-
-def _moved(share: values.Share, locations: Sequence[values.ExportLocation]) -> list[str]:
-    """Return in words that the share's paths have changed; nothing if the caller gave no known paths."""
-    known, now = [one.path for one in share.export_locations], [one.path for one in locations]
-    return (
-        [f'It was known as {", ".join(known)}; it is {", ".join(now)}.']
-        if known and sorted(known) != sorted(now)
-        else []
-    )

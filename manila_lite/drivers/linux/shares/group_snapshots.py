@@ -6,18 +6,13 @@ from collections.abc import Mapping, Sequence
 from manila_lite import values
 from manila_lite.drivers.linux.protocols import quiesce
 from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer
-from manila_lite.drivers.linux.shares.exports import ShareExports
+from manila_lite.drivers.linux.shares.share_service import ShareService
 from manila_lite.drivers.linux.shares.snapshots import provider_location
-from manila_lite.drivers.linux.shares.storage import Storage
 from manila_lite.host.ids import vet_id
 
 
-class GroupSnapshots:
+class GroupSnapshots(ShareService):
     """The consistent snapshots of one backend's groups."""
-
-    def __init__(self, storage: Storage, exports: ShareExports):
-        self._storage = storage
-        self._exports = exports
 
     def create(self, snapshots: Sequence[values.Snapshot]) -> Mapping[str, str]:
         """Take read-only snapshots of the shares at one moment. Clients wait for tenths of a second.

@@ -10,44 +10,31 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from manila_lite import errors, values
+from manila_lite.drivers import recent_sizes
 from manila_lite.drivers.linux.pool import btrfs, unmanaged
 from manila_lite.drivers.linux.pool.base import GIB
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
-from manila_lite.drivers.linux.servers.qos import ShareQos
-from manila_lite.drivers.linux.shares.exports import ShareExports
-from manila_lite.drivers.linux.shares.storage import Storage
-from manila_lite.drivers.recent_sizes import RecentSizes
+from manila_lite.drivers.linux.shares.share_service import ShareService
 from manila_lite.host import mounts
 from manila_lite.host.ids import vet_id
 
-_SIZE = 'size'
-_OPTIONS = frozenset({_SIZE})
 #: Folders of the pool that contain nothing that could become a share.
 _CLOSED = frozenset({unmanaged.SNAPSHOTS, 'moving', 'left', 'backups'})
 _IN_SHARES = 2
 
 
-class ManagedShares:
+class ManagedShares(ShareService):
     """The managing and unmanaging of one backend's shares.
 
     ``is_exported`` says of the id of a share whether a file server exports it or remembers it.
     """
 
-    def __init__(
-        self,
-        storage: Storage,
-        exports: ShareExports,
-        qos: ShareQos,
-        sizes: RecentSizes,
-        is_exported: Callable[[str], bool],
-    ):
-        self._storage = storage
-        self._pool = storage.pool
-        self._exports = exports
-        self._qos = qos
-        self._sizes = sizes
+    def __init__(self, *services: Any, is_exported: Callable[[str], bool]):
+        super().__init__(*services)
+        self._pool = self._storage.pool
         self._is_exported = is_exported
 
     def manage(
@@ -68,7 +55,8 @@ class ManagedShares:
             self._qos.limit_new(dataclasses.replace(share, size=size))
             if parts:
                 path.rename(mine)
-                self._drop_mark(parts)
+                if parts[0] == unmanaged.SHARES:
+                    self._pool.unmanaged_shares.drop(parts[-1])
             self._pool.ensure_limit(share.id, size)
             self._sizes.remember(share.id, size)
             protocol_server.serve(share.id, mine, (), share.mount_point_name)
@@ -102,21 +90,15 @@ class ManagedShares:
 
         :raises errors.Final: an option is invalid, or the size cannot be found.
         """
-        if unknown := sorted(set(options) - _OPTIONS):
-            raise errors.Final(f'There is no driver option {unknown[0]} here, only {_SIZE}, in GiB.')
-        wanted = options.get(_SIZE)
-        if wanted is not None and not (wanted.isascii() and wanted.isdigit() and 0 < int(wanted) < 2**31):
-            raise errors.Final(f'{wanted!r} is not a size in GiB.')
+        wanted = recent_sizes.given(options)
         limit, used = self._pool.measure(path)
         if limit is None and wanted is None and used is None:
-            raise errors.Final(f'The size of {path} is not known; give the driver option {_SIZE}, in GiB.')
+            raise errors.Final(
+                f'The size of {path} is not known; give the driver option {recent_sizes.SIZE}, in GiB.'
+            )
         if limit is None and wanted is not None:
-            return int(wanted)
+            return wanted
         return max(1, math.ceil((limit or used or 0) / GIB))
-
-    def _drop_mark(self, parts: tuple[str, ...]) -> None:
-        if parts[0] == unmanaged.SHARES:
-            self._pool.unmanaged_shares.drop(parts[-1])
 
     def unmanage(self, share: values.Share) -> None:
         """Mark the subvolume as unmanaged, and remove its export. If its management did not finish, move it back."""

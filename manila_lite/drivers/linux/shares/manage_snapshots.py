@@ -6,18 +6,13 @@ from pathlib import Path
 
 from manila_lite import errors, values
 from manila_lite.drivers.linux.pool import btrfs, unmanaged
-from manila_lite.drivers.linux.shares.exports import ShareExports
+from manila_lite.drivers.linux.shares.share_service import ShareService
 from manila_lite.drivers.linux.shares.snapshots import provider_location
-from manila_lite.drivers.linux.shares.storage import Storage
 from manila_lite.host.ids import vet_id
 
 
-class ManagedSnapshots:
+class ManagedSnapshots(ShareService):
     """The managing and unmanaging of one backend's snapshots. There are no driver options."""
-
-    def __init__(self, storage: Storage, exports: ShareExports):
-        self._storage = storage
-        self._exports = exports
 
     def manage(self, snapshot: values.Snapshot, options: Mapping[str, str]) -> values.ManagedSnapshot:
         """Give the read-only subvolume the snapshot's name."""
@@ -68,8 +63,7 @@ class ManagedSnapshots:
         vet_id(snapshot.id)
         with self._storage.exclusive(snapshot.id):
             self._exports.forget(snapshot.share, snapshot.id)
-        pool = self._storage.btrfs
-        with self._storage.exclusive(snapshot.id):
+            pool = self._storage.btrfs
             mine, share = pool.snapshot(snapshot.id), pool.share(snapshot.share.id)
             if not mine.exists():
                 pool.unmanaged_snapshots.drop(snapshot.id)

@@ -6,21 +6,12 @@ from pathlib import Path
 
 from manila_lite import errors, values
 from manila_lite.drivers.linux.pool.base import GIB
-from manila_lite.drivers.linux.servers.qos import ShareQos
-from manila_lite.drivers.linux.shares.exports import ShareExports
-from manila_lite.drivers.linux.shares.storage import Storage
-from manila_lite.drivers.recent_sizes import RecentSizes
+from manila_lite.drivers.linux.shares.share_service import ShareService
 from manila_lite.host.ids import vet_id
 
 
-class Shares:
-    """The shares of one backend. Safe for threads, if no two change the same share at once."""
-
-    def __init__(self, storage: Storage, exports: ShareExports, qos: ShareQos, sizes: RecentSizes):
-        self._storage = storage
-        self._exports = exports
-        self._qos = qos
-        self._sizes = sizes
+class Shares(ShareService):
+    """The shares of one backend."""
 
     def create(self, share: values.Share) -> Sequence[values.ExportLocation]:
         """Create an empty share, mounted and exported without access rules."""

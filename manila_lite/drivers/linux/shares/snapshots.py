@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from manila_lite import errors, values
 from manila_lite.drivers.linux.pool.unmanaged import SNAPSHOTS
 from manila_lite.drivers.linux.shares.access import serve
-from manila_lite.drivers.linux.shares.exports import ShareExports
-from manila_lite.drivers.linux.shares.storage import Storage
+from manila_lite.drivers.linux.shares.share_service import ShareService
 from manila_lite.host.ids import vet_id
 
 
@@ -17,12 +16,8 @@ def provider_location(snapshot_id: str) -> str:
     return f'/{SNAPSHOTS}/{snapshot_id}'
 
 
-class Snapshots:
+class Snapshots(ShareService):
     """The snapshots of one backend."""
-
-    def __init__(self, storage: Storage, exports: ShareExports):
-        self._storage = storage
-        self._exports = exports
 
     def create(self, snapshot: values.Snapshot) -> str:
         """Take a read-only snapshot; it takes no time and no space. Returns its provider location."""

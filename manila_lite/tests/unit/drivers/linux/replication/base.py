@@ -41,7 +41,7 @@ class ReplicationTest(testtools.TestCase):
             ShareExports(frozenset({'NFS'}), lambda: ['10.0.0.1'], None, {'NFS': 2049}),
         )
         qos, sizes, copies = ShareQos(pool, None, is_supported=False), RecentSizes(), CopySupervisor()
-        access = ShareAccess(storage, exports, qos)
+        access = ShareAccess(storage, exports, qos, sizes)
         self.replicas = ShareReplicas(
             HOST,
             PEERS,

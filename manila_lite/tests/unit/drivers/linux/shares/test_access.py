@@ -7,7 +7,7 @@ from manila_lite.tests.unit.drivers.linux.shares import base
 class ShareAccessTest(base.ServiceTest):
     def setUp(self):
         super().setUp()
-        self.access = ShareAccess(self.storage, self.exports, self.qos)
+        self.access = ShareAccess(self.storage, self.exports, self.qos, self.sizes)
 
     def test_every_rule_has_a_result(self):
         self.pool.create('a', 1)

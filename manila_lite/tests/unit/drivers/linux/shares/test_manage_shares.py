@@ -9,7 +9,7 @@ class ManagedSharesTest(base.ServiceTest):
         super().setUp()
         self.exported = set()
         self.managed = ManagedShares(
-            self.storage, self.exports, self.qos, self.sizes, self.exported.__contains__
+            self.storage, self.exports, self.qos, self.sizes, is_exported=self.exported.__contains__
         )
         (self.pool.root / 'old').mkdir()
 

@@ -15,19 +15,19 @@ class OnDirectoryTest(base.ServiceTest):
         self.snapshot = values.Snapshot('s', base.share(), 1, provider_location=provider_location('s'))
 
     def test_snapshots_are_neither_taken_nor_served(self):
-        snapshots = Snapshots(self.storage, self.exports)
+        snapshots = Snapshots(self.storage, self.exports, self.qos, self.sizes)
         self.assertRaisesRegex(errors.Final, 'plain directory', snapshots.create, self.snapshot)
         self.assertRaisesRegex(errors.Final, 'not in the pool', snapshots.serve, self.snapshot, [])
         self.assertRaisesRegex(
             errors.Final,
             'plain directory',
-            GroupSnapshots(self.storage, self.exports).create,
+            GroupSnapshots(self.storage, self.exports, self.qos, self.sizes).create,
             [self.snapshot],
         )
         self.assertEqual([], self.server.calls)
 
     def test_managing_a_snapshot_is_refused(self):
-        managed = ManagedSnapshots(self.storage, self.exports)
+        managed = ManagedSnapshots(self.storage, self.exports, self.qos, self.sizes)
         self.assertRaisesRegex(errors.Final, 'plain directory', managed.manage, self.snapshot, {})
         self.assertRaisesRegex(
             errors.Final, 'no driver option size', managed.manage, self.snapshot, {'size': '1'}
