@@ -11,8 +11,9 @@ be in some file that is no documentation.
 import ast
 import pathlib
 import re
-import sys
 from collections.abc import Iterator
+
+import checked
 
 # A guide without a single checked name is broken, too.
 LITERAL = re.compile(r'``([^`]+)``')
@@ -75,26 +76,18 @@ def problems(root: pathlib.Path, literal: str, known: set[str]) -> Iterator[str]
             yield from (f'nothing is called {name}' for name in _WORD.findall(plain) if name not in known)
 
 
-def main(root: pathlib.Path) -> int:
-    bad = 0
+def main(root: pathlib.Path) -> Iterator[str]:
+    """Yield the problems of all pages."""
     known = words_of(root)
-    pages = sorted((root / 'doc/source/contributor').glob('*.rst'))
-    for page in (
-        *pages,
-        *(path for path in (root / 'CONTRIBUTING.rst', root / 'HACKING.rst') if path.exists()),
-    ):
-        steps = 0
-        for number, line in enumerate(page.read_text().splitlines(), 1):
+    others = [path for path in (root / 'CONTRIBUTING.rst', root / 'HACKING.rst') if path.exists()]
+    for page in (*sorted((root / 'doc/source/contributor').glob('*.rst')), *others):
+        text = page.read_text()
+        for number, line in enumerate(text.splitlines(), 1):
             for literal in LITERAL.findall(line):
-                steps += 1
-                for wrong in problems(root, literal, known):
-                    print(f'{page}:{number}: {wrong}')
-                    bad += 1
-        if page.name.startswith('follow-') and not steps:
-            print(f'{page}: a guide must name files, as ``actions/shares.py: create``')
-            bad += 1
-    return 1 if bad else 0
+                yield from (f'{page}:{number}: {wrong}' for wrong in problems(root, literal, known))
+        if page.name.startswith('follow-') and not LITERAL.search(text):
+            yield f'{page}: a guide must name files, as ``actions/shares.py: create``'
 
 
 if __name__ == '__main__':
-    sys.exit(main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])))
+    checked.run(main)

@@ -7,59 +7,41 @@ Usage: tools/check_notes.py [ROOT]. Make notes with: tox -e newnote -- some-slug
 
 import pathlib
 import re
-import sys
 from collections.abc import Iterator
 
+import checked
+import fastjsonschema
 import yaml
 
 NAME = re.compile(r'^[a-z0-9][a-z0-9.-]*-[0-9a-f]{16}\.yaml$')
-SECTIONS = {
-    'prelude',
-    'features',
-    'issues',
-    'upgrade',
-    'deprecations',
-    'critical',
-    'security',
-    'fixes',
-    'other',
-}
+_SECTIONS = 'features', 'issues', 'upgrade', 'deprecations', 'critical', 'security', 'fixes', 'other'
+_TEXT = {'type': 'string', 'pattern': '\\S'}
+check = fastjsonschema.compile(
+    {
+        'type': 'object',
+        'minProperties': 1,
+        'additionalProperties': False,
+        'properties': {
+            'prelude': _TEXT,
+            **{name: {'type': 'array', 'minItems': 1, 'items': _TEXT} for name in _SECTIONS},
+        },
+    }
+)
 
 
-def problems(path: pathlib.Path) -> Iterator[str]:
-    """Yield the problems of one note."""
-    if not NAME.match(path.name):
-        yield 'not a name made by reno; use: tox -e newnote -- some-slug'
-    try:
-        note = yaml.safe_load(path.read_text())
-    except yaml.YAMLError as error:
-        yield f'not YAML: {str(error).splitlines()[0]}'
-        return
-    if not isinstance(note, dict) or not note:
-        yield 'has no section'
-        return
-    for section, text in note.items():
-        if section not in SECTIONS:
-            yield f'unknown section {section!r}; known are {", ".join(sorted(SECTIONS))}'
-        elif section == 'prelude':
-            if not isinstance(text, str) or not text.strip():
-                yield 'prelude must be text'
-        elif (
-            not isinstance(text, list)
-            or not text
-            or not all(isinstance(item, str) and item.strip() for item in text)
-        ):
-            yield f'{section} must be a list of texts'
-
-
-def main(root: pathlib.Path) -> int:
-    bad = 0
+def problems(root: pathlib.Path) -> Iterator[str]:
+    """Yield the problems of all notes."""
     for path in sorted((root / 'releasenotes/notes').iterdir()):
-        for wrong in problems(path) if path.name != '.placeholder' else ():
-            print(f'{path}: {wrong}')
-            bad += 1
-    return 1 if bad else 0
+        if not NAME.match(path.name):
+            yield f'{path}: not a name made by reno; use: tox -e newnote -- some-slug'
+        try:
+            check(yaml.safe_load(path.read_text()))
+        except yaml.YAMLError as error:
+            yield f'{path}: not YAML: {str(error).splitlines()[0]}'
+        except fastjsonschema.JsonSchemaValueException as error:
+            told = error.message.replace('data', 'the note', 1)
+            yield f'{path}: {told}; the prelude is a text, and {", ".join(_SECTIONS)} are lists of texts'
 
 
 if __name__ == '__main__':
-    sys.exit(main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])))
+    checked.run(problems)

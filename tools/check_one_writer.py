@@ -9,8 +9,9 @@ Usage: tools/check_one_writer.py [ROOT]. Looks at all forms of a write: ``.value
 import ast
 import pathlib
 import re
-import sys
 from collections.abc import Iterator
+
+import checked
 
 COLUMNS = {'status', 'state', 'task_state', 'access_rules_status'}
 # Columns that a file may write. Operations own their own state; migrations build the columns.
@@ -68,8 +69,8 @@ def writes(tree: ast.AST, rows: bool) -> Iterator[tuple[int, str]]:
         yield from ((node.lineno, column) for column in sorted(COLUMNS.intersection(columns)))
 
 
-def main(root: pathlib.Path) -> int:
-    bad = 0
+def main(root: pathlib.Path) -> Iterator[str]:
+    """Yield the writes that are not allowed."""
     for path in sorted((root / 'manila_lite').rglob('*.py')):
         name = path.relative_to(root / 'manila_lite').as_posix()
         if name.startswith('tests/'):
@@ -78,12 +79,8 @@ def main(root: pathlib.Path) -> int:
         rows = name.startswith(ROW_PACKAGES) and not name.startswith(NO_ROW_PACKAGES)
         for line, column in writes(ast.parse(path.read_text()), rows):
             if column not in allowed:
-                print(
-                    f'{path}:{line}: writes {column!r}; only db/core/transitions.py may. Use a verb of states.py.'
-                )
-                bad += 1
-    return 1 if bad else 0
+                yield f'{path}:{line}: writes {column!r}; only db/core/transitions.py may. Use a verb of states.py.'
 
 
 if __name__ == '__main__':
-    sys.exit(main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])))
+    checked.run(main)

@@ -18,8 +18,9 @@ Reasons are on the same line, or alone on the one before.
 import ast
 import pathlib
 import re
-import sys
 from collections.abc import Iterator
+
+import checked
 
 #: The module that polls for all tests.
 WAITING = 'manila_lite/tests/waiting.py'
@@ -106,12 +107,10 @@ def excused(lines: list[str], number: int, kind: str) -> bool:
     return bool(reason.search(lines[number - 1]) or reason.fullmatch(before))
 
 
-def main(root: pathlib.Path) -> int:
-    bad = 0
+def main(root: pathlib.Path) -> Iterator[str]:
+    """Yield the sleeps and limits of all tests that have no reason."""
     tests = root / 'manila_lite/tests'
-    for path in sorted(tests.rglob('*.py')):
-        if path == root / WAITING:
-            continue
+    for path in sorted({*tests.rglob('*.py')} - {root / WAITING}):
         text = path.read_text()
         tree, lines = ast.parse(text), text.splitlines()
         found = {
@@ -121,10 +120,8 @@ def main(root: pathlib.Path) -> int:
         for kind, numbers in found.items():
             for number in numbers:
                 if not excused(lines, number, kind):
-                    print(f'{path}:{number}: {_ADVICE[kind]}, or say why: # {kind}: reason')
-                    bad += 1
-    return 1 if bad else 0
+                    yield f'{path}:{number}: {_ADVICE[kind]}, or say why: # {kind}: reason'
 
 
 if __name__ == '__main__':
-    sys.exit(main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])))
+    checked.run(main)

@@ -245,14 +245,14 @@ class NotesTest(ToolCase):
 
     def test_unknown_section_is_caught(self):
         self.plant(NOTE, 'bugfixes:\n  - It works.\n')
-        self.assert_caught("unknown section 'bugfixes'")
+        self.assert_caught("the note must not contain {'bugfixes'}", 'fixes, other are lists')
 
     def test_section_that_is_not_a_list_is_caught(self):
         self.plant(NOTE, 'fixes: It works.\n')
-        self.assert_caught('fixes must be a list of texts')
+        self.assert_caught('the note.fixes must be array')
 
     def test_empty_note_and_broken_yaml_are_caught(self):
         self.plant(NOTE, '---\n')
-        self.assert_caught('has no section')
+        self.assert_caught('the note must be object')
         self.plant(NOTE, 'fixes: [\n')
         self.assert_caught('not YAML')
