@@ -134,9 +134,19 @@ OPERATION = View(
 FILTERS = (
     *(
         Field(name, _TEXT)
-        for name in ('id', 'kind', 'resource_type', 'resource_id', 'request_id', 'project_id', 'host')
+        for name in (
+            'id',
+            'kind',
+            'resource_type',
+            'resource_id',
+            'request_id',
+            'project_id',
+            'user_id',
+            'host',
+        )
     ),
     Field('state', _TEXT, parse=shapes.one_of(*STATES)),
+    *(Field(name, _TEXT, parse=shapes.time) for name in ('created_since', 'created_before')),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
     *PAGE,
 )

@@ -30,7 +30,7 @@ SELECT = sa.select(
     *(column for column in operations.c if column.name != 'data'),
     sa.type_coerce(operations.c.data, sa.Text).label('text'),
 )
-_EQUAL = ('id', 'state', 'kind', 'resource_type', 'resource_id', 'request_id', 'host')
+_EQUAL = ('id', 'state', 'kind', 'resource_type', 'resource_id', 'request_id', 'user_id', 'host')
 _SORTED = {
     name: operations.c[name]
     for name in (
@@ -68,13 +68,20 @@ def list_operations(
     *,
     project_id: str | None,
 ) -> list[Row[Any]]:
-    """Return operations of a project (None: of all) that the caller may see and that equal the filters."""
+    """Return operations of a project (None: of all) that the caller may see and that equal the filters.
+
+    ``created_since`` and ``created_before`` are datetimes.
+    """
     query = _visible(ctx)
     if project_id is not None:
         query = query.where(operations.c.project_id == project_id)
     for key in _EQUAL:
         if filters.get(key) is not None:
             query = query.where(operations.c[key] == filters[key])
+    if filters.get('created_since') is not None:
+        query = query.where(operations.c.created_at >= filters['created_since'])
+    if filters.get('created_before') is not None:
+        query = query.where(operations.c.created_at <= filters['created_before'])
     return list(conn.execute(page.apply(query, _SORTED, tie=operations.c.id)))
 
 
