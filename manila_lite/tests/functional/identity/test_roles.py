@@ -6,9 +6,11 @@ import pathlib
 import re
 
 import yaml
+from oslo_policy import _checks
 
 from manila_lite.api import versions
 from manila_lite.api.v2 import OPS
+from manila_lite.tests import policy_rules
 from manila_lite.tests.functional import base, world
 
 TABLE = yaml.safe_load(pathlib.Path(__file__).with_name('roles.yaml').read_text())
@@ -107,6 +109,24 @@ class Matrix(base.ServiceTest):
                     self.assertEqual(NOTHING.get(op.path, 200), status, (name, label(op), document))
                 elif not may:
                     self.assertEqual('forbidden', document['forbidden']['reason'], (name, label(op)))
+
+    def test_permissions_are_told_as_the_calls_are_allowed(self):
+        """Compare what ``GET /permissions`` tells each role with the lines of the calls that ask the same rules."""
+        for name in ('admin', 'manager', 'member', 'reader'):
+            told = self.told(name)
+            for op in OPS:
+                self.assertEqual(name in TABLE[label(op)].split(), told[op.policy], (name, label(op)))
+
+    def test_permissions_name_no_role_and_follow_the_policy_file(self):
+        """Tell nothing of the roles that rules are made of, and what the rules in force say."""
+        self.assertEqual([], [rule for rule in self.told('member') if ':' not in rule])
+        checks = {'share:create': _checks.FalseCheck(), 'service:index': _checks.RoleCheck('role', 'member')}
+        self.useFixture(policy_rules.PolicyRules(self.service.services.enforcer, checks))
+        told = self.told('member')
+        self.assertEqual((False, True), (told['share:create'], told['service:index']))
+
+    def told(self, name):
+        return self.callers[name].ok('GET', '/permissions')['permissions']
 
     def ask(self, caller, op):
         version = last(op)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The call for what the caller may do: an addition to Manila's API, at every version."""
+
+from oslo_policy import policy
+
+from manila_lite.api.framework.call import Call, Plain
+from manila_lite.api.framework.shapes import BOOLEAN
+from manila_lite.api.request import Request
+from manila_lite.policies import permissions as rules
+
+
+def index(req: Request) -> dict[str, bool]:
+    """List the policy rules of the calls, with whether the caller passes each for a resource of its own."""
+    known = req.ctx.services.enforcer.registered_rules
+    return {
+        name: req.may(name)
+        for name, rule in sorted(known.items())
+        if isinstance(rule, policy.DocumentedRuleDefault)
+    }
+
+
+OPS = [
+    Call(
+        'GET',
+        '/permissions',
+        index,
+        rules.INDEX,
+        Plain({'type': 'object', 'additionalProperties': BOOLEAN}, 'permissions'),
+    )
+]
