@@ -3,8 +3,11 @@
 
 from manila_lite.policies.base import READER, rule
 
-INDEX = 'permission:index'
-
 RULES = [
-    rule(INDEX, READER, 'List the policy rules with whether the caller passes each.', 'GET /permissions')
+    rule(
+        'permission:index',
+        READER,
+        'List the policy rules with whether the caller passes each.',
+        'GET /permissions',
+    )
 ]

@@ -6,7 +6,6 @@ from oslo_policy import policy
 from manila_lite.api.framework.call import Call, Plain
 from manila_lite.api.framework.shapes import BOOLEAN
 from manila_lite.api.request import Request
-from manila_lite.policies import permissions as rules
 
 
 def index(req: Request) -> dict[str, bool]:
@@ -24,7 +23,7 @@ OPS = [
         'GET',
         '/permissions',
         index,
-        rules.INDEX,
+        'permission:index',
         Plain({'type': 'object', 'additionalProperties': BOOLEAN}, 'permissions'),
     )
 ]
