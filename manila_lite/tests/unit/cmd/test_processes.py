@@ -91,15 +91,7 @@ _LOADED = {
     "manage(CONFIG, 'db', 'sync')": {'alembic', 'sqlalchemy.dialects.postgresql'},
     _MANAGE: set(),
     'from manila_lite.cmd import share; run(share)': {'oslo_messaging', 'oslo_service.service'},
-    # It deletes and moves shares as their owners would.
-    'from manila_lite.cmd import scheduler; run(scheduler)': {
-        'oslo_messaging',
-        'oslo_service.service',
-        'manila_lite.policies',
-        'oslo_policy',
-        'requests',
-        'yaml',
-    },
+    'from manila_lite.cmd import scheduler; run(scheduler)': {'oslo_messaging', 'oslo_service.service'},
     """
 from manila_lite.cmd import all_in_one, setup
 serve(all_in_one.build(setup.configure([CONFIG], transport_url='inproc://')))

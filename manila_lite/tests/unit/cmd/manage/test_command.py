@@ -21,7 +21,7 @@ class ShowTest(testtools.TestCase):
     def shown(self, form):
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            Call(None, None, argparse.Namespace(format=form)).show(('name', 'size'), self.ROWS)
+            Call(None, None, argparse.Namespace(format=form), None).show(('name', 'size'), self.ROWS)
         return out.getvalue()
 
     def test_columns_are_as_wide_as_needed(self):
