@@ -2,19 +2,15 @@
 """Operations that apply the access rules of shares and snapshots."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
 
-from manila_lite.operation_data.base import OperationData
+from manila_lite.operation_data.base import OperationData, by_id
 from manila_lite.operation_data.export_locations import Exported
 from manila_lite.values import RuleResult
 
-
-def _load_results(stored: Mapping[str, Sequence[str | None]]) -> dict[str, RuleResult]:
-    return {rule_id: RuleResult(*result) for rule_id, result in stored.items()}
-
-
-def _dump_results(results: Mapping[str, RuleResult]) -> dict[str, list[str | None]]:
-    return {rule_id: [result.error, result.access_key] for rule_id, result in results.items()}
+_RESULT = {
+    'load': lambda stored: RuleResult(*stored),
+    'dump': lambda result: [result.error, result.access_key],
+}
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -28,9 +24,7 @@ class ApplyRules(OperationData):
     quiet: bool = False
     replicated: bool = False
     seen: list[str] = dataclasses.field(default_factory=list)
-    results: dict[str, RuleResult] = dataclasses.field(
-        default_factory=dict, metadata={'load': _load_results, 'dump': _dump_results}
-    )
+    results: dict[str, RuleResult] = dataclasses.field(default_factory=dict, metadata=by_id(_RESULT))
     shut_out: list[str] = dataclasses.field(default_factory=list)
 
 

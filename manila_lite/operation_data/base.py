@@ -3,7 +3,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple, Self
 
 #: Metadata of a field with a default that is stored all the same: services of the release before expect its key.
@@ -18,19 +18,46 @@ class Failure:
     detail: str | None = None
 
 
-def record(cls: Any) -> dict[str, Any]:
-    """Return the metadata of a field whose values are of this dataclass. Keys of a newer release within it are ignored."""
-    names = [field.name for field in dataclasses.fields(cls)]
+def record(cls: Any, only: Collection[str] = (), *, sparse: bool = False) -> dict[str, Any]:
+    """Return the metadata of a field whose values are of this dataclass. Keys of a newer release within it are ignored.
+
+    ``only``: these of its fields are stored, by default all. ``sparse``: those that are not at their default.
+    """
+    defaults = {field.name: field.default for field in dataclasses.fields(cls)}
+    names = only or defaults
 
     def load(stored: Mapping[str, Any]) -> Any:
         return cls(**{key: value for key, value in dict(stored).items() if key in names})
 
-    return {'load': load, 'dump': dataclasses.asdict}
+    def dump(value: Any) -> dict[str, Any]:
+        return {
+            name: getattr(value, name)
+            for name in names
+            if not sparse or getattr(value, name) != defaults[name]
+        }
+
+    return {'load': load, 'dump': dump}
 
 
 def part(cls: 'type[Stored]') -> dict[str, Any]:
     """Return the metadata of a field whose value is stored data by itself."""
     return {'load': cls.from_json, 'dump': cls.to_json}
+
+
+def each(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a field with a list of values, from that of a field with one."""
+    return {
+        'load': lambda stored: [one['load'](value) for value in stored],
+        'dump': lambda values: [one['dump'](value) for value in values],
+    }
+
+
+def by_id(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a field with values by id, from that of a field with one."""
+    return {
+        'load': lambda stored: {key: one['load'](value) for key, value in stored.items()},
+        'dump': lambda values: {key: one['dump'](value) for key, value in values.items()},
+    }
 
 
 @dataclasses.dataclass(kw_only=True)

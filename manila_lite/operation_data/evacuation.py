@@ -2,10 +2,9 @@
 """Evacuations of backends and hosts."""
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
-from manila_lite.operation_data.base import ALWAYS, OperationData, record
+from manila_lite.operation_data.base import ALWAYS, OperationData, by_id, record
 
 #: Before the first resource that is taken: its type and id.
 START = ('', '')
@@ -34,14 +33,6 @@ class Moving:
     percent: float = 0
 
 
-def _load_moving(stored: Mapping[str, Any]) -> dict[str, Moving]:
-    return {resource_id: record(Moving)['load'](what) for resource_id, what in stored.items()}
-
-
-def _dump_moving(moving: Mapping[str, Moving]) -> dict[str, Any]:
-    return {resource_id: dataclasses.asdict(what) for resource_id, what in moving.items()}
-
-
 @dataclasses.dataclass(kw_only=True)
 class Evacuate(OperationData):
     """``evacuation.KIND``. The first fields are the request: see ``workflow.evacuation.Wish``; ``began`` is its time.
@@ -62,7 +53,7 @@ class Evacuate(OperationData):
     dry_run: bool
     progress: Figures = dataclasses.field(default_factory=Figures, metadata=record(Figures))
     moving: dict[str, Moving] = dataclasses.field(
-        default_factory=dict, metadata=ALWAYS | {'load': _load_moving, 'dump': _dump_moving}
+        default_factory=dict, metadata=ALWAYS | by_id(record(Moving))
     )
     left: dict[str, str] = dataclasses.field(default_factory=dict, metadata=ALWAYS)
     plan: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict, metadata=ALWAYS)

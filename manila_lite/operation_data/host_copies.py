@@ -2,18 +2,10 @@
 """The copy of one share by the host of its destination: in the data of its migration, or of that of its share server."""
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
 
 from manila_lite.operation_data.base import Stored, record
 from manila_lite.operation_data.export_locations import LOCATIONS
 from manila_lite.values import ExportLocation, MigrationProgress
-
-_load_figures = record(MigrationProgress)['load']
-
-
-def _dump_figures(figures: MigrationProgress) -> dict[str, int]:
-    return {name: value for name, value in dataclasses.asdict(figures).items() if value is not None}
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -35,17 +27,5 @@ class HostCopy(Stored):
     by_content: bool = False
     losses: list[str] | None = None
     figures: MigrationProgress = dataclasses.field(
-        default=MigrationProgress(0), metadata={'load': _load_figures, 'dump': _dump_figures}
+        default=MigrationProgress(0), metadata=record(MigrationProgress, sparse=True)
     )
-
-
-def _load_all(stored: Mapping[str, Mapping[str, Any]]) -> dict[str, HostCopy]:
-    return {instance_id: HostCopy.from_json(copy) for instance_id, copy in stored.items()}
-
-
-def _dump_all(copies: Mapping[str, HostCopy]) -> dict[str, dict[str, Any]]:
-    return {instance_id: copy.to_json() for instance_id, copy in copies.items()}
-
-
-#: Metadata of a field with the copies of several shares, by the ids of their instances.
-COPIES_BY_ID = {'load': _load_all, 'dump': _dump_all}

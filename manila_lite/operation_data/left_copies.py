@@ -2,30 +2,13 @@
 """Deletions of what migrations leave at a backend: everything that its driver needs is here, since rows may have changed."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-from manila_lite.operation_data.base import ALWAYS, OperationData
+from manila_lite.operation_data.base import ALWAYS, OperationData, each, record
 from manila_lite.values import Share, ShareServer, Snapshot
 
-#: The fields of a share that are stored.
-_OF_SHARE = ('id', 'share_id', 'project_id', 'size', 'proto', 'pool')
-
-
-def _load_share(stored: Mapping[str, Any]) -> Share:
-    return Share(**{name: stored[name] for name in _OF_SHARE})
-
-
-def _dump_share(share: Share) -> dict[str, Any]:
-    return {name: getattr(share, name) for name in _OF_SHARE}
-
-
-def _load_shares(stored: Iterable[Mapping[str, Any]]) -> list[Share]:
-    return [_load_share(share) for share in stored]
-
-
-def _dump_shares(shares: Iterable[Share]) -> list[dict[str, Any]]:
-    return [_dump_share(share) for share in shares]
+_SHARE = record(Share, ('id', 'share_id', 'project_id', 'size', 'proto', 'pool'))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,25 +25,12 @@ class LeftSnapshot:
         return Snapshot(self.id, share, self.size, provider_location=self.provider_location)
 
 
-def _load_snapshots(stored: Iterable[Mapping[str, Any]]) -> list[LeftSnapshot]:
-    return [
-        LeftSnapshot(one['id'], one['size'], one['provider_location'], one.get('share', '')) for one in stored
-    ]
-
-
-def _dump_snapshots(snapshots: Iterable[LeftSnapshot]) -> list[dict[str, Any]]:
-    return [
-        {name: value for name, value in dataclasses.asdict(one).items() if name != 'share' or value}
-        for one in snapshots
-    ]
-
-
 @dataclasses.dataclass(kw_only=True)
 class Left(OperationData):
     """``former_export_of``: the share, or the target, whose migration counts as a success once this is done."""
 
     snapshots: list[LeftSnapshot] = dataclasses.field(
-        default_factory=list, metadata=ALWAYS | {'load': _load_snapshots, 'dump': _dump_snapshots}
+        default_factory=list, metadata=ALWAYS | each(record(LeftSnapshot, sparse=True))
     )
     former_export_of: str | None = None
 
@@ -71,16 +41,14 @@ class ReleaseShare(Left):
 
     instance: str
     server: str | None
-    share: Share = dataclasses.field(metadata={'load': _load_share, 'dump': _dump_share})
+    share: Share = dataclasses.field(metadata=_SHARE)
 
 
 @dataclasses.dataclass(kw_only=True)
 class ReleaseServer(Left):
     """``share_server_migration.RELEASE``: a share server that has moved, with these shares."""
 
-    shares: list[Share] = dataclasses.field(
-        default_factory=list, metadata=ALWAYS | {'load': _load_shares, 'dump': _dump_shares}
-    )
+    shares: list[Share] = dataclasses.field(default_factory=list, metadata=ALWAYS | each(_SHARE))
 
 
 @dataclasses.dataclass(kw_only=True)

@@ -5,13 +5,12 @@
 """
 
 import dataclasses
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from manila_lite.operation_data.base import ALWAYS, OperationData, Stored, part, record
+from manila_lite.operation_data.base import ALWAYS, OperationData, Stored, by_id, each, part, record
 from manila_lite.operation_data.copies import Copying
 from manila_lite.operation_data.export_locations import LOCATIONS, LOCATIONS_BY_ID
-from manila_lite.operation_data.host_copies import COPIES_BY_ID, HostCopy
+from manila_lite.operation_data.host_copies import HostCopy
 from manila_lite.values import ExportLocation, MigrationSupport
 
 
@@ -21,14 +20,6 @@ class Part(NamedTuple):
     instance_id: str
     type_id: str | None
     size: int
-
-
-def _load_parts(stored: Iterable[Iterable[Any]]) -> list[Part]:
-    return [Part(*one) for one in stored]
-
-
-def _dump_parts(parts: Iterable[Part]) -> list[list[Any]]:
-    return [list(one) for one in parts]
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -46,7 +37,7 @@ class Demand(Stored):
     network_id: str | None
     excluded: dict[str, str] = dataclasses.field(default_factory=dict)
     parts: list[Part] = dataclasses.field(
-        default_factory=list, metadata={'load': _load_parts, 'dump': _dump_parts}
+        default_factory=list, metadata=each({'load': Part._make, 'dump': list})
     )
 
 
@@ -202,7 +193,7 @@ class MigrateServer(Migrate):
     keeps_addresses: bool
     was_idle: bool = dataclasses.field(default=False, metadata=ALWAYS)
     takes_addresses: bool = dataclasses.field(default=False, metadata=ALWAYS)
-    copies: dict[str, HostCopy] = dataclasses.field(default_factory=dict, metadata=COPIES_BY_ID)
+    copies: dict[str, HostCopy] = dataclasses.field(default_factory=dict, metadata=by_id(part(HostCopy)))
     round: dict[str, float] = dataclasses.field(default_factory=dict)
     details: dict[str, str] = dataclasses.field(default_factory=dict)
     rules_at_target: dict[str, list[list[str]]] = dataclasses.field(default_factory=dict)

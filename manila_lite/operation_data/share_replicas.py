@@ -2,37 +2,20 @@
 """Operations on replicas."""
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
 
-from manila_lite.operation_data import export_locations
-from manila_lite.operation_data.base import ALWAYS, OperationData
+from manila_lite.operation_data.base import ALWAYS, OperationData, Stored, part
+from manila_lite.operation_data.export_locations import LOCATIONS
 from manila_lite.values import ExportLocation
 
 
-@dataclasses.dataclass
-class Outcome:
+@dataclasses.dataclass(kw_only=True)
+class Outcome(Stored):
     """What the backend reported of a replica (``values.ReplicaResult``), and since when the replica is in sync."""
 
     state: str
     snapshots: dict[str, str | None]
-    exports: list[ExportLocation]
+    exports: list[ExportLocation] = dataclasses.field(metadata=LOCATIONS)
     as_of: str | None = None
-
-
-def _load(stored: Mapping[str, Any]) -> Outcome:
-    return Outcome(
-        stored['state'], stored['snapshots'], export_locations.load(stored['exports']), stored.get('as_of')
-    )
-
-
-def _dump(outcome: Outcome) -> dict[str, Any]:
-    return {
-        'state': outcome.state,
-        'snapshots': outcome.snapshots,
-        'exports': export_locations.dump(outcome.exports),
-        **({'as_of': outcome.as_of} if outcome.as_of else {}),
-    }
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -44,7 +27,7 @@ class OnReplica(OperationData):
 
     share_id: str
     left: list[str] = dataclasses.field(default_factory=list)
-    result: Outcome | None = dataclasses.field(default=None, metadata={'load': _load, 'dump': _dump})
+    result: Outcome | None = dataclasses.field(default=None, metadata=part(Outcome))
 
 
 @dataclasses.dataclass(kw_only=True)

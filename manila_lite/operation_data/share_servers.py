@@ -2,10 +2,8 @@
 """Operations on share servers, and questions to their backends. Those that are not here carry nothing of their own."""
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
 
-from manila_lite.operation_data.base import ALWAYS, OperationData
+from manila_lite.operation_data.base import ALWAYS, OperationData, record
 from manila_lite.operation_data.export_locations import LOCATIONS_BY_ID
 from manila_lite.values import ExportLocation, ServerNetwork
 
@@ -65,14 +63,6 @@ class CheckServers(OperationData):
     servers: list[str] = dataclasses.field(default_factory=list, metadata=ALWAYS)
 
 
-def _load_network(stored: Mapping[str, Any]) -> ServerNetwork:
-    return ServerNetwork(**stored)
-
-
-def _dump_network(network: ServerNetwork) -> dict[str, Any]:
-    return {name: getattr(network, name) for name in _OF_NETWORK}
-
-
 @dataclasses.dataclass(kw_only=True)
 class CheckSubnet(CheckServers):
     """``subnet.check``. ``network``: the subnet, without addresses.
@@ -81,7 +71,7 @@ class CheckSubnet(CheckServers):
     answer.
     """
 
-    network: ServerNetwork = dataclasses.field(metadata={'load': _load_network, 'dump': _dump_network})
+    network: ServerNetwork = dataclasses.field(metadata=record(ServerNetwork, _OF_NETWORK))
     needed: int | None = None
     each: int = 0
 

@@ -98,7 +98,10 @@ def _driver(work: Work[OnReplica]) -> Any:
 
 def _keep(work: Work[OnReplica], result: values.ReplicaResult, as_of: str | None = None) -> None:
     work.data.result = Outcome(
-        states.Replica(result.state).value, dict(result.snapshots), list(result.export_locations), as_of
+        state=states.Replica(result.state).value,
+        snapshots=dict(result.snapshots),
+        exports=list(result.export_locations),
+        as_of=as_of,
     )
 
 
