@@ -51,12 +51,7 @@ def lock(conn: Connection, share_id: str) -> None:
 
     SQLite has no row locks and needs none: its writers queue up from their first statement on.
     """
-    _LOCK.all(conn, {'share_id': share_id})
-
-
-_LOCK = Query(
-    sa.select(_instances.c.id).where(_instances.c.share_id == sa.bindparam('share_id')).with_for_update()
-)
+    conn.execute(sa.select(_instances.c.id).where(_instances.c.share_id == share_id).with_for_update())
 
 
 def get(conn: Connection, ctx: context.RequestContext, rule_id: str) -> Row[Any]:
@@ -79,25 +74,17 @@ def _one(*, everybody: bool) -> Query:
 
 
 _SELECT = sa.select(_rules).order_by(_rules.c.created_at, _rules.c.id)
-_OF_SHARE = Query(_SELECT.where(_rules.c.share_id == sa.bindparam('share_id')))
 
 
 def of_share(conn: Connection, share_id: str, filters: dict[str, Any] | None = None) -> list[Row[Any]]:
     """Return a share's rules, oldest first; filters by access_type, access_to, access_level, metadata."""
     filters = filters or {}
-    if not paging.is_filtered(filters):
-        return _OF_SHARE.all(conn, {'share_id': share_id})
-    query = _SELECT.where(_rules.c.share_id == share_id)
-    for key in ('access_type', 'access_to', 'access_level'):
-        if filters.get(key) is not None:
-            query = query.where(_rules.c[key] == filters[key])
-    return list(
-        conn.execute(
-            query.where(
-                *key_values.matching(models.access_rule_metadata, _rules.c.id, filters.get('metadata') or {})
-            )
-        )
+    query = _SELECT.where(
+        _rules.c.share_id == share_id,
+        *paging.conditions(filters, _rules.c, ('access_type', 'access_to', 'access_level')),
+        *key_values.matching(models.access_rule_metadata, _rules.c.id, filters.get('metadata') or {}),
     )
+    return list(conn.execute(query))
 
 
 def clients_of_type(conn: Connection, share_id: str, access_type: str) -> list[str]:
@@ -113,14 +100,7 @@ def clients_of_type(conn: Connection, share_id: str, access_type: str) -> list[s
 
 def count(conn: Connection, share_id: str) -> int:
     """Return how many rules the share has, including those that are being denied."""
-    return int(_COUNT.value(conn, {'share_id': share_id}))
-
-
-_COUNT = Query(
-    sa.select(sa.func.count().label('rules'))
-    .select_from(_rules)
-    .where(_rules.c.share_id == sa.bindparam('share_id'))
-)
+    return conn.execute(sa.select(sa.func.count()).where(_rules.c.share_id == share_id)).scalar_one()
 
 
 def granted_rules(
@@ -316,12 +296,9 @@ def as_driver_rule(row: Row[Any]) -> values.AccessRule:
 
 def pending_rules(conn: Connection, share_id: str) -> list[Row[Any]]:
     """Return the rules of which the backend was not told yet, or was being told when the process died."""
-    return _PENDING_OF.all(conn, {'share_id': share_id})
-
-
-_PENDING_OF = Query(
-    sa.select(_rules).where(_rules.c.share_id == sa.bindparam('share_id'), one_of(_rules.c.state, _PENDING))
-)
+    return list(
+        conn.execute(sa.select(_rules).where(_rules.c.share_id == share_id, _rules.c.state.in_(_PENDING)))
+    )
 
 
 def shares_with_pending_rules(conn: Connection, share_ids: Iterable[str]) -> set[str]:
@@ -338,10 +315,9 @@ def shares_with_pending_rules(conn: Connection, share_ids: Iterable[str]) -> set
 
 def rule_states(conn: Connection, share_id: str) -> set[str]:
     """Return the states that the share's rules are in."""
-    return {row.state for row in _STATES_OF.all(conn, {'share_id': share_id})}
-
-
-_STATES_OF = Query(sa.select(_rules.c.state).where(_rules.c.share_id == sa.bindparam('share_id')).distinct())
+    return set(
+        conn.execute(sa.select(_rules.c.state).where(_rules.c.share_id == share_id).distinct()).scalars()
+    )
 
 
 def update(conn: Connection, rule_id: str, **values: Any) -> None:

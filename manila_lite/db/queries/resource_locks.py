@@ -10,7 +10,6 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
 from manila_lite.db.core import paging
-from manila_lite.db.core.prepared import Query
 from manila_lite.db.core.rows import get_row, group_rows
 
 _locks = models.resource_locks
@@ -98,38 +97,36 @@ def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) 
     ).scalar_one()
 
 
-def _oldest_first(*conditions: sa.ColumnElement[bool]) -> Query:
-    return Query(_SELECT.where(*conditions).order_by(_locks.c.created_at, _locks.c.id))
-
-
-_MINE, _DOING = (
-    _locks.c.share_id == sa.bindparam('share_id'),
-    _locks.c.resource_action == sa.bindparam('action'),
-)
-_OF_SHARE = _oldest_first(_MINE)
-_OF_SHARE_ITSELF = _oldest_first(_MINE, _locks.c.access_id.is_(None), _DOING)
-_OF_RULES = _oldest_first(_MINE, _locks.c.access_id.is_not(None), _DOING)
-_OF_RULE = _oldest_first(_locks.c.access_id == sa.bindparam('access_id'), _DOING)
+def _oldest_first(conn: Connection, *conditions: sa.ColumnElement[bool]) -> list[Row[Any]]:
+    return list(conn.execute(_SELECT.where(*conditions).order_by(_locks.c.created_at, _locks.c.id)))
 
 
 def deletion_locks(conn: Connection, share_id: str) -> list[Row[Any]]:
     """Return the locks that prevent a share's deletion, oldest first, of all users."""
-    return _OF_SHARE_ITSELF.all(conn, {'share_id': share_id, 'action': DELETE})
+    return _oldest_first(
+        conn, _locks.c.share_id == share_id, _locks.c.access_id.is_(None), _locks.c.resource_action == DELETE
+    )
 
 
 def locks_of_rule(conn: Connection, access_id: str, action: str) -> list[Row[Any]]:
     """Return a rule's locks of an action, oldest first, of all users."""
-    return _OF_RULE.all(conn, {'access_id': access_id, 'action': action})
+    return _oldest_first(conn, _locks.c.access_id == access_id, _locks.c.resource_action == action)
 
 
 def locks_of_rules(conn: Connection, share_id: str, action: str) -> dict[str, list[Row[Any]]]:
     """Do as ``locks_of_rule`` for all rules of a share, by rule id, without rules that have no lock. One statement."""
-    return group_rows(_OF_RULES.all(conn, {'share_id': share_id, 'action': action}), 'access_id')
+    rows = _oldest_first(
+        conn,
+        _locks.c.share_id == share_id,
+        _locks.c.access_id.is_not(None),
+        _locks.c.resource_action == action,
+    )
+    return group_rows(rows, 'access_id')
 
 
 def locks_of_share(conn: Connection, share_id: str) -> list[Row[Any]]:
     """Return all locks of a share and its rules, oldest first, of all actions."""
-    return _OF_SHARE.all(conn, {'share_id': share_id})
+    return _oldest_first(conn, _locks.c.share_id == share_id)
 
 
 def mark_for_transfer(conn: Connection, share_id: str, transfer_id: str) -> None:

@@ -11,7 +11,6 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import context, states
 from manila_lite.db import models
 from manila_lite.db.core import paging
-from manila_lite.db.core.prepared import Query
 from manila_lite.db.core.rows import get_row
 
 _backups = models.share_backups
@@ -57,12 +56,7 @@ def find(conn: Connection, backup_id: str) -> Row[Any] | None:
 
 def count_of(conn: Connection, share_id: str) -> int:
     """Return how many backups a share has."""
-    return int(_COUNT_OF.value(conn, {'share_id': share_id}))
-
-
-_COUNT_OF = Query(
-    sa.select(sa.func.count().label('backups')).where(_backups.c.share_id == sa.bindparam('share_id'))
-)
+    return conn.execute(sa.select(sa.func.count()).where(_backups.c.share_id == share_id)).scalar_one()
 
 
 class MainInstance(NamedTuple):

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
-from manila_lite.db.core.prepared import Query, WriteEach
+from manila_lite.db.core.prepared import WriteEach
 from manila_lite.db.core.rows import get_row, group_rows
 from manila_lite.db.queries import shares
 
@@ -117,12 +117,7 @@ _LOCATIONS = WriteEach(_members.update(), _members.c.id, _members.c.provider_loc
 
 def count_members(conn: Connection, share_id: str) -> int:
     """Return how many group snapshots have a member of a share."""
-    return int(_COUNT_OF.value(conn, {'share_id': share_id}))
-
-
-_COUNT_OF = Query(
-    sa.select(sa.func.count().label('members')).where(_members.c.share_id == sa.bindparam('share_id'))
-)
+    return conn.execute(sa.select(sa.func.count()).where(_members.c.share_id == share_id)).scalar_one()
 
 
 def find_share_being_created(conn: Connection, group_snapshot_id: str) -> str | None:

@@ -7,7 +7,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
-from manila_lite.db.core.prepared import Query
 from manila_lite.db.queries import operations, shares
 
 _instances = models.share_instances
@@ -55,20 +54,17 @@ def copy_in_making(conn: Connection, share_id: str) -> str | None:
 
 def is_going_on(conn: Connection, share_id: str) -> bool:
     """Say whether the share has an open migration."""
-    return bool(_GOING_ON.value(conn, {'share_id': share_id}))
-
-
-_GOING_ON = Query(
-    sa.select(
-        sa.exists()
-        .where(
-            _operations.c.resource_id == sa.bindparam('share_id'),
-            _operations.c.kind == KIND,
-            _operations.c.state == 'open',
-        )
-        .label('going_on')
+    return bool(
+        conn.execute(
+            sa.select(
+                sa.exists().where(
+                    _operations.c.resource_id == share_id,
+                    _operations.c.kind == KIND,
+                    _operations.c.state == 'open',
+                )
+            )
+        ).scalar()
     )
-)
 
 
 def comes_to(conn: Connection, server_id: str) -> str | None:

@@ -91,19 +91,8 @@ def list_types(
     extra_specs: Mapping[str, str] | None = None,
 ) -> list[ShareType]:
     """Return the types that the caller may use, in two statements for any number."""
-    if not extra_specs:
-        rows = _of_kind(ctx.is_admin, is_public).all(conn, {'project': ctx.project_id})
-    else:
-        where = _visible(ctx) + _having(dict(extra_specs)) + PROJECTS.listed(ctx.project_id, is_public)
-        rows = list(conn.execute(_SELECT.where(*where)).all())
-    return _with_specs(conn, rows)
-
-
-@functools.cache
-def _of_kind(everybody: bool, is_public: bool | None) -> Query:
-    project: sa.BindParameter[str] = sa.bindparam('project')
-    visible = [] if everybody else [PROJECTS.can_use(project)]
-    return Query(_SELECT.where(*visible, *PROJECTS.listed(project, is_public)))
+    where = _visible(ctx) + _having(dict(extra_specs or {})) + PROJECTS.listed(ctx.project_id, is_public)
+    return _with_specs(conn, conn.execute(_SELECT.where(*where)).all())
 
 
 def _having(wanted: dict[str, str]) -> list[sa.ColumnElement[bool]]:

@@ -96,13 +96,7 @@ def get(conn: Connection, ctx: context.RequestContext, share_id: str, *, own: bo
 
 def find_by_instance(conn: Connection, instance_id: str) -> Row[Any] | None:
     """Return the share of an instance, or None."""
-    row: Row[Any] | None = _by_instance().first(conn, {'instance_id': instance_id})
-    return row
-
-
-@functools.cache
-def _by_instance() -> Query:
-    return Query(select().where(_instances.c.id == sa.bindparam('instance_id')))
+    return conn.execute(select().where(_instances.c.id == instance_id)).first()
 
 
 def list_by_ids(conn: Connection, share_ids: Iterable[str]) -> dict[str, Row[Any]]:
@@ -167,13 +161,8 @@ def list_second_instances(
     conn: Connection, *, share_id: str | None = None, instance_id: str | None = None
 ) -> list[Row[Any]]:
     """Return the share with each of its second instances, or with that one: a migration's target, or its remains."""
-    return _second_instances(of_share=bool(share_id)).all(conn, {'wanted': share_id or instance_id})
-
-
-@functools.cache
-def _second_instances(*, of_share: bool) -> Query:
-    column = _shares.c.id if of_share else _instances.c.id
-    return Query(select(secondary=True).where(column == sa.bindparam('wanted')).order_by(_instances.c.id))
+    which = _shares.c.id == share_id if share_id else _instances.c.id == instance_id
+    return list(conn.execute(select(secondary=True).where(which).order_by(_instances.c.id)))
 
 
 _EQUAL = {

@@ -85,10 +85,11 @@ def granted_rules(conn: Connection, snapshot_id: str, share_id: str | None = Non
 
 def list_snapshots_with_any(conn: Connection, snapshot_ids: Iterable[str]) -> set[str]:
     """Return those of the snapshots that have rules."""
-    return {snapshot_id for (snapshot_id,) in _WITH_ANY.all(conn, tuple(snapshot_ids))}
-
-
-_WITH_ANY = Among(sa.select(_rules.c.snapshot_id).distinct(), _rules.c.snapshot_id)
+    return set(
+        conn.execute(
+            sa.select(_rules.c.snapshot_id).distinct().where(_rules.c.snapshot_id.in_(tuple(snapshot_ids)))
+        ).scalars()
+    )
 
 
 # Export locations -------------------------------------------------------------------------------

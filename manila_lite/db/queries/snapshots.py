@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import context, errors
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
-from manila_lite.db.core.prepared import Among, Query, Write, one_of
+from manila_lite.db.core.prepared import Query
 from manila_lite.db.core.rows import found
 from manila_lite.db.queries import shares
 
@@ -50,17 +50,10 @@ def get(conn: Connection, ctx: context.RequestContext, snapshot_id: str) -> Row[
 
 def count_of(conn: Connection, share_id: str, *, seen: bool = False) -> int:
     """Return how many snapshots a share has; with ``seen``, without those whose deletion is deferred."""
-    return int(_count_of(seen=seen).value(conn, {'share_id': share_id}))
-
-
-@functools.cache
-def _count_of(*, seen: bool) -> Query:
     which = [~_snapshots.c.deletion_deferred] if seen else []
-    return Query(
-        sa.select(sa.func.count().label('snapshots')).where(
-            _snapshots.c.share_id == sa.bindparam('share_id'), *which
-        )
-    )
+    return conn.execute(
+        sa.select(sa.func.count()).where(_snapshots.c.share_id == share_id, *which)
+    ).scalar_one()
 
 
 def list_shares_with_any(conn: Connection, share_ids: Iterable[str]) -> set[str]:
@@ -137,18 +130,7 @@ def list_snapshots(
     conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None
 ) -> list[Row[Any]]:
     """Return snapshots of a project (None: of all). Those whose deletion is deferred need the filter ``deferred``."""
-    if not paging.is_filtered(filters):
-        shape = page.shape()
-        return _unfiltered(shape, of_project=project_id is not None).all(
-            conn, {'project': project_id, **page.values()}
-        )
     return list(conn.execute(page.apply(_listed(filters, project_id), SORTABLE, tie=_snapshots.c.id)).all())
-
-
-@functools.lru_cache(maxsize=256)
-def _unfiltered(page: paging.Page, *, of_project: bool) -> Query:
-    query = _listed({}, sa.bindparam('project') if of_project else None)
-    return Query(page.apply(query, SORTABLE, tie=_snapshots.c.id))
 
 
 def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) -> int:
@@ -166,16 +148,13 @@ def update(conn: Connection, snapshot_id: str, **values: Any) -> None:
 
 def lock_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> bool:
     """Lock the share's status until the transaction ends. Say whether it is one of these."""
-    return bool(_lock_in(tuple(statuses)).execute(conn, {'instance_id': instance_id}))
-
-
-@functools.cache
-def _lock_in(statuses: tuple[str, ...]) -> Write:
     # An UPDATE that changes nothing: SQLite has no SELECT ... FOR UPDATE.
-    return Write(
-        _instances.update()
-        .where(_instances.c.id == sa.bindparam('instance_id'), one_of(_instances.c.status, statuses))
-        .values(previous_status=_instances.c.previous_status, updated_at=_instances.c.updated_at)
+    return bool(
+        conn.execute(
+            _instances.update()
+            .where(_instances.c.id == instance_id, _instances.c.status.in_(tuple(statuses)))
+            .values(previous_status=_instances.c.previous_status, updated_at=_instances.c.updated_at)
+        ).rowcount
     )
 
 
@@ -214,11 +193,6 @@ def with_share(conn: Connection, snapshot_id: str) -> tuple[Row[Any], Row[Any]] 
 
 def with_shares(conn: Connection, snapshot_ids: Iterable[str]) -> dict[str, tuple[Row[Any], Row[Any]]]:
     """Return snapshots by id, each with its share's row as ``shares.list_by_ids`` reads it, in two statements."""
-    rows = _by_ids().all(conn, tuple(snapshot_ids))
+    rows = conn.execute(sa.select(_snapshots).where(_snapshots.c.id.in_(tuple(snapshot_ids)))).all()
     known = shares.list_by_ids(conn, {row.share_id for row in rows}) if rows else {}
     return {row.id: (row, known[row.share_id]) for row in rows if row.share_id in known}
-
-
-@functools.cache
-def _by_ids() -> Among:
-    return Among(sa.select(_snapshots), _snapshots.c.id, named=True)
