@@ -166,7 +166,14 @@ def _shut_out(service: Any, ctx: context.RequestContext) -> None:
             backup_workflow.shut_out(conn, ctx, share_id, service.host)
 
 
-def _poll(
+def _start(work: Work[CopyBackup], verb: str, begin: Callable[[values.Share, values.Backup], None]) -> None:
+    """Have the backend begin a copy."""
+    share, backup = _load(work, verb)
+    _let_in(work, verb, share, backup)
+    begin(share, backup)
+
+
+def _copy(
     work: Work[CopyBackup], verb: str, column: str, look: Callable[[values.Share, values.Backup], Any]
 ) -> None:
     """Wait until the copy is complete, and store its progress.
@@ -190,38 +197,15 @@ def _percent(answer: object) -> int:
     return max(0, min(answer.percent, _ALL))
 
 
-# Creating -------------------------------------------------------------------------------------------
+# Steps ----------------------------------------------------------------------------------------------
 
 
-def start(work: Work[CopyBackup]) -> None:
-    """Have the backend copy the share."""
-    share, backup = _load(work, 'create')
-    _let_in(work, 'create', share, backup)
-    work.service.backups.create_backup(share, backup)
-
-
-def forget(work: Work[Any]) -> None:
+def _forget(work: Work[Any]) -> None:
     """Delete the backup at the backend."""
     with work.ctx.db.reader() as conn:
         row = share_backups.find(conn, work.resource_id)
     if row is not None:
         work.service.backups.delete_backup(_backup(work, row))
-
-
-def copy(work: Work[CopyBackup]) -> None:
-    """Wait until the backup is complete."""
-    _poll(work, 'create', 'progress', work.service.backups.create_backup_continue)
-
-
-def created(conn: Connection, work: Work[Any]) -> None:
-    """Set the backup and its share to available."""
-    _ended(conn, work, 'create')
-
-
-def not_created(conn: Connection, work: Work[Any], error: Exception) -> None:
-    """Set the backup to error, put the share back to its status, and tell the owner why."""
-    _ended(conn, work, 'create', error)
-    notify(conn, work, backup_workflow.RESOURCE, Action.CREATE, Detail.UNKNOWN_ERROR, error)
 
 
 def _ended(conn: Connection, work: Work[Any], verb: str, error: Exception | None = None) -> None:
@@ -233,38 +217,27 @@ def _ended(conn: Connection, work: Work[Any], verb: str, error: Exception | None
     backup_workflow.announce(work.ctx, row, f'{verb}.{"error" if error else "end"}', work.op.host, error)
 
 
-# Restoring ------------------------------------------------------------------------------------------
+def _failed(
+    conn: Connection,
+    work: Work[Any],
+    verb: str,
+    error: Exception,
+    resource: str,
+    action: Action,
+    resource_id: str | None = None,
+) -> None:
+    """End the verb of the backup as failed, and tell the owner of this resource why."""
+    _ended(conn, work, verb, error)
+    notify(conn, work, resource, action, Detail.UNKNOWN_ERROR, error, resource_id)
 
 
-def start_restore(work: Work[CopyBackup]) -> None:
-    """Have the backend copy the backup to the share."""
-    share, backup = _load(work, 'restore')
-    _let_in(work, 'restore', share, backup)
-    work.service.backups.restore_backup(share, backup)
-
-
-def restore(work: Work[CopyBackup]) -> None:
-    """Wait until the share is restored."""
-    _poll(work, 'restore', 'restore_progress', work.service.backups.restore_backup_continue)
-
-
-def restored(conn: Connection, work: Work[CopyBackup]) -> None:
-    """Set the share to available, and store which backup it was restored from."""
+def _restored(conn: Connection, work: Work[CopyBackup]) -> None:
     shares.update(conn, work.data.share_id, source_backup_id=work.resource_id)
     _ended(conn, work, 'restore')
     work.service.report_soon()
 
 
-def not_restored(conn: Connection, work: Work[CopyBackup], error: Exception) -> None:
-    """End the restore as failed: the share may hold data of both, the backup is as good as before. Tell the owner why."""
-    _ended(conn, work, 'restore', error)
-    notify(conn, work, 'SHARE', Action.RESTORE_BACKUP, Detail.UNKNOWN_ERROR, error, work.data.share_id)
-
-
-# Deleting -------------------------------------------------------------------------------------------
-
-
-def deleted(conn: Connection, work: Work[Any]) -> None:
+def _deleted(conn: Connection, work: Work[Any]) -> None:
     """Delete the backup's row, unless an administrator gave it another status meanwhile."""
     row = share_backups.find(conn, work.resource_id)
     if row is not None:
@@ -274,16 +247,50 @@ def deleted(conn: Connection, work: Work[Any]) -> None:
         backup_workflow.announce(work.ctx, row, 'delete.end', work.op.host)
 
 
-def not_deleted(conn: Connection, work: Work[Any], error: Exception) -> None:
-    """Let the backup be deleted again, and tell its owner why it is not deleted."""
-    _ended(conn, work, 'delete', error)
-    notify(conn, work, backup_workflow.RESOURCE, Action.DELETE, Detail.UNKNOWN_ERROR, error)
-
-
 PLANS: list[Plan[Any]] = [
-    Plan(share_backups.CREATE, (Step(start, forget), Step(copy)), created, not_created, data=CopyBackup),
     Plan(
-        share_backups.RESTORE, (Step(start_restore), Step(restore)), restored, not_restored, data=CopyBackup
+        share_backups.CREATE,
+        (
+            Step(lambda work: _start(work, 'create', work.service.backups.create_backup), _forget, 'start'),
+            Step(
+                lambda work: _copy(work, 'create', 'progress', work.service.backups.create_backup_continue),
+                name='copy',
+            ),
+        ),
+        lambda conn, work: _ended(conn, work, 'create'),
+        lambda conn, work, error: _failed(
+            conn, work, 'create', error, backup_workflow.RESOURCE, Action.CREATE
+        ),
+        data=CopyBackup,
     ),
-    Plan(share_backups.DELETE, (Step(forget, name='delete'),), deleted, not_deleted, data=OperationData),
+    # The share of a failed restore may hold data of both; the backup is as good as before.
+    Plan(
+        share_backups.RESTORE,
+        (
+            Step(
+                lambda work: _start(work, 'restore', work.service.backups.restore_backup),
+                name='start_restore',
+            ),
+            Step(
+                lambda work: _copy(
+                    work, 'restore', 'restore_progress', work.service.backups.restore_backup_continue
+                ),
+                name='restore',
+            ),
+        ),
+        _restored,
+        lambda conn, work, error: _failed(
+            conn, work, 'restore', error, 'SHARE', Action.RESTORE_BACKUP, work.data.share_id
+        ),
+        data=CopyBackup,
+    ),
+    Plan(
+        share_backups.DELETE,
+        (Step(_forget, name='delete'),),
+        _deleted,
+        lambda conn, work, error: _failed(
+            conn, work, 'delete', error, backup_workflow.RESOURCE, Action.DELETE
+        ),
+        data=OperationData,
+    ),
 ]

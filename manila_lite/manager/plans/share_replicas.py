@@ -24,10 +24,9 @@ from manila_lite.db.queries import (
 )
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries.messages import Action, Detail
-from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work, backend_of
 from manila_lite.manager.plans import share_servers
-from manila_lite.manager.plans.task import as_share
+from manila_lite.manager.plans.task import able_driver, as_share
 from manila_lite.operation_data.share_replicas import (
     CreateReplica,
     DeleteReplica,
@@ -90,10 +89,7 @@ def _load(work: Work[OnReplica]) -> values.Replica:
 
 
 def _driver(work: Work[OnReplica]) -> Any:
-    driver = work.service.driver
-    if values.Ability.REPLICATE not in abilities_of(driver):
-        raise errors.Final('The driver of the backend does not support replication.')
-    return driver
+    return able_driver(work, values.Ability.REPLICATE, 'have no replicas')
 
 
 def _keep(work: Work[OnReplica], result: values.ReplicaResult, as_of: str | None = None) -> None:

@@ -83,7 +83,7 @@ class Shares(Cannot, base.ServiceTest):
             'POST', '/share-replicas', {'share_replica': {'share_id': share, 'availability_zone': 'beta'}}
         )['share_replica']['id']
         self.admin.wait(f'/share-replicas/{replica}', 'share_replica', 'error')
-        self.assertIn('The driver of the backend does not support replication.', str(self.told(replica)))
+        self.assertIn('can have no replicas.', str(self.told(replica)))
 
     def test_managing_and_unmanaging_a_share_fail_with_a_message(self):
         self.can_only('beta')
