@@ -31,9 +31,8 @@ class PlacementRequest:
     """A request for capacity. ``size`` is what is to be added: all of a new share, the difference when a share grows.
 
     Hosts may be named as a machine, a backend or a pool. ``excluded`` maps pools that failed for this request to the
-    reason. ``source_host`` is the host of the share whose snapshot the new share is made from; ``source_domain``, its
-    replication domain, is found by the filter that needs it. ``subnets`` counts the subnets of the share network by
-    zone id, those for every other zone under ``None``. For a replica: ``active_host`` is the host of the active
+    reason. ``source_host`` is the host of the share whose snapshot the new share is made from. ``subnets`` counts the
+    subnets of the share network by zone id, those for every other zone under ``None``. For a replica: ``active_host`` is the host of the active
     replica, ``replica_hosts`` are the backends of all replicas, and ``replication_domain`` is found by the filter that
     needs it. ``also``: further sets of extra specs, each of which the pool must satisfy too, as the share types of a
     group have them. A group has no ``proto``; its shares will have one. ``even_disabled``: ``only_host`` is the hint of an
@@ -49,7 +48,6 @@ class PlacementRequest:
     different_hosts: frozenset[str] = frozenset()
     only_host: str | None = None
     source_host: str | None = None
-    source_domain: str | None = None
     excluded: Mapping[str, str] = dataclasses.field(default_factory=dict)
     even_disabled: bool = False
     subnets: Mapping[str | None, int] | None = None

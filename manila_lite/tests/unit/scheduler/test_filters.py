@@ -30,7 +30,6 @@ POOL = PoolState(
         'driver_handles_share_servers': False,
         'snapshot_support': True,
         'replication_domain': 'east',
-        'create_share_from_snapshots_of_domain': True,
     },
     100.0,
     50.0,
@@ -159,18 +158,11 @@ CASES = [
         None,
     ),
     (create_from_snapshot.CreateFromSnapshot, {'source_host': 'h1@b1#p9'}, {}, None),
-    (create_from_snapshot.CreateFromSnapshot, {'source_host': 'h2@b1#p1', 'source_domain': 'east'}, {}, None),
-    (
-        create_from_snapshot.CreateFromSnapshot,
-        {'source_host': 'h2@b1#p1', 'source_domain': 'west'},
-        {},
-        'on h2@b1 (replication domain west), the pool is on h1@b1 (replication domain east)',
-    ),
     (
         create_from_snapshot.CreateFromSnapshot,
         {'source_host': 'h2@b1#p1'},
-        {'capabilities': {}},
-        'on h2@b1 (replication domain none), the pool is on h1@b1 (replication domain none)',
+        {},
+        'the snapshot is on h2@b1, the pool is on h1@b1',
     ),
     (affinity.Affinity, {'same_hosts': frozenset({'h1@b1#p1', 'h2@b1#p1'})}, {}, None),
     (affinity.Affinity, {'same_hosts': frozenset({'h1@b1'})}, {}, None),
@@ -319,16 +311,6 @@ class TestWithoutHints(testtools.TestCase):
             create_from_snapshot.CreateFromSnapshot,
         ):
             self.assertFalse(kind().applies(PlacementRequest(1)))
-
-
-class TestReplicationDomain(testtools.TestCase):
-    def test_the_source_backends_domain_is_found(self):
-        pools = [PoolState('a@b#1', capabilities={'replication_domain': 'west'}), POOL]
-        item = create_from_snapshot.CreateFromSnapshot()
-        self.assertEqual(
-            'east', item.prepare(PlacementRequest(1, source_host='h1@b1#gone'), pools).source_domain
-        )
-        self.assertIsNone(item.prepare(PlacementRequest(1, source_host='gone@b1#p1'), pools).source_domain)
 
 
 class TestShareReplication(testtools.TestCase):

@@ -147,17 +147,6 @@ class TestCandidates(testtools.TestCase):
             for name in 'bca':
                 self.assertEqual([name], names(chooser.place(PlacementRequest(1, {key: name}), pools)))
 
-    def test_share_from_snapshot_is_placed_in_the_replication_domain(self):
-        east = {'replication_domain': 'east', 'create_share_from_snapshots_of_domain': True}
-        pools = [
-            pool('a', host='h@one', capabilities=east),
-            pool('b', host='h@two', capabilities=east),
-            pool('c', host='h@three'),
-            pool('d', host='h@four', capabilities={'replication_domain': 'east'}),
-        ]
-        result = placing().place(PlacementRequest(1, source_host='h@one#a'), pools)
-        self.assertEqual({'a', 'b'}, set(names(result)))
-
 
 class TestKeptVerdicts(testtools.TestCase):
     def setUp(self):
