@@ -32,11 +32,11 @@ class PlacementRequest:
 
     Hosts may be named as a machine, a backend or a pool. ``excluded`` maps pools that failed for this request to the
     reason. ``source_host`` is the host of the share whose snapshot the new share is made from. ``subnets`` counts the
-    subnets of the share network by zone id, those for every other zone under ``None``. For a replica: ``active_host`` is the host of the active
-    replica, ``replica_hosts`` are the backends of all replicas, and ``replication_domain`` is found by the filter that
-    needs it. ``also``: further sets of extra specs, each of which the pool must satisfy too, as the share types of a
-    group have them. A group has no ``proto``; its shares will have one. ``even_disabled``: ``only_host`` is the hint of an
-    administrator, who may try a backend before it is enabled for all.
+    subnets of the share network by zone id, those for every other zone under ``None``. For a replica: ``active_host`` is
+    the host of the active replica, ``replica_hosts`` are the backends of all replicas, and ``replication_domain`` is found
+    by the filter that needs it. ``also``: further sets of extra specs, each of which the pool must satisfy too, as the
+    share types of a group have them. A group has no ``proto``; its shares will have one. ``even_disabled``: ``only_host``
+    is the hint of an administrator, who may try a backend before it is enabled for all.
     """
 
     size: int

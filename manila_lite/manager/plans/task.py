@@ -114,13 +114,13 @@ def to_driver_share(
     )
 
 
-def load_share(work: Work[Any], *, size: int | None = None) -> values.Share:
+def load_share(work: Work[Any]) -> values.Share:
     """Return the operation's share as drivers see it."""
-    if work.loaded is not None and size is None:
+    if work.loaded is not None:
         loaded: values.Share = work.loaded  # see ``prepare_shares``
         return loaded
     with work.ctx.db.reader() as conn:
-        return as_share(conn, share_row(conn, work), size=size)
+        return as_share(conn, share_row(conn, work))
 
 
 def load_snapshot(work: Work[Any], snapshot_id: str, *, size: int | None = None) -> values.Snapshot:
