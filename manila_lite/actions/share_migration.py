@@ -139,7 +139,7 @@ def _begin(
         raise errors.WrongState(f'Share {share.id} changed in the meantime; try again.')
     _check_quota(conn, ctx, move)
     transitions.begin(conn, states.SHARE, 'migrate', share.instance_id)
-    transitions.set_task_state(conn, share.id, Migration.STARTING)
+    SHARES.set_task_state(conn, share.id, Migration.STARTING)
     snapshot_ids = [row.id for row in move.snapshots]
     if transitions.begin_many(conn, states.SNAPSHOT, 'migrate', snapshot_ids) != len(snapshot_ids):
         raise errors.WrongState('A snapshot of the share changed in the meantime; try again.')
@@ -342,7 +342,7 @@ def _end_at_once(ctx: RequestContext, share_id: str, refusal: errors.Conflict) -
     """Set the task state that the refusal leads to, unless another migration is under way."""
     end = _OVER_AT_ONCE[refusal.code]
     with ctx.db.writer() as conn:
-        if not transitions.swap_share_task_state(conn, share_id, (None, *states.MIGRATION_ENDS), end):
+        if not SHARES.swap_task_state(conn, share_id, (None, *states.MIGRATION_ENDS), end):
             raise errors.WrongState(f'Share {share_id} is being migrated already.', code='already_migrating')
         if end == Migration.ERROR:
             messages.create(

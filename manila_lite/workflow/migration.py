@@ -77,8 +77,6 @@ class Migrations(abc.ABC, Generic[M]):
     snapshots: Callable[[Connection, str], list[Any]]
     #: Return the operation of the last migration of a resource, or None.
     last: Callable[[Connection, str], operations.Operation | None]
-    #: Set the task state of a resource to another if it is one of several. Say whether it was.
-    swap_task_state: Callable[[Connection, str, Iterable[str | None], str | None], bool]
 
     @property
     def name(self) -> str:
@@ -89,11 +87,17 @@ class Migrations(abc.ABC, Generic[M]):
         """Return the work on a migration, a row, outside of its plan."""
         return Work(op, self.data.from_json(op.data), ctx, None)
 
-    # What differs ---------------------------------------------------------------------------------
+    def swap_task_state(
+        self, conn: Connection, resource_id: str, allowed: Iterable[str | None], to: str | None
+    ) -> bool:
+        """Set the task state of a resource to another if it is one of several. Say whether it was."""
+        return transitions.swap_task_state(conn, self.resource_type, resource_id, allowed, to)
 
-    @abc.abstractmethod
     def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
         """Set the task state, from any other."""
+        self.swap_task_state(conn, resource_id, (None, *Migration), value)
+
+    # What differs ---------------------------------------------------------------------------------
 
     @abc.abstractmethod
     def task_state(self, conn: Connection, resource_id: str) -> str | None:

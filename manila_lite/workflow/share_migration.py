@@ -41,11 +41,6 @@ class ShareMigrations(Migrations[MigrateShare]):
     shares = staticmethod(share_migration.share_of)
     snapshots = staticmethod(share_migration.snapshots_of)
     last = staticmethod(share_migration.last)
-    swap_task_state = staticmethod(transitions.swap_share_task_state)
-
-    def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
-        """Set the share's task state."""
-        transitions.set_task_state(conn, resource_id, value)
 
     def task_state(self, conn: Connection, resource_id: str) -> str | None:
         """Return the task state of the share."""
@@ -73,7 +68,7 @@ class ShareMigrations(Migrations[MigrateShare]):
 
     def restore_source(self, conn: Connection, work: Work[MigrateShare], task_state: Migration) -> None:
         """Set the task state of the share."""
-        transitions.swap_share_task_state(conn, work.resource_id, list(Migration), task_state)
+        self.swap_task_state(conn, work.resource_id, list(Migration), task_state)
 
     def remove_target(self, conn: Connection, work: Work[MigrateShare]) -> None:
         """Delete the second instance. One in error keeps its capacity, since something of it is on the backend."""
@@ -90,7 +85,7 @@ class ShareMigrations(Migrations[MigrateShare]):
             shares.update_instance(conn, work.data.target, copy_client=None, copy_client_key=None)
             self.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=True)
         transitions.fail(conn, states.SHARE, 'cut_over_to', work.data.target)
-        transitions.swap_share_task_state(conn, work.resource_id, list(Migration), Migration.ERROR)
+        self.swap_task_state(conn, work.resource_id, list(Migration), Migration.ERROR)
 
     def apply_rules(
         self,
@@ -147,7 +142,7 @@ class ShareMigrations(Migrations[MigrateShare]):
         transitions.begin(conn, states.SHARE, 'cut_over_to', target)
         snapshot_ids = [snapshot.id for snapshot in self.snapshots(conn, resource_id)]
         transitions.begin_many(conn, states.SNAPSHOT, 'cut_over', snapshot_ids)
-        transitions.set_task_state(conn, resource_id, Migration.COMPLETING)
+        self.set_task_state(conn, resource_id, Migration.COMPLETING)
 
     def close(
         self, conn: Connection, ctx: context.RequestContext, resource_id: str, data: MigrateShare
@@ -180,7 +175,7 @@ class ShareMigrations(Migrations[MigrateShare]):
         _change_places(conn, data, source, target)
         shares.update(conn, share_id, **data.abilities)
         state = self.task_state_at_end(conn, work, {share_id: source.project_id}, left, share_id)
-        transitions.swap_share_task_state(conn, share_id, (None, *Migration), state)
+        self.set_task_state(conn, share_id, state)
         apply_rules(conn, work.ctx, share_id, target.host)
         snapshot_access.begin_all(conn, work.ctx, (share_id,), target.host, moved=True)
         for row in shares.list_second_instances(conn, instance_id=source.instance_id):

@@ -54,11 +54,6 @@ class ServerMigrations(Migrations[MigrateServer]):
     shares = staticmethod(share_server_migration.shares_of)
     snapshots = staticmethod(share_server_migration.snapshots_of)
     last = staticmethod(share_server_migration.last)
-    swap_task_state = staticmethod(transitions.swap_server_task_state)
-
-    def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
-        """Set the server's task state."""
-        self.swap_task_state(conn, resource_id, (None, *Migration), value)
 
     def task_state(self, conn: Connection, resource_id: str) -> str | None:
         """Return the task state of the source, or None if it is gone."""
@@ -70,7 +65,7 @@ class ServerMigrations(Migrations[MigrateServer]):
         access.shut_out_copy_clients(conn, work.resource_id)
         verb = states.SHARE_SERVER['migrate']
         transitions.settle(conn, states.SHARE_SERVER, (work.resource_id,), verb.during, verb.fail)
-        transitions.swap_server_task_state(conn, work.resource_id, list(Migration), task_state)
+        self.swap_task_state(conn, work.resource_id, list(Migration), task_state)
 
     def remove_target(self, conn: Connection, work: Work[MigrateServer]) -> None:
         """Delete the target. One that was idle before is idle again. One with a copy is in error, without its shares, or, if a

@@ -27,6 +27,8 @@ _TABLES = {
     states.SHARE_BACKUP.resource_type: models.share_backups,
 }
 
+#: Tables of what migrates.
+_TASKS = {'share': models.shares, 'share_server': models.share_servers}
 _INSERTS = {resource_type: Write(table.insert()) for resource_type, table in _TABLES.items()}
 
 
@@ -152,30 +154,15 @@ def set_replica_state(conn: Connection, instance_id: str, state: states.Replica)
     conn.execute(table.update().where(table.c.id == instance_id).values(replica_state=state.value))
 
 
-def set_task_state(conn: Connection, share_id: str, value: str | None) -> None:
-    """Set the share's task state."""
-    conn.execute(models.shares.update().where(models.shares.c.id == share_id).values(task_state=value))
-
-
-def swap_server_task_state(
-    conn: Connection, server_id: str, allowed: Iterable[str | None], to: str | None
+def swap_task_state(
+    conn: Connection, resource_type: str, row_id: str, allowed: Iterable[str | None], to: str | None
 ) -> bool:
-    """Set the share server's task state to ``to`` if it is one of ``allowed``. Say whether it was."""
-    return _task(conn, models.share_servers, server_id, tuple(allowed), to)
-
-
-def swap_share_task_state(
-    conn: Connection, share_id: str, allowed: Iterable[str | None], to: str | None
-) -> bool:
-    """Set the share's task state to ``to`` if it is one of ``allowed``. Say whether it was."""
-    return _task(conn, models.shares, share_id, tuple(allowed), to)
-
-
-def _task(
-    conn: Connection, table: sa.Table, row_id: str, allowed: tuple[str | None, ...], to: str | None
-) -> bool:
-    was: sa.ColumnElement[bool] = table.c.task_state.in_([value for value in allowed if value is not None])
-    if None in allowed:
+    """Set the task state of a share or a share server to ``to`` if it is one of ``allowed``. Say whether it was."""
+    table, known = _TASKS[resource_type], set(allowed)
+    was: sa.ColumnElement[bool] = table.c.task_state.in_(
+        sorted(value for value in known if value is not None)
+    )
+    if None in known:
         was = sa.or_(was, table.c.task_state.is_(None))
     return bool(conn.execute(table.update().where(table.c.id == row_id, was).values(task_state=to)).rowcount)
 

@@ -7,12 +7,12 @@ they get the share at its new place, and the task state stays ``migration_comple
 source is up and has deleted its copy. An administrator who knows that nobody can read there sets the task state by hand.
 """
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 from oslo_utils import timeutils
 
 from manila_lite import errors
+from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import (
@@ -84,12 +84,12 @@ def _has_ended(work: Work[Any], operation_id: str, since: float) -> bool:
 # At the source's backend ------------------------------------------------------------------------------
 
 
-def source_is_gone(
-    conn: Connection, work: Work[Left], swap: Callable[[Connection, str, Iterable[str], str], bool]
-) -> None:
-    """Let the migration count as a success, after the deletion of its source. ``swap`` sets task states."""
+def source_is_gone(conn: Connection, work: Work[Left]) -> None:
+    """Let the migration count as a success, after the deletion of its source."""
     if moved := work.data.former_export_of:
-        swap(conn, moved, (Migration.COMPLETING,), Migration.SUCCESS)
+        transitions.swap_task_state(
+            conn, work.op.resource_type, moved, (Migration.COMPLETING,), Migration.SUCCESS
+        )
 
 
 def close_share(work: Work[CloseShare]) -> None:

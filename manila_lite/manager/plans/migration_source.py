@@ -129,7 +129,7 @@ def _delete(work: Work[Left], shares_there: list[values.Share], server: values.S
 def deleted(conn: Connection, work: Work[ReleaseShare]) -> None:
     """Delete the second instance of a share. The next report no longer counts its capacity."""
     transitions.remove(conn, states.SHARE, (work.data.instance,), states.SHARE['delete'].during)
-    former_exports.source_is_gone(conn, work, transitions.swap_share_task_state)
+    former_exports.source_is_gone(conn, work)
     if work.data.server:
         share_server_queries.update(conn, work.data.server)
     work.service.report_soon()
@@ -138,7 +138,7 @@ def deleted(conn: Connection, work: Work[ReleaseShare]) -> None:
 def server_deleted(conn: Connection, work: Work[ReleaseServer]) -> None:
     """Delete the row of the share server that moved away."""
     share_servers.removed(conn, work)
-    former_exports.source_is_gone(conn, work, transitions.swap_server_task_state)
+    former_exports.source_is_gone(conn, work)
 
 
 def not_deleted(conn: Connection, work: Work[ReleaseShare], error: Exception) -> None:
