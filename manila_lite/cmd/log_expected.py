@@ -41,7 +41,6 @@ class ExpectedFilter(logging.Filter):
     """A filter for handlers that makes one line of an expected error, without its traceback."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Say whether the line is written, as it is now."""
         error = record.exc_info[1] if record.exc_info else None
         row = next((row for row in TABLE if row.knows(error)), None) if error is not None else None
         if error is None or row is None:

@@ -89,7 +89,6 @@ class OutageFilter(logging.Filter):
         self._keystone = Outage('Keystone', lambda: _keystone().Login(conf).failure() is None)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Say whether a line is written."""
         if record.levelno < logging.INFO or record.name == __name__:
             return True
         for error in _errors(record):

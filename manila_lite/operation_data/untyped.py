@@ -22,7 +22,6 @@ class Untyped(dict[str, Any]):
 
     @property
     def asked(self) -> int | None:
-        """See ``OperationData``."""
         return self.get('asked')
 
     @asked.setter
@@ -31,7 +30,6 @@ class Untyped(dict[str, Any]):
 
     @property
     def failure(self) -> Failure | None:
-        """See ``OperationData``."""
         return OperationData.from_json(self).failure
 
     @failure.setter
@@ -42,7 +40,6 @@ class Untyped(dict[str, Any]):
 
     @property
     def looks(self) -> int:
-        """See ``copies.Copying``."""
         return int(self.get('looks', 0))
 
     @looks.setter

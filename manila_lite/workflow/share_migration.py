@@ -43,7 +43,6 @@ class ShareMigrations(Migrations[MigrateShare]):
     last = staticmethod(share_migration.last)
 
     def task_state(self, conn: Connection, resource_id: str) -> str | None:
-        """Return the task state of the share."""
         task_state: str | None = self._share(conn, resource_id).task_state
         return task_state
 
@@ -61,13 +60,11 @@ class ShareMigrations(Migrations[MigrateShare]):
         access.lock(conn, resource_id)
 
     def check_cut_over(self, conn: Connection, resource_id: str) -> None:
-        """Refuse the cut-over of a share whose status was reset."""
         status = self._share(conn, resource_id).status
         if status != states.SHARE['migrate'].during:
             raise errors.Final(f'The migration of share {resource_id} was stopped: its status is {status}.')
 
     def restore_source(self, conn: Connection, work: Work[MigrateShare], task_state: Migration) -> None:
-        """Set the task state of the share."""
         self.swap_task_state(conn, work.resource_id, list(Migration), task_state)
 
     def remove_target(self, conn: Connection, work: Work[MigrateShare]) -> None:
@@ -125,7 +122,6 @@ class ShareMigrations(Migrations[MigrateShare]):
         return wakes
 
     def payload(self, resource_id: str, data: MigrateShare) -> dict[str, Any]:
-        """Return the share's id, its destination, and the progress."""
         return {
             'share_id': resource_id,
             'from': data.source_host,
@@ -137,7 +133,6 @@ class ShareMigrations(Migrations[MigrateShare]):
         }
 
     def begin_cut_over(self, conn: Connection, resource_id: str, target: str) -> None:
-        """Set both instances and the snapshots to migrating again."""
         transitions.begin(conn, states.SHARE, 'cut_over', self._share(conn, resource_id).instance_id)
         transitions.begin(conn, states.SHARE, 'cut_over_to', target)
         snapshot_ids = [snapshot.id for snapshot in self.snapshots(conn, resource_id)]
@@ -164,7 +159,6 @@ class ShareMigrations(Migrations[MigrateShare]):
         )
 
     def finish(self, conn: Connection, work: Work[MigrateShare]) -> None:
-        """Make the second instance the share's instance, and begin to delete the other at the source's backend."""
         share_id, data = work.resource_id, work.data
         self.lock(conn, share_id)
         # The source's backend applies no rules any more; the target's applies all rules once more, below.

@@ -162,7 +162,6 @@ class ServerMigrations(Migrations[MigrateServer]):
             services.release_space(conn, pool, size)
 
     def payload(self, resource_id: str, data: MigrateServer) -> dict[str, Any]:
-        """Return the ids of both servers, the destination, and the progress."""
         return {
             'share_server_id': resource_id,
             'destination_share_server_id': data.target,
@@ -172,7 +171,6 @@ class ServerMigrations(Migrations[MigrateServer]):
         }
 
     def begin_cut_over(self, conn: Connection, resource_id: str, target: str) -> None:
-        """Set both servers, the shares and the snapshots to migrating again."""
         transitions.begin(conn, states.SHARE_SERVER, 'cut_over', resource_id, task_state=Migration.COMPLETING)
         transitions.begin(conn, states.SHARE_SERVER, 'cut_over_to', target, task_state=None)
         for machine, row_ids in (
@@ -201,7 +199,6 @@ class ServerMigrations(Migrations[MigrateServer]):
         )
 
     def finish(self, conn: Connection, work: Work[MigrateServer]) -> None:
-        """Move shares, snapshots and addresses to the target, and begin to delete the source."""
         source, data = work.resource_id, work.data
         share_networks.lock(conn, data.network_id, states.SHARE_NETWORK.statuses)
         share_server_migration.lock_rules(conn, source)

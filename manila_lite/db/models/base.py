@@ -36,11 +36,9 @@ class Json(sa.TypeDecorator[Any]):
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Any) -> str | None:
-        """Convert a value to text."""
         return None if value is None else json.dumps(value, sort_keys=True)
 
     def process_result_value(self, value: str | None, dialect: Any) -> Any:
-        """Convert text to a value."""
         return None if value is None else json.loads(value)
 
 

@@ -11,11 +11,9 @@ class Affinity(Filter):
     detail = 'FILTER_AFFINITY'
 
     def applies(self, request: PlacementRequest) -> bool:
-        """Apply only with the hint same_host."""
         return bool(request.same_hosts)
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        """Return None for a host of those shares."""
         if request.same_hosts.isdisjoint(pool.places):
             return 'the hint same_host asks for a pool of the shares that it names'
         return None
@@ -28,11 +26,9 @@ class AntiAffinity(Filter):
     detail = 'FILTER_AFFINITY'
 
     def applies(self, request: PlacementRequest) -> bool:
-        """Apply only with the hint different_host."""
         return bool(request.different_hosts)
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        """Return the reason if the pool holds one of those shares."""
         shared = request.different_hosts.intersection(pool.places)
         return (
             'the hint different_host keeps the share away from the pools of the shares that it names'

@@ -13,7 +13,6 @@ class AvailabilityZone(Filter):
     static = True
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        """Return the zone that was asked for instead."""
         here = pool.availability_zone
         if request.availability_zone is not None and request.availability_zone != here:
             return f'the request asks for availability zone {request.availability_zone!r}, the pool is in {here!r}'

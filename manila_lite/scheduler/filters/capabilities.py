@@ -16,7 +16,6 @@ class Capabilities(Filter):
     static = True
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        """Return the first extra spec, by name, that the pool does not satisfy."""
         reasons = (
             reason
             for asked in request.all_asked

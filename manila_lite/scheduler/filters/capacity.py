@@ -17,7 +17,6 @@ class Capacity(Filter):
     detail = 'FILTER_CAPACITY'
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        """Return how many GiB were asked for and how many are left."""
         left = headroom(request, pool)
         if request.size <= left:
             return None

@@ -11,10 +11,8 @@ class CreateFromSnapshot(Filter):
     detail = 'FILTER_CREATE_FROM_SNAPSHOT'
 
     def applies(self, request: PlacementRequest) -> bool:
-        """Apply only to a share that is made from a snapshot."""
         return request.source_host is not None
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        """Return the backend of the snapshot, if the pool is elsewhere."""
         home = places(request.source_host or '')[1]
         return None if pool.backend == home else f'the snapshot is on {home}, the pool is on {pool.backend}'

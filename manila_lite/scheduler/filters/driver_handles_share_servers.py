@@ -15,7 +15,6 @@ class DriverHandlesShareServers(Filter):
     static = True
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        """Return how the backend differs."""
         reasons = (
             extra_specs.unmet(_KEY, asked[_KEY], pool.reported)
             for asked in request.all_asked

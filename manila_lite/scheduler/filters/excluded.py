@@ -12,10 +12,8 @@ class Excluded(Filter):
     detail = 'NO_VALID_HOST'
 
     def applies(self, request: PlacementRequest) -> bool:
-        """Apply only after a failure."""
         return bool(request.excluded)
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        """Return how the pool, or its whole backend, failed."""
         failed = next((place for place in pool.places if place in request.excluded), None)
         return None if failed is None else f'it was tried before and failed: {request.excluded[failed]}'

@@ -11,9 +11,7 @@ class OnlyHost(Filter):
     detail = 'FILTER_AFFINITY'
 
     def applies(self, request: PlacementRequest) -> bool:
-        """Apply only if a host was chosen."""
         return request.only_host is not None
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        """Return None for a pool on that machine or backend, or for that pool."""
         return None if request.only_host in pool.places else f'the request is for {request.only_host} only'

@@ -17,7 +17,6 @@ class Protocol(Filter):
         return bool(request.proto)
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        """Return the protocols that the pool serves instead."""
         held = pool.reported.get('storage_protocol')
         served = {
             name.upper() for value in extra_specs.elements(held) for name in str(value or '').split('_')

@@ -14,7 +14,6 @@ class ShareNetwork(Filter):
     detail = 'FILTER_AVAILABILITY'
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        """Return what is missing: a subnet, or the backend's support for several."""
         if request.subnets is None:
             return None
         count = request.subnets.get(

@@ -14,11 +14,9 @@ class ShareReplication(Filter):
     detail = 'FILTER_REPLICATION'
 
     def applies(self, request: PlacementRequest) -> bool:
-        """Apply only if the share type asks for replication."""
         return 'replication_type' in request.asked
 
     def prepare(self, request: PlacementRequest, pools: Iterable[PoolState]) -> PlacementRequest:
-        """Return the request with the replication domain of the active replica's backend, if it reports one."""
         if request.active_host is None:
             return request
         home = places(request.active_host)[1]
@@ -27,7 +25,6 @@ class ShareReplication(Filter):
         return dataclasses.replace(request, replication_domain=domain) if domain else request
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        """Return the domain that the pool is in, or that it has a replica already."""
         domain = pool.capabilities.get('replication_domain')
         if not domain:
             return f'the share type asks for replication, and {pool.backend} is in no replication domain'

@@ -12,7 +12,6 @@ class Up(Filter):
     detail = 'NO_VALID_HOST'
 
     def check(self, request: PlacementRequest, pool: PoolState) -> str | None:
-        """Return the reason why the service does not take the request."""
         if pool.clock:
             return f'the service of the backend takes no work: {pool.clock}'
         if not pool.up:

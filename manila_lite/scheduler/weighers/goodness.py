@@ -13,7 +13,6 @@ class Goodness(Weigher):
     """Prefer the pool with the highest goodness, from 0 to 100. A pool that reports none, or no number, has 0."""
 
     def weigh(self, request: PlacementRequest, pools: Sequence[PoolState]) -> Sequence[float]:
-        """Return the goodness of each pool."""
         return [pool.remembered(_goodness) for pool in pools]
 
 
