@@ -107,7 +107,7 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
             },
             'manage',
         )
-        shares.set_export_locations(conn, instance['id'], [values.ExportLocation(path)])
+        shares.set_export_locations_of(conn, {instance['id']: [values.ExportLocation(path)]})
         row = shares.get(conn, ctx, share_id)
         share_actions.begin_at_backend(
             conn, ctx, 'share.manage', row, ManageShare(export_path=path, options=_options(wanted))

@@ -261,7 +261,7 @@ PLANS: list[Plan[Any]] = [
             row_id=share_instance,
             action=messages.Action.DELETE,
         ),
-        done=lambda conn, work: shares.delete(conn, work.resource_id),
+        done=lambda conn, work: shares.delete(conn, (work.resource_id,)),
     ),
     verb_plan(
         'snapshot.delete',

@@ -204,7 +204,7 @@ def _change_places(conn: Connection, data: MigrateShare, source: Any, target: An
     )
     if data.abilities.get('replication_type'):
         transitions.set_replica_state(conn, target.instance_id, states.Replica.ACTIVE)
-    shares.set_export_locations(conn, target.instance_id, data.moved.exports)
+    shares.set_export_locations_of(conn, {target.instance_id: data.moved.exports})
     share_server_migration.set_provider_locations(conn, data.moved.provider_locations)
 
 

@@ -177,6 +177,5 @@ def take_snapshots(conn: Connection, work: Work[Any], share_id: str, held: Mappi
             Detail.UNKNOWN_ERROR,
             'The promoted replica does not have the snapshot.',
         )
-    for snapshot_id in lost:
-        snapshot_access.set_export_locations(conn, snapshot_id, ())
+    snapshot_access.set_export_locations_of(conn, dict.fromkeys(lost, ()))
     snapshot_access_workflow.begin_all(conn, work.ctx, (share_id,), work.op.host, moved=True)

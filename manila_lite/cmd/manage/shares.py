@@ -92,7 +92,7 @@ def delete(call: Call) -> int:
         for row in {(row.resource_id, row.kind) for row in work}:
             operations.supersede(conn, row[0], (row[1],))
         gone = share_records.delete_snapshots(conn, share_id)
-        shares.delete(conn, share_id)
+        shares.delete(conn, (share_id,))
     more = f', and of {errors.count(gone, "snapshot")}' if gone else ''
     print(
         f'The record of share {share_id} is gone{more}. The backend was not touched: '

@@ -99,15 +99,12 @@ def share_types_of(conn: Connection, row: Row[Any]) -> list[str]:
     )
 
 
-def specs_of(conn: Connection, extra_specs: Mapping[str, str]) -> dict[str, str]:
-    """Return the QoS specs of shares of a type with these extra specs; none if it refers to no QoS type."""
-    return specs_of_many(conn, {'': extra_specs}).get('', {})
-
-
 def specs_of_many(
     conn: Connection, extra_specs_by_type: Mapping[str, Mapping[str, str]]
 ) -> dict[str, dict[str, str]]:
-    """Do as ``specs_of`` for several share types, in two statements; in none if no type refers to a QoS type."""
+    """Return the QoS specs of shares of types with these extra specs, in two statements; in none if no type refers to a QoS
+    type.
+    """
     named = {key: specs[NAMED_BY] for key, specs in extra_specs_by_type.items() if NAMED_BY in specs}
     if not named:
         return {}

@@ -50,23 +50,9 @@ def list_expired(conn: Connection, now: datetime.datetime) -> list[Expired]:
     ]
 
 
-def list_deferred_shares(conn: Connection, host: str, status: str) -> list[Left]:
-    """Return shares at a backend that are in the status."""
-    return _left(conn, host, _shares, _shares.c.id, _instances.c.status == status)
-
-
-def list_deferred_snapshots(conn: Connection, host: str, status: str) -> list[Left]:
-    """Return snapshots at a backend in the status."""
-    return _left(conn, host, _snapshots, _snapshots.c.share_id, _snapshots.c.status == status)
-
-
-def _left(
-    conn: Connection,
-    host: str,
-    table: sa.Table,
-    share_id: sa.ColumnElement[str],
-    where: sa.ColumnElement[bool],
-) -> list[Left]:
+def list_deferred(conn: Connection, host: str, machine: states.StateMachine) -> list[Left]:
+    """Return shares or snapshots at a backend whose deferred deletion has failed."""
+    table, share_id, status = _DEFERRED[machine.resource_type]
     return [
         Left(*row)
         for row in conn.execute(
@@ -78,7 +64,14 @@ def _left(
                 _instances.c.id.label('instance_id'),
             )
             .join(_instances, sa.and_(_instances.c.share_id == share_id, ~_instances.c.is_secondary))
-            .where(_instances.c.host.startswith(f'{host}#', autoescape=True), where)
+            .where(_instances.c.host.startswith(f'{host}#', autoescape=True), status == machine['defer'].fail)
             .order_by(table.c.id)
         )
     ]
+
+
+#: Tables of what can be in the bin, with the columns of its share and its status.
+_DEFERRED = {
+    states.SHARE.resource_type: (_shares, _shares.c.id, _instances.c.status),
+    states.SNAPSHOT.resource_type: (_snapshots, _snapshots.c.share_id, _snapshots.c.status),
+}

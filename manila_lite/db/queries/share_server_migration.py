@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
+from manila_lite.db.core.prepared import WriteEach
 from manila_lite.db.queries import access, shares
 from manila_lite.db.queries.operations import Operation
 from manila_lite.operation_data.left_copies import ReleaseServer
@@ -20,8 +21,6 @@ _snapshots = models.snapshots
 _allocations = models.network_allocations
 
 KIND, CHECK = 'share_server.migrate', 'share_server.migration_check'
-#: Rows in one statement; databases limit its values.
-_AT_ONCE = 500
 RELEASE, RULES = 'share_server.release', 'share_server.apply_rules'
 #: The operation at the source's backend that lets the server run with the addresses which it has now.
 READDRESS = 'share_server.readdress'
@@ -213,22 +212,16 @@ def move_shares(conn: Connection, source_id: str, target_id: str, values: Mappin
 
 def set_hosts(conn: Connection, hosts: Mapping[str, str]) -> None:
     """Store the hosts of share instances, by id."""
-    _set_each(conn, _instances.c.id, _instances.c.host, hosts)
+    _HOSTS.execute(conn, hosts)
 
 
 def set_provider_locations(conn: Connection, locations: Mapping[str, str | None]) -> None:
     """Store the snapshots' locations, by id."""
-    _set_each(conn, _snapshots.c.id, _snapshots.c.provider_location, locations)
+    _LOCATIONS.execute(conn, locations)
 
 
-def _set_each(
-    conn: Connection, key: sa.Column[str], column: sa.Column[Any], values: Mapping[str, str | None]
-) -> None:
-    """Set the column in rows by key. One statement for many, since a database runs a list of updates one by one."""
-    every = list(values.items())
-    for start in range(0, len(every), _AT_ONCE):
-        some = dict(every[start : start + _AT_ONCE])
-        conn.execute(key.table.update().where(key.in_(some)).values({column: sa.case(some, value=key)}))
+_HOSTS = WriteEach(_instances.update(), _instances.c.id, _instances.c.host)
+_LOCATIONS = WriteEach(_snapshots.update(), _snapshots.c.id, _snapshots.c.provider_location)
 
 
 def types_of(rows: Iterable[Any]) -> set[str]:

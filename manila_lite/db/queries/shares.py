@@ -380,13 +380,8 @@ def set_pools(conn: Connection, backend: str, pools: Mapping[str, str]) -> None:
         )
 
 
-def delete(conn: Connection, share_id: str) -> None:
-    """Delete the share with all its dependent rows."""
-    delete_many(conn, (share_id,))
-
-
-def delete_many(conn: Connection, share_ids: Iterable[str]) -> None:
-    """Do as ``delete`` for several shares."""
+def delete(conn: Connection, share_ids: Iterable[str]) -> None:
+    """Delete the shares with all their dependent rows."""
     wanted = sorted(share_ids)
     affinity.remove_shares(conn, wanted)
     conn.execute(_shares.delete().where(_shares.c.id.in_(wanted)))
@@ -411,13 +406,6 @@ def export_locations_of(conn: Connection, instance_ids: Iterable[str]) -> dict[s
     return group_rows(_EXPORTS_OF.all(conn, tuple(instance_ids)), 'share_instance_id')
 
 
-def set_export_locations(
-    conn: Connection, instance_id: str, locations: Iterable[values.ExportLocation]
-) -> None:
-    """Set the instance's export locations. A path that stays keeps its id, and its metadata but the mount options."""
-    set_export_locations_of(conn, {instance_id: locations})
-
-
 _KEPT_EXPORT = Write(
     _exports.update()
     .where(_exports.c.id == sa.bindparam('location_id'))
@@ -434,9 +422,8 @@ _ADD_EXPORT, _ADD_EXPORT_PAIR = Write(_exports.insert()), Write(_pairs.insert())
 def set_export_locations_of(
     conn: Connection, wanted: Mapping[str, Iterable[values.ExportLocation]], *, new: bool = False
 ) -> None:
-    """Do as ``set_export_locations`` for many instances by id, in the same number of statements for any number.
-
-    ``new``: none of them has any yet.
+    """Set the export locations of instances, by id, in the same number of statements for any number. A path that stays keeps
+    its id, and its metadata but the mount options. ``new``: none of them has any yet.
     """
     old = (
         {}

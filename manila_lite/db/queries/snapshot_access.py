@@ -114,19 +114,11 @@ def get_export_location(
     raise errors.NotFound.of('export location', location_id)
 
 
-def set_export_locations(
-    conn: Connection, snapshot_id: str, locations: Sequence[values.ExportLocation]
-) -> None:
-    """Set the snapshot's export locations. Paths that stay keep their ids."""
-    set_export_locations_of(conn, {snapshot_id: locations})
-
-
 def set_export_locations_of(
     conn: Connection, wanted: Mapping[str, Sequence[values.ExportLocation]], *, new: bool = False
 ) -> None:
-    """Do as ``set_export_locations`` for many snapshots by id, in the same number of statements for any number.
-
-    ``new``: none of them has any yet.
+    """Set the export locations of snapshots, by id, in the same number of statements for any number. Paths that stay keep
+    their ids. ``new``: none of them has any yet.
     """
     old = {} if new else {(row.snapshot_id, row.path): row for row in _EXPORTS_OF.all(conn, tuple(wanted))}
     fresh, changed = [], []

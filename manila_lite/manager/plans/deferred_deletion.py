@@ -19,8 +19,6 @@ from manila_lite.workflow.verbs import share_instance, verb_plan
 
 LOG = log.getLogger(__name__)
 
-_SHARE, _SNAPSHOT = states.SHARE['defer'], states.SNAPSHOT['defer']
-
 
 PLANS: list[Plan[Any]] = [
     verb_plan(
@@ -30,7 +28,7 @@ PLANS: list[Plan[Any]] = [
         'defer',
         Step(shares.delete),
         row_id=share_instance,
-        on_done=functools.partial(shares.gone, during=_SHARE.during),
+        on_done=functools.partial(shares.gone, during=states.SHARE['defer'].during),
         action=None,
     ),
     verb_plan(
@@ -53,8 +51,8 @@ def try_again(manager: Any) -> None:
     services, host = manager.services, manager.host
     with services.db.reader() as conn:
         left = [
-            *(('snapshot', row) for row in share_bin.list_deferred_snapshots(conn, host, _SNAPSHOT.fail)),
-            *(('share', row) for row in share_bin.list_deferred_shares(conn, host, _SHARE.fail)),
+            *(('snapshot', row) for row in share_bin.list_deferred(conn, host, states.SNAPSHOT)),
+            *(('share', row) for row in share_bin.list_deferred(conn, host, states.SHARE)),
         ]
     for resource_type, row in left:
         try:

@@ -58,7 +58,7 @@ def managed(conn: Connection, work: Work[ManageShare], instance_id: str) -> dict
     """Store the share's size and export locations. Being over quota is only logged now."""
     row = shares.find_by_instance(conn, instance_id)
     shares.update(conn, work.resource_id, size=work.data.size)
-    shares.set_export_locations(conn, instance_id, work.data.exports)
+    shares.set_export_locations_of(conn, {instance_id: work.data.exports})
     if row is not None:
         _mind_quota(conn, work, row, row.share_type_id, {'shares': 0, 'gigabytes': 0}, work.data.size or 0)
     _emit_managed(work, 'manage.end')
@@ -80,11 +80,6 @@ def _mind_quota(
         LOG.warning('%s: it is managed now, and the quota is exceeded: %s', work.resource_id, over)
 
 
-def not_managed(conn: Connection, work: Work[ManageShare], instance_id: str) -> None:
-    """Emit the notification that the share could not be managed."""
-    _emit_managed(work, 'manage.error')
-
-
 def unmanage(work: Work[Any]) -> None:
     """Let go of the share at the backend, with no access rule in force."""
     able_driver(work, values.Ability.MANAGE_SHARES, 'neither manage nor unmanage shares').unmanage_share(
@@ -96,16 +91,11 @@ def unmanaged(conn: Connection, work: Work[Any], instance_id: str) -> None:
     """Delete the share's row with its rules, unless an administrator gave it another status meanwhile."""
     row = shares.find_by_instance(conn, instance_id)
     if transitions.remove(conn, states.SHARE, (instance_id,), states.SHARE['unmanage'].during):
-        shares.delete(conn, work.resource_id)
+        shares.delete(conn, (work.resource_id,))
         if row and row.share_server_id:
             share_server_queries.update(conn, row.share_server_id)
         _emit(work, 'unmanage.end')
     work.service.report_soon()
-
-
-def not_unmanaged(conn: Connection, work: Work[Any], instance_id: str) -> None:
-    """Emit the notification that the share could not be unmanaged."""
-    _emit(work, 'unmanage.error')
 
 
 def _emit_managed(work: Work[ManageShare], event: str) -> None:
@@ -154,7 +144,7 @@ PLANS: list[Plan[Any]] = [
         'manage',
         Step(manage, _without_share(values.Ability.MANAGE_SHARES, unmanage)),
         on_done=managed,
-        on_failed=not_managed,
+        on_failed=lambda conn, work, _: _emit_managed(work, 'manage.error'),
         row_id=share_instance,
         action=Action.MANAGE,
         detail=Detail.NOT_MANAGED,
@@ -166,7 +156,7 @@ PLANS: list[Plan[Any]] = [
         'unmanage',
         Step(unmanage),
         on_done=unmanaged,
-        on_failed=not_unmanaged,
+        on_failed=lambda conn, work, _: _emit(work, 'unmanage.error'),
         row_id=share_instance,
         action=Action.UNMANAGE,
         detail=Detail.NOT_UNMANAGED,

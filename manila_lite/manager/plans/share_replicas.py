@@ -103,7 +103,7 @@ def _keep(work: Work[OnReplica], result: values.ReplicaResult, as_of: str | None
 
 def _store_result(conn: Connection, replica_id: str, result: Outcome) -> None:
     """Store the backend's result on the replica."""
-    shares.set_export_locations(conn, replica_id, result.exports)
+    shares.set_export_locations_of(conn, {replica_id: result.exports})
     transitions.set_replica_state(conn, replica_id, states.Replica(result.state))
     share_replicas.set_snapshots(conn, replica_id, result.snapshots)
 
@@ -336,8 +336,8 @@ def promoted(conn: Connection, work: Work[PromoteReplica]) -> None:
     )
     transitions.set_replica_state(conn, active.instance_id, states.Replica.OUT_OF_SYNC)
     if not mounted:  # A readable one is exported again, at the same locations, as soon as it follows.
-        shares.set_export_locations(conn, active.instance_id, ())
-    shares.set_export_locations(conn, work.resource_id, result.exports)
+        shares.set_export_locations_of(conn, {active.instance_id: ()})
+    shares.set_export_locations_of(conn, {work.resource_id: result.exports})
     shares.update_instance(conn, work.resource_id, is_secondary=False, cast_rules_to_readonly=False)
     transitions.set_replica_state(conn, work.resource_id, states.Replica.ACTIVE)
     replica_workflow.give_up(

@@ -164,8 +164,7 @@ def _store_snapshots(conn: Connection, work: Work[ChangeServer], share_ids: list
         for snapshot_id, locations in work.data.snapshot_exports.items()
         if snapshot_id in mountable
     }
-    for snapshot_id, locations in reported.items():
-        snapshot_access_queries.set_export_locations(conn, snapshot_id, locations)
+    snapshot_access_queries.set_export_locations_of(conn, reported)
     for snapshot_id in sorted(mountable - reported.keys()):
         snapshot_access.begin(conn, work.ctx, snapshot_id, work.op.host)
 

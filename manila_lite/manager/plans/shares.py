@@ -82,7 +82,7 @@ def try_elsewhere(work: Work[CreateShare]) -> None:
 
 def created(conn: Connection, work: Work[CreateShare], instance_id: str) -> dict[str, Any]:
     """Store the export locations, and the time of launch."""
-    shares.set_export_locations(conn, instance_id, work.data.exports)
+    shares.set_export_locations_of(conn, {instance_id: work.data.exports})
     return {'progress': '100%', 'launched_at': timeutils.utcnow()}
 
 
@@ -143,7 +143,7 @@ def gone(conn: Connection, work: Work[Any], instance_id: str, during: str) -> No
     """Delete the row of a share in the status ``during``, as ``deleted`` does."""
     row = shares.find_by_instance(conn, instance_id)
     if row is not None and transitions.remove(conn, states.SHARE, (instance_id,), during):
-        shares.delete(conn, work.resource_id)
+        shares.delete(conn, (work.resource_id,))
         if row.share_server_id:
             share_server_queries.update(conn, row.share_server_id)
         services.subtract_deleted_shares(conn, row.host, [row.size])
@@ -160,7 +160,7 @@ def all_deleted(conn: Connection, works: Sequence[Work[Any]]) -> None:
         conn, states.SHARE, sorted(row.instance_id for row in rows), states.SHARE['delete'].during
     ) < len(rows):
         raise errors.WrongState('One of the shares is no longer being deleted.')
-    shares.delete_many(conn, [row.id for row in rows])
+    shares.delete(conn, [row.id for row in rows])
     for server in sorted({row.share_server_id for row in rows if row.share_server_id}):
         share_server_queries.update(conn, server)
     by_pool: dict[str, list[float]] = {}

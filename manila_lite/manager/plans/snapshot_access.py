@@ -55,7 +55,7 @@ def serve_first(
 
 def first_done(conn: Connection, work: Work[Exported]) -> None:
     """Store the snapshot's export locations."""
-    snapshot_access.set_export_locations(conn, work.resource_id, work.data.exports)
+    snapshot_access.set_export_locations_of(conn, {work.resource_id: work.data.exports})
 
 
 def _wanted(conn: Connection, row: Any, share: Any) -> list[values.AccessRule]:

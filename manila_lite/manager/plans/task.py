@@ -35,7 +35,8 @@ def as_share(conn: Connection, row: Any, *, size: int | None = None) -> values.S
         if row.share_server_id
         else None
     )
-    return to_driver_share(row, specs, exports, size=size, server=server, qos=qos_types.specs_of(conn, specs))
+    qos = qos_types.specs_of_many(conn, {row.share_type_id: specs}).get(row.share_type_id)
+    return to_driver_share(row, specs, exports, size=size, server=server, qos=qos)
 
 
 def as_shares(conn: Connection, rows: Sequence[Any]) -> dict[str, values.Share]:

@@ -224,13 +224,14 @@ class HiddenFields(base.ServiceTest):
                     models.share_instances.c.share_id == self.share['id']
                 )
             ).scalar_one()
-            shares.set_export_locations(
+            shares.set_export_locations_of(
                 conn,
-                instance,
-                [
-                    values.ExportLocation('host:/seen'),
-                    values.ExportLocation('host:/inside', is_admin_only=True),
-                ],
+                {
+                    instance: [
+                        values.ExportLocation('host:/seen'),
+                        values.ExportLocation('host:/inside', is_admin_only=True),
+                    ]
+                },
             )
         for path in ('/shares', '/shares/detail'):
             self.assertEqual(
