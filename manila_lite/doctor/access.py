@@ -31,7 +31,7 @@ def mend_rules(
         return None
     if row.host and once_more:
         transitions.set_rules_status(conn, row.instance_id, states.Rules.SYNCING)
-        repair.wakes.append(apply_rules(conn, repair.owner(row), share_id, row.host, data=data))
+        apply_rules(conn, repair.owner(row), share_id, row.host, data=data)
         return 'the backend gets the access rules again'
     return _give_up(conn, row, pending)
 

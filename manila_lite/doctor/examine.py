@@ -61,14 +61,11 @@ def mend(services: context.Services, finding: Finding) -> str | None:
     """Do what the finding offers, and wake the worker. Return a description, or None if there was nothing to do."""
 
     @retry
-    def once() -> tuple[str | None, RepairContext]:
-        repair = RepairContext(services, timeutils.utcnow())
+    def once() -> str | None:
         with services.db.writer() as conn:
-            return finding.mend(conn, repair) if finding.mend else None, repair
+            return finding.mend(conn, RepairContext(services, timeutils.utcnow())) if finding.mend else None
 
-    said, repair = once()
+    said = once()
     if said:
         LOG.debug('%s: %s %s: %s', finding.id, finding.what, finding.state, said)
-    for wake in repair.wakes:
-        wake.send(context.admin(services))
     return said

@@ -8,16 +8,14 @@ from typing import Any
 
 from manila_lite import context
 from manila_lite.db.core.engine import Connection, Row
-from manila_lite.engine.begin import Wake
 
 
 @dataclasses.dataclass
 class RepairContext:
-    """Context of one look: the process's services, the time of the look, and the wake-ups to send after the commit."""
+    """Context of one look: the process's services, and the time of the look."""
 
     services: context.Services
     now: datetime.datetime
-    wakes: list[Wake] = dataclasses.field(default_factory=list)
 
     def age(self, since: datetime.datetime | None) -> float | None:
         """Return the seconds since then, 0 where another host's clock is ahead."""

@@ -8,14 +8,13 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from manila_lite import errors
+from manila_lite import context, errors
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import operations, services
 from manila_lite.doctor import recovery, stuck_migrations
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
-from manila_lite.engine import process_names
-from manila_lite.engine.begin import Wake
+from manila_lite.engine import process_names, wake_up
 from manila_lite.rpc import TOPICS
 
 #: The time a worker may take to see that work is due: in poll intervals, and at least in seconds.
@@ -193,5 +192,5 @@ def _go_on(
     """Change the operation, if it did not change since, and wake its worker."""
     if not change(conn, op):
         return None
-    repair.wakes.append(Wake(op.topic, op.host, op.id, op.lane))
+    wake_up(context.admin(repair.services), op.topic, op.host, op.id, op.lane)
     return said

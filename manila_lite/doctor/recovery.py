@@ -78,20 +78,18 @@ def _replace(
     redo = REDO[resource_type].get(row.state)
     if redo is None or redo.kind != op.kind or data is None or not first:
         return _end(conn, repair, resource_type, row, op, once_more=first)
-    repair.wakes.append(
-        begin(
-            conn,
-            context.of_operation(op, repair.services),
-            op.kind,
-            resource_type,
-            row.id,
-            topic=op.topic,
-            host=op.host,
-            lane=op.lane,
-            data=dataclasses.replace(data, begun_again=True),
-            mutex_key=op.mutex_key,
-            unique_key=f'{resource_type}:{row.id}',
-        )
+    begin(
+        conn,
+        context.of_operation(op, repair.services),
+        op.kind,
+        resource_type,
+        row.id,
+        topic=op.topic,
+        host=op.host,
+        lane=op.lane,
+        data=dataclasses.replace(data, begun_again=True),
+        mutex_key=op.mutex_key,
+        unique_key=f'{resource_type}:{row.id}',
     )
     return f'{op.kind} was begun again'
 
@@ -128,9 +126,7 @@ def _end(
         machine = states.MACHINES[resource_type]
         transitions.fail(conn, machine, verb, row.instance_id if machine is states.SHARE else row.id)
         if machine is states.SHARE and verb == 'migrate' and row.host:  # its rules may be read-only
-            repair.wakes.append(
-                apply_rules(conn, repair.owner(row), row.id, row.host, {row.instance_id: False})
-            )
+            apply_rules(conn, repair.owner(row), row.id, row.host, {row.instance_id: False})
         return f'{why}: {machine[verb].fail}'
     data = redo.data(conn, row, last if last is not None and last.kind == redo.kind else None)
     if once_more and data is not None and (row.host or redo.placeless) and redo.proof(row, last):
@@ -152,19 +148,17 @@ def _begin(
     )
     topic = 'share' if row.host and not asks_for_room else 'scheduler'
     ctx = repair.owner(row, getattr(last, 'request_id', None))
-    repair.wakes.append(
-        begin(
-            conn,
-            ctx,
-            redo.kind,
-            resource_type,
-            row.id,
-            topic=topic,
-            host=row.host if topic == 'share' else '',
-            data=data,
-            mutex_key=row.instance_id,
-            unique_key=f'{resource_type}:{row.id}',
-        )
+    begin(
+        conn,
+        ctx,
+        redo.kind,
+        resource_type,
+        row.id,
+        topic=topic,
+        host=row.host if topic == 'share' else '',
+        data=data,
+        mutex_key=row.instance_id,
+        unique_key=f'{resource_type}:{row.id}',
     )
     return f'{redo.kind} was begun again'
 

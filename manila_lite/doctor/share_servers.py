@@ -143,9 +143,7 @@ def serve_again(conn: Connection, repair: RepairContext, host: str) -> str | Non
     if operations.is_open(conn, ensure_queries.unique_key(host)):
         return None
     heal = [row.id for row in rows.list_in_error(conn) if row.host == host and not row.operation_id]
-    repair.wakes.append(
-        ensure_workflow.ask_once(conn, context.admin(repair.services), host, START, heal=heal)
-    )
+    ensure_workflow.ask_once(conn, context.admin(repair.services), host, START, heal=heal)
     more = f'; active again if they run: share servers {", ".join(heal)}' if heal else ''
     return f'{ensure_queries.KIND} was begun for {host}{more}'
 
@@ -191,25 +189,21 @@ def _end(
     if last is not None and (last.kind not in redo.kinds or last.error_code == operations.SUPERSEDED):
         last = None
     if once_more and last is not None and data is not None and redo.safe(conn, row, last):
-        repair.wakes.append(
-            begin(
-                conn,
-                context.of_operation(last, repair.services),
-                last.kind,
-                'share_server',
-                row.id,
-                topic='share',
-                host=row.host,
-                data=dataclasses.replace(data, begun_again=data.begun_again or begun_again),
-                mutex_key=f'server:{row.id}',
-                unique_key=f'server:{row.id}',
-            )
+        begin(
+            conn,
+            context.of_operation(last, repair.services),
+            last.kind,
+            'share_server',
+            row.id,
+            topic='share',
+            host=row.host,
+            data=dataclasses.replace(data, begun_again=data.begun_again or begun_again),
+            mutex_key=f'server:{row.id}',
+            unique_key=f'server:{row.id}',
         )
         return f'{last.kind} was begun again'
     if redo.verb == 'migrate' and share_server_migration_queries.cast_rules(conn, row.id, False):
-        repair.wakes.append(
-            share_server_migration_workflow.apply_rules(conn, repair.owner(row), row.id, row.host)
-        )
+        share_server_migration_workflow.apply_rules(conn, repair.owner(row), row.id, row.host)
     end = states.SHARE_SERVER[redo.verb].fail
     transitions.fail(conn, states.SHARE_SERVER, redo.verb, row.id)
     messages.create(
@@ -310,10 +304,8 @@ def find_lacking(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
 def _complete(conn: Connection, repair: RepairContext, row: Row[Any]) -> str | None:
     """Give the server its addresses in a subnet (the row of both), as if the subnet were added now."""
     lacking = share_network_subnets.list_lacking(conn, server_id=row.server_id, subnet_id=row.id)
-    wake = subnets_workflow.complete(conn, context.admin(repair.services), lacking[0]) if lacking else None
-    if wake is None:
+    if not lacking or subnets_workflow.complete(conn, context.admin(repair.services), lacking[0]) is None:
         return None
-    repair.wakes.append(wake)
     return f'{subnets_workflow.ADD} was begun for share server {row.server_id}'
 
 

@@ -73,7 +73,7 @@ def _release(conn: Connection, repair: RepairContext, instance_id: str) -> str |
             transitions.fail(conn, states.SHARE, verb, instance_id)
         for now in shares.list_second_instances(conn, instance_id=instance_id):
             try:
-                repair.wakes.append(share_migration_workflow.begin_release(conn, repair.owner(now), now))
+                share_migration_workflow.begin_release(conn, repair.owner(now), now)
             except errors.WrongState:
                 return None
             return f'{share_migration_queries.RELEASE} was begun'

@@ -45,7 +45,7 @@ def cancel(conn: Connection, repair: RepairContext, op: Row[Any]) -> str | None:
     migrations = _MIGRATIONS[op.kind]
     work = migrations.work(row, context.of_operation(row, repair.services))
     try:
-        repair.wakes.extend(migrations.cancel_by_force(conn, work))
+        migrations.cancel_by_force(conn, work)
     except errors.WrongState:
         return None
     return 'it is cancelled without its destination, which deletes the copy when it is up'

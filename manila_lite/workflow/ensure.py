@@ -63,9 +63,7 @@ def request(ctx: context.RequestContext, host: str, part: Part) -> str:
             raise errors.Conflict(
                 f'Host {host} has {errors.count(busy, "share")} not available.', code='shares_not_available'
             )
-        wake = ask(conn, ctx, service, _narrow(conn, host, part))
-    wake.send(ctx)
-    return wake.operation_id
+        return ask(conn, ctx, service, _narrow(conn, host, part)).operation_id
 
 
 def _narrow(conn: Connection, host: str, part: Part) -> EnsureShares:
@@ -95,7 +93,7 @@ def _narrow(conn: Connection, host: str, part: Part) -> EnsureShares:
 
 
 def ask(conn: Connection, ctx: context.RequestContext, service: Any, data: EnsureShares) -> Wake:
-    """Begin a run that ensures shares of a backend, and return the wake-up to send after the commit.
+    """Begin a run that ensures shares of a backend, and return its wake-up.
 
     ``service`` is the row of the backend's service, which the caller held first of all (``db.services.set_ensuring``).
     """

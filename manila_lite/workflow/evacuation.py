@@ -77,7 +77,6 @@ def request(ctx: context.RequestContext, host: str, wish: Wish) -> str:
         )
         if not wish.dry_run:
             announce(ctx, data, 'start')
-    wake.send(ctx)
     return wake.operation_id
 
 

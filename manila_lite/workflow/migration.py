@@ -122,7 +122,7 @@ class Migrations(abc.ABC, Generic[M]):
         """Have the source's backend apply the access rules, read-only or as they are. ``data`` is the operation's."""
 
     @abc.abstractmethod
-    def leave_note(self, conn: Connection, work: Work[M]) -> list[Wake]:
+    def leave_note(self, conn: Connection, work: Work[M]) -> None:
         """Begin the operation that deletes target and copy, in the queue of the target's backend, which may be down."""
 
     @abc.abstractmethod
@@ -185,11 +185,10 @@ class Migrations(abc.ABC, Generic[M]):
         else:
             self.announce_end(work, Phase.CANCEL)
 
-    def cancel_by_force(self, conn: Connection, work: Work[M]) -> list[Wake]:
+    def cancel_by_force(self, conn: Connection, work: Work[M]) -> None:
         """Cancel a migration before its cut-over without the target's backend, which may never be up again.
 
-        The source is as before at once. If the target's backend is ever up, it finds a note to delete the copy. Return the
-        wake-ups to send after the commit.
+        The source is as before at once. If the target's backend is ever up, it finds a note to delete the copy.
 
         :raises errors.WrongState: the migration has ended, or its cut-over has begun.
         """
@@ -202,15 +201,13 @@ class Migrations(abc.ABC, Generic[M]):
             )
         self.settle(conn, work, self.migrate_verb, ok=False)
         self.restore_source(conn, work, Migration.CANCELLED)
-        wakes = []
         if work.data.freeze or work.data.by_host:
-            wakes.append(self.apply_rules(conn, work.ctx, op.resource_id, work.data, readonly=False))
+            self.apply_rules(conn, work.ctx, op.resource_id, work.data, readonly=False)
         if op.host:
-            wakes += self.leave_note(conn, work)
+            self.leave_note(conn, work)
         else:  # still with the scheduler
             self.remove_target(conn, work)
         self.announce(work.ctx, op.resource_id, work.data, Phase.CANCEL, 'end')
-        return wakes
 
     def fail_cut_over(self, conn: Connection, work: Work[M], error: Exception) -> None:
         """Set everything that moves to error, and keep it for another try."""

@@ -50,7 +50,7 @@ def let_in(
     The share's rules are locked (``access.lock``).
     """
     share_backups.update(conn, backup_id, copy_client=address)
-    apply_rules(conn, ctx, share_id, host).send(ctx)
+    apply_rules(conn, ctx, share_id, host)
 
 
 def shut_out(
@@ -58,7 +58,7 @@ def shut_out(
 ) -> None:
     """Have the backend ``host`` withdraw the access of a copy that has ended, which ``access.in_force`` lists no more."""
     access.lock(conn, share_id)
-    apply_rules(conn, ctx, share_id, host, data=ApplyRules(quiet=True), owner=owner).send(ctx)
+    apply_rules(conn, ctx, share_id, host, data=ApplyRules(quiet=True), owner=owner)
 
 
 def withdraw(conn: Connection, ctx: RequestContext, backup: Any) -> None:

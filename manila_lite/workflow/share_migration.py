@@ -98,9 +98,9 @@ class ShareMigrations(Migrations[MigrateShare]):
             snapshot_access.begin_all(conn, ctx, (resource_id,), data.source_host)
         return apply_rules(conn, ctx, resource_id, data.source_host, {data.instance: readonly})
 
-    def leave_note(self, conn: Connection, work: Work[MigrateShare]) -> list[Wake]:
+    def leave_note(self, conn: Connection, work: Work[MigrateShare]) -> None:
         """Begin the deletion of the second instance. It keeps its capacity until then."""
-        wakes, data = [], work.data
+        data = work.data
         for row in shares.list_second_instances(conn, instance_id=data.target):
             transitions.fail(conn, states.SHARE, 'receive', row.instance_id)
             transitions.begin(conn, states.SHARE, 'delete', row.instance_id)
@@ -118,8 +118,7 @@ class ShareMigrations(Migrations[MigrateShare]):
                 source=source.instance_id,
                 source_pool=source.host.partition('#')[2],
             )
-            wakes.append(_begin_removal(conn, work.ctx, row, self.clear_kind, note))
-        return wakes
+            _begin_removal(conn, work.ctx, row, self.clear_kind, note)
 
     def payload(self, resource_id: str, data: MigrateShare) -> dict[str, Any]:
         return {

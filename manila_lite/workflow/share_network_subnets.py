@@ -15,8 +15,8 @@ ADD = 'share_server.add_subnet'
 
 
 def complete(conn: Connection, ctx: context.RequestContext, lack: Any) -> Wake | None:
-    """Begin to put a server into a subnet that it lacks, a row of ``share_network_subnets.list_lacking``. Return the wake-up
-    to send after the commit, or None if the server or its network is busy or has changed.
+    """Begin to put a server into a subnet that it lacks, a row of ``share_network_subnets.list_lacking``. Return its wake-up,
+    or None if the server or its network is busy or has changed.
     """
     usable = states.SHARE_NETWORK['change'].allowed | states.SHARE_NETWORK.transient
     if not share_networks.lock(conn, lack.share_network_id, usable):
@@ -69,6 +69,4 @@ def complete_all(ctx: context.RequestContext, host: str, only: Collection[str] |
         ]
     for row in lacking:
         with ctx.db.writer() as conn:
-            wake = complete(conn, ctx, row)
-        if wake is not None:
-            wake.send(ctx)
+            complete(conn, ctx, row)

@@ -42,7 +42,7 @@ _WHY = 'promotion'
 
 
 def resync(conn: Connection, ctx: context.RequestContext, row: Any, left: Sequence[str] = ()) -> Wake:
-    """Have the replica (a row that is not the active one) brought up to date. Return the wake-up to send.
+    """Have the replica (a row that is not the active one) brought up to date.
 
     ``left``: see ``OnReplica``; for the operation, if none is open yet.
     """
@@ -141,19 +141,16 @@ def not_promoted(conn: Connection, work: Work[PromoteReplica], error: Exception)
     notify(conn, work, RESOURCE, Action.PROMOTE, Detail.UNKNOWN_ERROR, error)
 
 
-def put_back(conn: Connection, ctx: context.RequestContext, share_id: str, replica_id: str) -> list[Wake]:
+def put_back(conn: Connection, ctx: context.RequestContext, share_id: str, replica_id: str) -> None:
     """Have the active replica ensured, and the replica that was to take its place brought up to date if it follows: how
-    far its backend went is not known. Return the wake-ups to send.
+    far its backend went is not known.
     """
     active = shares.get(conn, ctx.elevated(), share_id)
-    wakes = [
-        resync(conn, ctx, row)
-        for row in share_replicas.list_non_active(conn, share_id)
-        if row.id == replica_id and row.host and row.status in FOLLOWING
-    ]
+    for row in share_replicas.list_non_active(conn, share_id):
+        if row.id == replica_id and row.host and row.status in FOLLOWING:
+            resync(conn, ctx, row)
     if active.host:
-        wakes.append(ensure.ask_once(conn, ctx, backend_of(active.host), _WHY, [active.instance_id]))
-    return wakes
+        ensure.ask_once(conn, ctx, backend_of(active.host), _WHY, [active.instance_id])
 
 
 def take_snapshots(conn: Connection, work: Work[Any], share_id: str, held: Mapping[str, str | None]) -> None:

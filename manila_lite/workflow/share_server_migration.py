@@ -116,22 +116,18 @@ class ServerMigrations(Migrations[MigrateServer]):
             snapshot_access.begin_all(conn, ctx, moving, data.source_host)
         return apply_rules(conn, ctx, resource_id, data.source_host)
 
-    def leave_note(self, conn: Connection, work: Work[MigrateServer]) -> list[Wake]:
+    def leave_note(self, conn: Connection, work: Work[MigrateServer]) -> None:
         """Begin the deletion of the target, whether it is new or was idle before."""
-        wakes = (
-            [self._begin_clear(conn, work)]
-            if share_server_queries.list_by_ids(conn, (work.data.target,))
-            else []
-        )
+        if share_server_queries.list_by_ids(conn, (work.data.target,)):
+            self._begin_clear(conn, work)
         self._release_claims(conn, work.data)
-        return wakes
 
-    def _begin_clear(self, conn: Connection, work: Work[MigrateServer]) -> Wake:
+    def _begin_clear(self, conn: Connection, work: Work[MigrateServer]) -> None:
         """Begin the deletion of the target with everything on it."""
         target, data, left = work.data.target, work.data, what_is_left(conn, work.resource_id)
         transitions.fail(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.ERROR)
         transitions.begin(conn, states.SHARE_SERVER, 'delete', target, source_share_server_id=None)
-        return begin(
+        begin(
             conn,
             work.ctx,
             self.clear_kind,

@@ -140,9 +140,7 @@ def cancel(call: Call) -> int:
         op = _get_open(conn, call.args.id)
         migrations = _MIGRATIONS[op.kind]
         work = migrations.work(op, context.of_operation(op, services))
-        wakes = migrations.cancel_by_force(conn, work)
-    for wake in wakes:
-        wake.send(work.ctx)
+        migrations.cancel_by_force(conn, work)
     print(f'The migration of {call.args.id} is cancelled. Its destination deletes the copy when it is up.')
     return GOOD
 

@@ -100,7 +100,7 @@ def _begin(work: Work[MigrateServer], migration: values.ServerMigration, taken: 
     key = f'addresses:{source}'
     with work.writer() as conn:
         allocations.set_owner(conn, migration.target.id, taken)
-        wake = begin_once(
+        return begin_once(
             conn,
             work.ctx,
             share_server_migration.READDRESS,
@@ -111,9 +111,7 @@ def _begin(work: Work[MigrateServer], migration: values.ServerMigration, taken: 
             lane=FAST,
             mutex_key=key,
             unique_key=key,
-        )
-    wake.send(work.ctx)
-    return wake.operation_id
+        ).operation_id
 
 
 def _await(work: Work[MigrateServer], operation_id: str) -> None:

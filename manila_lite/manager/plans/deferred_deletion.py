@@ -69,7 +69,7 @@ def _begin(services: context.Services, resource_type: str, row: Any) -> None:
             transitions.begin(conn, states.SHARE, 'defer_again', row.instance_id)
         else:
             transitions.begin(conn, states.SNAPSHOT, 'defer_again', row.id)
-        wake = engine.begin(
+        engine.begin(
             conn,
             ctx,
             f'{resource_type}.deferred_delete',
@@ -80,4 +80,3 @@ def _begin(services: context.Services, resource_type: str, row: Any) -> None:
             mutex_key=row.instance_id,
             unique_key=f'{resource_type}:{row.id}',
         )
-    wake.send(ctx)

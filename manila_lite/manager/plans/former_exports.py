@@ -54,8 +54,6 @@ def close(work: Work[M], migrations: Migrations[M]) -> None:
             wake = migrations.close(conn, work.ctx, work.resource_id, data) if knows_how else None
         data.closing = wake.operation_id if wake else None
         data.closing_since = timeutils.utcnow_ts(microsecond=True)
-        if wake:
-            wake.send(work.ctx)
     data.closed = data.closing is None or _has_ended(work, data.closing, data.closing_since)
 
 

@@ -13,7 +13,7 @@ from manila_lite import encryption, errors, values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, shares
 from manila_lite.db.queries import operations as rows
-from manila_lite.engine import Wake, Work
+from manila_lite.engine import Work
 from manila_lite.host_copy.share_moves import ShareMoves
 from manila_lite.operation_data.host_copies import HostCopy
 from manila_lite.operation_data.migrations import Migrate
@@ -71,13 +71,11 @@ def let_in(copy: ShareCopy, snapshot: values.Snapshot | None = None) -> str | No
     with work.ctx.db.writer() as conn:
         access.lock(conn, copy.share_id)
         work.hold(conn)
-        wakes = _ask(conn, copy, clients, snapshot)
+        _ask(conn, copy, clients, snapshot)
         telling = rows.is_open(conn, access.unique_key(copy.share_id)) or (
             snapshot is not None and rows.is_open(conn, snapshot_access.unique_key(snapshot.id))
         )
         key = access.key_of_copy_client(conn, copy.instance_id)
-    for wake in wakes:
-        wake.send(work.ctx)
     data.let_in = clients
     if snapshot is not None:
         data.snapshots_opened[snapshot.id] = clients
@@ -95,17 +93,16 @@ def let_in(copy: ShareCopy, snapshot: values.Snapshot | None = None) -> str | No
     raise errors.Again(_LOOK)
 
 
-def _ask(conn: Connection, copy: ShareCopy, clients: str, snapshot: values.Snapshot | None) -> list[Wake]:
+def _ask(conn: Connection, copy: ShareCopy, clients: str, snapshot: values.Snapshot | None) -> None:
     """Begin the calls of the source's backend that are still missing. After a takeover the clients are those of another
     process.
     """
-    ctx, host, data, wakes = copy.work.ctx, copy.migration.source_host, copy.data, []
+    ctx, host, data = copy.work.ctx, copy.migration.source_host, copy.data
     if data.let_in != clients:
         shares.update_instance(conn, copy.instance_id, copy_client=clients, copy_client_key=None)
-        wakes.append(apply_rules(conn, ctx, copy.share_id, host))
+        apply_rules(conn, ctx, copy.share_id, host)
     if snapshot is not None and data.snapshots_opened.get(snapshot.id) != clients:
-        wakes.append(snapshot_access.begin(conn, ctx, snapshot.id, host))
-    return wakes
+        snapshot_access.begin(conn, ctx, snapshot.id, host)
 
 
 def admit_here(copy: ShareCopy) -> str | None:

@@ -202,9 +202,9 @@ class Steps(Generic[M]):
         with work.ctx.db.writer() as conn:
             self.migrations.lock(conn, work.resource_id)
             work.hold(conn)
-            wake = self.migrations.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=readonly)
-        wake.send(work.ctx)
-        return wake.operation_id
+            return self.migrations.apply_rules(
+                conn, work.ctx, work.resource_id, work.data, readonly=readonly
+            ).operation_id
 
     def start(self, work: Work[M]) -> None:
         """Have the backend begin to copy."""

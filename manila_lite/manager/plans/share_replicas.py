@@ -233,8 +233,7 @@ def update_all(manager: Any) -> None:
         ctx.project_id, ctx.user_id = row.project_id, row.user_id
         with ctx.db.writer() as conn:
             access.lock(conn, row.share_id)
-            wake = replica_workflow.resync(conn, ctx, row)
-        wake.send(ctx)
+            replica_workflow.resync(conn, ctx, row)
 
 
 # Promoting ------------------------------------------------------------------------------------------
@@ -309,11 +308,8 @@ def _put_back_if_stopped(work: Work[PromoteReplica]) -> None:
     with work.ctx.db.writer() as conn:
         access.lock(conn, work.data.share_id)
         row = share_replicas.as_share(conn, work.resource_id)
-        wakes = []
         if row is not None and row.status != _SHARE['promote'].during:
-            wakes = replica_workflow.put_back(conn, work.ctx, row.id, work.resource_id)
-    for wake in wakes:
-        wake.send(work.ctx)
+            replica_workflow.put_back(conn, work.ctx, row.id, work.resource_id)
 
 
 def promoted(conn: Connection, work: Work[PromoteReplica]) -> None:

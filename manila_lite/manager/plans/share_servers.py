@@ -81,9 +81,7 @@ def serve(
     """
     with work.writer() as conn:
         row = read(conn, work)
-        server_id, wake = (
-            (row.share_server_id, None) if row.share_server_id else _find_or_make(conn, work, row, request)
-        )
+        server_id = row.share_server_id or _find_or_make(conn, work, row, request)
         server = share_servers.get(conn, server_id) if server_id else None
         ready = load(conn, (server.id,)) if server is not None and server.status == 'active' else {}
         inside = (
@@ -91,8 +89,6 @@ def serve(
             if server and not ready
             else ()
         )
-    if wake:
-        wake.send(work.ctx)
     if server is None or server.status in states.SHARE_SERVER.transient:
         raise errors.Again(_SOON)
     if server.status != 'active':
@@ -105,11 +101,9 @@ def serve(
     return ready[server.id]
 
 
-def _find_or_make(
-    conn: Connection, work: Work[Any], row: Any, request: ServerRequest
-) -> tuple[str | None, engine.Wake | None]:
+def _find_or_make(conn: Connection, work: Work[Any], row: Any, request: ServerRequest) -> str | None:
     if not share_networks.lock(conn, row.share_network_id, ('active',)):
-        return None, None
+        return None
     manager = work.service
     zone_id = request.zone(conn, row)
     subnets = share_server_queries.subnets_for(conn, row.share_network_id, zone_id)
@@ -131,16 +125,13 @@ def _find_or_make(
         most_gb=manager.section.max_share_server_size,
         key=key,
     )
-    wake = None
     if server_id is None:
-        server_id, wake = _begin(conn, work, row.share_network_id, subnet_ids, key)
+        server_id = _begin(conn, work, row.share_network_id, subnet_ids, key)
     request.put(conn, row, server_id)
-    return server_id, wake
+    return server_id
 
 
-def _begin(
-    conn: Connection, work: Work[Any], network_id: str, subnet_ids: list[str], key: str | None
-) -> tuple[str, engine.Wake]:
+def _begin(conn: Connection, work: Work[Any], network_id: str, subnet_ids: list[str], key: str | None) -> str:
     server_id = uuidutils.generate_uuid()
     share_servers.insert(
         conn,
@@ -154,7 +145,7 @@ def _begin(
         },
         subnet_ids,
     )
-    return server_id, engine.begin(
+    engine.begin(
         conn,
         work.ctx,
         'share_server.create',
@@ -166,6 +157,7 @@ def _begin(
         unique_key=f'server:{server_id}',
         data=CreateServer(share_id=work.resource_id),
     )
+    return server_id
 
 
 # Creating -----------------------------------------------------------------------------------------
@@ -304,11 +296,9 @@ def remove_unused(manager: Any) -> None:
 def _remove(ctx: context.RequestContext, server: Any) -> None:
     try:
         with ctx.db.writer() as conn:
-            wake = remove_server(conn, ctx, server)
+            remove_server(conn, ctx, server)
     except errors.Conflict as busy:
         LOG.info('Share server %s stays: %s', server.id, busy)
-    else:
-        wake.send(ctx)
 
 
 def free_leftovers(manager: Any) -> None:

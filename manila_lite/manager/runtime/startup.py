@@ -41,12 +41,10 @@ def ask(manager: Any, why: str = START, only: list[str] | None = None) -> str | 
     ctx = context.admin(manager.services)
     try:
         with ctx.db.writer() as conn:
-            wake = ensure_workflow.ask_once(conn, ctx, manager.host, why, only)
+            return ensure_workflow.ask_once(conn, ctx, manager.host, why, only).operation_id
     except Exception:
         LOG.exception('[%s] a check of its shares could not be requested', manager.name)
         return None
-    wake.send(ctx)
-    return wake.operation_id
 
 
 def keep(manager: Any, stopping: threading.Event, first: str | None) -> None:
