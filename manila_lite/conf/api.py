@@ -277,13 +277,4 @@ CONNECTIONS = [
     ),
 ]
 
-
-def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group."""
-    return [('DEFAULT', DEFAULT), ('api', [*API, *CONNECTIONS])]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of this module on ``conf``."""
-    for group, opts in list_opts():
-        conf.register_opts(opts, group=None if group == 'DEFAULT' else group)
+OPTIONS = {'DEFAULT': DEFAULT, 'api': [*API, *CONNECTIONS]}

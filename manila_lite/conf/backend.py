@@ -179,16 +179,9 @@ BACKEND = [
 ]
 
 
-def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group; operators choose the name of a backend's group."""
-    return [('DEFAULT', DEFAULT), ('backend_example', BACKEND)]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the host options on ``conf``; options of backends follow when their names are known."""
-    conf.register_opts(DEFAULT)
-
-
 def register_backend(conf: cfg.ConfigOpts, name: str) -> None:
     """Register the options of a backend for the section ``name``."""
     conf.register_opts(BACKEND, group=name)
+
+
+OPTIONS = {'DEFAULT': DEFAULT}

@@ -43,16 +43,9 @@ TYPE: list[cfg.Opt] = [
 ]
 
 
-def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group; operators choose the name of a type's group."""
-    return [('DEFAULT', DEFAULT), ('backup_type_example', TYPE)]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options that name the types on ``conf``; options of types follow when they are read."""
-    conf.register_opts(DEFAULT)
-
-
 def register_type(conf: cfg.ConfigOpts, name: str) -> None:
     """Register the options of a type of backup for the section ``name``."""
     conf.register_opts(TYPE, group=name)
+
+
+OPTIONS = {'DEFAULT': DEFAULT}

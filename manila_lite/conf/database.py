@@ -2,33 +2,23 @@
 """Options of the database. oslo.db's own options are in the same group."""
 
 from oslo_config import cfg
-from oslo_db import options as oslo_db_options
 
 from manila_lite.conf import numeric
 
-DATABASE = [
-    cfg.BoolOpt(
-        'sqlite_synchronous_full',
-        default=True,
-        help='On SQLite: write every commit to the disk (FULL), so that an answered request survives a power failure. '
-        'A commit then costs two to three times as much. If false, it survives a crash of the process only.',
-    ),
-    numeric.Int(
-        'sqlite_pool_size',
-        default=8,
-        min=1,
-        max=numeric.THREADS,
-        help='Number of connections to a SQLite file that stay open.',
-    ),
-]
-
-
-def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group."""
-    return [('database', DATABASE)]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of this module and of oslo.db on ``conf``."""
-    conf.register_opts(DATABASE, group='database')
-    oslo_db_options.set_defaults(conf)
+OPTIONS = {
+    'database': [
+        cfg.BoolOpt(
+            'sqlite_synchronous_full',
+            default=True,
+            help='On SQLite: write every commit to the disk (FULL), so that an answered request survives a power failure. '
+            'A commit then costs two to three times as much. If false, it survives a crash of the process only.',
+        ),
+        numeric.Int(
+            'sqlite_pool_size',
+            default=8,
+            min=1,
+            max=numeric.THREADS,
+            help='Number of connections to a SQLite file that stay open.',
+        ),
+    ]
+}

@@ -58,13 +58,4 @@ LIMITS: list[cfg.Opt] = [
     ),
 ]
 
-
-def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group."""
-    return [('limits', LIMITS)]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of this module on ``conf``."""
-    for group, opts in list_opts():
-        conf.register_opts(opts, group=group)
+OPTIONS = {'limits': LIMITS}

@@ -1,64 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of metrics. Options of oslo.reports and osprofiler are in their own groups."""
+"""Options of metrics."""
 
 from oslo_config import cfg
-from oslo_reports import opts as reports_opts
 
-from manila_lite import trace
 from manila_lite.conf import numeric
 
-METRICS = [
-    cfg.StrOpt(
-        'listen', default='127.0.0.1', help='Address on which each process serves its metrics for Prometheus.'
-    ),
-    cfg.PortOpt(
-        'port',
-        default=0,
-        help='First port for metrics. Each process takes the first free port from here on, so that all processes of a '
-        'host can share a configuration file. 0: no metrics.',
-    ),
-    numeric.Int(
-        'ports',
-        default=16,
-        min=1,
-        help='Number of ports for metrics, from the first one on. Configure Prometheus to read all of them.',
-    ),
-    cfg.BoolOpt(
-        'database',
-        default=True,
-        help='Include metrics from the database: open operations, pools, usage, heartbeats. They are the same in all '
-        'processes.',
-    ),
-    numeric.Float(
-        'cache_seconds',
-        default=15.0,
-        min=1.0,
-        help='Seconds for which values from the database are kept before they are read again. If reading takes more '
-        'than a twentieth of this time, they are kept for twenty times the reading time.',
-    ),
-    numeric.Int(
-        'max_rows',
-        default=1000,
-        min=1,
-        help='Maximum number of pools, and of services, with metrics of their own.',
-    ),
-    numeric.Int(
-        'projects',
-        default=0,
-        min=0,
-        help='Number of projects with usage metrics of their own: those with the most gigabytes. 0: only the sum of '
-        'all projects.',
-    ),
-]
-
-
-def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group."""
-    return [('metrics', METRICS)]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of this module, oslo.reports, and that which enables osprofiler, on ``conf``."""
-    conf.register_opts(METRICS, group='metrics')
-    reports_opts.set_defaults(conf)
-    conf.register_opt(trace.ENABLED, group='profiler')
+OPTIONS = {
+    'metrics': [
+        cfg.StrOpt(
+            'listen',
+            default='127.0.0.1',
+            help='Address on which each process serves its metrics for Prometheus.',
+        ),
+        cfg.PortOpt(
+            'port',
+            default=0,
+            help='First port for metrics. Each process takes the first free port from here on, so that all processes of a '
+            'host can share a configuration file. 0: no metrics.',
+        ),
+        numeric.Int(
+            'ports',
+            default=16,
+            min=1,
+            help='Number of ports for metrics, from the first one on. Configure Prometheus to read all of them.',
+        ),
+        cfg.BoolOpt(
+            'database',
+            default=True,
+            help='Include metrics from the database: open operations, pools, usage, heartbeats. They are the same in all '
+            'processes.',
+        ),
+        numeric.Float(
+            'cache_seconds',
+            default=15.0,
+            min=1.0,
+            help='Seconds for which values from the database are kept before they are read again. If reading takes more '
+            'than a twentieth of this time, they are kept for twenty times the reading time.',
+        ),
+        numeric.Int(
+            'max_rows',
+            default=1000,
+            min=1,
+            help='Maximum number of pools, and of services, with metrics of their own.',
+        ),
+        numeric.Int(
+            'projects',
+            default=0,
+            min=0,
+            help='Number of projects with usage metrics of their own: those with the most gigabytes. 0: only the sum of '
+            'all projects.',
+        ),
+    ]
+}

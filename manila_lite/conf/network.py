@@ -35,17 +35,9 @@ INSTEAD: list[cfg.Opt] = [opt for opt in (*NETWORK, *STANDALONE) if opt.name in 
 INSTEAD_OF = ('network', 'standalone_network')
 
 
-def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group."""
-    return [('network', NETWORK), ('standalone_network', STANDALONE)]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of this module on ``conf``."""
-    for group, opts in list_opts():
-        conf.register_opts(opts, group=group)
-
-
 def register_instead(conf: cfg.ConfigOpts, group: str) -> None:
     """Register the options of a network plugin for the section ``group``."""
     conf.register_opts(INSTEAD, group=group)
+
+
+OPTIONS = {'network': NETWORK, 'standalone_network': STANDALONE}

@@ -28,33 +28,24 @@ def _ours(option: cfg.Opt) -> cfg.Opt:
     return option
 
 
-NEUTRON = [
-    cfg.StrOpt(
-        'physical_network',
-        help='Physical network of the share servers, for networks with several segments: provider:physical_network in '
-        'Neutron.',
-    ),
-    *(
-        _ours(option)
-        for options in (
-            loading.get_auth_common_conf_options(),
-            loading.get_session_conf_options(),
-            loading.get_adapter_conf_options(include_deprecated=False),
-        )
-        for option in options
-    ),
-]
-
-
-def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group."""
-    return [(GROUP, NEUTRON)]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of this module on ``conf``."""
-    for group, opts in list_opts():
-        conf.register_opts(opts, group=group)
+OPTIONS = {
+    GROUP: [
+        cfg.StrOpt(
+            'physical_network',
+            help='Physical network of the share servers, for networks with several segments: provider:physical_network in '
+            'Neutron.',
+        ),
+        *(
+            _ours(option)
+            for options in (
+                loading.get_auth_common_conf_options(),
+                loading.get_session_conf_options(),
+                loading.get_adapter_conf_options(include_deprecated=False),
+            )
+            for option in options
+        ),
+    ]
+}
 
 
 def register_login(conf: cfg.ConfigOpts) -> None:

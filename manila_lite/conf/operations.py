@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of operations: number of threads, time of a claim, and end of retries."""
 
-from oslo_config import cfg
-
 from manila_lite.conf import numeric
 
 OPERATIONS = [
@@ -81,13 +79,4 @@ OPERATIONS = [
     ),
 ]
 
-
-def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group."""
-    return [('operations', OPERATIONS)]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of this module on ``conf``."""
-    for group, opts in list_opts():
-        conf.register_opts(opts, group=None if group == 'DEFAULT' else group)
+OPTIONS = {'operations': OPERATIONS}

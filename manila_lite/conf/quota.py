@@ -10,35 +10,26 @@ def _limit(name: str, default: int, what: str) -> cfg.IntOpt:
     return numeric.Int(name, default=default, min=-1, mutable=True, help=f'{what} per project. -1: no limit.')
 
 
-QUOTA: list[cfg.Opt] = [
-    _limit('shares', 50, 'Maximum number of shares'),
-    _limit('snapshots', 50, 'Maximum number of snapshots'),
-    _limit('gigabytes', 1000, 'Maximum total size in GiB of all shares'),
-    _limit('snapshot_gigabytes', 1000, 'Maximum total size in GiB of all snapshots'),
-    numeric.Int(
-        'per_share_gigabytes',
-        default=-1,
-        min=-1,
-        mutable=True,
-        help='Maximum size of one share in GiB. -1: no limit.',
-    ),
-    _limit('share_networks', 10, 'Maximum number of share networks'),
-    _limit('share_groups', 50, 'Maximum number of share groups'),
-    _limit('share_group_snapshots', 50, 'Maximum number of share group snapshots'),
-    _limit('share_replicas', 100, 'Maximum number of share replicas'),
-    _limit('replica_gigabytes', 1000, 'Maximum total size in GiB of all share replicas'),
-    _limit('backups', 10, 'Maximum number of share backups'),
-    _limit('backup_gigabytes', 1000, 'Maximum total size in GiB of all share backups'),
-    _limit('encryption_keys', 100, 'Maximum number of encryption key references'),
-]
-
-
-def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group."""
-    return [('quota', QUOTA)]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of this module on ``conf``."""
-    for group, opts in list_opts():
-        conf.register_opts(opts, group=None if group == 'DEFAULT' else group)
+OPTIONS = {
+    'quota': [
+        _limit('shares', 50, 'Maximum number of shares'),
+        _limit('snapshots', 50, 'Maximum number of snapshots'),
+        _limit('gigabytes', 1000, 'Maximum total size in GiB of all shares'),
+        _limit('snapshot_gigabytes', 1000, 'Maximum total size in GiB of all snapshots'),
+        numeric.Int(
+            'per_share_gigabytes',
+            default=-1,
+            min=-1,
+            mutable=True,
+            help='Maximum size of one share in GiB. -1: no limit.',
+        ),
+        _limit('share_networks', 10, 'Maximum number of share networks'),
+        _limit('share_groups', 50, 'Maximum number of share groups'),
+        _limit('share_group_snapshots', 50, 'Maximum number of share group snapshots'),
+        _limit('share_replicas', 100, 'Maximum number of share replicas'),
+        _limit('replica_gigabytes', 1000, 'Maximum total size in GiB of all share replicas'),
+        _limit('backups', 10, 'Maximum number of share backups'),
+        _limit('backup_gigabytes', 1000, 'Maximum total size in GiB of all share backups'),
+        _limit('encryption_keys', 100, 'Maximum number of encryption key references'),
+    ]
+}

@@ -29,13 +29,4 @@ UPGRADE_LEVELS: list[cfg.Opt] = [
     )
 ]
 
-
-def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group."""
-    return [('rpc', RPC), ('upgrade_levels', UPGRADE_LEVELS)]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of this module on ``conf``."""
-    for group, opts in list_opts():
-        conf.register_opts(opts, group=None if group == 'DEFAULT' else group)
+OPTIONS = {'rpc': RPC, 'upgrade_levels': UPGRADE_LEVELS}

@@ -64,13 +64,4 @@ SCHEDULER = [
     ),
 ]
 
-
-def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Return the options by group."""
-    return [('scheduler', SCHEDULER)]
-
-
-def register_opts(conf: cfg.ConfigOpts) -> None:
-    """Register the options of this module on ``conf``."""
-    for group, opts in list_opts():
-        conf.register_opts(opts, group=None if group == 'DEFAULT' else group)
+OPTIONS = {'scheduler': SCHEDULER}

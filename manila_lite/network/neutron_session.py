@@ -14,7 +14,8 @@ from keystoneauth1 import loading
 from oslo_log import log
 
 from manila_lite import errors
-from manila_lite.conf.neutron import GROUP, register_login, register_opts
+from manila_lite.conf import neutron, register_module
+from manila_lite.conf.neutron import GROUP, register_login
 
 LOG = log.getLogger(__name__)
 
@@ -83,7 +84,7 @@ def connect(conf: Any) -> Session:
 
 
 def _login(conf: Any) -> Any:
-    register_opts(conf)
+    register_module(conf, neutron)
     register_login(conf)
     try:
         auth = loading.load_auth_from_conf_options(conf, GROUP)

@@ -14,7 +14,7 @@ from manila_lite.engine.plans import FAST
 def begin(
     conn: Connection, ctx: context.RequestContext, snapshot_id: str, host: str, owner: str | None = None
 ) -> Wake:
-    """Have the backend ``host`` apply all rules of the snapshot. Return the wake-up to send after the commit.
+    """Have the backend ``host`` apply all rules of the snapshot. Return its wake-up.
 
     ``owner``: the snapshot's project, if that may be another than the context's.
     """

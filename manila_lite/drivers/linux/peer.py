@@ -20,6 +20,7 @@ from oslo_config import cfg
 
 from manila_lite import errors, release
 from manila_lite.conf import backend as backend_conf
+from manila_lite.conf import register_module
 from manila_lite.drivers.interface import Backend
 from manila_lite.drivers.linux.options import OPTIONS, is_shared
 from manila_lite.drivers.linux.pool import btrfs
@@ -198,7 +199,7 @@ def make(arguments: argparse.Namespace) -> Peer:
         default_config_files=arguments.config_file,
         default_config_dirs=arguments.config_dir,
     )
-    backend_conf.register_opts(conf)
+    register_module(conf, backend_conf)
     if name not in conf.enabled_share_backends:
         raise errors.BadConfig(f'{name} is not in enabled_share_backends')
     backend_conf.register_backend(conf, name)

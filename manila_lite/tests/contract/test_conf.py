@@ -25,7 +25,7 @@ class Options(testtools.TestCase):
         self.assertEqual(names, {module.__name__.rpartition('.')[2] for module in opts.modules()})
         for name in names:
             module = importlib.import_module(f'manila_lite.conf.{name}')
-            self.assertTrue(any(options for _, options in module.list_opts()), name)
+            self.assertTrue(any(module.OPTIONS.values()), name)
 
     def test_each_option_has_a_help_text(self):
         for group, options in opts.list_opts():

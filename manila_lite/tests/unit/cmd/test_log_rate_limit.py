@@ -8,7 +8,7 @@ import testtools
 from oslo_config import cfg
 
 from manila_lite.cmd import log_rate_limit
-from manila_lite.conf import api
+from manila_lite.conf import api, register_module
 from manila_lite.tests import waiting
 
 
@@ -18,7 +18,7 @@ class TestFlood(testtools.TestCase):
         self.said = self.useFixture(fixtures.FakeLogger(format='%(name)s %(message)s'))
         self.log = logging.getLogger(log_rate_limit.LOGGERS[0])
         self.conf = cfg.ConfigOpts()
-        api.register_opts(self.conf)
+        register_module(self.conf, api)
         self.conf([])
         self.limit(0)  # a service that ran in this process before may have left its own limit
         self.addCleanup(self.limit, 0)

@@ -7,13 +7,13 @@ import testtools
 from oslo_config import cfg
 
 from manila_lite.api.server import connection_limits
-from manila_lite.conf import api
+from manila_lite.conf import api, register_module
 
 
 class TestLimits(testtools.TestCase):
     def test_options_have_the_same_defaults(self):
         conf = cfg.ConfigOpts()
-        api.register_opts(conf)
+        register_module(conf, api)
         conf([])
         self.assertEqual(connection_limits.DEFAULTS, connection_limits.read_limits(conf.api))
 

@@ -10,6 +10,7 @@ from oslo_config import cfg
 
 from manila_lite import errors, values
 from manila_lite.conf import backend as backend_conf
+from manila_lite.conf import register_module
 from manila_lite.drivers.interface import Backend, abilities_of
 from manila_lite.drivers.linux import report
 from manila_lite.drivers.linux.driver import LinuxDriver
@@ -33,7 +34,7 @@ class ServicesTest(testtools.TestCase):
     def backend(self, **options):
         conf = cfg.ConfigOpts()
         conf([], default_config_files=[])
-        backend_conf.register_opts(conf)
+        register_module(conf, backend_conf)
         backend_conf.register_backend(conf, 'b')
         conf.register_opts(OPTIONS, group='b')
         for name, value in {'linux_pool_path': str(self.root / 'pool'), **options}.items():
