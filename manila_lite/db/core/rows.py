@@ -2,7 +2,7 @@
 """Rows of a result: one, or the error of a resource that does not exist; and rows in groups."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import sqlalchemy as sa
@@ -35,3 +35,22 @@ def group_rows(rows: Iterable[Row[Any]], name: str) -> dict[str, list[Row[Any]]]
     for row in rows:
         groups[getattr(row, name)].append(row)
     return groups
+
+
+def updater(table: sa.Table) -> Callable[..., None]:
+    """Return a function that sets values of the row with an id, if any are given: ``(conn, row_id, **values)``."""
+
+    def update(conn: Connection, row_id: str, /, **values: Any) -> None:
+        if values:
+            conn.execute(table.update().where(table.c.id == row_id).values(**values))
+
+    return update
+
+
+def deleter(table: sa.Table) -> Callable[[Connection, str], None]:
+    """Return a function that deletes the row with an id."""
+
+    def delete(conn: Connection, row_id: str) -> None:
+        conn.execute(table.delete().where(table.c.id == row_id))
+
+    return delete

@@ -15,7 +15,7 @@ from manila_lite import context, states, values
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
 from manila_lite.db.core.prepared import Among, Query, one_of
-from manila_lite.db.core.rows import found
+from manila_lite.db.core.rows import found, updater
 
 _rules = models.access_rules
 _shares = models.shares
@@ -320,6 +320,5 @@ def rule_states(conn: Connection, share_id: str) -> set[str]:
     )
 
 
-def update(conn: Connection, rule_id: str, **values: Any) -> None:
-    """Set these values of the rule. Never a state."""
-    conn.execute(_rules.update().where(_rules.c.id == rule_id).values(**values))
+#: Set these values of the rule. Never a state.
+update = updater(_rules)

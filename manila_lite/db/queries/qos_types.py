@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
-from manila_lite.db.core.rows import get_row
+from manila_lite.db.core.rows import deleter, get_row, updater
 
 _types = models.qos_types
 _specs = models.qos_type_specs
@@ -78,14 +78,12 @@ def create(conn: Connection, name: str, description: str | None, specs: Mapping[
     return qos_type_id
 
 
-def update(conn: Connection, qos_type_id: str, **values: Any) -> None:
-    """Set these values of the QoS type."""
-    conn.execute(_types.update().where(_types.c.id == qos_type_id).values(**values))
+#: Set these values of the QoS type.
+update = updater(_types)
 
 
-def delete(conn: Connection, qos_type_id: str) -> None:
-    """Delete the QoS type with its specs."""
-    conn.execute(_types.delete().where(_types.c.id == qos_type_id))
+#: Delete the QoS type with its specs.
+delete = deleter(_types)
 
 
 def share_types_of(conn: Connection, row: Row[Any]) -> list[str]:

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
 from manila_lite.db.core import paging
-from manila_lite.db.core.rows import get_row, group_rows
+from manila_lite.db.core.rows import get_row, group_rows, updater
 
 _locks = models.resource_locks
 _shares = models.shares
@@ -134,9 +134,8 @@ def mark_for_transfer(conn: Connection, share_id: str, transfer_id: str) -> None
     conn.execute(_locks.update().where(_locks.c.share_id == share_id).values(transfer_id=transfer_id))
 
 
-def update(conn: Connection, lock_id: str, **values: Any) -> None:
-    """Set these values of the lock."""
-    conn.execute(_locks.update().where(_locks.c.id == lock_id).values(**values))
+#: Set these values of the lock.
+update = updater(_locks)
 
 
 def delete(conn: Connection, lock_ids: Iterable[str]) -> None:

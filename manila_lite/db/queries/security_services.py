@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
-from manila_lite.db.core.rows import get_row
+from manila_lite.db.core.rows import deleter, get_row, updater
 
 _services = models.security_services
 _used = models.share_network_security_services
@@ -118,12 +118,9 @@ def insert(conn: Connection, values: dict[str, Any]) -> None:
     conn.execute(_services.insert().values(**values))
 
 
-def update(conn: Connection, service_id: str, **values: Any) -> None:
-    """Set these values of the service."""
-    if values:
-        conn.execute(_services.update().where(_services.c.id == service_id).values(**values))
+#: Set these values of the service.
+update = updater(_services)
 
 
-def delete(conn: Connection, service_id: str) -> None:
-    """Delete the service, which no network uses."""
-    conn.execute(_services.delete().where(_services.c.id == service_id))
+#: Delete the service, which no network uses.
+delete = deleter(_services)

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import context, states
 from manila_lite.db import models
 from manila_lite.db.core import paging
-from manila_lite.db.core.rows import get_row
+from manila_lite.db.core.rows import get_row, updater
 
 _backups = models.share_backups
 _instances = models.share_instances
@@ -180,7 +180,5 @@ def move_deletions(conn: Connection, old: str, new: str) -> tuple[int, int]:
     return conn.execute(_backups.update().where(_backups.c.host == old).values(host=new)).rowcount, waiting
 
 
-def update(conn: Connection, backup_id: str, **values: Any) -> None:
-    """Set these values of the backup. Never a status."""
-    if values:
-        conn.execute(_backups.update().where(_backups.c.id == backup_id).values(**values))
+#: Set these values of the backup. Never a status.
+update = updater(_backups)

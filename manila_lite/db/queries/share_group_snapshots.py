@@ -11,7 +11,7 @@ from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
 from manila_lite.db.core.prepared import WriteEach
-from manila_lite.db.core.rows import get_row, group_rows
+from manila_lite.db.core.rows import get_row, group_rows, updater
 from manila_lite.db.queries import shares
 
 _snapshots = models.share_group_snapshots
@@ -51,10 +51,8 @@ def list_snapshots(
     return list(conn.execute(page.apply(query, SORTABLE, tie=_snapshots.c.id)).all())
 
 
-def update(conn: Connection, group_snapshot_id: str, **values: Any) -> None:
-    """Set these values of the group snapshot. Never a status."""
-    if values:
-        conn.execute(_snapshots.update().where(_snapshots.c.id == group_snapshot_id).values(**values))
+#: Set these values of the group snapshot. Never a status.
+update = updater(_snapshots)
 
 
 def lock(conn: Connection, group_snapshot_id: str, statuses: Iterable[str]) -> bool:

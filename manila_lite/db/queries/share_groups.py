@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
-from manila_lite.db.core.rows import get_row
+from manila_lite.db.core.rows import get_row, updater
 from manila_lite.db.queries import hosts, share_group_types
 
 _groups = models.share_groups
@@ -76,10 +76,8 @@ def set_share_types(conn: Connection, group_id: str, share_type_ids: Iterable[st
     share_group_types.set_share_types(conn, _share_types, group_id, share_type_ids)
 
 
-def update(conn: Connection, group_id: str, **values: Any) -> None:
-    """Set these values of the group. Never a status."""
-    if values:
-        conn.execute(_groups.update().where(_groups.c.id == group_id).values(**values))
+#: Set these values of the group. Never a status.
+update = updater(_groups)
 
 
 def lock(conn: Connection, group_id: str, statuses: Iterable[str]) -> bool:

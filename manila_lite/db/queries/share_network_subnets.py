@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
 from manila_lite.db.core import key_values
-from manila_lite.db.core.rows import get_row, group_rows
+from manila_lite.db.core.rows import deleter, get_row, group_rows, updater
 
 _subnets = models.share_network_subnets
 _networks = models.share_networks
@@ -92,9 +92,8 @@ def owner_of_unnamed(conn: Connection, network_id: str) -> str | None:
     ).scalar()
 
 
-def update(conn: Connection, subnet_id: str, **values: Any) -> None:
-    """Set these values of the subnet."""
-    conn.execute(_subnets.update().where(_subnets.c.id == subnet_id).values(**values))
+#: Set these values of the subnet.
+update = updater(_subnets)
 
 
 def put_into_network(conn: Connection, subnet_id: str, values: dict[str, Any]) -> None:
@@ -106,9 +105,8 @@ def put_into_network(conn: Connection, subnet_id: str, values: dict[str, Any]) -
     )
 
 
-def delete(conn: Connection, subnet_id: str) -> None:
-    """Delete the subnet, which no server is in, with its metadata."""
-    conn.execute(_subnets.delete().where(_subnets.c.id == subnet_id))
+#: Delete the subnet, which no server is in, with its metadata.
+delete = deleter(_subnets)
 
 
 def delete_for_owner(conn: Connection, subnet_id: str) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
-from manila_lite.db.core.rows import get_row
+from manila_lite.db.core.rows import deleter, get_row, updater
 from manila_lite.db.queries import share_network_subnets
 
 _networks = models.share_networks
@@ -104,10 +104,8 @@ def list_networks(
     return list(conn.execute(page.apply(query, SORTABLE, tie=_networks.c.id)).all())
 
 
-def update(conn: Connection, network_id: str, **values: Any) -> None:
-    """Set these values of the network. Never a status."""
-    if values:
-        conn.execute(_networks.update().where(_networks.c.id == network_id).values(**values))
+#: Set these values of the network. Never a status.
+update = updater(_networks)
 
 
 def delete_for_owner(conn: Connection, network_id: str) -> None:
@@ -128,9 +126,8 @@ def delete_if_without_servers(conn: Connection, network_id: str) -> bool:
     )
 
 
-def delete(conn: Connection, network_id: str) -> None:
-    """Delete the network, with its subnets and its use of security services."""
-    conn.execute(_networks.delete().where(_networks.c.id == network_id))
+#: Delete the network, with its subnets and its use of security services.
+delete = deleter(_networks)
 
 
 def count_shares(conn: Connection, network_id: str, *, without_server: bool = False) -> int:

@@ -14,7 +14,7 @@ from manila_lite import context, errors, values
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
 from manila_lite.db.core.prepared import Among, Query, Write, WriteAmong, WriteEach
-from manila_lite.db.core.rows import group_rows
+from manila_lite.db.core.rows import group_rows, updater
 from manila_lite.db.queries import affinity, hosts
 
 _shares = models.shares
@@ -332,10 +332,8 @@ def is_mount_point_taken(conn: Connection, mount_point_name: str) -> bool:
     )
 
 
-def update(conn: Connection, share_id: str, **values: Any) -> None:
-    """Set these values of the share. Never a status."""
-    if values:
-        conn.execute(_shares.update().where(_shares.c.id == share_id).values(**values))
+#: Set these values of the share. Never a status.
+update = updater(_shares)
 
 
 def update_sizes(conn: Connection, sizes: Mapping[str, int]) -> None:
@@ -346,9 +344,8 @@ def update_sizes(conn: Connection, sizes: Mapping[str, int]) -> None:
 _SIZES = WriteEach(_shares.update().values(target_size=None), _shares.c.id, _shares.c.size)
 
 
-def update_instance(conn: Connection, instance_id: str, **values: Any) -> None:
-    """Set these values of the instance. Never a status."""
-    conn.execute(_instances.update().where(_instances.c.id == instance_id).values(**values))
+#: Set these values of the instance. Never a status.
+update_instance = updater(_instances)
 
 
 def update_instances(conn: Connection, instance_ids: Iterable[str], **values: Any) -> None:

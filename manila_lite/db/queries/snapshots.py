@@ -12,7 +12,7 @@ from manila_lite import context, errors
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
 from manila_lite.db.core.prepared import Query
-from manila_lite.db.core.rows import found
+from manila_lite.db.core.rows import found, updater
 from manila_lite.db.queries import shares
 
 _snapshots = models.snapshots
@@ -140,10 +140,8 @@ def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) 
     ).scalar_one()
 
 
-def update(conn: Connection, snapshot_id: str, **values: Any) -> None:
-    """Set these values of the snapshot. Never a status."""
-    if values:
-        conn.execute(_snapshots.update().where(_snapshots.c.id == snapshot_id).values(**values))
+#: Set these values of the snapshot. Never a status.
+update = updater(_snapshots)
 
 
 def lock_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> bool:
