@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import psutil
 
 from manila_lite.host import programs
 from manila_lite.host.commands import ENV
+from manila_lite.host.waits import until
 
 _BOOT = Path('/proc/sys/kernel/random/boot_id')
 
@@ -91,9 +91,7 @@ class Daemon:
                 break
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.send_signal(signo)
-            end = time.monotonic() + patience
-            while self.process() is not None and time.monotonic() < end:
-                time.sleep(0.02)
+            until(lambda: self.process() is None, patience)
         self.record.unlink(missing_ok=True)
 
 

@@ -2,15 +2,19 @@
 """The state of a dummy, and the parts that its abilities share: new records, rules and export locations."""
 
 import base64
+import dataclasses
 import hashlib
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.drivers.dummy import locations, report
 from manila_lite.drivers.dummy.knobs import Knobs
-from manila_lite.drivers.dummy.store import ShareRecord, Store
+from manila_lite.drivers.dummy.store import Records, ShareRecord, Store
+
+T = TypeVar('T', values.Share, values.Snapshot)
 
 _LEVELS = ('rw', 'ro')
 
@@ -93,6 +97,29 @@ class DummyBase(interface.ShareDriver):
             except ValueError:
                 return f'{rule.to} is not an address.'
         return None
+
+    def _bring(self, home: Store, share_id: str, **changes: Any) -> ShareRecord:
+        """Copy the present state of a share from a store, with these changes, without exports and rules. Returns its record."""
+        with home.locked():
+            record = dataclasses.replace(home.share(share_id), exported=False, rules={}, **changes)
+        with self.store.locked():
+            self.store.shares.put(record)
+        return record
+
+    def _bring_snapshots(self, home: Store, snapshots: Iterable[values.Snapshot], **changes: Any) -> None:
+        """Copy snapshots likewise."""
+        with home.locked():
+            taken = [home.snapshot(snapshot.id) for snapshot in snapshots]
+        with self.store.locked():
+            for record in taken:
+                self.store.snapshots.put(
+                    dataclasses.replace(record, name='', exported=False, rules={}, **changes)
+                )
+
+    def _not_here(self, records: Records[Any], wanted: Iterable[T]) -> list[T]:
+        """Return those of the wanted shares, or snapshots, that this store does not have."""
+        with self.store.locked():
+            return [one for one in wanted if records.get(one.id) is None]
 
     def _locations(self, share: values.Share, record: ShareRecord) -> list[values.ExportLocation]:
         if share.server and self.HANDLES_SHARE_SERVERS:

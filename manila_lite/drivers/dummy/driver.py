@@ -118,7 +118,7 @@ class DummyDriver(
     @knobbed
     def inspect_shares(self, targets: Sequence[values.EnsureTarget]) -> Mapping[str, values.EnsureResult]:
         with self.store.locked():
-            return {target.share.id: self._inspect(target) for target in targets}
+            return {target.share.id: self._ensure(target, inspect=True) for target in targets}
 
     def fingerprint(self) -> Mapping[str, str]:
         return {'addresses': ' '.join([*self.conf.dummy_export_ips, self.conf.dummy_admin_export_ip or ''])}
@@ -143,23 +143,12 @@ class DummyDriver(
     @knobbed
     def create_snapshot(self, snapshot: values.Snapshot) -> str | None:
         with self.store.locked():
-            if self.store.snapshots.get(snapshot.id) is None:
-                source = self.store.share(snapshot.share.id)
-                self.store.snapshots.put(
-                    SnapshotRecord(snapshot.id, source.id, source.size, source.content, source.used)
-                )
-        return f'/snapshots/{snapshot.id}'
+            return self._take_all([snapshot])[snapshot.id]
 
     @knobbed
     def create_group_snapshot(self, snapshots: Sequence[values.Snapshot]) -> Mapping[str, str | None]:
         with self.store.locked():
-            sources = {snapshot.id: self.store.share(snapshot.share.id) for snapshot in snapshots}
-            if not all(self.store.snapshots.get(snapshot_id) for snapshot_id in sources):
-                for snapshot_id, source in sources.items():
-                    self.store.snapshots.put(
-                        SnapshotRecord(snapshot_id, source.id, source.size, source.content, source.used)
-                    )
-        return {snapshot_id: f'/snapshots/{snapshot_id}' for snapshot_id in sources}
+            return self._take_all(snapshots)
 
     @knobbed
     def delete_snapshot(self, snapshot: values.Snapshot) -> None:
@@ -219,6 +208,15 @@ class DummyDriver(
                 snapshot.exported, snapshot.rules = False, {}
                 self.store.snapshots.put(snapshot)
 
+    def _take_all(self, snapshots: Sequence[values.Snapshot]) -> dict[str, str | None]:
+        sources = {snapshot.id: self.store.share(snapshot.share.id) for snapshot in snapshots}
+        if not all(self.store.snapshots.get(snapshot_id) for snapshot_id in sources):
+            for snapshot_id, source in sources.items():
+                self.store.snapshots.put(
+                    SnapshotRecord(snapshot_id, source.id, source.size, source.content, source.used)
+                )
+        return {snapshot_id: f'/snapshots/{snapshot_id}' for snapshot_id in sources}
+
     def _create(
         self, share: values.Share, snapshot: values.Snapshot | None = None
     ) -> list[values.ExportLocation]:
@@ -232,21 +230,17 @@ class DummyDriver(
                 self.store.shares.put(record)
         return self._locations(share, record)
 
-    def _inspect(self, target: values.EnsureTarget) -> values.EnsureResult:
+    def _ensure(self, target: values.EnsureTarget, *, inspect: bool = False) -> values.EnsureResult:
         record = self.store.held(target.share.id)
         if record is None:
             return values.EnsureResult(error='The data of the share is missing.')
-        return values.EnsureResult(repaired=() if record.exported else ('It was not exported.',))
-
-    def _ensure(self, target: values.EnsureTarget) -> values.EnsureResult:
-        record = self.store.held(target.share.id)
-        if record is None:
-            return values.EnsureResult(error='The data of the share is missing.')
+        repaired = () if record.exported else ('It was not exported.',)
+        if inspect:
+            return values.EnsureResult(repaired=repaired)
         before = dataclasses.replace(record)
         try:
             record.server, record.qos = self._server_of(target.share), dict(target.share.qos)
         except errors.Final as bad:
             return values.EnsureResult(error=str(bad))
         results = self._enforce(record, target.rules, before)
-        repaired = () if before.exported else ('It was not exported.',)
         return values.EnsureResult(tuple(self._locations(target.share, record)), results, repaired=repaired)

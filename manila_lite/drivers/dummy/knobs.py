@@ -129,32 +129,9 @@ class Knobs:
         self.closing.wait(knob.seconds)
 
     def fail(self, method: str, knob: Knob) -> None:
-        """Fail in a way that callers take for "perhaps still running".
-
-        :raises ConnectionError: always.
-        """
-        raise ConnectionError(f'{method} lost touch with the backend: {knob.text}')
-
-    def fail_final(self, method: str, knob: Knob) -> None:
-        """Fail for good.
-
-        :raises errors.Final: always.
-        """
-        raise errors.Final(f'{method} cannot be done: {knob.text}')
-
-    def refuse(self, method: str, knob: Knob) -> None:
-        """Refuse to shrink a share.
-
-        :raises errors.RefusedShrink: always.
-        """
-        raise errors.RefusedShrink(f'{method} is refused: {knob.text}')
-
-    def deny(self, method: str, knob: Knob) -> None:
-        """Answer like a backend that was asked whether it could do something, and cannot.
-
-        :raises errors.Final: always.
-        """
-        raise errors.Final(f'This backend was told to deny {method}.')
+        """Raise the error of the action."""
+        error, text = _ERRORS[knob.action]
+        raise error(text.format(method=method, knob=knob.text))
 
     def hang(self, method: str, knob: Knob) -> None:
         """Wait until the knob is removed.
@@ -170,13 +147,18 @@ class Knobs:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+#: Errors, by the action: the first is taken for "perhaps still running"; ``refuse`` is about shrinking; ``deny`` answers like a
+#: backend that was asked whether it could do something.
+_ERRORS: dict[str, tuple[type[Exception], str]] = {
+    'fail': (ConnectionError, '{method} lost touch with the backend: {knob}'),
+    'fail_final': (errors.Final, '{method} cannot be done: {knob}'),
+    'refuse': (errors.RefusedShrink, '{method} is refused: {knob}'),
+    'deny': (errors.Final, 'This backend was told to deny {method}.'),
+}
 #: The actions of knobs. ``partial`` is done by ``cut``.
 ACTIONS: dict[str, Callable[[Knobs, str, Knob], None]] = {
     'delay': Knobs.delay,
-    'fail': Knobs.fail,
-    'fail_final': Knobs.fail_final,
-    'refuse': Knobs.refuse,
-    'deny': Knobs.deny,
+    **dict.fromkeys(_ERRORS, Knobs.fail),
     'hang': Knobs.hang,
     'die': Knobs.die,
     'partial': lambda knobs, method, knob: None,

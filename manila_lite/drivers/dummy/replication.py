@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface
-from manila_lite.drivers.dummy import locations
 from manila_lite.drivers.dummy.base import DummyBase
 from manila_lite.drivers.dummy.knobs import knobbed
 from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
@@ -128,13 +127,5 @@ class DummyReplication(DummyBase, interface.Replicates):
     def _result(self, replica: values.Replica, record: ShareRecord, state: str) -> values.ReplicaResult:
         with self.store.locked():
             held = {snapshot.id: f'/snapshots/{snapshot.id}' for snapshot in self._snapshots_of(replica.id)}
-        places = (
-            tuple(
-                locations.on_server(replica.share.server, record)
-                if replica.share.server
-                else locations.of_backend(self.conf, record)
-            )
-            if record.exported
-            else ()
-        )
+        places = tuple(self._locations(replica.share, record)) if record.exported else ()
         return values.ReplicaResult(state, places, held)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Migration of a single share from another dummy on the same host, or from another pool of the same dummy."""
 
-import dataclasses
+from collections.abc import Iterable
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface
-from manila_lite.drivers.dummy import locations
 from manila_lite.drivers.dummy.base import DummyBase
 from manila_lite.drivers.dummy.knobs import knobbed
 from manila_lite.drivers.dummy.store import ShareRecord, Store
@@ -49,19 +48,18 @@ class DummyShareMigration(DummyBase, interface.MigratesShares):
 
     @knobbed
     def share_migration_continue(self, migration: values.ShareMigration) -> bool:
-        missing = self._not_here(migration)
-        for snapshot in missing[:1]:
-            self._take_snapshot(migration, snapshot)
-        if not missing:
+        missing = self._not_here(self.store.snapshots, migration.snapshots)
+        if missing:
+            self._take_snapshots(migration, missing[:1])
+        else:
             self._take(migration)
         return not missing
 
     @knobbed
     def share_migration_get_progress(self, migration: values.ShareMigration) -> values.MigrationProgress:
         total = migration.source.size + sum(snapshot.size for snapshot in migration.snapshots)
-        left = sum(snapshot.size for snapshot in self._not_here(migration))
-        with self.store.locked():
-            left += migration.source.size if self.store.shares.get(migration.target.id) is None else 0
+        left = sum(one.size for one in self._not_here(self.store.snapshots, migration.snapshots))
+        left += migration.source.size if self._not_here(self.store.shares, [migration.target]) else 0
         return values.MigrationProgress(100 * (total - left) // total, (total - left) * _GIB, total * _GIB)
 
     @knobbed
@@ -71,19 +69,12 @@ class DummyShareMigration(DummyBase, interface.MigratesShares):
             record = home.share(migration.source.id)
             record.exported, record.rules = False, {}
             home.shares.put(record)
-        for snapshot in migration.snapshots:
-            self._take_snapshot(migration, snapshot)
+        self._take_snapshots(migration, migration.snapshots)
         record = self._take(migration)
         with self.store.locked():
-            record.exported = True
-            record.rules = {rule.id: [rule.type, rule.to, rule.level] for rule in migration.rules}
-            self.store.shares.put(record)
+            self._enforce(record, migration.rules)
         return values.MigratedShare(
-            tuple(
-                locations.on_server(migration.target.server, record)
-                if migration.target.server
-                else locations.of_backend(self.conf, record)
-            ),
+            tuple(self._locations(migration.target, record)),
             {snapshot.id: f'/snapshots/{snapshot.id}' for snapshot in migration.snapshots},
         )
 
@@ -103,35 +94,16 @@ class DummyShareMigration(DummyBase, interface.MigratesShares):
             return self.store
         return self.store.neighbour(migration.source_host)
 
-    def _not_here(self, migration: values.ShareMigration) -> list[values.Snapshot]:
-        with self.store.locked():
-            return [
-                snapshot for snapshot in migration.snapshots if self.store.snapshots.get(snapshot.id) is None
-            ]
-
-    def _take_snapshot(self, migration: values.ShareMigration, snapshot: values.Snapshot) -> None:
-        home = self._home_of(migration)
-        with home.locked():
-            record = home.snapshot(snapshot.id)
-        with self.store.locked():
-            self.store.snapshots.put(
-                dataclasses.replace(record, share_id=migration.target.id, name='', exported=False, rules={})
-            )
+    def _take_snapshots(self, migration: values.ShareMigration, snapshots: Iterable[values.Snapshot]) -> None:
+        self._bring_snapshots(self._home_of(migration), snapshots, share_id=migration.target.id)
 
     def _take(self, migration: values.ShareMigration) -> ShareRecord:
-        """Copy the present state of the share from the source, without exports and rules. Returns its record."""
-        home, target = self._home_of(migration), migration.target
-        with home.locked():
-            source = home.share(migration.source.id)
-        record = dataclasses.replace(
-            source,
+        target = migration.target
+        return self._bring(
+            self._home_of(migration),
+            migration.source.id,
             id=target.id,
             pool=target.pool,
             path=target.mount_point_name or target.id,
-            exported=False,
-            rules={},
             server=target.server.id if target.server else None,
         )
-        with self.store.locked():
-            self.store.shares.put(record)
-        return record

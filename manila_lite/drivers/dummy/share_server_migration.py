@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Migration of a share server from another dummy on the same host: some shares at a time, with the state on disk."""
 
-import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -61,15 +60,17 @@ class DummyMigration(DummyServers, interface.MigratesReplicated):
 
     @knobbed
     def share_server_migration_continue(self, migration: values.ServerMigration) -> bool:
-        for share in self._missing(migration)[: math.ceil(len(migration.shares) / _CALLS)]:
+        missing = self._not_here(self.store.shares, migration.shares)
+        at_once = math.ceil(len(migration.shares) / _CALLS)
+        for share in missing[:at_once]:
             self._copy(migration, share)
-        return not self._missing(migration)
+        return len(missing) <= at_once
 
     @knobbed
     def share_server_migration_get_progress(
         self, migration: values.ServerMigration
     ) -> values.MigrationProgress:
-        missing = {share.id for share in self._missing(migration)}
+        missing = {share.id for share in self._not_here(self.store.shares, migration.shares)}
         total = sum(share.size for share in migration.shares)
         done = sum(share.size for share in migration.shares if share.id not in missing)
         return values.MigrationProgress(100 * done // max(total, 1), done * _GIB, total * _GIB)
@@ -113,32 +114,11 @@ class DummyMigration(DummyServers, interface.MigratesReplicated):
     def _source(self, migration: values.ServerMigration) -> Store:
         return self.store.neighbour(migration.source_host)
 
-    def _missing(self, migration: values.ServerMigration) -> list[values.Share]:
-        with self.store.locked():
-            return [share for share in migration.shares if self.store.shares.get(share.id) is None]
-
     def _copy(self, migration: values.ServerMigration, share: values.Share) -> None:
         """Copy the present state of the share and its snapshots from the source; without exports and rules."""
-        source = self._source(migration)
-        with source.locked():
-            record = source.share(share.id)
-            taken = [
-                source.snapshot(snapshot.id)
-                for snapshot in migration.snapshots
-                if snapshot.share.id == share.id
-            ]
-        with self.store.locked():
-            self.store.shares.put(
-                dataclasses.replace(
-                    record,
-                    pool=migration.pool_of(share),
-                    server=migration.target.id,
-                    exported=False,
-                    rules={},
-                )
-            )
-            for snapshot in taken:
-                self.store.snapshots.put(dataclasses.replace(snapshot, name='', exported=False, rules={}))
+        home = self._source(migration)
+        self._bring(home, share.id, pool=migration.pool_of(share), server=migration.target.id)
+        self._bring_snapshots(home, [one for one in migration.snapshots if one.share.id == share.id])
 
     def _serves(self, migration: values.ServerMigration, share: values.Share) -> bool:
         with self.store.locked():
@@ -164,9 +144,5 @@ class DummyMigration(DummyServers, interface.MigratesReplicated):
     ) -> tuple[values.ExportLocation, ...]:
         with self.store.locked():
             record = self.store.share(share.id)
-            record.exported = True
-            record.rules = {
-                rule.id: [rule.type, rule.to, rule.level] for rule in migration.rules.get(share.id, ())
-            }
-            self.store.shares.put(record)
+            self._enforce(record, migration.rules.get(share.id, ()))
         return tuple(locations.on_server(migration.target, record))

@@ -12,29 +12,16 @@ class Fsal(abc.ABC):
     #: Message for an export that is not served, since ``safe`` is false.
     UNSAFE = ''
 
-    @property
-    @abc.abstractmethod
-    def plugins(self) -> Path:
-        """Return the folder of the plug-ins."""
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        """Return environment variables for the server."""
-        return {}
+    #: The folder of the plug-ins.
+    plugins: Path
+    #: Environment variables for the server.
+    env: Mapping[str, str] = {}
+    #: Further blocks for the whole server, and further settings for every export.
+    conf = defaults = ''
 
     def wrap(self, words: Sequence[str]) -> list[str]:
         """Return the words that start the server with these words."""
         return list(words)
-
-    @property
-    def conf(self) -> str:
-        """Return further blocks for the whole server."""
-        return ''
-
-    @property
-    def defaults(self) -> str:
-        """Return further settings for every export."""
-        return ''
 
     @abc.abstractmethod
     def recovery(self, state: Path) -> str:

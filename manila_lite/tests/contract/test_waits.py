@@ -50,8 +50,8 @@ _GIVEN = {
     'cmd/manage/top.py _follow': 'as often as the administrator says',
     'cmd/manage/watch.py watch': 'as often as the administrator says',
     'drivers/cephfs/cluster/cluster.py Cluster._do': 'a growing pause between tries of a command, with an end',
-    'drivers/cephfs/nfs_cluster/gateways.py _await': 'its callers say how long, with an end',
     'drivers/cephfs/shares/shares.py Shares._await_copy': 'a growing pause between looks, with an end',
+    'host/waits.py until': 'its callers say how long, with an end',
     'siblings/nfs_fuse.py NfsOperations._renew': 'a moment; its caller tries again',
     'siblings/compute/drivers/fake.py _suffer': 'a driver that is slow on purpose',
 }

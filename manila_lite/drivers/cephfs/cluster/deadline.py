@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls into a library that may hang, for instance in C, each in a thread of its own and given up after a while."""
 
+import contextlib
 import threading
 from collections.abc import Callable
+from concurrent import futures
 from typing import Any
 
 
@@ -23,43 +25,26 @@ def call(work: Callable[[], Any], seconds: float, *, late: Callable[[Any], None]
     """
     if not _hanging.acquire(blocking=False):
         raise Hangs(f'{MOST} calls hang already')
-    running = _Running(work, late)
-    threading.Thread(target=running.run, name='ceph', daemon=True).start()
-    return running.result(seconds)
+    answer: futures.Future[Any] = futures.Future()
+    threading.Thread(target=_run, args=(work, answer, late), name='ceph', daemon=True).start()
+    try:
+        return answer.result(seconds)
+    except TimeoutError:
+        if answer.cancel():
+            raise Hangs(f'no answer within {seconds:g} s') from None
+        return answer.result()  # it came in this moment, or is this very error
 
 
-class _Running:
-    """One call. Exactly one of the two sides sees that the other gave it up."""
-
-    def __init__(self, work: Callable[[], Any], late: Callable[[Any], None] | None):
-        self._work = work
-        self._late = late
-        self._lock = threading.Lock()
-        self._ended = threading.Event()
-        self._given_up = False
-        self._value: Any = None
-        self._error: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            try:
-                self._value = self._work()
-            except BaseException as error:
-                self._error = error
-            with self._lock:
-                self._ended.set()
-                given_up = self._given_up
-            if given_up and self._error is None and self._late:
-                self._late(self._value)
-        finally:
-            _hanging.release()
-
-    def result(self, seconds: float) -> Any:
-        self._ended.wait(seconds)
-        with self._lock:
-            self._given_up = not self._ended.is_set()
-        if self._given_up:
-            raise Hangs(f'no answer within {seconds:g} s')
-        if self._error is not None:
-            raise self._error
-        return self._value
+def _run(work: Callable[[], Any], answer: 'futures.Future[Any]', late: Callable[[Any], None] | None) -> None:
+    """Do the work. The answer is cancelled if nobody waits for it any more."""
+    try:
+        value = work()
+        answer.set_result(value)
+    except futures.InvalidStateError:
+        if late:
+            late(value)
+    except BaseException as error:
+        with contextlib.suppress(futures.InvalidStateError):
+            answer.set_exception(error)
+    finally:
+        _hanging.release()

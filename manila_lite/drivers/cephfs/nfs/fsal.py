@@ -8,7 +8,7 @@ import dataclasses
 import hashlib
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
@@ -73,6 +73,9 @@ class CephFsal(Fsal):
     by the number of the export, and the cluster refuses a second session of the same name.
     """
 
+    #: Other clients of the cluster change files, too: attributes are fresh.
+    defaults = 'Attr_Expiration_Time = 0; '
+
     def __init__(
         self,
         ceph_conf: str,
@@ -88,18 +91,18 @@ class CephFsal(Fsal):
         self._key_of = key_of
         self._guard = guard
         self._records = records
-
-    @property
-    def plugins(self) -> Path:
         behind = plugin()
-        return behind.parent if behind else Path('/usr/lib/ganesha')
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        """Return the variables of the guard, and the path of the cluster's file: an export that is added later does not read
-        the block for the cluster.
-        """
-        return {**self._guard.env, 'CEPH_CONF': self._ceph_conf}
+        self.plugins = behind.parent if behind else Path('/usr/lib/ganesha')
+        # An export that is added later does not read the block for the cluster.
+        self.env = {**guard.env, 'CEPH_CONF': self._ceph_conf}
+        # A comment makes a server with another limit of connections another one. A snapshot shall be seen at once, so lists of
+        # directories are fresh.
+        self.conf = f'# connections: {guard.mark}\nCEPH {{ Ceph_Conf = "{self._ceph_conf}"; }}\nMDCACHE {{ Dir_Chunk = 0; }}\n'
+        if records:
+            self.conf += (
+                f'RADOS_KV {{ ceph_conf = "{self._ceph_conf}"; userid = "{vet(records.auth_id)}"; '
+                f'pool = "{vet(records.pool)}"; namespace = "{vet(records.namespace)}"; nodeid = "{self._node}"; }}\n'
+            )
 
     def place(self) -> None:
         self._guard.place()
@@ -113,31 +116,6 @@ class CephFsal(Fsal):
             return list(words)
         name = hashlib.sha256(self._node.encode()).hexdigest()[:_NAME_LENGTH]
         return ['unshare', '--uts', sys.executable, '-I', '-S', '-c', _NAMED, name, *words]
-
-    @property
-    def conf(self) -> str:
-        """Return the blocks for the cluster, and for fresh lists of directories: a snapshot shall be seen at once.
-
-        A comment makes a server with another limit of connections another server.
-        """
-        kept = self._records
-        records = (
-            ''
-            if kept is None
-            else (
-                f'RADOS_KV {{ ceph_conf = "{self._ceph_conf}"; userid = "{vet(kept.auth_id)}"; pool = "{vet(kept.pool)}"; '
-                f'namespace = "{vet(kept.namespace)}"; nodeid = "{self._node}"; }}\n'
-            )
-        )
-        return (
-            f'# connections: {self._guard.mark}\nCEPH {{ Ceph_Conf = "{self._ceph_conf}"; }}\n'
-            f'MDCACHE {{ Dir_Chunk = 0; }}\n{records}'
-        )
-
-    @property
-    def defaults(self) -> str:
-        """Return the setting for fresh attributes: other clients of the cluster change files, too."""
-        return 'Attr_Expiration_Time = 0; '
 
     def recovery(self, state: Path) -> str:
         return (

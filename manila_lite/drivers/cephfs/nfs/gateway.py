@@ -25,6 +25,7 @@ from manila_lite.drivers.file_servers.ganesha import Ganesha
 from manila_lite.drivers.file_servers.ganesha_exports import SERVED
 from manila_lite.host.commands import CommandFailed
 from manila_lite.host.daemon import Daemon
+from manila_lite.host.waits import until
 
 LOG = log.getLogger(__name__)
 
@@ -163,10 +164,8 @@ class Gateway:
         return time.monotonic() + _LET_GO
 
     def _await_former(self, end: float) -> None:
-        while self._objects and time.monotonic() < end:
-            if self._objects.get(keeper.FREED) == self._former:
-                return
-            time.sleep(0.1)
+        if objects := self._objects:
+            until(lambda: objects.get(keeper.FREED) == self._former, end - time.monotonic(), 0.1)
 
     # Addresses --------------------------------------------------------------------------------
 
@@ -202,14 +201,11 @@ class Gateway:
         task.write(file)
         words = self.server.inside([sys.executable, '-m', keeper.__name__, str(file)])
         self._keeper.start(words, self._state / 'keeper.log', mark=task.mark, env={'PYTHONPATH': _ROOT})
-        end = time.monotonic() + _READY
-        while not kept.exists():
-            if self._keeper.process() is None or time.monotonic() > end:
-                raise CommandFailed(
-                    f'{", ".join(task.addresses)} cannot be added to {task.interface}: '
-                    f'see {self._state}/keeper.log'
-                )
-            time.sleep(0.02)
+        until(lambda: kept.exists() or self._keeper.process() is None, _READY)
+        if not kept.exists():
+            raise CommandFailed(
+                f'{", ".join(task.addresses)} cannot be added to {task.interface}: see {self._state}/keeper.log'
+            )
 
     # Exports ----------------------------------------------------------------------------------
 

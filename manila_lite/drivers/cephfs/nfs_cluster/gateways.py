@@ -11,9 +11,8 @@ end the gateway's session, and there is a new export with another id. With ticke
 could come back. So it is kept out like a native client that lost its access.
 """
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from oslo_log import log
 
@@ -22,6 +21,7 @@ from manila_lite.drivers.cephfs.nfs_cluster.exports import Client, ClusterExport
 from manila_lite.drivers.cephfs.volumes.evictions import Evictions, planned
 from manila_lite.drivers.cephfs.volumes.sessions import Session, Sessions
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume
+from manila_lite.host.waits import until
 
 LOG = log.getLogger(__name__)
 
@@ -29,7 +29,7 @@ LOG = log.getLogger(__name__)
 _WITNESSES = '/manila_lite'
 #: Seconds that gateways have to put a change in force, or to let go of an export that is removed.
 _FOLLOW, _LET_GO = 20.0, 5.0
-_PAUSE, _PAUSE_MOST = 0.05, 0.5
+_PAUSE = 0.2
 _NOT_SERVED = 'The share was not exported; it is again.'
 _OTHER_RULES = 'Other access rules were in force than there should be; those that should be are.'
 _OTHER_SETTINGS = 'The export had other settings than it should have; it has those.'
@@ -127,7 +127,7 @@ class Gateways:
 
     def _await_served(self, export: ClusterExport, *, absent_is_well: bool = False) -> None:
         """Wait until a gateway has the export. With ``absent_is_well`` there may be none: nobody has access, then."""
-        if _await(lambda: self._sessions.are_any(export.user), _FOLLOW):
+        if until(lambda: self._sessions.are_any(export.user), _FOLLOW, _PAUSE):
             return
         why = (
             f'No gateway of the NFS cluster {self._exports.name} exports {export.pseudo}. Look at "ceph orch ps": do its '
@@ -180,7 +180,7 @@ class Gateways:
             return not late
 
         try:
-            _await(followed, _FOLLOW)
+            until(followed, _FOLLOW, _PAUSE)
         finally:
             self._exports.remove(pseudo)
         return late
@@ -191,7 +191,7 @@ class Gateways:
 
     def _let_go(self, user: str) -> bool:
         """Wait until no gateway has a session of the id, which is deleted, and end those that stay. Returns if none did."""
-        gone = _await(lambda: not self._sessions.are_any(user), _LET_GO)
+        gone = until(lambda: not self._sessions.are_any(user), _LET_GO, _PAUSE)
         if not gone:
             self._sessions.evict(user)
         return gone
@@ -217,15 +217,3 @@ def _closes(before: Sequence[Client], after: Sequence[Client]) -> bool:
     """Say whether a client may lose something: by a rule that is gone, or by a new rule ``ro`` for part of its network."""
     added = set(after) - set(before)
     return not set(before) <= set(after) or any(level != 'rw' for _, level in added)
-
-
-def _await(check: Callable[[], bool], seconds: float) -> bool:
-    """Say whether the check becomes true within these seconds."""
-    end = time.monotonic() + seconds
-    pause = _PAUSE
-    while not check():
-        if time.monotonic() > end:
-            return False
-        time.sleep(pause)
-        pause = min(2 * pause, _PAUSE_MOST)
-    return True

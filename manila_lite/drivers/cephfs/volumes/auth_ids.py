@@ -9,12 +9,11 @@ nobody could mount these anew (seen with release 16.2). To let the id in once mo
 """
 
 import errno
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
 from manila_lite.drivers.cephfs.cluster.answers import Refused
-from manila_lite.drivers.cephfs.volumes.subvolumes import NOTED, Subvolumes
+from manila_lite.drivers.cephfs.volumes.subvolumes import NOTED, Subvolumes, note, noted_in
 from manila_lite.host.locks import Locks
 
 
@@ -87,22 +86,9 @@ class AuthIds:
 
     def note(self, name: str, before: AbstractSet[str], now: AbstractSet[str]) -> None:
         """Note that these ids may have access from now on, and no others; ``before`` are those noted so far."""
-        if now and now != before:
-            self._subvolumes.mark(name, NOTED, text_of(now))
-        elif now != before:
-            self._subvolumes.unmark(name, NOTED)
-
-
-def text_of(auth_ids: Iterable[str]) -> str:
-    """Return ids as the text of a mark: in hexadecimal digits, since the file that keeps it has characters of its own."""
-    return json.dumps(sorted(auth_ids)).encode().hex()
-
-
-def ids_in(text: str | None) -> frozenset[str]:
-    """Return the ids in the text of a mark; none if there is no such mark."""
-    return frozenset(json.loads(bytes.fromhex(text))) if text else frozenset()
+        note(self._subvolumes, name, NOTED, sorted(before), sorted(now))
 
 
 def noted(marks: Mapping[str, str]) -> frozenset[str]:
     """Return the ids that may have access, by the marks of a subvolume."""
-    return ids_in(marks.get(NOTED))
+    return frozenset(noted_in(marks, NOTED) or ())

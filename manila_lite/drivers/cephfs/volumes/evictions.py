@@ -14,7 +14,6 @@ they say: those that come later have tickets of today.
 The ids are in a mark of the subvolume, so that neither a crash nor a restart forgets them.
 """
 
-import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 
@@ -24,7 +23,7 @@ from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.volumes.auth_ids import AuthIds, noted
 from manila_lite.drivers.cephfs.volumes.sessions import Session, Sessions, Unreadable
-from manila_lite.drivers.cephfs.volumes.subvolumes import TO_EVICT, Subvolume, Subvolumes
+from manila_lite.drivers.cephfs.volumes.subvolumes import TO_EVICT, Subvolume, Subvolumes, note, noted_in
 from manila_lite.host.locks import Locks
 
 LOG = log.getLogger(__name__)
@@ -124,10 +123,7 @@ class Evictions:
         with self._locks.of(name):
             before = _known(self._subvolumes.ask('metadata ls', name) or {})
             now = change(before)
-            if now and now != before:
-                self._subvolumes.mark(name, TO_EVICT, text_of(now))
-            elif now != before:
-                self._subvolumes.unmark(name, TO_EVICT)
+            note(self._subvolumes, name, TO_EVICT, before, now)
             if _followed(now):
                 self._followed.add(name)
             else:
@@ -153,13 +149,8 @@ def planned(marks: Mapping[str, str]) -> frozenset[str]:
     return frozenset(auth_id for auth_id, until in _known(marks).items() if until is None)
 
 
-def text_of(known: _Known) -> str:
-    """Return them as the text of a mark: in hexadecimal digits, as those of ``auth_ids``."""
-    return json.dumps(known, sort_keys=True).encode().hex()
-
-
 def _known(marks: Mapping[str, str]) -> _Known:
-    told = json.loads(bytes.fromhex(marks.get(TO_EVICT, '')) or '{}')
+    told = noted_in(marks, TO_EVICT) or {}
     return told if isinstance(told, dict) else dict.fromkeys(told)  # a list is of an older release
 
 

@@ -8,6 +8,7 @@ key of its metadata in the cluster, says which share it is, so another host that
 import dataclasses
 import errno
 import functools
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -228,6 +229,24 @@ class Subvolumes:
     def resize(self, name: str, size: int, *, shrink: bool = False) -> None:
         """Set the limit, in GiB. With ``shrink`` Ceph refuses one below what is used."""
         self.ask('resize', name, new_size=str(size * GIB), **({'no_shrink': True} if shrink else {}))
+
+
+def note(subvolumes: Subvolumes, name: str, key: str, before: Any, now: Any) -> None:
+    """Give the subvolume a mark with a value, or none if there is no value; ``before`` is that of its present mark."""
+    if now and now != before:
+        subvolumes.mark(name, key, text_of(now))
+    elif now != before:
+        subvolumes.unmark(name, key)
+
+
+def text_of(value: Any) -> str:
+    """Return the text of a mark with a value: in hexadecimal digits, since the file that keeps it has characters of its own."""
+    return json.dumps(value, sort_keys=True).encode().hex()
+
+
+def noted_in(marks: Mapping[str, str], key: str) -> Any:
+    """Return the value of a mark; None if there is no such mark."""
+    return json.loads(bytes.fromhex(marks[key])) if marks.get(key) else None
 
 
 def choose_filesystem(wanted: str | None, there: list[str]) -> str:

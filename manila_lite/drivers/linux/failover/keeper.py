@@ -5,7 +5,6 @@ import contextlib
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from manila_lite.drivers.linux.failover.task import FailoverTask
 from manila_lite.host import ip
 from manila_lite.host.commands import CommandFailed
 from manila_lite.host.daemon import Daemon
+from manila_lite.host.waits import until
 
 LOG = log.getLogger(__name__)
 
@@ -26,7 +26,6 @@ LOG = log.getLogger(__name__)
 _MOUNTS = 120.0
 #: Seconds for a guard to let go before the share manager gives up waiting. The guard goes on.
 _LETS_GO = 60.0
-_LOOK = 0.02
 #: Where a guard finds this package.
 _ROOT = str(Path(manila_lite.__file__).parents[1])
 
@@ -200,8 +199,5 @@ class Keeper:
         )
 
     def _wait(self, done: Callable[[], bool], seconds: float, otherwise: str) -> None:
-        end = time.monotonic() + seconds
-        while not done():
-            if time.monotonic() > end:
-                raise CommandFailed(f'The pool on {self._device} {otherwise}; see {self._files.log}')
-            time.sleep(_LOOK)
+        if not until(done, seconds):
+            raise CommandFailed(f'The pool on {self._device} {otherwise}; see {self._files.log}')

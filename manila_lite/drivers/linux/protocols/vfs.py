@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Local file systems below NFS-Ganesha, with the guards of file handles and of connections."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from manila_lite.drivers.file_servers.connection_guard import ConnectionGuard
@@ -20,21 +19,11 @@ class Vfs(Fsal):
     def __init__(self, state: Path, per_address: int):
         self._guard = HandleGuard(state)
         self._connections = ConnectionGuard(state, per_address)
-
-    @property
-    def plugins(self) -> Path:
-        """Return the folder of the guard, which has the name of the plug-in."""
-        return self._guard.folder
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        """Return the environment variables of the guards."""
-        return {**self._guard.env, **self._connections.env}
-
-    @property
-    def conf(self) -> str:
-        """Return a comment, so that a server with another limit is another server."""
-        return f'# connections: {self._connections.mark}\n'
+        #: The folder of the guard, which has the name of the plug-in.
+        self.plugins = self._guard.folder
+        self.env = {**self._guard.env, **self._connections.env}
+        # A comment, so that a server with another limit is another server.
+        self.conf = f'# connections: {self._connections.mark}\n'
 
     def recovery(self, state: Path) -> str:
         """Return the settings for records in the server's own folder."""

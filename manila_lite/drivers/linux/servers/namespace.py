@@ -9,7 +9,6 @@ address of another subnet of the server (``source_rules``).
 import hashlib
 import ipaddress
 import re
-import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +16,7 @@ from manila_lite import values
 from manila_lite.drivers.linux.servers import fabric, source_rules, traffic_shaping
 from manila_lite.host.commands import CommandFailed, run
 from manila_lite.host.ip import add, addresses, delete, ip, is_there, kind, links, listed
+from manila_lite.host.waits import until
 
 #: A file server only answers: it does not forward packets, nor accept routes from the network.
 _SETTINGS = (
@@ -166,9 +166,7 @@ class Namespace:
 
     def _announce(self, name: str, allocation: values.Allocation) -> None:
         """Announce the address to neighbours. The kernel's own announcement got lost if the port did not forward yet."""
-        end = time.monotonic() + _PATIENCE
-        while not self._fabric.forwards(name) and time.monotonic() < end:
-            time.sleep(0.01)
+        until(lambda: self._fabric.forwards(name), _PATIENCE, 0.01)
         ip(
             self.name, 'link', 'set', name, 'address', _mac(allocation)
         )  # the same address again: the kernel announces it

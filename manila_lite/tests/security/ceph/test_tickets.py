@@ -13,7 +13,7 @@ import time
 from manila_lite import values
 from manila_lite.drivers.cephfs.cluster import bindings
 from manila_lite.drivers.cephfs.cluster.deadline import Hangs, call
-from manila_lite.drivers.cephfs.volumes import evictions
+from manila_lite.drivers.cephfs.volumes import evictions, subvolumes
 from manila_lite.drivers.cephfs.volumes.subvolumes import TO_EVICT
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.ceph import test_recovery, worlds
@@ -110,7 +110,7 @@ class Tickets(test_recovery.RecoveryTest):
 
     def let_tickets_end(self):
         """Have the note say that all tickets have ended."""
-        text = evictions.text_of(dict.fromkeys(self.noted(), time.time() - 1))
+        text = subvolumes.text_of(dict.fromkeys(self.noted(), time.time() - 1))
         worlds.ask('metadata set', self.its.id, key_name=TO_EVICT, value=text)
 
     def test_client_without_a_rule_that_comes_with_its_tickets_is_ended_also_after_a_restart(self):

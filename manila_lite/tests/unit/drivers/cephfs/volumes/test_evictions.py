@@ -6,7 +6,7 @@ import time
 import testtools
 
 from manila_lite.drivers.cephfs.cluster.answers import Refused
-from manila_lite.drivers.cephfs.volumes import evictions
+from manila_lite.drivers.cephfs.volumes import evictions, subvolumes
 from manila_lite.drivers.cephfs.volumes.evictions import Evictions, planned
 from manila_lite.drivers.cephfs.volumes.sessions import Session
 from manila_lite.drivers.cephfs.volumes.subvolumes import TO_EVICT, Subvolume
@@ -111,7 +111,7 @@ class Marks(testtools.TestCase):
         self.evictions.done('s', {'a'})
         self.cluster.sessions['a'] = [Session('a:0', 1, 'm', '/volumes/other')]
         self.cluster.ids = ['a']
-        self.cluster.marks[TO_EVICT] = evictions.text_of({'a': time.time() - 1})
+        self.cluster.marks[TO_EVICT] = subvolumes.text_of({'a': time.time() - 1})
         restarted = self.restarted()
         restarted.keep_out()
         self.assertEqual([], self.cluster.ended)
