@@ -31,7 +31,6 @@ class RecentSizes:
         self._sizes: dict[str, int] = {}
 
     def remember(self, share_id: str, size: int) -> None:
-        """Remember a size that was just set."""
         self._sizes[share_id] = size
 
     def forget(self, share_id: str) -> None:
@@ -39,5 +38,4 @@ class RecentSizes:
         self._sizes.pop(share_id, None)
 
     def get(self, share_id: str) -> int | None:
-        """Return the size that was set last, or None."""
         return self._sizes.get(share_id)

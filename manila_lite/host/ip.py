@@ -20,7 +20,6 @@ def ip(netns: str, *words: str) -> str:
 
 
 def is_there(netns: str) -> bool:
-    """Say whether the namespace exists."""
     return mounts.is_mounted(_PLACE / netns)
 
 

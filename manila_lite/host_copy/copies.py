@@ -118,7 +118,6 @@ class Copies:
                 LOG.exception('The copy of %s %s', self.what, copy_id)
 
     def resume(self) -> None:
-        """Let copies begin again."""
         self._halted = False
 
     def _release(self, copy_id: str) -> None:
@@ -173,12 +172,10 @@ class Copies:
             raise CommandFailed(_without_secrets(str(bad), options)) from None
 
     def unmount(self, place: Path) -> None:
-        """Unmount the path, and remove its directory."""
         unmount(place)
 
 
 def unmount(place: Path) -> None:
-    """Unmount the path, and remove its directory."""
     mounts.unmount(place)
     with contextlib.suppress(OSError):
         place.rmdir()

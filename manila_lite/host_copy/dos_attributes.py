@@ -73,7 +73,7 @@ class CifsCopy(rsync.Copy):
             self._have(self._source, _READ, said=subprocess.PIPE, out=told)
             _must_be_whole(told)
             self._given = told
-            self._have(self._target, _WRITE)
+            self._have(self.target, _WRITE)
 
     def _have(self, place: Path, words: tuple[str, ...], **where: Any) -> None:
         limited = ('prlimit', f'--fsize={_MOST}', *sandbox.words(place, *words))

@@ -137,7 +137,13 @@ class Messages:
 
     def progress(self, said: bytes) -> int:
         """Take the progress from the last output. Return the bytes that are done."""
-        done, self.percent = progress(said, self.percent)
+        done = 0
+        if matches := _PROGRESS.findall(said):
+            bytes_, percent = matches[-1]
+            done = int(bytes_.replace(b',', b''))
+            self.percent = max(
+                self.percent, min(int(percent), _ALL - 1)
+            )  # below 100 until the copy has ended
         self.bytes_done = max(done, self.bytes_done)
         if counts := _FILES.findall(said):
             left, self.files_total = map(int, counts[-1])
@@ -202,17 +208,6 @@ class Messages:
         self._error_bytes += len(line)
         if self._errors > _ERRORS or self._error_bytes > _ERROR_BYTES:
             raise self.kind()(f'rsync: stopped after {self._errors - 1} errors; the last one: {_text(line)}')
-
-
-def progress(said: bytes, before: int = 0) -> tuple[int, int]:
-    """Return the bytes and the percentage that rsync printed last; the percentage stays below 100 until the copy has
-    ended.
-    """
-    matches = _PROGRESS.findall(said)
-    if not matches:
-        return 0, before
-    done, percent = matches[-1]
-    return int(done.replace(b',', b'')), max(before, min(int(percent), _ALL - 1))
 
 
 def _cut(line: bytes) -> bytes:

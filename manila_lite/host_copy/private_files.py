@@ -22,7 +22,6 @@ def written(place: Path, **texts: str) -> Iterator[Path]:
 
 
 def beside(place: Path, name: str) -> Path:
-    """Return the path of a file."""
     return place.with_name(f'{place.name}.{name}')
 
 

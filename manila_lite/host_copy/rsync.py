@@ -91,7 +91,7 @@ class Copy(threading.Thread):
             *((_words(source, target, *how, *_VET),) if vet else ()),
             _words(source, target, *how),
         )
-        self._source, self._target = source, target
+        self._source, self.target = source, target
         self._at_most = at_most
         self._processes: list[subprocess.Popen[bytes]] = []
         self._stopped = False
@@ -103,13 +103,7 @@ class Copy(threading.Thread):
         self.start()
 
     @property
-    def target(self) -> Path:
-        """The directory that is copied to."""
-        return self._target
-
-    @property
     def is_complete(self) -> bool:
-        """Whether the copy has ended, and well."""
         return not self.is_alive() and self.error is None
 
     def run(self) -> None:
@@ -128,9 +122,9 @@ class Copy(threading.Thread):
 
     def _set_modes(self) -> None:
         """Set the modes that rsync cannot set. What is deleted meanwhile is no failure."""
-        with self._begin(special_files.listing(self._source, self._target), subprocess.DEVNULL) as process:
+        with self._begin(special_files.listing(self._source, self.target), subprocess.DEVNULL) as process:
             for batch in special_files.changes(_names(process.stdout)):
-                status, said, _ = self._attend(self._begin(sandbox.words(self._target, *batch)))
+                status, said, _ = self._attend(self._begin(sandbox.words(self.target, *batch)))
                 if self.messages.failed or status not in _ENDS or _SANDBOX in said:
                     raise CommandFailed(f'{last_words(said)} (exit status {status})')
         if self._stopped or process.returncode not in _ENDS:
@@ -186,7 +180,9 @@ class Copy(threading.Thread):
                     process.wait()
                     return said, self.messages.kind()
                 said = (said + piece)[-_SAID:]
-                self._must_be_within(self.messages.progress(said))
+                done = self.messages.progress(said)
+                if self._at_most is not None and done > self._at_most:
+                    raise TooMuch(f'rsync: more than {self._at_most} bytes')
                 self.messages.hear(piece)
                 time.sleep(_GATHER)
             if not self.may_run():
@@ -195,10 +191,6 @@ class Copy(threading.Thread):
                 raise CommandFailed(f'rsync: the copy was not checked for {_FORGOTTEN:.0f} s')
             if pulse.is_still():
                 raise CommandFailed(f'rsync: no progress for {_STILL:.0f} s')
-
-    def _must_be_within(self, done: int) -> None:
-        if self._at_most is not None and done > self._at_most:
-            raise TooMuch(f'rsync: more than {self._at_most} bytes')
 
     def stop(self) -> None:
         """Stop the copy.
@@ -281,7 +273,6 @@ def _hear_out(process: subprocess.Popen[bytes]) -> None:
 
 
 def _pipe_of(process: subprocess.Popen[bytes]) -> IO[bytes]:
-    """Return the pipe of the program's messages."""
     pipe = process.stdout or process.stderr
     assert pipe is not None
     return pipe

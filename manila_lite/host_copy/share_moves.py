@@ -209,11 +209,6 @@ class ShareMoves(Copies):
         client = self._client_at(places)
         return client.COPY if client else rsync.Copy
 
-    def _unseen(self, places: tuple[Path, Path]) -> tuple[str, ...]:
-        """Return which attributes of files are not seen at the mounts."""
-        client = self._client_at(places)
-        return (*exports.losses(places[0]), *(client.UNSEEN if client else ()))
-
     def _client_at(self, places: tuple[Path, Path]) -> Client | None:
         """Return the client that mounted a side, or None if this host has the directories of both."""
         return next((self._mounted[place] for place in places if place in self._mounted), None)
@@ -229,7 +224,8 @@ class ShareMoves(Copies):
                 self._mount(source, places[0], 'ro', directories[0]),
                 self._mount(target, places[1], 'rw', directories[1]),
             )
-            self._losses[move_id] = self._unseen(places)
+            client = self._client_at(places)
+            self._losses[move_id] = (*exports.losses(places[0]), *(client.UNSEEN if client else ()))
             return start(*content)
 
         return self.poll(move_id, begin, self._explain)

@@ -137,12 +137,6 @@ class Standalone(NetworkPlugin):
 
     def allocate(self, subnet: Subnet, count: int, *, taken: Collection[str], owner: str) -> list[Address]:
         """Return free addresses. Two owners seldom get the same one after the other."""
-        return self._some_free(subnet, count, taken, owner)
-
-    def must_have_room(self, subnet: Subnet, count: int, *, taken: Collection[str]) -> None:
-        self._some_free(subnet, count, taken, '')
-
-    def _some_free(self, subnet: Subnet, count: int, taken: Collection[str], owner: str) -> list[Address]:
         place = self._places.get(subnet.neutron_subnet_id)
         if place is None:
             raise errors.Final(f'Subnet {subnet.neutron_subnet_id} is no longer in the file of networks.')
@@ -157,6 +151,9 @@ class Standalone(NetworkPlugin):
                 detail='SUBNET_FULL',
             )
         return addresses
+
+    def must_have_room(self, subnet: Subnet, count: int, *, taken: Collection[str]) -> None:
+        self.allocate(subnet, count, taken=taken, owner='')
 
     def free(self, addresses: Iterable[Address]) -> None:
         """Do nothing: an address is free when the caller forgets it."""

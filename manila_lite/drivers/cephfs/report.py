@@ -59,5 +59,4 @@ def report(
 
 
 def fingerprint(conf: CephfsOptions, protocol: Protocol) -> dict[str, str]:
-    """Return the values that exports depend on."""
     return {name: str(getattr(conf, name)) for name in _OF_EXPORTS} | dict(protocol.dependencies())

@@ -157,7 +157,6 @@ def _pools(cluster: Cluster, conf: CephfsOptions, filesystem: str) -> Iterator[v
 
 
 def _protocol(cluster: Cluster, backend: Backend, identity: Identity) -> Iterator[values.Problem]:
-    """Check what the protocol needs of the cluster."""
     yield from protocol_of(backend.conf).problems_at(cluster, backend)
 
 

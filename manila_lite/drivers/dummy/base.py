@@ -107,7 +107,6 @@ class DummyBase(interface.ShareDriver):
         return record
 
     def _bring_snapshots(self, home: Store, snapshots: Iterable[values.Snapshot], **changes: Any) -> None:
-        """Copy snapshots likewise."""
         with home.locked():
             taken = [home.snapshot(snapshot.id) for snapshot in snapshots]
         with self.store.locked():

@@ -192,7 +192,6 @@ class DummyDriver(
             self.store.shares.put(record)
 
     def read(self, share_id: str) -> str:
-        """Return the content of the share."""
         return self.store.share(share_id).content
 
     def lose_exports(self) -> None:

@@ -129,7 +129,6 @@ class Knobs:
         self.closing.wait(knob.seconds)
 
     def fail(self, method: str, knob: Knob) -> None:
-        """Raise the error of the action."""
         error, text = _ERRORS[knob.action]
         raise error(text.format(method=method, knob=knob.text))
 
@@ -143,7 +142,6 @@ class Knobs:
                 raise ConnectionError(f'{method} was still hanging at shutdown')
 
     def die(self, method: str, knob: Knob) -> None:
-        """Kill this process at once, without any clean-up."""
         os.kill(os.getpid(), signal.SIGKILL)
 
 

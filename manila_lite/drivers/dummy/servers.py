@@ -175,7 +175,6 @@ class DummyServers(
 
 
 def details_of(server: values.ShareServer) -> dict[str, str]:
-    """Return the details to store with the server."""
     return {
         'server_name': f'dummy-{server.id}',
         'subnets': ','.join(network.subnet_id for network in server.networks),

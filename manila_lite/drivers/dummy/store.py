@@ -113,14 +113,12 @@ class Records(Generic[Record]):
         self._scanned: int | None = None
 
     def get(self, record_id: str) -> Record | None:
-        """Return the record, or None."""
         try:
             return self._read(self._file(record_id))
         except FileNotFoundError:
             return None
 
     def put(self, record: Record) -> None:
-        """Write the record to disk."""
         target = self._file(record.id)
         unchanged = self._is_known()
         with tempfile.NamedTemporaryFile('w', dir=self.folder, prefix='.', delete=False) as draft:
@@ -130,7 +128,6 @@ class Records(Generic[Record]):
         self._scanned = self._changed() if unchanged else None
 
     def drop(self, record_id: str) -> None:
-        """Delete the record, if there is one."""
         target = self._file(record_id)
         unchanged = self._is_known()
         target.unlink(missing_ok=True)
@@ -251,7 +248,6 @@ class Store:
             yield
 
     def held(self, share_id: str) -> ShareRecord | None:
-        """Return a managed share, or None."""
         record = self.shares.get(share_id)
         return record if record and record.ours else None
 
@@ -286,7 +282,6 @@ class Store:
         return record
 
     def note_call(self, method: str, ids: Sequence[str]) -> None:
-        """Append the call to the file ``calls``."""
         self.root.mkdir(parents=True, exist_ok=True)
         with (self.root / 'calls').open('a') as calls:
             calls.write(f'{method} {",".join(ids) or "-"}\n')

@@ -16,7 +16,6 @@ _OPTIONS = ('-O2', '-fPIC', '-shared', '-Wl,-z,relro,-z,now')
 
 
 def can_be_made() -> bool:
-    """Say whether the compiler and the headers are installed."""
     return bool(shutil.which(COMPILER, path=ENV['PATH'])) and Path('/usr/include/stdlib.h').exists()
 
 

@@ -118,7 +118,6 @@ class FileServer(abc.ABC):
 
     @property
     def needed(self) -> bool:
-        """Say whether the server has to run."""
         return True
 
     @abc.abstractmethod
@@ -209,9 +208,8 @@ class FileServer(abc.ABC):
 
         :raises CommandFailed: the server does not come up, with the end of its log; or it was stopped on purpose.
         """
-        return self.missed and self._revive()
-
-    def _revive(self) -> bool:
+        if not self.missed:
+            return False
         with self._life:
             if self._stopped:
                 raise CommandFailed(f'the {self.NAME} was stopped')
@@ -276,16 +274,13 @@ class FileServer(abc.ABC):
     def export(
         self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None
     ) -> Mapping[int, str]:
-        """See ``Exports.put``."""
         self.restart_if_dead()
         return self.exports.put(name, path, clients, mounted_as)
 
     def withdraw(self, name: str) -> None:
-        """See ``Exports.withdraw``."""
         self.restart_if_dead()
         self.exports.withdraw(name)
 
     def forget(self, name: str) -> None:
-        """See ``Exports.forget``."""
         self.restart_if_dead()
         self.exports.forget(name)

@@ -105,10 +105,10 @@ class Exports:
         self._mirror = mirror or Mirror()
         self._most = most
         self._numbers: dict[str, int] = {}
-        self._fsals: dict[str, str] = {}  # the FSAL blocks of exports that the server has, or will have
-        self._narrowed: set[str] = (
-            set()
-        )  # exports whose file admits less than a server of an earlier run does
+        #: The FSAL blocks of exports that the server has, or will have.
+        self.fsals: dict[str, str] = {}
+        #: Exports whose file admits less than a server of an earlier run does.
+        self._narrowed: set[str] = set()
         self._last = 0
         self._lock = threading.Lock()
 
@@ -131,7 +131,7 @@ class Exports:
                 numbers[file.stem], fsals[file.stem] = number, match[2]
                 self._narrow(file, match[0])
         with self._lock:
-            self._numbers, self._fsals = numbers, fsals
+            self._numbers, self.fsals = numbers, fsals
             self._last = max(numbers.values(), default=0)
 
     def _narrow(self, file: Path, text: str) -> None:
@@ -183,10 +183,6 @@ class Exports:
         """Return the clients of the export, or those that it had when it was last served."""
         match = self._known(name)
         return match[3].splitlines(keepends=True) if match else []
-
-    def fsal_of(self, name: str) -> str:
-        """Return the FSAL block of the export as it was last served, or ''."""
-        return self._fsals.get(name, '')
 
     def _known(self, name: str) -> re.Match[str] | None:
         for place in (self._served, self._held):
@@ -283,9 +279,9 @@ class Exports:
 
     def _drop_other(self, name: str, number: int, fsal: str) -> None:
         """Stop serving the export by other means, such as another key: an update would not change them."""
-        if self._fsals.get(name, fsal) != fsal and self._manager.displayed([number]):
+        if self.fsals.get(name, fsal) != fsal and self._manager.displayed([number]):
             self._manager.call('RemoveExport', 'q', [number])
-        self._fsals[name] = fsal
+        self.fsals[name] = fsal
 
     def hold(self, name: str) -> None:
         """Keep a starting server from serving the export. Its number and clients are remembered."""
@@ -313,24 +309,20 @@ class Exports:
         self._mirror.push(name, None)
         with self._lock:
             self._numbers.pop(name, None)
-            self._fsals.pop(name, None)
+            self.fsals.pop(name, None)
 
     def vet_room(self, name: str) -> None:
         """Check that the server can have this export.
 
         :raises errors.Final: it cannot, because it has as many exports as it may have.
         """
-        with self._lock:
-            self._vet_room(name)
-
-    def _vet_room(self, name: str) -> None:
         if name not in self._numbers and len(self._numbers) >= self._most:
             raise errors.Final(f'The NFS server cannot have more than {self._most} exports.')
 
     def _number(self, name: str) -> int:
         with self._lock:
             if name not in self._numbers:
-                self._vet_room(name)
+                self.vet_room(name)
                 self._numbers[name] = self._last = self._unused()
             return self._numbers[name]
 

@@ -171,7 +171,6 @@ LinuxOptions = Any
 
 
 def is_shared(conf: LinuxOptions) -> bool:
-    """Say whether other hosts can open the pool, too."""
     return bool(conf.linux_pool_fence != FENCES[0])
 
 

@@ -79,7 +79,6 @@ class Cluster:
             return None
 
     def close(self) -> None:
-        """Close the connection."""
         with self._lock:
             way, self._way = self._way, None
         if way:

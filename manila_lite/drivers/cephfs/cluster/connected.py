@@ -70,7 +70,6 @@ class Connection:
             self.mount.closedir(folder)
 
     def close(self) -> None:
-        """Unmount the file system and close the connection."""
         self.wait()
         self.mount.shutdown()
         self.cluster.shutdown()

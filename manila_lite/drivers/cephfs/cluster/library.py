@@ -39,7 +39,6 @@ class Library:
         return self._send(lambda to: to.rados.mgr_command(json.dumps(command), content), seconds)
 
     def monitor(self, command: Mapping[str, Any], seconds: float) -> Answer:
-        """Send a command to a monitor."""
         return self._send(lambda to: to.rados.mon_command(json.dumps(command), b''), seconds)
 
     def metadata_server(self, rank: str, command: Mapping[str, Any], seconds: float) -> Answer:

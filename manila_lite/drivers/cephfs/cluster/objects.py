@@ -80,7 +80,6 @@ class Objects:
                 raise
 
     def close(self) -> None:
-        """Close the connection."""
         with self._lock:
             self._drop()
 

@@ -26,7 +26,6 @@ class Program:
         return self._run([*(('-i', '-') if content else ()), *words(command)], seconds, content.decode())
 
     def monitor(self, command: Mapping[str, Any], seconds: float) -> Answer:
-        """Send a command to a monitor."""
         return self._run(words(command), seconds)
 
     def metadata_server(self, rank: str, command: Mapping[str, Any], seconds: float) -> Answer:

@@ -235,5 +235,5 @@ class Gateway:
     def keys(self) -> dict[str, Key]:
         """Return the keys of all exports as they were last served."""
         exports = self.server.exports
-        found = {name: key_in(exports.fsal_of(name)) for name in exports.served()}
+        found = {name: key_in(exports.fsals.get(name, '')) for name in exports.served()}
         return {name: key for name, key in found.items() if key}

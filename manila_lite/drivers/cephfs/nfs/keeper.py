@@ -49,12 +49,10 @@ class KeeperTask:
         return json.dumps([self.home, self.token, self.interface, self.addresses, self.objects.words])
 
     def write(self, file: Path) -> None:
-        """Write the task for a keeper."""
         file.write_text(self.mark)
 
     @classmethod
     def read(cls, file: Path) -> 'KeeperTask':
-        """Read the task."""
         home, token, interface, wanted, words = json.loads(file.read_text())
         return cls(home, token, interface, wanted, Objects(*words, seconds=_LOOK))
 

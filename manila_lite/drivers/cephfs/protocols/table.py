@@ -12,6 +12,5 @@ PROTOCOLS: dict[str, type[Protocol]] = {'CEPHFS': Native, 'NFS': Nfs}
 
 
 def protocol_of(conf: Any) -> type[Protocol]:
-    """Return the protocol of a section."""
     found = PROTOCOLS[conf.cephfs_protocol_helper_type.upper()]
     return NfsCluster if found is Nfs and conf.cephfs_nfs_cluster_id else found

@@ -142,7 +142,7 @@ class Shares:
         if found:
             return _HALF if found.is_half else 'complete'
         try:
-            return str(self._subvolumes.clone_status(name)['state'])
+            return str(self._subvolumes.ask_clone('status', name)['status']['state'])
         except Refused as refused:
             if refused.number == errno.ENOENT:
                 return None
@@ -172,10 +172,8 @@ class Shares:
         """Return how far the copy is, if that is known."""
         if source is None or snapshot is None:
             return None
-        done, total = (
-            self._subvolumes.size_so_far(name),
-            self._subvolumes.snapshot_size(source.name, snapshot),
-        )
+        done = self._subvolumes.size_of(name)
+        total = self._subvolumes.size_of(f'{source.name}/.snap/{snapshot}')
         if done is None or not total:
             return None
         return {'percent': min(99, 100 * done // total), 'bytes_done': min(done, total), 'bytes_total': total}
@@ -230,7 +228,7 @@ class Shares:
 
     def _cancel(self, name: str) -> None:
         try:
-            self._subvolumes.cancel_clone(name)
+            self._subvolumes.ask_clone('cancel', name)
         except Refused as refused:
             # It has just ended, one way or another.
             if refused.number not in (errno.EINVAL, errno.ENOENT, errno.EEXIST):

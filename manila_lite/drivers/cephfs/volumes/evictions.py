@@ -140,7 +140,6 @@ def end_of_tickets(cluster: Cluster) -> float:
 
 
 def is_over(until: float) -> bool:
-    """Say whether the tickets have ended."""
     return until < time.time()
 
 

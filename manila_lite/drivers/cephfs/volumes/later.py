@@ -57,6 +57,5 @@ class Later:
         self._objects.put(self._host, json.dumps(noted).encode())
 
     def close(self) -> None:
-        """Close the connection."""
         if '_objects' in self.__dict__:
             self._objects.close()

@@ -129,7 +129,6 @@ class Objects:
             LOG.warning('Objects that clients wrote beside CephFS are looked for later: %s', bad)
 
     def close(self) -> None:
-        """Close the connection for the notes."""
         self._later.close()
 
     def count(self, seconds: float = side_programs.WHOLE) -> dict[str, int]:

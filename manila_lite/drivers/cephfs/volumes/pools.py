@@ -34,7 +34,6 @@ class Pools:
         self._known: dict[str, Capacity] = {}
 
     def names(self) -> tuple[str, ...]:
-        """Return their names."""
         return tuple(self._conf.cephfs_data_pools) or self._first
 
     @functools.cached_property

@@ -18,7 +18,6 @@ _PATIENCE, WHOLE = 120, 86400.0
 
 
 def can_run() -> bool:
-    """Say whether this machine has what the programs need."""
     try:
         run(PYTHON, '-I', '-c', 'import cephfs, rados')
     except CommandFailed:

@@ -77,11 +77,8 @@ class Subvolumes:
 
         :raises errors.Final: there is none of the name, or several, of which the option names none.
         """
-        return choose_filesystem(self._conf.cephfs_filesystem_name, self.filesystems())
-
-    def filesystems(self) -> list[str]:
-        """Return the names of all file systems of the cluster."""
-        return sorted(one['name'] for one in self._cluster.monitor('fs ls'))  # a manager may be away
+        there = sorted(one['name'] for one in self._cluster.monitor('fs ls'))  # a manager may be away
+        return choose_filesystem(self._conf.cephfs_filesystem_name, there)
 
     @property
     def group(self) -> str:
@@ -104,16 +101,11 @@ class Subvolumes:
             f'fs subvolume {verb}', vol_name=self.filesystem, sub_name=name, **self._in_group, **arguments
         )
 
-    def clone_status(self, name: str) -> Mapping[str, Any]:
-        """Return the state of a subvolume that is copied from a snapshot, or was."""
-        status: Mapping[str, Any] = self._cluster.manager(
-            'fs clone status', vol_name=self.filesystem, clone_name=name, **self._in_group
-        )['status']
-        return status
-
-    def cancel_clone(self, name: str) -> None:
-        """Have the cluster copy no more into this subvolume."""
-        self._cluster.manager('fs clone cancel', vol_name=self.filesystem, clone_name=name, **self._in_group)
+    def ask_clone(self, verb: str, name: str) -> Any:
+        """Do a command of ``fs clone`` to a subvolume that is copied from a snapshot, or was."""
+        return self._cluster.manager(
+            f'fs clone {verb}', vol_name=self.filesystem, clone_name=name, **self._in_group
+        )
 
     def clone(self, source: str, snapshot: str, target: str) -> None:
         """Have the cluster begin to copy a snapshot of the subvolume ``source`` to a new subvolume."""
@@ -131,18 +123,13 @@ class Subvolumes:
         group = self._conf.cephfs_subvolume_group
         return {'group_name': group} if group else {}
 
-    def size_so_far(self, name: str) -> int | None:
-        """Return the bytes that are in a subvolume which is still being copied, if that can be seen."""
-        return self._cluster.directory_size(self.filesystem, f'/volumes/{self.group}/{name}')
-
-    def snapshot_size(self, name: str, snapshot: str) -> int | None:
-        """Return the bytes that are in a snapshot of the subvolume, if that can be seen."""
-        return self._cluster.directory_size(self.filesystem, f'/volumes/{self.group}/{name}/.snap/{snapshot}')
+    def size_of(self, directory: str) -> int | None:
+        """Return the bytes that are in a directory of the group, if that can be seen."""
+        return self._cluster.directory_size(self.filesystem, f'/volumes/{self.group}/{directory}')
 
     # Subvolumes -------------------------------------------------------------------------------
 
     def names(self) -> list[str]:
-        """Return the names of all subvolumes of the group."""
         return [
             one['name']
             for one in self._cluster.manager('fs subvolume ls', vol_name=self.filesystem, **self._in_group)

@@ -19,12 +19,10 @@ _NEAR = 1.02
 
 
 def folder(pool: BtrfsPool) -> Path:
-    """Return the folder of all copies."""
     return pool.root / 'backups'
 
 
 def at(pool: BtrfsPool, name: str) -> Path:
-    """Return the path of one copy."""
     return folder(pool) / name
 
 
@@ -62,6 +60,5 @@ def vet(pool: BtrfsPool, name: str, size: int) -> None:
 
 
 def drop(pool: BtrfsPool, name: str) -> None:
-    """Delete the copy."""
     btrfs.sync(pool.root)
     btrfs.delete(at(pool, name))

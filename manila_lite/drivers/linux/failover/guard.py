@@ -84,7 +84,6 @@ class Guard:
         say('nothing of the pool is here any more')
 
     def end(self) -> None:
-        """Let go soon."""
         self._told.set()
 
     def _why_not(self) -> str:

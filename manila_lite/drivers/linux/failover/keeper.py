@@ -93,8 +93,7 @@ class Keeper:
             is_there = self._guard.process() is not None
             if is_there and not self._files.fenced.exists() and self._files.may_serve():
                 return
-            if is_there or has_remains(self._task()):
-                self._let_go()
+            self._let_go()
             self._files.serving.unlink(missing_ok=True)
             self._files.fenced.unlink(missing_ok=True)
 
@@ -104,8 +103,7 @@ class Keeper:
         :raises CommandFailed: something uses the pool; the guard goes on to remove it.
         """
         with self._lock:
-            if self._guard.process() is not None or has_remains(self._task()):
-                self._let_go()
+            self._let_go()
 
     def leave(self) -> None:
         """Let go of the pool now, and do not hold it again before ``stand_back``: another host is to have it.
@@ -115,8 +113,7 @@ class Keeper:
         with self._lock:
             self._files.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._files.fenced.write_text('another host is to serve')
-            if self._guard.process() is not None or has_remains(self._task()):
-                self._let_go()
+            self._let_go()
 
     def obstacle(self) -> str:
         """Return the reason why this host could not have the pool, or ''."""
@@ -133,12 +130,14 @@ class Keeper:
         )
 
     def _let_go(self) -> None:
-        """Have the guard let go, or a new one if none runs."""
-        if self._guard.process() is None:
+        """Have the guard let go, or a new one if none runs and something is left."""
+        if process := self._guard.process():
+            process.terminate()
+        elif not has_remains(self._task()):
+            return
+        else:
             self._task(token=self._files.token()).write()
             self._start(guard.LET_GO)
-        elif process := self._guard.process():
-            process.terminate()
         self._wait(
             lambda: self._guard.process() is None,
             _LETS_GO,

@@ -46,11 +46,9 @@ class FailoverTask:
 
     @property
     def files(self) -> 'Files':
-        """The files of the guard."""
         return Files(Path(self.state, 'guard'))
 
     def marked(self, beat: int = 0, *, free: bool = False) -> Mark:
-        """Return the mark of this host."""
         return Mark(self.token, socket.gethostname(), self.state, beat, free)
 
     def write(self) -> Path:
@@ -61,7 +59,6 @@ class FailoverTask:
 
     @classmethod
     def read(cls, file: Path) -> 'FailoverTask':
-        """Read the task."""
         return cls(**json.loads(file.read_text()))
 
 
@@ -106,7 +103,6 @@ class Files:
         _replace(self.folder / 'until', json.dumps([_boot(), until]))
 
     def may_serve(self) -> bool:
-        """Say whether this host may serve now."""
         try:
             boot, until = json.loads((self.folder / 'until').read_text())
             return bool(boot == _boot() and clock.boottime() < until)

@@ -48,7 +48,6 @@ class Pool(abc.ABC):
         """Unmount the pool; with ``remove_data``, delete its data too."""
 
     def share(self, share_id: str) -> Path:
-        """Return the path of a share."""
         return self.root / 'shares' / share_id
 
     def _gone(self, share_id: str) -> Path:

@@ -52,12 +52,10 @@ _library = _Library()
 
 
 def create(path: Path) -> None:
-    """Create a subvolume."""
     _library.call('btrfs_util_create_subvolume', path, 0, None, None)
 
 
 def snapshot(source: Path, path: Path, *, read_only: bool = False) -> None:
-    """Create a snapshot of the source."""
     _library.call(
         'btrfs_util_create_snapshot', source, os.fsencode(path), _READ_ONLY if read_only else 0, None, None
     )
@@ -99,7 +97,6 @@ def _ioctl(path: Path, request: int, data: bytearray) -> None:
 
 
 def fsid(pool: Path) -> uuid.UUID:
-    """Return the file system's id."""
     return uuid.UUID(bytes=bytes(_about(pool)[16:32]))
 
 
@@ -148,19 +145,16 @@ def exclusive(pool: Path, path: Path) -> int:
 
 
 def is_read_only(path: Path) -> bool:
-    """Say whether the subvolume is read-only."""
     result = ctypes.c_bool()
     _library.call('btrfs_util_get_subvolume_read_only', path, ctypes.byref(result))
     return result.value
 
 
 def set_read_only(path: Path, yes: bool) -> None:
-    """Make the subvolume read-only, or writable."""
     _library.call('btrfs_util_set_subvolume_read_only', path, ctypes.c_bool(yes))
 
 
 def has_quota(pool: Path) -> bool:
-    """Say whether the pool counts the usage of subvolumes."""
     return _counters(pool).is_dir()
 
 

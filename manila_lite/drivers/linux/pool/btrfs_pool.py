@@ -214,7 +214,6 @@ class BtrfsPool(base.Pool):
         btrfs.delete(self._gone(share_id))
 
     def resize(self, share_id: str, size: int) -> None:
-        """Set the share's limit to ``size`` GiB."""
         btrfs.limit(self.root, self.share(share_id), size * base.GIB)
 
     def ensure_limit(self, share_id: str, size: int, accepted: int | None = None) -> tuple[str, ...]:
@@ -246,14 +245,11 @@ class BtrfsPool(base.Pool):
         btrfs.set_read_only(self.share(share_id), False)
         return ('A replica was to take its place, so it could only be read; it can be written to again.',)
 
-    def used(self, share_id: str) -> int:
-        """Return how many bytes the share holds now."""
-        return self._used(self.share(share_id))
-
     def measure(self, place: Path) -> tuple[int | None, int | None]:
-        return btrfs.limit_of(self.root, place), self._used(place)
+        return btrfs.limit_of(self.root, place), self.used(place)
 
-    def _used(self, place: Path) -> int:
+    def used(self, place: Path) -> int:
+        """Return how many bytes the subvolume holds now."""
         if not btrfs.has_exact_quota(self.root):
             run('btrfs', 'quota', 'rescan', '-w', str(self.root))
         btrfs.sync(self.root)
@@ -262,11 +258,9 @@ class BtrfsPool(base.Pool):
     # Snapshots --------------------------------------------------------------------------------
 
     def snapshot(self, snapshot_id: str) -> Path:
-        """Return the path of a snapshot."""
         return self.root / 'snapshots' / snapshot_id
 
     def take_snapshot(self, snapshot_id: str, share_id: str) -> None:
-        """Take a read-only snapshot of the share."""
         if not self.snapshot(snapshot_id).exists():
             btrfs.snapshot(self.share(share_id), self.snapshot(snapshot_id), read_only=True)
 
@@ -280,11 +274,9 @@ class BtrfsPool(base.Pool):
         btrfs.sync(self.root)
 
     def draft_snapshot(self, snapshot_id: str, share_id: str) -> None:
-        """Take a read-only snapshot under a draft name."""
         btrfs.snapshot(self.share(share_id), self._snapshot_draft(snapshot_id), read_only=True)
 
     def keep_drafts(self, snapshot_ids: Iterable[str]) -> None:
-        """Give the drafts the names of the snapshots."""
         for snapshot_id in snapshot_ids:
             self._snapshot_draft(snapshot_id).rename(self.snapshot(snapshot_id))
 

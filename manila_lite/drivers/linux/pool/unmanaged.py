@@ -30,7 +30,6 @@ class Unmanaged:
         durable.replace(self._folder / resource_id, note)
 
     def drop(self, resource_id: str) -> None:
-        """Delete the mark."""
         (self._folder / resource_id).unlink(missing_ok=True)
 
     def note(self, resource_id: str) -> str:

@@ -105,6 +105,5 @@ class CopySupervisor:
         self._failures.pop(migration, None)
 
     def end_all(self) -> None:
-        """Stop all copies."""
         for migration in list(self._running):
             self.end(migration)

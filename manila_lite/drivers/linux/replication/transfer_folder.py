@@ -39,11 +39,9 @@ class Folder:
         self.path = root / 'moving' / migration
 
     def make(self) -> None:
-        """Create the folder."""
         self.path.mkdir(parents=True, exist_ok=True)
 
     def names(self) -> set[str]:
-        """Return the names of all subvolumes in the folder."""
         return (
             {place.name for place in self.path.iterdir() if place.is_dir()} if self.path.exists() else set()
         )

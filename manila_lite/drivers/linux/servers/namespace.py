@@ -49,7 +49,6 @@ class Namespace:
 
     @property
     def is_there(self) -> bool:
-        """Say whether the namespace exists."""
         return is_there(self.name)
 
     def ensure(self, allocations: Iterable[values.Allocation]) -> list[str]:
@@ -236,7 +235,6 @@ def _interface(allocation: values.Allocation) -> str:
 
 
 def _mark(bridge: str, allocation: values.Allocation) -> str:
-    """Return the mark of a complete interface."""
     return hashlib.sha256(repr((bridge, allocation)).encode()).hexdigest()
 
 

@@ -24,7 +24,6 @@ def leave(home: Path, identifier: str, addresses: Sequence[str]) -> None:
 
 
 def drop(home: Path) -> None:
-    """Delete the mark, so that the server is managed."""
     durable.remove(home / _NOTE)
 
 
@@ -34,5 +33,4 @@ def name(home: Path) -> str:
 
 
 def rename(home: Path, identifier: str) -> None:
-    """Give the server this identifier."""
     durable.replace(home / _NAME, identifier)

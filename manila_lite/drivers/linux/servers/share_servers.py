@@ -66,7 +66,6 @@ class ShareServers:
         return [folder.name for folder in self.folders() if not notes.of(folder)]
 
     def folders(self) -> list[Path]:
-        """Return the folders of all servers, managed or not."""
         return sorted(self._state.glob('*'))
 
     def folder(self, server_id: str) -> Path:

@@ -59,7 +59,6 @@ class ShareExports:
         return self._share_servers.protocol_server(share.server.id, share.proto)
 
     def locations(self, share: values.Share) -> list[values.ExportLocation]:
-        """Return the export locations of the share."""
         if self._share_servers is not None and share.server:
             return export_locations.on(share, share.server, self.ports)
         return export_locations.at(share, self._addresses(), self.ports)

@@ -55,7 +55,7 @@ class Shares(ShareService):
         here.
         """
         self._storage.require(share)
-        used = self._storage.btrfs.used(share.id)
+        used = self._storage.btrfs.used(self._storage.pool.share(share.id))
         if used > new_size * GIB:
             raise errors.RefusedShrink(
                 f'The share holds {used / GIB:.2f} GiB, more than the {new_size} GiB asked for.'

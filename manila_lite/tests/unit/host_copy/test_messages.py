@@ -18,8 +18,10 @@ class Said(testtools.TestCase):
             (b'\nx% y', (0, 0)),
             (b'\nrsync: "/a 999 99% b": no (2)\n', (0, 0)),
         ):
-            self.assertEqual(progress, messages.progress(said), said)
-        self.assertEqual((1, 40), messages.progress(b'\r 1 7% 1MB/s', 40))
+            heard = messages.Messages()
+            self.assertEqual(progress, (heard.progress(said), heard.percent), said)
+        heard.percent = 40
+        self.assertEqual((1, 40), (heard.progress(b'\r 1 7% 1MB/s'), heard.percent))
 
     def test_error_lines_of_the_output_are_returned_as_the_reason(self):
         said = b' 1 7%\rrsync: [receiver] write failed\nmore\nrsync error: some files (code 23)\n'
